@@ -9,25 +9,25 @@
 //! Two promises of the owner keep the parts apart: after `Close*` or another `Connect*` nothing of
 //! the older connection is handed in any more, and outputs are carried out in order.
 //!
-//! Bounds: events wait in a queue of their own bound (see `queue`), and a view that stops reading
-//! ends the client; outputs are those of one call.
+//! OffsetBounds: events wait in a queue of their own bound (see `queue`), and a view that stops
+//! reading ends the client; outputs are those of one call.
 
 pub mod backoff;
 pub mod config;
-pub mod engaged;
+pub mod engaged_objects;
 pub mod event;
+pub mod event_queue;
 pub mod game;
-pub mod happenings;
-pub mod inputs;
+pub mod held_events;
+pub mod input_sampler;
+pub mod input_sender;
 pub mod lobby;
 pub mod model;
 pub mod own_inputs;
-pub mod pending;
-pub mod play;
-pub mod queue;
+pub mod pending_requests;
 pub mod request;
 pub mod rules;
-pub mod samples;
+pub mod running_game;
 #[cfg(feature = "physics")]
 pub mod simulated;
 #[cfg(not(feature = "physics"))]
@@ -52,30 +52,30 @@ use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
 use bytes::Bytes;
 
-use crate::replica::Seen;
-use crate::replica::drawing::Drawn;
-use crate::replica::factory::Factory;
+use crate::replica::VisibleObject;
+use crate::replica::drawing::DrawnObject;
+use crate::replica::factory::ViewFactory;
 use config::ClientConfig;
-use event::{Connection, Value, ViewEvent, codes};
+use event::{ComponentValue, ConnectionStatus, ViewEvent, codes};
+use event_queue::EventQueue;
 use game::{CommandError, GameOutput, GameSession};
-use lobby::{Ending, LobbyOutput, LobbySession, RequestError, Server};
+use lobby::{CloseReason, ClusterServer, LobbyOutput, LobbySession, RequestError};
 use own_inputs::OwnInput;
-use play::Play;
-use queue::EventQueue;
-use request::Request;
+use request::LobbyRequest;
 use rules::Rules;
+use running_game::RunningGame;
 use stats::ClientStats;
 
 /// What the owner is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientOutput {
-    /// Call the lobby; then `handle_world_connected` or `handle_world_closed`.
+    /// SidecarCall the lobby; then `handle_world_connected` or `handle_world_closed`.
     ConnectWorld,
     /// Send this on the lobby's control stream.
     World(ClientToWorld),
     /// Close the lobby's connection, after what was sent has left.
     CloseWorld,
-    /// Call the host of the game; then `handle_game_connected` or `handle_game_closed`.
+    /// SidecarCall the host of the game; then `handle_game_connected` or `handle_game_closed`.
     ConnectGame {
         /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
         address: String,
@@ -91,7 +91,7 @@ pub enum ClientOutput {
 }
 
 /// A client; `F` makes what the view keeps of each object.
-pub struct Client<F: Factory = ()> {
+pub struct Client<F: ViewFactory = ()> {
     lobby: LobbySession,
     game: GameSession<F>,
     events: EventQueue,
@@ -105,26 +105,26 @@ impl Client {
     }
 }
 
-impl<F: Factory> Client<F> {
+impl<F: ViewFactory> Client<F> {
     /// A client that keeps with each object what `factory` makes of it.
     pub fn with_factory(config: &ClientConfig, factory: F) -> Self {
         Client {
             lobby: LobbySession::new(config),
             game: GameSession::new(config, factory),
-            events: EventQueue::new(config.events),
+            events: EventQueue::new(config.max_events),
             outputs: VecDeque::new(),
         }
     }
 
-    /// Whom a `ConnectWorld` is meant for; `None` for the server that the owner was given. The
+    /// Whom a `ConnectWorld` is meant for; `Unchanged` for the server that the owner was given. The
     /// others belong to the same cluster.
-    pub fn server(&self) -> Option<&Server> {
+    pub fn server(&self) -> Option<&ClusterServer> {
         self.lobby.server()
     }
 
     /// The owner is calling that address.
-    pub fn calling(&mut self, address: &str) {
-        self.lobby.calling(address);
+    pub fn note_dialled_address(&mut self, address: &str) {
+        self.lobby.note_dialled_address(address);
     }
 
     /// How often the owner is to ask the lobby's connection for a sign of life, if it is to.
@@ -135,13 +135,13 @@ impl<F: Factory> Client<F> {
     /// Calls the lobby; once, reconnects come by themselves.
     pub fn connect(&mut self, now: LocalTime) {
         self.lobby.connect();
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// Asks something of the lobby; the answer is an event with the number that this returns.
-    pub fn request(&mut self, now: LocalTime, request: Request) -> Result<u64, RequestError> {
+    pub fn request(&mut self, now: LocalTime, request: LobbyRequest) -> Result<u64, RequestError> {
         let number = self.lobby.request(request);
-        self.settle(now);
+        self.dispatch_outputs(now);
         number
     }
 
@@ -149,7 +149,7 @@ impl<F: Factory> Client<F> {
     /// that this returns.
     pub fn act(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         let number = self.game.command(now, action);
-        self.settle(now);
+        self.dispatch_outputs(now);
         number
     }
 
@@ -163,7 +163,7 @@ impl<F: Factory> Client<F> {
     /// Asks the host which commands were carried out. For checks: what is confirmed is.
     pub fn ask_commands(&mut self, now: LocalTime) {
         self.game.ask_commands();
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The host's newest answer to that, if there is one since the last call.
@@ -177,25 +177,28 @@ impl<F: Factory> Client<F> {
     /// datagram leaves. Without a game, nothing is held.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         self.game.input(now, keys);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The player lets go of all keys; once the host has confirmed that, it is told no more of
     /// keys.
     pub fn release(&mut self, now: LocalTime) {
         self.game.release(now);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// What the player did in the last two seconds, oldest first, and when it takes effect: for a
     /// prediction of the own avatar. The ticks of a server take what has arrived since the one
-    /// before; see [`Strokes`](ambit_proto::keymap::Strokes).
+    /// before; see [`ButtonEdges`](ambit_proto::keymap::ButtonEdges).
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
-        self.game.play().into_iter().flat_map(Play::own_inputs)
+        self.game
+            .running_game()
+            .into_iter()
+            .flat_map(RunningGame::own_inputs)
     }
 
-    /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to
-    /// see. Without, `Update`s tell of everything else, and poses are read.
+    /// Whether each pose is told as an `ObjectUpdated` from now on: for a view that shows all there
+    /// is to see. Without, `ObjectUpdated`s tell of everything else, and poses are read.
     pub fn watch(&mut self, on: bool) {
         self.game.watch(on);
     }
@@ -203,56 +206,56 @@ impl<F: Factory> Client<F> {
     /// Leaves room and lobby for good.
     pub fn quit(&mut self, now: LocalTime) {
         self.lobby.quit();
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The lobby has taken the call.
     pub fn handle_world_connected(&mut self, now: LocalTime) {
         self.lobby.handle_connected(now);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// A message of the lobby.
     pub fn handle_world_message(&mut self, now: LocalTime, message: WorldToClient) {
         self.lobby.handle_message(now, message);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The lobby's connection is gone, or never came about.
-    pub fn handle_world_closed(&mut self, now: LocalTime, ending: Ending) {
+    pub fn handle_world_closed(&mut self, now: LocalTime, ending: CloseReason) {
         self.lobby.handle_closed(now, ending);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The host of the game has taken the call.
     pub fn handle_game_connected(&mut self, now: LocalTime) {
         self.game.handle_connected(now);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// A message of the host.
     pub fn handle_game_message(&mut self, now: LocalTime, message: GameToClient) {
         self.game.handle_message(now, message);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// A datagram of the host.
     pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
         self.game.handle_datagram(now, datagram);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// The game's connection is gone, or never came about.
-    pub fn handle_game_closed(&mut self, now: LocalTime, ending: Ending) {
+    pub fn handle_game_closed(&mut self, now: LocalTime, ending: CloseReason) {
         self.game.handle_closed(now, ending);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// Some deadline has passed. Calling it more often does no harm.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         self.lobby.handle_timeout(now);
         self.game.handle_timeout(now);
-        self.settle(now);
+        self.dispatch_outputs(now);
     }
 
     /// When `handle_timeout` is to be called.
@@ -269,7 +272,7 @@ impl<F: Factory> Client<F> {
         self.outputs.pop_front()
     }
 
-    /// What views are told next. `Connection::Closed` is the last one.
+    /// What views are told next. `ConnectionStatus::Closed` is the last one.
     pub fn poll_event(&mut self) -> Option<ViewEvent> {
         self.events.pop()
     }
@@ -291,7 +294,7 @@ impl<F: Factory> Client<F> {
 
     /// Whether the player is in a game.
     pub fn is_playing(&self) -> bool {
-        self.game.play().is_some()
+        self.game.running_game().is_some()
     }
 
     /// The player's number, once welcomed.
@@ -316,18 +319,18 @@ impl<F: Factory> Client<F> {
 
     /// The estimated room time, in a game.
     pub fn room_time(&self, now: LocalTime) -> Option<GameTime> {
-        Some(self.game.play()?.room_time(now))
+        Some(self.game.running_game()?.room_time(now))
     }
 
     /// The room time that objects with poses are shown at, in a game: room time, or a little behind
     /// it.
     pub fn shown_time(&self, now: LocalTime) -> Option<GameTime> {
-        Some(self.game.play()?.shown_time(now))
+        Some(self.game.running_game()?.shown_time(now))
     }
 
     /// What the host said of the game at the join: local lag, map, tick rate, schema.
     pub fn rules(&self) -> Option<&Rules> {
-        Some(self.game.play()?.rules())
+        Some(self.game.running_game()?.rules())
     }
 
     /// What the game's objects and events are made of.
@@ -337,25 +340,25 @@ impl<F: Factory> Client<F> {
 
     /// The number of a spell, for `Action::Cast`.
     pub fn spell(&self, name: &str) -> Option<u8> {
-        self.schema()?.spell_named(name)
+        self.schema()?.spell_index(name)
     }
 
     /// The objects in sight, by ascending id.
-    pub fn objects(&self) -> impl Iterator<Item = Seen<'_, F::View>> {
+    pub fn objects(&self) -> impl Iterator<Item = VisibleObject<'_, F::View>> {
         self.game
-            .play()
+            .running_game()
             .into_iter()
-            .flat_map(|play| play.replica().seen())
+            .flat_map(|play| play.replica().visible_objects())
     }
 
     /// One object, if it is in sight.
-    pub fn object(&self, id: u32) -> Option<Seen<'_, F::View>> {
-        self.game.play()?.replica().get(id)
+    pub fn object(&self, id: u32) -> Option<VisibleObject<'_, F::View>> {
+        self.game.running_game()?.replica().get(id)
     }
 
     /// The player's avatar, if it is in sight.
-    pub fn avatar(&self) -> Option<Seen<'_, F::View>> {
-        self.game.play()?.replica().own()
+    pub fn avatar(&self) -> Option<VisibleObject<'_, F::View>> {
+        self.game.running_game()?.replica().own()
     }
 
     /// Where an object in sight is now.
@@ -372,26 +375,26 @@ impl<F: Factory> Client<F> {
     /// What to draw of an object in sight that has poses, and of which room time that is. A view
     /// calls [`Client::handle_timeout`] with the time of its picture first: what is simulated goes
     /// on there.
-    pub fn drawn(&self, id: u32, now: LocalTime) -> Option<Drawn> {
+    pub fn drawn(&self, id: u32, now: LocalTime) -> Option<DrawnObject> {
         self.object(id)?.drawn(self.room_time(now)?)
     }
 
     /// What stands around and never moves, once it has come in.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
-        self.game.play()?.map()
+        self.game.running_game()?.map()
     }
 
     /// A gauge of an object in sight, by name: health, mana.
     pub fn gauge(&self, id: u32, name: &str, now: LocalTime) -> Option<Gauge> {
         match self.object(id)?.value(name, self.room_time(now)?)? {
-            Value::Gauge(gauge) => Some(gauge),
+            ComponentValue::Gauge(gauge) => Some(gauge),
             _ => None,
         }
     }
 
     /// What the view keeps of an object in sight.
     pub fn view_mut(&mut self, id: u32) -> Option<&mut F::View> {
-        self.game.play_mut()?.replica_mut().view_mut(id)
+        self.game.running_game_mut()?.replica_mut().view_mut(id)
     }
 
     /// What was counted so far.
@@ -405,7 +408,7 @@ impl<F: Factory> Client<F> {
     /// Age of the newest that is known of the room, if anything in sight moves: for a caller that
     /// samples it.
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
-        self.game.play()?.age(now)
+        self.game.running_game()?.age(now)
     }
 
     /// Adds the present age of each object in sight to `stats().ages`: for a caller that samples
@@ -414,47 +417,50 @@ impl<F: Factory> Client<F> {
         self.game.sample_ages(now);
     }
 
-    /// How long nothing fresh has come; `None` outside a room.
+    /// How long nothing fresh has come; `Unchanged` outside a room.
     pub fn silence(&self, now: LocalTime) -> Option<Duration> {
-        self.game.last_news().map(|last| now.since(last))
+        self.game.last_fresh_at().map(|last| now.since(last))
     }
 
     /// The running game, for what has no shorter way here.
-    pub fn play(&self) -> Option<&Play<F::View>> {
-        self.game.play()
+    pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
+        self.game.running_game()
     }
 
     /// Hands outputs of one part to the other, to the owner and to the views, until both parts are
     /// quiet.
-    fn settle(&mut self, now: LocalTime) {
+    fn dispatch_outputs(&mut self, now: LocalTime) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
-                self.carry_lobby(now, output);
+                self.handle_lobby_output(now, output);
             } else if let Some(output) = self.game.poll_output() {
-                self.carry_game(output);
+                self.handle_game_output(output);
             } else {
                 return;
             }
         }
     }
 
-    fn carry_lobby(&mut self, now: LocalTime, output: LobbyOutput) {
+    fn handle_lobby_output(&mut self, now: LocalTime, output: LobbyOutput) {
         match output {
             LobbyOutput::Connect => self.outputs.push_back(ClientOutput::ConnectWorld),
             LobbyOutput::Send(message) => self.outputs.push_back(ClientOutput::World(message)),
             LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
-            LobbyOutput::View(event) => self.view(event),
+            LobbyOutput::View(event) => self.push_event(event),
             LobbyOutput::Ticket(ticket) => self.game.handle_ticket(now, ticket),
             LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(code, message),
             LobbyOutput::OutOfRoom => self.leave_game(now),
             LobbyOutput::Finished(code, message) => {
                 self.leave_game(now);
-                self.view(ViewEvent::Connection(Connection::Closed { code, message }));
+                self.push_event(ViewEvent::Connection(ConnectionStatus::Closed {
+                    code,
+                    message,
+                }));
             }
         }
     }
 
-    fn carry_game(&mut self, output: GameOutput) {
+    fn handle_game_output(&mut self, output: GameOutput) {
         match output {
             GameOutput::Connect {
                 address,
@@ -470,8 +476,8 @@ impl<F: Factory> Client<F> {
                 self.outputs.push_back(ClientOutput::Datagram(datagram))
             }
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
-            GameOutput::View(event) => self.view(event),
-            GameOutput::WantTicket => self.lobby.request_ticket(),
+            GameOutput::View(event) => self.push_event(event),
+            GameOutput::RequestTicket => self.lobby.request_ticket(),
         }
     }
 
@@ -479,11 +485,11 @@ impl<F: Factory> Client<F> {
     fn leave_game(&mut self, now: LocalTime) {
         self.game.leave(now);
         while let Some(output) = self.game.poll_output() {
-            self.carry_game(output);
+            self.handle_game_output(output);
         }
     }
 
-    fn view(&mut self, event: ViewEvent) {
+    fn push_event(&mut self, event: ViewEvent) {
         if let Err(unread) = self.events.push(event)
             && !self.lobby.is_closed()
         {

@@ -7,7 +7,7 @@
 //!
 //! Bound: 1,024 packets a direction; beyond it the newest is dropped, as a router does. Chance
 //! comes from `Impairment::seed`, the socket's number and the direction, so that the bots of one
-//! process differ and each run is alike. Source: feasibility, section 3.
+//! process differ and each run is alike. PoseSource: feasibility, section 3.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
@@ -24,41 +24,41 @@ use tokio::time::{Instant, Sleep};
 
 /// Packets that wait in one direction, at most: a second at a rate that no client of a game
 /// reaches.
-const WAITING: usize = 1_024;
+const MAX_WAITING: usize = 1_024;
 /// What the kernel hands over at once, at most: it may join packets.
-const RECEIVE_BYTES: usize = 65_536;
+const MAX_RECEIVE_BYTES: usize = 65_536;
 /// Receptions in a row before others have their turn.
-const RECEPTIONS: usize = 64;
+const MAX_RECEPTIONS: usize = 64;
 
 /// A socket whose packets pass through an [`Impairment`], both ways.
 #[derive(Debug)]
 pub struct ImpairedSocket {
     inner: Arc<dyn AsyncUdpSocket>,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<ImpairedState>,
 }
 
 #[derive(Debug)]
-struct State {
-    out: Direction,
-    back: Direction,
+struct ImpairedState {
+    outgoing: ImpairedDirection,
+    incoming: ImpairedDirection,
     /// Set to the time of the packet that is due next.
     timer: Pin<Box<Sleep>>,
     /// The endpoint's task: to be woken when a packet is to leave earlier than the timer says.
-    endpoint: Option<Waker>,
+    endpoint_waker: Option<Waker>,
     buffer: Box<[u8]>,
 }
 
 #[derive(Debug)]
-struct Direction {
+struct ImpairedDirection {
     impairer: Impairer,
     /// By time, then in the order of their coming. At most [`WAITING`].
-    waiting: BTreeMap<(LocalTime, u64), Packet>,
+    waiting: BTreeMap<(LocalTime, u64), DelayedPacket>,
     count: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Packet {
+struct DelayedPacket {
     contents: Vec<u8>,
     /// Where it comes from, or goes to.
     meta: RecvMeta,
@@ -68,20 +68,20 @@ impl ImpairedSocket {
     /// Puts `impairment` into `inner`. `number` tells the sockets of one process apart.
     pub fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
         let direction = |way: u64| {
-            let seed = mixed(impairment.seed, 2 * number + way);
-            Direction {
+            let seed = mix_seed(impairment.seed, 2 * number + way);
+            ImpairedDirection {
                 impairer: Impairer::new(Impairment { seed, ..impairment }),
                 waiting: BTreeMap::new(),
                 count: 0,
             }
         };
         let started = clock();
-        let state = State {
-            out: direction(0),
-            back: direction(1),
+        let state = ImpairedState {
+            outgoing: direction(0),
+            incoming: direction(1),
             timer: Box::pin(tokio::time::sleep_until(started)),
-            endpoint: None,
-            buffer: vec![0; RECEIVE_BYTES].into(),
+            endpoint_waker: None,
+            buffer: vec![0; MAX_RECEIVE_BYTES].into(),
         };
         ImpairedSocket {
             inner,
@@ -94,7 +94,7 @@ impl ImpairedSocket {
         LocalTime::ZERO + clock().duration_since(self.started)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ImpairedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,10 +115,10 @@ impl AsyncUdpSocket for ImpairedSocket {
             ecn: transmit.ecn,
             dst_ip: transmit.src_ip,
         };
-        state.out.take(now, transmit.contents, meta);
+        state.outgoing.accept(now, transmit.contents, meta);
         state.send_due(now, &*self.inner);
         if state.next_due() != due_before
-            && let Some(endpoint) = state.endpoint.take()
+            && let Some(endpoint) = state.endpoint_waker.take()
         {
             endpoint.wake();
         }
@@ -132,10 +132,10 @@ impl AsyncUdpSocket for ImpairedSocket {
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
         let mut state = self.state();
-        for _ in 0..RECEPTIONS {
+        for _ in 0..MAX_RECEPTIONS {
             let now = self.now();
             state.send_due(now, &*self.inner);
-            let delivered = state.back.deliver(now, buffers, meta);
+            let delivered = state.incoming.deliver(now, buffers, meta);
             if delivered > 0 {
                 return Poll::Ready(Ok(delivered));
             }
@@ -151,7 +151,7 @@ impl AsyncUdpSocket for ImpairedSocket {
                     continue;
                 }
             }
-            state.endpoint = Some(context.waker().clone());
+            state.endpoint_waker = Some(context.waker().clone());
             return Poll::Pending;
         }
         context.waker().wake_by_ref();
@@ -177,10 +177,14 @@ impl ImpairedSocket {
     fn receive(
         &self,
         now: LocalTime,
-        state: &mut State,
+        state: &mut ImpairedState,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let State { buffer, back, .. } = state;
+        let ImpairedState {
+            buffer,
+            incoming: back,
+            ..
+        } = state;
         let mut meta = [RecvMeta::default()];
         let received = self
             .inner
@@ -188,7 +192,7 @@ impl ImpairedSocket {
         if ready!(received)? > 0 {
             let [meta] = meta;
             for contents in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                back.take(
+                back.accept(
                     now,
                     contents,
                     RecvMeta {
@@ -203,17 +207,17 @@ impl ImpairedSocket {
     }
 }
 
-impl State {
+impl ImpairedState {
     fn next_due(&self) -> Option<LocalTime> {
-        [&self.out, &self.back]
+        [&self.outgoing, &self.incoming]
             .into_iter()
-            .filter_map(Direction::next_due)
+            .filter_map(ImpairedDirection::next_due)
             .min()
     }
 
     /// A packet that the wrapped socket doesn't take now is lost, as on any crowded line.
     fn send_due(&mut self, now: LocalTime, socket: &dyn AsyncUdpSocket) {
-        while let Some(Packet { contents, meta }) = self.out.pop_due(now) {
+        while let Some(DelayedPacket { contents, meta }) = self.outgoing.pop_due(now) {
             let RecvMeta {
                 addr: destination,
                 ecn,
@@ -231,14 +235,14 @@ impl State {
     }
 }
 
-impl Direction {
-    fn take(&mut self, now: LocalTime, contents: &[u8], meta: RecvMeta) {
-        for delay in self.impairer.pass(now, contents.len()) {
-            if self.waiting.len() < WAITING {
+impl ImpairedDirection {
+    fn accept(&mut self, now: LocalTime, contents: &[u8], meta: RecvMeta) {
+        for delay in self.impairer.send(now, contents.len()) {
+            if self.waiting.len() < MAX_WAITING {
                 self.count += 1;
                 self.waiting.insert(
                     (now + delay, self.count),
-                    Packet {
+                    DelayedPacket {
                         contents: contents.to_vec(),
                         meta,
                     },
@@ -251,7 +255,7 @@ impl Direction {
         self.waiting.first_key_value().map(|((due, _), _)| *due)
     }
 
-    fn pop_due(&mut self, now: LocalTime) -> Option<Packet> {
+    fn pop_due(&mut self, now: LocalTime) -> Option<DelayedPacket> {
         self.next_due().filter(|due| *due <= now)?;
         self.waiting.pop_first().map(|(_, packet)| packet)
     }
@@ -282,7 +286,7 @@ impl Direction {
 }
 
 /// One seed of two numbers, neighbours far apart (`SplitMix64`).
-fn mixed(seed: u64, number: u64) -> u64 {
+fn mix_seed(seed: u64, number: u64) -> u64 {
     let mut mix = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mix = (mix ^ (mix >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mix = (mix ^ (mix >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

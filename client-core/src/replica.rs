@@ -1,40 +1,40 @@
 //! What a client knows of the world around its avatar.
 //!
-//! Records and poses of datagrams go in, in whatever order these arrive; `Enter`, `Update` and
-//! `Leave` for views come out, and the objects can be read at any room time. No clock: `now` is the
-//! estimated room time, which is what views show, but for poses: these may be shown a little behind
-//! ([`playout`]).
+//! WrittenRecords and poses of datagrams go in, in whatever order these arrive; `ObjectEntered`,
+//! `ObjectUpdated` and `Leave` for views come out, and the objects can be read at any room time. No
+//! clock: `now` is the estimated room time, which is what views show, but for poses: these may be
+//! shown a little behind ([`playout`]).
 //!
 //! Invariants:
-//! 1. A view sees `Enter` and `Leave` of an id alternate, `Enter` first, each once, and `Update`s
-//!    only in between.
+//! 1. A view sees `ObjectEntered` and `Leave` of an id alternate, `ObjectEntered` first, each once,
+//!    and `ObjectUpdated`s only in between.
 //! 2. An object goes by a slot and an epoch on the wire. A slot's epochs only grow; a record of an
 //!    older epoch than the slot's, or of one that has left, changes nothing: what comes late
-//!    revives nothing. Poses go by the slot alone; those of a datagram older than the `Enter` are
-//!    read and change nothing.
+//!    revives nothing. Poses go by the slot alone; those of a datagram older than the
+//!    `ObjectEntered` are read and change nothing.
 //! 3. Of each component the newest datagram's word stands.
-//! 4. `Enter` and `Leave` take effect when `now` reaches their time, at once if that is past. What
-//!    would leave before it has come into sight is never seen.
-//! 5. Ids are fresh for each `Enter` and ascend, so that they tell nothing of what there is
+//! 4. `ObjectEntered` and `Leave` take effect when `now` reaches their time, at once if that is
+//!    past. What would leave before it has come into sight is never seen.
+//! 5. Ids are fresh for each `ObjectEntered` and ascend, so that they tell nothing of what there is
 //!    besides.
 //!
 //! Bound: one object a slot (65,536), plus those about to leave; beyond twice that nothing new is
 //! taken. Cost: what is received; nothing is walked for objects that stand still. A pose finds its
-//! object by two look-ups in flat arrays. Source: design, sections 5 and 6.
+//! object by two look-ups in flat arrays. PoseSource: design, sections 5 and 6.
 
+pub mod component_history;
 pub mod drawing;
+pub mod error_smoothing;
 pub mod factory;
-pub mod glide;
-pub mod kept;
-pub mod names;
+pub mod jitter_buffer;
 pub mod object;
-pub mod playout;
+pub mod object_store;
 mod poses;
-mod seen;
+pub mod received_poses;
+pub mod schema_names;
+pub mod simulation_events;
 pub mod slots;
-pub mod stir;
-pub mod store;
-pub mod track;
+mod visible_object;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -46,25 +46,25 @@ use ambit_proto::pose::Pose;
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::time::GameTime;
 
-use crate::client::event::{Enter, Update, ViewEvent};
-use drawing::Drawing;
-use factory::Factory;
-use kept::News;
-use names::Names;
-use object::{Moment, Object};
-use playout::Lag;
-pub use poses::Section;
-pub use seen::Seen;
-use slots::Slots;
-use stir::{Kinds, Stir, Stirs};
-use store::Store;
+use crate::client::event::{ObjectEntered, ObjectUpdated, ViewEvent};
+use component_history::Novelty;
+use drawing::DrawnFrames;
+use factory::ViewFactory;
+use jitter_buffer::RenderLag;
+use object::{RecordContext, ReplicaObject};
+use object_store::ObjectStore;
+pub use poses::SectionOutcome;
+use schema_names::SchemaNames;
+use simulation_events::{KindSet, SimulationEvent, SimulationEvents};
+use slots::ReplicaSlots;
+pub use visible_object::VisibleObject;
 
 /// Objects at once, those that are about to leave included.
-const OBJECTS: usize = 2 * 65_536;
+const MAX_OBJECTS: usize = 2 * 65_536;
 
 /// How much of what comes is taken over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum PoseDecoding {
     /// All of it.
     #[default]
     Full,
@@ -74,7 +74,7 @@ pub enum Mode {
 
 /// The datagram in hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ReceivedDatagram {
     /// Its number, unwrapped.
     pub number: u64,
     /// Room time of the tick that wrote it.
@@ -85,13 +85,13 @@ pub struct Arrival {
 
 /// What a record was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum RecordOutcome {
     /// Nothing new, or about something that is not there (any more).
     Nothing,
     /// An object was announced or taken back.
     Object,
     /// News of an object; `late` if they contradict what is being shown.
-    Update {
+    ObjectUpdated {
         /// Whether views have shown something else already.
         late: bool,
     },
@@ -103,13 +103,13 @@ pub enum Applied {
 #[derive(Debug)]
 pub struct Replica<V> {
     schema: Arc<Schema>,
-    mode: Mode,
-    times: Times,
+    pose_decoding: PoseDecoding,
+    times: RenderTimes,
     /// Whether views are told of each pose.
-    watched: bool,
-    names: Names,
-    slots: Slots,
-    objects: Store<Object<V>>,
+    emits_poses: bool,
+    names: SchemaNames,
+    slots: ReplicaSlots,
+    objects: ObjectStore<ReplicaObject<V>>,
     /// The player's avatar, if it is in sight.
     own: Option<u32>,
     /// When an object is to come into or go out of sight. Each object that waits for it stands in
@@ -119,25 +119,25 @@ pub struct Replica<V> {
     events: VecDeque<ViewEvent>,
     /// Poses of the section in hand; empty between calls, kept for its storage.
     poses: Vec<(u16, Pose)>,
-    failed: poses::Failed,
-    stirs: Stirs,
+    failed_sections: poses::FailedSections,
+    simulation_events: SimulationEvents,
 }
 
 /// What a pose is read with, besides its entries.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct RenderTimes {
     /// The local lag: a pose takes effect so long after its stamp.
     pub delay: Duration,
     /// Stamp of the newest datagram of all.
-    pub heard: GameTime,
+    pub newest_stamp: GameTime,
     /// How far behind room time poses are shown.
-    pub lag: Lag,
+    pub lag: RenderLag,
 }
 
-impl Times {
+impl RenderTimes {
     /// Of which stamp the poses are that are shown at the room time `t`.
     pub fn stamp_at(&self, t: GameTime) -> GameTime {
-        self.lag.shown(t).saturating_sub(self.delay)
+        self.lag.shown_time(t).saturating_sub(self.delay)
     }
 
     /// When a pose of this stamp is shown, as far as is known at `now`; `now` if that is past.
@@ -149,20 +149,20 @@ impl Times {
 impl<V> Replica<V> {
     /// Nothing in sight, in a room with this local lag. Ids begin after `last_id`, the last one of
     /// an earlier replica of the same client.
-    pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: Mode) -> Self {
-        let names = Names::of(&schema);
-        let times = Times {
+    pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: PoseDecoding) -> Self {
+        let names = SchemaNames::of(&schema);
+        let times = RenderTimes {
             delay,
-            heard: GameTime::ZERO,
-            lag: Lag::default(),
+            newest_stamp: GameTime::ZERO,
+            lag: RenderLag::default(),
         };
         let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
-        let stirs = Stirs::default();
+        let stirs = SimulationEvents::default();
         Replica {
             schema,
-            mode,
+            pose_decoding: mode,
             times,
-            watched,
+            emits_poses: watched,
             names,
             slots,
             objects,
@@ -171,31 +171,31 @@ impl<V> Replica<V> {
             last_id,
             events,
             poses,
-            failed,
-            stirs,
+            failed_sections: failed,
+            simulation_events: stirs,
         }
     }
 
     /// Whether views are told of each pose from now on.
     pub fn watch(&mut self, on: bool) {
-        self.watched = on;
+        self.emits_poses = on;
     }
 
-    /// Objects of these kinds are simulated: what is told of them goes to [`Replica::poll_stir`] as
-    /// well. Whether there can be any.
-    pub fn stir(&mut self, kinds: Kinds) -> bool {
-        self.mode == Mode::Full && self.stirs.of(kinds)
+    /// Objects of these kinds are simulated: what is told of them goes to
+    /// [`Replica::poll_simulation_event`] as well. Whether there can be any.
+    pub fn enable_simulation(&mut self, kinds: KindSet) -> bool {
+        self.pose_decoding == PoseDecoding::Full && self.simulation_events.set_kinds(kinds)
     }
 
     /// What a simulation is to be told next.
-    pub fn poll_stir(&mut self) -> Option<Stir> {
-        self.stirs.pop()
+    pub fn poll_simulation_event(&mut self) -> Option<SimulationEvent> {
+        self.simulation_events.pop()
     }
 
     /// What is drawn of an object that is simulated.
-    pub fn draw(&mut self, id: u32, drawing: Drawing) {
+    pub fn draw(&mut self, id: u32, drawing: DrawnFrames) {
         if let Some(object) = self.objects.get_mut(id) {
-            object.drawing = Some(drawing);
+            object.drawn_frames = Some(drawing);
         }
     }
 
@@ -207,52 +207,67 @@ impl<V> Replica<V> {
     }
 
     /// How far behind room time objects with poses are shown from now on.
-    pub fn show_at(&mut self, lag: Lag) {
+    pub fn set_lag(&mut self, lag: RenderLag) {
         self.times.lag = lag;
     }
 
     /// How far behind room time objects with poses are shown.
-    pub fn lag(&self) -> Lag {
+    pub fn lag(&self) -> RenderLag {
         self.times.lag
     }
 
     /// The datagram in hand has been taken over: what it did not speak of is as it was foretold.
-    pub fn hear(&mut self, arrival: Arrival) {
-        self.times.heard = self.times.heard.max(arrival.stamp);
-        self.slots.forget(arrival.number);
+    pub fn finish_datagram(&mut self, arrival: ReceivedDatagram) {
+        self.times.newest_stamp = self.times.newest_stamp.max(arrival.stamp);
+        self.slots.drop_previous(arrival.number);
     }
 
     /// Takes over a record of the datagram in hand.
-    pub fn apply(&mut self, arrival: Arrival, record: &Record) -> Applied {
+    pub fn apply(&mut self, arrival: ReceivedDatagram, record: &Record) -> RecordOutcome {
         match record {
-            Record::Enter {
+            Record::ObjectEntered {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             } => {
-                let newcomer = Newcomer {
+                let newcomer = EnterHeader {
                     alias: *alias,
                     kind: *kind,
                     own: *own,
                 };
-                self.handle_enter(Moment { arrival, at: *at }, newcomer, components)
+                self.handle_enter(
+                    RecordContext {
+                        datagram: arrival,
+                        at: *at,
+                    },
+                    newcomer,
+                    components,
+                )
             }
-            Record::Update {
+            Record::ObjectUpdated {
                 alias,
                 kind,
                 at,
                 components,
-            } => self.handle_update(Moment { arrival, at: *at }, *alias, *kind, components),
+            } => self.handle_update(
+                RecordContext {
+                    datagram: arrival,
+                    at: *at,
+                },
+                *alias,
+                *kind,
+                components,
+            ),
             Record::Leave { alias, at } => self.handle_leave(arrival, *alias, *at),
             // About the player, not about an object.
-            Record::Effects(_) => Applied::Nothing,
+            Record::EffectReports(_) => RecordOutcome::Nothing,
         }
     }
 
     /// Lets come and go what is due by `now`.
-    pub fn advance(&mut self, now: GameTime, factory: &mut impl Factory<View = V>) {
+    pub fn advance(&mut self, now: GameTime, factory: &mut impl ViewFactory<View = V>) {
         while let Some(&(time, id)) = self.due.first()
             && time <= now
         {
@@ -261,12 +276,12 @@ impl<V> Replica<V> {
             let gone = object.leaves.is_some_and(|leaves| leaves <= now);
             match (gone, object.view.is_some()) {
                 (true, seen) => {
-                    self.remove(id);
+                    self.remove_object(id);
                     if seen {
                         self.events.push_back(ViewEvent::Leave { id, t: now });
                     }
                 }
-                (false, false) => self.show(id, now, factory),
+                (false, false) => self.bring_into_sight(id, now, factory),
                 // In sight already, and its end is later: nothing to do.
                 (false, true) => {}
             }
@@ -308,19 +323,19 @@ impl<V> Replica<V> {
                 .find(|(_, object)| object.alias == alias)
                 .map(|(id, _)| id)
         };
-        self.tenant(alias).or_else(leaving)
+        self.announced_object(alias).or_else(leaving)
     }
 
     /// The objects in sight, by ascending id.
-    pub fn seen(&self) -> impl Iterator<Item = Seen<'_, V>> {
+    pub fn visible_objects(&self) -> impl Iterator<Item = VisibleObject<'_, V>> {
         self.objects
             .iter()
-            .filter_map(|(id, object)| self.as_seen(id, object))
+            .filter_map(|(id, object)| self.as_visible(id, object))
     }
 
     /// One object, if it is in sight.
-    pub fn get(&self, id: u32) -> Option<Seen<'_, V>> {
-        self.as_seen(id, self.objects.get(id)?)
+    pub fn get(&self, id: u32) -> Option<VisibleObject<'_, V>> {
+        self.as_visible(id, self.objects.get(id)?)
     }
 
     /// What the view keeps of an object in sight.
@@ -329,7 +344,7 @@ impl<V> Replica<V> {
     }
 
     /// The player's avatar, if it is in sight.
-    pub fn own(&self) -> Option<Seen<'_, V>> {
+    pub fn own(&self) -> Option<VisibleObject<'_, V>> {
         self.get(self.own?)
     }
 
@@ -344,136 +359,148 @@ impl<V> Replica<V> {
     }
 
     /// The schema's names.
-    pub fn names(&self) -> &Names {
+    pub fn names(&self) -> &SchemaNames {
         &self.names
     }
 
     fn handle_enter(
         &mut self,
-        moment: Moment,
-        newcomer: Newcomer,
+        moment: RecordContext,
+        newcomer: EnterHeader,
         components: &[(u8, Component)],
-    ) -> Applied {
+    ) -> RecordOutcome {
         let alias = newcomer.alias;
-        if let Some(id) = self.tenant(alias) {
-            return self.refresh(id, moment, newcomer.kind, components);
+        if let Some(id) = self.announced_object(alias) {
+            return self.update_object(id, moment, newcomer.kind, components);
         }
         let slot = self.slots.get(alias.slot);
         if slot
             .and_then(|slot| slot.epoch)
             .is_some_and(|epoch| !Alias::newer_than(alias.epoch, epoch))
         {
-            return Applied::Nothing;
+            return RecordOutcome::Nothing;
         }
-        // Before anything is changed: a slot never names an object that is about to go.
-        if self.objects.len() >= OBJECTS || self.schema.kind(newcomer.kind).is_none() {
-            return Applied::Refused;
+        // PriorEstimate anything is changed: a slot never names an object that is about to go.
+        if self.objects.len() >= MAX_OBJECTS || self.schema.kind(newcomer.kind).is_none() {
+            return RecordOutcome::Refused;
         }
         // Its `Leave` is lost or late, but the server gives a slot away only when it is free.
-        if let Some(before) = slot.and_then(|slot| slot.tenant) {
-            self.let_leave(before, moment.arrival.number, moment.at);
+        if let Some(before) = slot.and_then(|slot| slot.object) {
+            self.schedule_leave(before, moment.datagram.number, moment.at);
         }
-        self.announce(moment, newcomer, components)
+        self.add_object(moment, newcomer, components)
     }
 
     fn handle_update(
         &mut self,
-        moment: Moment,
+        moment: RecordContext,
         alias: Alias,
         kind: u8,
         components: &[(u8, Component)],
-    ) -> Applied {
-        match self.tenant(alias) {
-            Some(id) => self.refresh(id, moment, kind, components),
-            None => Applied::Nothing,
+    ) -> RecordOutcome {
+        match self.announced_object(alias) {
+            Some(id) => self.update_object(id, moment, kind, components),
+            None => RecordOutcome::Nothing,
         }
     }
 
-    fn handle_leave(&mut self, arrival: Arrival, alias: Alias, at: GameTime) -> Applied {
+    fn handle_leave(
+        &mut self,
+        arrival: ReceivedDatagram,
+        alias: Alias,
+        at: GameTime,
+    ) -> RecordOutcome {
         let slot = self.slots.entry(alias.slot);
         if slot
             .epoch
             .is_some_and(|epoch| epoch != alias.epoch && !Alias::newer_than(alias.epoch, epoch))
         {
-            return Applied::Nothing;
+            return RecordOutcome::Nothing;
         }
-        // Also for an epoch that was not heard of: its `Enter` is under way, and is to find that it
-        // is over.
+        // Also for an epoch that was not heard of: its `ObjectEntered` is under way, and is to find
+        // that it is over.
         slot.epoch = Some(alias.epoch);
-        match slot.tenant {
+        match slot.object {
             Some(place) => {
-                self.let_leave(place, arrival.number, at);
-                Applied::Object
+                self.schedule_leave(place, arrival.number, at);
+                RecordOutcome::Object
             }
-            None => Applied::Nothing,
+            None => RecordOutcome::Nothing,
         }
     }
 
-    fn announce(
+    fn add_object(
         &mut self,
-        moment: Moment,
-        newcomer: Newcomer,
+        moment: RecordContext,
+        newcomer: EnterHeader,
         components: &[(u8, Component)],
-    ) -> Applied {
-        let Newcomer { alias, kind, own } = newcomer;
+    ) -> RecordOutcome {
+        let EnterHeader { alias, kind, own } = newcomer;
         let Some(declared) = self.schema.kind(kind) else {
-            return Applied::Refused;
+            return RecordOutcome::Refused;
         };
         self.last_id += 1;
         let id = self.last_id;
-        let mut object = Object::new(id, newcomer.alias, kind, own, moment, declared);
+        let mut object = ReplicaObject::new(id, newcomer.alias, kind, own, moment, declared);
         object.merge(moment, components, self.times);
-        self.stirs.push(kind, Stir::Enter { id, kind, own });
-        self.stir_poses(id, kind, moment, components);
+        self.simulation_events
+            .push(kind, SimulationEvent::ObjectEntered { id, kind, own });
+        self.queue_simulation_poses(id, kind, moment, components);
         let place = self.objects.push(id, object);
         let slot = self.slots.entry(alias.slot);
-        (slot.epoch, slot.tenant) = (Some(alias.epoch), Some(place));
+        (slot.epoch, slot.object) = (Some(alias.epoch), Some(place));
         self.due.insert((moment.at, id));
-        Applied::Object
+        RecordOutcome::Object
     }
 
-    fn refresh(
+    fn update_object(
         &mut self,
         id: u32,
-        moment: Moment,
+        moment: RecordContext,
         kind: u8,
         components: &[(u8, Component)],
-    ) -> Applied {
+    ) -> RecordOutcome {
         let object = self.objects.get_mut(id).expect("a slot's object exists");
         if object.kind != kind {
-            return Applied::Refused;
+            return RecordOutcome::Refused;
         }
         let news = object.merge(moment, components, self.times);
-        self.stir_poses(id, kind, moment, components);
+        self.queue_simulation_poses(id, kind, moment, components);
         let object = self.objects.get(id).expect("a slot's object exists");
-        // What has not been shown yet is not late, and its `Enter` will tell the newest.
-        if news == News::None || object.view.is_none() {
-            return Applied::Nothing;
+        // What has not been shown yet is not late, and its `ObjectEntered` will tell the newest.
+        if news == Novelty::Unchanged || object.view.is_none() {
+            return RecordOutcome::Nothing;
         }
         let indices = components.iter().map(|(index, _)| usize::from(*index));
-        let now = moment.arrival.now;
+        let now = moment.datagram.now;
         let at = moment.at.max(now);
-        let components = object.named(
+        let components = object.named_values(
             indices,
             at,
             self.times,
             &self.names.kinds[usize::from(kind)],
         );
-        self.events.push_back(ViewEvent::Update(Update {
-            id,
-            t: now,
-            at,
-            components,
-        }));
-        Applied::Update {
-            late: news == News::Late,
+        self.events
+            .push_back(ViewEvent::ObjectUpdated(ObjectUpdated {
+                id,
+                t: now,
+                at,
+                components,
+            }));
+        RecordOutcome::ObjectUpdated {
+            late: news == Novelty::LazyTimer,
         }
     }
 
-    fn show(&mut self, id: u32, now: GameTime, factory: &mut impl Factory<View = V>) {
+    fn bring_into_sight(
+        &mut self,
+        id: u32,
+        now: GameTime,
+        factory: &mut impl ViewFactory<View = V>,
+    ) {
         let object = self.objects.get_mut(id).expect("what is due is an object");
         let names = &self.names.kinds[usize::from(object.kind)];
-        let enter = Enter {
+        let enter = ObjectEntered {
             id,
             kind: names.name.clone(),
             own: object.own,
@@ -485,22 +512,28 @@ impl<V> Replica<V> {
         if object.own {
             self.own = Some(id);
         }
-        if self.mode == Mode::Light {
+        if self.pose_decoding == PoseDecoding::Light {
             // Nobody will say where it goes from here.
-            object.track = None;
+            object.poses = None;
         }
-        self.events.push_back(ViewEvent::Enter(enter));
+        self.events.push_back(ViewEvent::ObjectEntered(enter));
     }
 
     /// Poses that came in records.
-    fn stir_poses(&mut self, id: u32, kind: u8, moment: Moment, components: &[(u8, Component)]) {
+    fn queue_simulation_poses(
+        &mut self,
+        id: u32,
+        kind: u8,
+        moment: RecordContext,
+        components: &[(u8, Component)],
+    ) {
         for (_, component) in components {
             if let Component::Pose(pose) = component {
-                self.stirs.push(
+                self.simulation_events.push(
                     kind,
-                    Stir::Told {
+                    SimulationEvent::Pose {
                         id,
-                        stamp: moment.arrival.stamp,
+                        stamp: moment.datagram.stamp,
                         pose: *pose,
                     },
                 );
@@ -509,20 +542,25 @@ impl<V> Replica<V> {
     }
 
     /// The slot is free from now on, and what is still under way about its tenant changes nothing.
-    fn let_leave(&mut self, place: store::Place, number: u64, at: GameTime) {
+    fn schedule_leave(&mut self, place: object_store::StoreIndex, number: u64, at: GameTime) {
         let object = self.objects.at_mut(place).expect("a slot's object exists");
         object.leaves = Some(at);
         self.due.insert((at, object.id));
         let slot = object.alias.slot;
-        self.slots.entry(slot).tenant = None;
-        if let Some(track) = object.track.as_ref().filter(|_| self.mode == Mode::Full) {
-            self.slots.remember(slot, track.clone(), number);
+        self.slots.entry(slot).object = None;
+        if let Some(track) = object
+            .poses
+            .as_ref()
+            .filter(|_| self.pose_decoding == PoseDecoding::Full)
+        {
+            self.slots.keep_previous(slot, track.clone(), number);
         }
     }
 
-    fn remove(&mut self, id: u32) {
+    fn remove_object(&mut self, id: u32) {
         let object = self.objects.remove(id).expect("what is due is an object");
-        self.stirs.push(object.kind, Stir::Leave { id });
+        self.simulation_events
+            .push(object.kind, SimulationEvent::Leave { id });
         self.due.remove(&(object.enters, id));
         if let Some(leaves) = object.leaves {
             self.due.remove(&(leaves, id));
@@ -533,24 +571,28 @@ impl<V> Replica<V> {
     }
 
     /// The object that has this name, until its `Leave` is known.
-    fn tenant(&self, alias: Alias) -> Option<u32> {
+    fn announced_object(&self, alias: Alias) -> Option<u32> {
         let slot = self
             .slots
             .get(alias.slot)
             .filter(|slot| slot.epoch == Some(alias.epoch))?;
         Some(
             self.objects
-                .at(slot.tenant?)
+                .at(slot.object?)
                 .expect("a slot's object exists")
                 .id,
         )
     }
 
-    fn as_seen<'r>(&'r self, id: u32, object: &'r Object<V>) -> Option<Seen<'r, V>> {
+    fn as_visible<'r>(
+        &'r self,
+        id: u32,
+        object: &'r ReplicaObject<V>,
+    ) -> Option<VisibleObject<'r, V>> {
         let view = object.view.as_ref()?;
         let names = &self.names.kinds[usize::from(object.kind)];
         let freshness = &self.schema.kinds[usize::from(object.kind)].freshness;
-        Some(Seen {
+        Some(VisibleObject {
             id,
             view,
             object,
@@ -561,9 +603,9 @@ impl<V> Replica<V> {
     }
 }
 
-/// The head of an `Enter`.
+/// The head of an `ObjectEntered`.
 #[derive(Clone, Copy)]
-struct Newcomer {
+struct EnterHeader {
     alias: Alias,
     kind: u8,
     own: bool,

@@ -2,7 +2,7 @@
 //! the four operations, so that the same numbers come out everywhere.
 
 /// No turn at all.
-pub(crate) const NONE: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
+pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// First `b`, then `a`.
 pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
@@ -21,7 +21,7 @@ pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
 }
 
 /// So much of the way from one to the other, the shorter way round.
-pub(crate) fn mix(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
+pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
     let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
     normal(std::array::from_fn(|part| {
         from[part] * (1.0 - share) + sign * to[part] * share
@@ -29,7 +29,7 @@ pub(crate) fn mix(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
 }
 
 /// Turned on for a while at an angular velocity in radians a second: right for small turns.
-pub(crate) fn turned(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
+pub(crate) fn rotate(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
     let [x, y, z] = angular.map(|part| part * seconds / 2.0);
     let [qx, qy, qz, qw] = quaternion;
     normal([
@@ -50,7 +50,7 @@ fn normal(quaternion: [f32; 4]) -> [f32; 4] {
     if length > 1e-6 {
         quaternion.map(|part| part / length)
     } else {
-        NONE
+        IDENTITY
     }
 }
 
@@ -60,14 +60,18 @@ mod tests {
 
     #[test]
     fn a_turn_and_its_inverse_are_none() {
-        let turn = turned(turned(NONE, [0.3, -0.5, 0.2], 1.0), [1.0, 0.0, 0.4], 0.5);
-        assert!(dot(product(turn, inverse(turn)), NONE) > 0.999_999);
+        let turn = rotate(
+            rotate(IDENTITY, [0.3, -0.5, 0.2], 1.0),
+            [1.0, 0.0, 0.4],
+            0.5,
+        );
+        assert!(dot(product(turn, inverse(turn)), IDENTITY) > 0.999_999);
     }
 
     #[test]
     fn a_quarter_turn_in_small_steps_is_one() {
-        let turn = (0..90).fold(NONE, |turn, _| {
-            turned(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0)
+        let turn = (0..90).fold(IDENTITY, |turn, _| {
+            rotate(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0)
         });
         let half = std::f32::consts::FRAC_1_SQRT_2;
         assert!(dot(turn, [0.0, 0.0, half, half]) > 0.999_99);
@@ -75,8 +79,8 @@ mod tests {
 
     #[test]
     fn half_the_way_is_the_shorter_one() {
-        let turn = turned(NONE, [0.0, 0.0, 0.2], 1.0);
-        let half = mix(NONE, turn.map(|part| -part), 0.5);
-        assert!(dot(half, turned(NONE, [0.0, 0.0, 0.1], 1.0)).abs() > 0.999_99);
+        let turn = rotate(IDENTITY, [0.0, 0.0, 0.2], 1.0);
+        let half = interpolate(IDENTITY, turn.map(|part| -part), 0.5);
+        assert!(dot(half, rotate(IDENTITY, [0.0, 0.0, 0.1], 1.0)).abs() > 0.999_99);
     }
 }

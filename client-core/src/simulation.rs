@@ -29,14 +29,14 @@
 //!    of one frame are added by id.
 //! 2. When all words have come in and everything is at rest there, everything is where the host
 //!    says, bit for bit.
-//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as
-//!    `prediction` says.
+//! 3. At most [`MAX_STEPS_PER_CALL`] frames are stepped in a call, and as many again for the own
+//!    cube as `prediction` says.
 //!
 //! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what
-//! rests. Bounds: `PAST` poses an object; poses up to `FARTHEST` frames ahead. Source: reference
-//! 002 (state synchronisation), 000 (strategy 2).
+//! rests. OffsetBounds: `PAST` poses an object; poses up to `FARTHEST` frames ahead. PoseSource:
+//! reference 002 (state synchronisation), 000 (strategy 2).
 
-mod forward;
+mod extrapolation;
 mod prediction;
 mod smoothing;
 #[cfg(test)]
@@ -46,29 +46,29 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::games::cubes::{
-    Arena, Body, FORMAT, FRAMES_PER_S, PLAYER, Physics, frame_at, time_of,
+    Arena, BodyId, FRAMES_PER_S, PLAYER, POSE_FORMAT, Physics, frame_at, frame_time,
 };
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::pose::{self, Motion, Pose};
 use ambit_proto::time::GameTime;
 
 use crate::client::stats::SimulationStats;
-use crate::replica::drawing::Drawing;
-use crate::replica::glide::length;
+use crate::replica::drawing::DrawnFrames;
+use crate::replica::error_smoothing::length;
 use crate::rotation;
-use forward::forward;
-pub use prediction::Ahead;
+use extrapolation::extrapolate;
 use prediction::Prediction;
-use smoothing::Visual;
+pub use prediction::PredictionTarget;
+use smoothing::SmoothedVisual;
 
 /// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where
 /// they were last said to be.
-pub const MAX_STEPS: u64 = 15;
+pub const MAX_STEPS_PER_CALL: u64 = 15;
 /// Poses are held for frames up to so many ahead: who does not draw for longer need not know them.
-const FARTHEST: u64 = 10 * FRAMES_PER_S;
+const MAX_FRAMES_AHEAD: u64 = 10 * FRAMES_PER_S;
 /// Frames that each body's past goes back: a pose that comes later than that is compared with
 /// nothing.
-const PAST: usize = 30;
+const MAX_PAST_FRAMES: usize = 30;
 /// What a pose may differ from our own of the same frame without being news: half a centimetre, and
 /// a quarter of a metre a second.
 const SAME_UNITS: u32 = 20;
@@ -77,16 +77,16 @@ const SAME_SPEED_UNITS: u16 = 32;
 const SAME_TURN: f32 = 0.999_85;
 /// How long the host must have been heard, beside a round trip, without a word about what rests,
 /// before its last word stands.
-const PATIENCE: Duration = Duration::from_millis(200);
+const RESTORE_DELAY: Duration = Duration::from_millis(200);
 /// Frames between two words about an object, at most, for it to be led from one to the other.
-const FARTHEST_LEAD: u64 = FRAMES_PER_S / 2;
+const MAX_LEAD_FRAMES: u64 = FRAMES_PER_S / 2;
 /// What is known in time is smoothed all the same where it differs from our guess by that and by
 /// what it moves in two ticks: words between are lost.
-const LEAP_M: f32 = 0.05;
+const MAX_UNSMOOTHED_M: f32 = 0.05;
 /// Half a frame, in whole milliseconds.
 const HALF_FRAME: Duration = Duration::from_millis(8);
 /// By how much each word about what moves counts in the usual time between two of them.
-const RHYTHM: f32 = 1.0 / 64.0;
+const INTERVAL_SMOOTHING: f32 = 1.0 / 64.0;
 
 /// See the module.
 #[derive(Debug)]
@@ -95,13 +95,13 @@ pub struct Simulation {
     physics: Physics,
     /// The state is the one after the step of this frame.
     frame: Option<u64>,
-    cubes: BTreeMap<u32, Cube>,
+    cubes: BTreeMap<u32, SimulatedCube>,
     /// Ids by body.
-    names: BTreeMap<Body, u32>,
+    ids_by_body: BTreeMap<BodyId, u32>,
     /// Poses ahead of the simulation, by frame and id.
-    held: BTreeMap<(u64, u32), Pose>,
+    early_poses: BTreeMap<(u64, u32), Pose>,
     /// Up to this frame the host has told what it had to.
-    heard: u64,
+    heard_frame: u64,
     /// Ids of what is told to rest and is not where it is told to be.
     disturbed: BTreeSet<u32>,
     /// Ids of what is drawn elsewhere than it is simulated.
@@ -113,39 +113,39 @@ pub struct Simulation {
     /// Frames from one tick of the host to the next.
     tick_frames: u64,
     /// Reused.
-    led: Vec<(u32, u64, Pose)>,
+    lead_buffer: Vec<(u32, u64, Pose)>,
     /// Reused.
-    stirred: Vec<u32>,
+    touched_buffer: Vec<u32>,
     /// The usual time between two words about what moves, in frames.
-    rhythm: f32,
+    pose_interval: f32,
     own: Option<u32>,
     prediction: Option<Prediction>,
     stats: SimulationStats,
 }
 
 #[derive(Debug)]
-struct Cube {
+struct SimulatedCube {
     kind: u8,
-    body: Option<Body>,
+    body: Option<BodyId>,
     /// The newest word that was applied, and its frame.
-    told: Option<(u64, Pose)>,
+    last_applied: Option<(u64, Pose)>,
     /// The newest frame that was heard of, and whether it moved in it.
-    newest: Option<(u64, bool)>,
+    newest_received: Option<(u64, bool)>,
     /// Poses after the steps of recent frames in which it moved.
     past: VecDeque<(u64, Pose)>,
     /// Whether the pose of the present frame is what the host's words say, and not our own guess.
-    known: bool,
+    is_confirmed: bool,
     /// The same of the frame before.
     was_known: bool,
     /// The frame in which it was found elsewhere than told, while that is so.
     disturbed: Option<u64>,
-    visual: Visual,
+    visual: SmoothedVisual,
     keys: Keymap,
 }
 
 /// When it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct SimulationTime {
     /// Room time that is to be shown.
     pub shown: GameTime,
     /// Up to which room time the host has told what there is to tell: the newest stamp and the
@@ -166,17 +166,17 @@ impl Simulation {
             physics,
             frame,
             cubes,
-            names,
-            held,
-            heard,
+            ids_by_body: names,
+            early_poses: held,
+            heard_frame: heard,
             disturbed,
             smoothed,
             players,
             changed,
             tick_frames,
-            led: Vec::new(),
-            stirred,
-            rhythm,
+            lead_buffer: Vec::new(),
+            touched_buffer: stirred,
+            pose_interval: rhythm,
             own,
             prediction,
             stats,
@@ -185,17 +185,17 @@ impl Simulation {
 
     /// An object is followed from now on; where it is will be told. Ids ascend.
     pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
-        let visual = Visual::new(0, &Pose::default());
+        let visual = SmoothedVisual::new(0, &Pose::default());
         let (body, told, newest, past, disturbed, keys) = Default::default();
         self.cubes.insert(
             id,
-            Cube {
+            SimulatedCube {
                 kind,
                 body,
-                told,
-                newest,
+                last_applied: told,
+                newest_received: newest,
                 past,
-                known: false,
+                is_confirmed: false,
                 was_known: false,
                 disturbed,
                 visual,
@@ -219,7 +219,7 @@ impl Simulation {
             list.remove(&id);
         }
         if let Some(body) = cube.body {
-            self.names.remove(&body);
+            self.ids_by_body.remove(&body);
             self.physics.remove(body);
         }
         if self.own == Some(id) {
@@ -228,24 +228,27 @@ impl Simulation {
     }
 
     /// The host says: at the room time `at`, this was the pose.
-    pub fn tell(&mut self, id: u32, at: GameTime, pose: &Pose) {
+    pub fn handle_pose(&mut self, id: u32, at: GameTime, pose: &Pose) {
         let frame = frame_at(at);
         let Some(cube) = self.cubes.get_mut(&id) else {
             return;
         };
-        if let Some((before, moved)) = cube.newest.filter(|(before, _)| *before < frame)
+        if let Some((before, moved)) = cube.newest_received.filter(|(before, _)| *before < frame)
             && moved
         {
             let gap = frame.saturating_sub(before).min(2 * FRAMES_PER_S) as f32;
-            self.rhythm += (gap - self.rhythm) * RHYTHM;
+            self.pose_interval += (gap - self.pose_interval) * INTERVAL_SMOOTHING;
         }
-        if cube.newest.is_none_or(|(before, _)| before <= frame) {
-            cube.newest = Some((frame, !pose.flag));
+        if cube
+            .newest_received
+            .is_none_or(|(before, _)| before <= frame)
+        {
+            cube.newest_received = Some((frame, !pose.flag));
         }
         match self.frame {
-            Some(present) if frame > present + FARTHEST => {}
-            Some(present) if frame <= present => self.take_late(id, frame, present, pose),
-            _ => _ = self.held.insert((frame, id), *pose),
+            Some(present) if frame > present + MAX_FRAMES_AHEAD => {}
+            Some(present) if frame <= present => self.apply_late(id, frame, present, pose),
+            _ => _ = self.early_poses.insert((frame, id), *pose),
         }
     }
 
@@ -253,15 +256,15 @@ impl Simulation {
     /// time.
     pub fn advance(
         &mut self,
-        moment: Moment,
-        ahead: Option<&Ahead<'_>>,
+        moment: SimulationTime,
+        ahead: Option<&PredictionTarget<'_>>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
     ) {
         self.changed.clear();
-        self.heard = self.heard.max(frame_at(moment.heard));
+        self.heard_frame = self.heard_frame.max(frame_at(moment.heard));
         let target = frame_to_show(moment.shown);
         match self.frame {
-            Some(frame) if target <= frame + MAX_STEPS => {
+            Some(frame) if target <= frame + MAX_STEPS_PER_CALL => {
                 for next in frame + 1..=target {
                     self.step(next, keys);
                 }
@@ -269,20 +272,20 @@ impl Simulation {
             _ => self.skip_to(target),
         }
         self.restore(moment.rtt);
-        self.foretell(moment.shown, ahead, keys);
+        self.predict_own_cube(moment.shown, ahead, keys);
         self.changed.sort_unstable();
         self.changed.dedup();
     }
 
     /// What is drawn differently since the call before the last.
-    pub fn changed(&self) -> impl Iterator<Item = (u32, Drawing)> {
+    pub fn changed(&self) -> impl Iterator<Item = (u32, DrawnFrames)> {
         self.changed
             .iter()
             .filter_map(|&id| Some((id, self.drawing(id)?)))
     }
 
-    /// What is drawn of an object; `None` before its first pose has come.
-    pub fn drawing(&self, id: u32) -> Option<Drawing> {
+    /// What is drawn of an object; `Unchanged` before its first pose has come.
+    pub fn drawing(&self, id: u32) -> Option<DrawnFrames> {
         let foretold = self.prediction.as_ref().filter(|_| self.own == Some(id));
         let cube = self.cubes.get(&id)?;
         let body = cube.body?;
@@ -304,12 +307,14 @@ impl Simulation {
 
     /// Bodies that there are.
     pub fn bodies(&self) -> usize {
-        self.names.len()
+        self.ids_by_body.len()
     }
 
     /// Whether anything moves, or waits for its frame.
     pub fn is_busy(&self) -> bool {
-        !self.held.is_empty() || !self.smoothed.is_empty() || self.physics.awake().len() > 0
+        !self.early_poses.is_empty()
+            || !self.smoothed.is_empty()
+            || self.physics.changed_bodies().len() > 0
     }
 
     /// What was counted so far.
@@ -319,8 +324,8 @@ impl Simulation {
 
     /// How many frames the host must have been heard without a word about what rests, before its
     /// last word stands.
-    pub fn patience(&self, rtt: Duration) -> u64 {
-        frame_at(GameTime::ZERO + PATIENCE + rtt) + (2.0 * self.rhythm) as u64
+    pub fn restore_after_frames(&self, rtt: Duration) -> u64 {
+        frame_at(GameTime::ZERO + RESTORE_DELAY + rtt) + (2.0 * self.pose_interval) as u64
     }
 
     fn step(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
@@ -328,10 +333,14 @@ impl Simulation {
         self.physics.step();
         self.frame = Some(frame);
         self.stats.steps += 1;
-        self.forget_known();
-        let mut stirred = std::mem::take(&mut self.stirred);
+        self.mark_moved_as_guessed();
+        let mut stirred = std::mem::take(&mut self.touched_buffer);
         stirred.clear();
-        stirred.extend(self.physics.awake().map(|body| self.names[&body]));
+        stirred.extend(
+            self.physics
+                .changed_bodies()
+                .map(|body| self.ids_by_body[&body]),
+        );
         for &id in &self.smoothed {
             self.cubes
                 .get_mut(&id)
@@ -341,45 +350,48 @@ impl Simulation {
             stirred.push(id);
         }
         while let Some((&(due, id), _)) = self
-            .held
+            .early_poses
             .first_key_value()
             .filter(|((due, _), _)| *due <= frame)
         {
-            let pose = self.held.remove(&(due, id)).expect("it is the first");
+            let pose = self
+                .early_poses
+                .remove(&(due, id))
+                .expect("it is the first");
             if self.cubes.contains_key(&id) {
                 self.apply(id, due, &pose, &pose);
                 stirred.push(id);
             }
         }
-        self.lead(frame, &mut stirred);
+        self.lead_bodies(frame, &mut stirred);
         stirred.sort_unstable();
         stirred.dedup();
         for &id in &stirred {
             self.show(id, frame);
         }
-        self.stirred = stirred;
+        self.touched_buffer = stirred;
     }
 
     /// What moved by our own physics is a guess, unless a word about this frame follows;
     /// `was_known` has what it was before.
-    fn forget_known(&mut self) {
-        for body in self.physics.awake() {
+    fn mark_moved_as_guessed(&mut self) {
+        for body in self.physics.changed_bodies() {
             let cube = self
                 .cubes
-                .get_mut(&self.names[&body])
+                .get_mut(&self.ids_by_body[&body])
                 .expect("a body has a cube");
-            (cube.was_known, cube.known) = (cube.known, false);
+            (cube.was_known, cube.is_confirmed) = (cube.is_confirmed, false);
         }
     }
 
     /// Puts each body of which the host's next word has come in, too, on the curve between its
     /// words.
-    fn lead(&mut self, frame: u64, stirred: &mut Vec<u32>) {
-        let mut led = std::mem::take(&mut self.led);
+    fn lead_bodies(&mut self, frame: u64, stirred: &mut Vec<u32>) {
+        let mut led = std::mem::take(&mut self.lead_buffer);
         led.clear();
         led.extend(
-            self.held
-                .range((frame + 1, 0)..(frame + FARTHEST_LEAD, 0))
+            self.early_poses
+                .range((frame + 1, 0)..(frame + MAX_LEAD_FRAMES, 0))
                 .map(|(&(due, id), pose)| (id, due, *pose)),
         );
         // Of each object the next one only.
@@ -389,7 +401,7 @@ impl Simulation {
             let Some(cube) = self.cubes.get(&id) else {
                 continue;
             };
-            let Some((body, (since, told))) = cube.body.zip(cube.told) else {
+            let Some((body, (since, told))) = cube.body.zip(cube.last_applied) else {
                 continue;
             };
             // What rested may have begun to move at the tick before.
@@ -398,14 +410,14 @@ impl Simulation {
             } else {
                 since
             };
-            if since >= frame || due - since > FARTHEST_LEAD || told.flag && next.flag {
+            if since >= frame || due - since > MAX_LEAD_FRAMES || told.flag && next.flag {
                 continue;
             }
-            let now = between(&told, since, &next, due, frame);
-            self.put(id, body, &now);
+            let now = interpolate(&told, since, &next, due, frame);
+            self.set_body_pose(id, body, &now);
             stirred.push(id);
         }
-        self.led = led;
+        self.lead_buffer = led;
     }
 
     fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
@@ -415,7 +427,7 @@ impl Simulation {
             let Some(body) = cube.body else { continue };
             let current = keys(id, at);
             if current != cube.keys || current != Keymap::default() {
-                self.physics.steer(
+                self.physics.set_keys(
                     body,
                     Keys {
                         previous: cube.keys,
@@ -430,8 +442,8 @@ impl Simulation {
     /// Too much is missing: everything is put where it was last said to be by then.
     fn skip_to(&mut self, frame: u64) {
         self.frame = Some(frame);
-        let later = self.held.split_off(&(frame + 1, 0));
-        let due = std::mem::replace(&mut self.held, later);
+        let later = self.early_poses.split_off(&(frame + 1, 0));
+        let due = std::mem::replace(&mut self.early_poses, later);
         let newest: BTreeMap<u32, (u64, Pose)> = due
             .into_iter()
             .map(|((due, id), pose)| (id, (due, pose)))
@@ -440,9 +452,9 @@ impl Simulation {
             let Some(kind) = self.cubes.get(&id).map(|cube| cube.kind) else {
                 continue;
             };
-            self.apply(id, due, &pose, &forward(kind, &pose, frame - due));
+            self.apply(id, due, &pose, &extrapolate(kind, &pose, frame - due));
         }
-        let ids: Vec<u32> = self.names.values().copied().collect();
+        let ids: Vec<u32> = self.ids_by_body.values().copied().collect();
         for id in ids {
             self.show(id, frame);
             self.changed.push(id);
@@ -451,21 +463,21 @@ impl Simulation {
     }
 
     /// A pose of a frame that has been drawn.
-    fn take_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
+    fn apply_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
         let cube = self.cubes.get_mut(&id).expect("the caller has looked");
         if cube
-            .told
+            .last_applied
             .is_some_and(|(told, before)| told > frame || told == frame && before == *pose)
         {
             return;
         }
         self.stats.late_poses += u64::from(frame < present);
         let was = cube.past.iter().rev().find(|(then, _)| *then <= frame);
-        if cube.body.is_some() && was.is_some_and(|(_, was)| is_same(was, pose)) {
-            cube.told = Some((frame, *pose));
-            return self.watch(id, present);
+        if cube.body.is_some() && was.is_some_and(|(_, was)| is_same_pose(was, pose)) {
+            cube.last_applied = Some((frame, *pose));
+            return self.check_rest(id, present);
         }
-        let now = forward(cube.kind, pose, present - frame);
+        let now = extrapolate(cube.kind, pose, present - frame);
         self.apply(id, frame, pose, &now);
         self.show(id, present);
     }
@@ -474,35 +486,35 @@ impl Simulation {
     fn apply(&mut self, id: u32, frame: u64, told: &Pose, now: &Pose) {
         let present = self.frame.expect("poses are applied to a frame");
         let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        if cube.told.is_some_and(|(before, _)| before > frame) {
+        if cube.last_applied.is_some_and(|(before, _)| before > frame) {
             return;
         }
-        cube.told = Some((frame, *told));
+        cube.last_applied = Some((frame, *told));
         if let Some(body) = cube.body {
-            self.put(id, body, now);
+            self.set_body_pose(id, body, now);
         } else {
             let body = self.physics.add(cube.kind, now);
             cube.body = Some(body);
-            cube.visual = Visual::new(present, now);
-            cube.known = true;
-            self.names.insert(body, id);
+            cube.visual = SmoothedVisual::new(present, now);
+            cube.is_confirmed = true;
+            self.ids_by_body.insert(body, id);
         }
     }
 
     /// Puts a body elsewhere, and smoothes that away.
-    fn put(&mut self, id: u32, body: Body, now: &Pose) {
+    fn set_body_pose(&mut self, id: u32, body: BodyId, now: &Pose) {
         let was = self.physics.pose(body);
         let cube = self.cubes.get_mut(&id).expect("a body has a cube");
         // What is told of rest says where it was in the frame before as well.
-        let was_known = std::mem::replace(&mut cube.known, true) || cube.was_known;
+        let was_known = std::mem::replace(&mut cube.is_confirmed, true) || cube.was_known;
         if was == *now {
             return;
         }
         self.physics.set_pose(body, now);
-        let [speed_x, speed_y, speed_z] = FORMAT.velocities(now).0;
+        let [speed_x, speed_y, speed_z] = POSE_FORMAT.velocities(now).0;
         let stride_m = 2.0 * length([speed_x, speed_y, speed_z]) * self.tick_frames as f32
             / FRAMES_PER_S as f32;
-        let leaps = metres_between(&was, now) > LEAP_M + stride_m;
+        let leaps = metres_between(&was, now) > MAX_UNSMOOTHED_M + stride_m;
         if (leaps || !was_known) && (was.at, was.turn) != (now.at, now.turn) {
             let cube = self.cubes.get_mut(&id).expect("a body has a cube");
             cube.visual.correct(&was, now);
@@ -519,21 +531,23 @@ impl Simulation {
         let Some(body) = cube.body else { return };
         let pose = self.physics.pose(body);
         cube.visual.show(frame, &pose);
-        if !cube.visual.is_off() {
+        if !cube.visual.is_smoothing() {
             self.smoothed.remove(&id);
         }
-        if cube.past.pop_back_if(|(then, _)| *then == frame).is_none() && cube.past.len() == PAST {
+        if cube.past.pop_back_if(|(then, _)| *then == frame).is_none()
+            && cube.past.len() == MAX_PAST_FRAMES
+        {
             cube.past.pop_front();
         }
         cube.past.push_back((frame, pose));
-        self.watch(id, frame);
+        self.check_rest(id, frame);
         self.changed.push(id);
     }
 
     /// Takes note of whether an object that should rest does.
-    fn watch(&mut self, id: u32, frame: u64) {
+    fn check_rest(&mut self, id: u32, frame: u64) {
         let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        let Some((body, (_, told))) = cube.body.zip(cube.told) else {
+        let Some((body, (_, told))) = cube.body.zip(cube.last_applied) else {
             return;
         };
         if told.flag && self.physics.pose(body) != told {
@@ -547,10 +561,10 @@ impl Simulation {
     /// Puts back what the host's silence says has not moved.
     fn restore(&mut self, rtt: Duration) {
         let (patience, heard) = (
-            self.patience(rtt),
-            self.heard.min(self.frame.unwrap_or_default()),
+            self.restore_after_frames(rtt),
+            self.heard_frame.min(self.frame.unwrap_or_default()),
         );
-        let is_wrong = |cube: &Cube| {
+        let is_wrong = |cube: &SimulatedCube| {
             cube.disturbed
                 .is_some_and(|since| heard >= since + patience)
         };
@@ -564,19 +578,19 @@ impl Simulation {
             let cube = &self.cubes[&id];
             let (body, (_, told)) = cube
                 .body
-                .zip(cube.told)
+                .zip(cube.last_applied)
                 .expect("it was told, and has a body");
-            self.put(id, body, &told);
+            self.set_body_pose(id, body, &told);
             self.stats.restored += 1;
             self.show(id, self.frame.expect("something was simulated"));
         }
     }
 
     /// The own cube's picture, ahead of all else.
-    fn foretell(
+    fn predict_own_cube(
         &mut self,
         shown: GameTime,
-        ahead: Option<&Ahead<'_>>,
+        ahead: Option<&PredictionTarget<'_>>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
     ) {
         let own = self.own.filter(|own| self.cubes[own].body.is_some());
@@ -588,10 +602,10 @@ impl Simulation {
             .prediction
             .take()
             .unwrap_or_else(|| Prediction::new(self.arena, own));
-        let main = prediction::Main {
+        let main = prediction::MainSimulation {
             physics: &self.physics,
             cubes: &self.cubes,
-            held: &self.held,
+            early_poses: &self.early_poses,
             frame,
         };
         prediction.advance(main, shown, ahead, keys, &mut self.stats);
@@ -603,7 +617,7 @@ impl Simulation {
 /// The first frame that is not before `shown`.
 fn frame_to_show(shown: GameTime) -> u64 {
     let nearest = frame_at(shown);
-    if time_of(nearest) < shown {
+    if frame_time(nearest) < shown {
         nearest + 1
     } else {
         nearest
@@ -614,11 +628,11 @@ fn frame_to_show(shown: GameTime) -> u64 {
 /// frame in which they change, so at the last moment, to the millisecond, that belongs to the frame
 /// before.
 fn read_keys_at(frame: u64) -> GameTime {
-    time_of(frame.saturating_sub(1)) + HALF_FRAME
+    frame_time(frame.saturating_sub(1)) + HALF_FRAME
 }
 
 /// Whether what was simulated is what the host says. Of rest, every bit counts.
-fn is_same(simulated: &Pose, told: &Pose) -> bool {
+fn is_same_pose(simulated: &Pose, told: &Pose) -> bool {
     if told.flag {
         return simulated == told;
     }
@@ -628,7 +642,7 @@ fn is_same(simulated: &Pose, told: &Pose) -> bool {
         .zip(told.at)
         .all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
     let speeds = simulated.motion.linear.iter().zip(told.motion.linear);
-    let turns = [simulated, told].map(|pose| FORMAT.quaternion(pose));
+    let turns = [simulated, told].map(|pose| POSE_FORMAT.quaternion(pose));
     near && speeds
         .into_iter()
         .all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
@@ -637,17 +651,17 @@ fn is_same(simulated: &Pose, told: &Pose) -> bool {
 
 fn metres_between(a: &Pose, b: &Pose) -> f32 {
     length(std::array::from_fn(|axis| {
-        (a.at[axis] - b.at[axis]) as f32 / f32::from(FORMAT.per_metre)
+        (a.at[axis] - b.at[axis]) as f32 / f32::from(POSE_FORMAT.per_metre)
     }))
 }
 
 /// The pose on the curve between two words, with a velocity between theirs.
-fn between(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
+fn interpolate(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
     let at = pose::between(
-        &FORMAT,
-        (time_of(since), told),
-        (time_of(due), next),
-        time_of(frame),
+        &POSE_FORMAT,
+        (frame_time(since), told),
+        (frame_time(due), next),
+        frame_time(frame),
     );
     let (part, whole) = ((frame - since) as i32, (due - since) as i32);
     let mix = |a: i16, b: i16| (i32::from(a) + (i32::from(b) - i32::from(a)) * part / whole) as i16;

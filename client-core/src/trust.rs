@@ -26,7 +26,7 @@ pub struct KnownHosts {
 
 /// What is known of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pin {
+pub struct KnownCertificate {
     /// The certificate that it is to show.
     pub fingerprint: Fingerprint,
     /// The line of the file, from 1.
@@ -35,7 +35,7 @@ pub struct Pin {
 
 /// Why a server may be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TrustStatus {
     /// It shows what it has shown before.
     Known,
     /// It was not known; it is now.
@@ -85,19 +85,19 @@ pub enum TrustError {
     },
     /// Nothing says where the file is.
     #[error("no place for known hosts: set AMBIT_KNOWN_HOSTS to a file, or HOME to a directory")]
-    NoPlace,
+    NoPath,
 }
 
 impl KnownHosts {
     /// The file at `path`; it need not exist yet.
-    pub fn at(path: impl Into<PathBuf>) -> Self {
+    pub fn from_path(path: impl Into<PathBuf>) -> Self {
         KnownHosts { path: path.into() }
     }
 
     /// The user's file: `$AMBIT_KNOWN_HOSTS`, else `$XDG_CONFIG_HOME/ambit/known_hosts`, else
     /// `$HOME/.config/ambit/known_hosts`. `variable` looks a variable up; an empty one counts as
     /// not set.
-    pub fn of_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
+    pub fn for_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
         let set = |name: &str| {
             variable(name)
                 .filter(|value| !value.is_empty())
@@ -106,7 +106,7 @@ impl KnownHosts {
         let path = set("AMBIT_KNOWN_HOSTS")
             .or_else(|| Some(set("XDG_CONFIG_HOME")?.join("ambit/known_hosts")))
             .or_else(|| Some(set("HOME")?.join(".config/ambit/known_hosts")));
-        path.map(Self::at).ok_or(TrustError::NoPlace)
+        path.map(Self::from_path).ok_or(TrustError::NoPath)
     }
 
     /// Where the file is.
@@ -115,13 +115,13 @@ impl KnownHosts {
     }
 
     /// What is known of `server` (`"host:port"`).
-    pub fn pin(&self, server: &str) -> Result<Option<Pin>, TrustError> {
+    pub fn find_certificate(&self, server: &str) -> Result<Option<KnownCertificate>, TrustError> {
         self.find(&self.read()?, server)
     }
 
     /// Whether `server` may show `shown`; a server that was not known is remembered.
-    pub fn check(&self, server: &str, shown: Fingerprint) -> Result<Verdict, TrustError> {
-        if let Some(pin) = self.pin(server)? {
+    pub fn check(&self, server: &str, shown: Fingerprint) -> Result<TrustStatus, TrustError> {
+        if let Some(pin) = self.find_certificate(server)? {
             return self.compare(server, pin, shown);
         }
         let _locked = self.lock()?;
@@ -130,13 +130,18 @@ impl KnownHosts {
         if let Some(pin) = self.find(&text, server)? {
             return self.compare(server, pin, shown);
         }
-        self.replace(&appended(text, server, shown))?;
-        Ok(Verdict::New)
+        self.replace(&append_line(text, server, shown))?;
+        Ok(TrustStatus::New)
     }
 
     /// The error for a `server` that shows another certificate than `pin`.
-    pub fn changed(&self, server: &str, pin: Pin, shown: Fingerprint) -> TrustError {
-        let Pin {
+    pub fn changed_error(
+        &self,
+        server: &str,
+        pin: KnownCertificate,
+        shown: Fingerprint,
+    ) -> TrustError {
+        let KnownCertificate {
             fingerprint: known,
             line,
         } = pin;
@@ -149,15 +154,20 @@ impl KnownHosts {
         }
     }
 
-    fn compare(&self, server: &str, pin: Pin, shown: Fingerprint) -> Result<Verdict, TrustError> {
+    fn compare(
+        &self,
+        server: &str,
+        pin: KnownCertificate,
+        shown: Fingerprint,
+    ) -> Result<TrustStatus, TrustError> {
         if pin.fingerprint == shown {
-            Ok(Verdict::Known)
+            Ok(TrustStatus::Known)
         } else {
-            Err(self.changed(server, pin, shown))
+            Err(self.changed_error(server, pin, shown))
         }
     }
 
-    fn find(&self, text: &str, server: &str) -> Result<Option<Pin>, TrustError> {
+    fn find(&self, text: &str, server: &str) -> Result<Option<KnownCertificate>, TrustError> {
         let mut found = None;
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
@@ -175,7 +185,7 @@ impl KnownHosts {
             };
             let fingerprint = digits.parse().map_err(|_| bad())?;
             if name.eq_ignore_ascii_case(server) && found.is_none() {
-                found = Some(Pin {
+                found = Some(KnownCertificate {
                     fingerprint,
                     line: line_number,
                 });
@@ -202,13 +212,14 @@ impl KnownHosts {
             fs::create_dir_all(directory)
                 .map_err(|error| self.io("make the directory of", error))?;
         }
-        let file = File::create(self.beside("lock")).map_err(|error| self.io("lock", error))?;
+        let file =
+            File::create(self.sibling_path("lock")).map_err(|error| self.io("lock", error))?;
         file.lock().map_err(|error| self.io("lock", error))?;
         Ok(file)
     }
 
     fn replace(&self, text: &str) -> Result<(), TrustError> {
-        let temporary = self.beside("new");
+        let temporary = self.sibling_path("new");
         let write = || {
             let mut file = File::create(&temporary)?;
             file.write_all(text.as_bytes())?;
@@ -218,7 +229,7 @@ impl KnownHosts {
         write().map_err(|error| self.io("write", error))
     }
 
-    fn beside(&self, extension: &str) -> PathBuf {
+    fn sibling_path(&self, extension: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(".");
         path.push(extension);
@@ -234,7 +245,7 @@ impl KnownHosts {
     }
 }
 
-fn appended(mut text: String, server: &str, shown: Fingerprint) -> String {
+fn append_line(mut text: String, server: &str, shown: Fingerprint) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -254,20 +265,23 @@ mod tests {
     #[test]
     fn the_first_contact_is_remembered_and_the_second_compared() {
         let hosts = Scratch::new();
-        assert_eq!(hosts.check(SERVER, ONE).expect("new"), Verdict::New);
-        assert_eq!(hosts.check(SERVER, ONE).expect("known"), Verdict::Known);
+        assert_eq!(hosts.check(SERVER, ONE).expect("new"), TrustStatus::New);
+        assert_eq!(hosts.check(SERVER, ONE).expect("known"), TrustStatus::Known);
         assert_eq!(
-            hosts.pin(SERVER).expect("readable"),
-            Some(Pin {
+            hosts.find_certificate(SERVER).expect("readable"),
+            Some(KnownCertificate {
                 fingerprint: ONE,
                 line: 1
             })
         );
-        assert_eq!(hosts.pin("127.0.0.1:7778").expect("readable"), None);
+        assert_eq!(
+            hosts.find_certificate("127.0.0.1:7778").expect("readable"),
+            None
+        );
     }
 
     #[test]
-    fn a_changed_certificate_is_refused_and_the_message_shows_both_the_file_and_the_line() {
+    fn a_changed_certificate_is_refused_with_both_values_and_the_line() {
         let hosts = Scratch::new();
         fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
         fs::write(hosts.path(), format!("# mine\n\n{SERVER} {ONE}\n")).expect("writable");
@@ -284,7 +298,7 @@ mod tests {
         }
         assert_eq!(
             hosts
-                .pin(SERVER)
+                .find_certificate(SERVER)
                 .expect("readable")
                 .map(|pin| pin.fingerprint),
             Some(ONE)
@@ -305,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_makes_no_sense_is_an_error() {
+    fn an_invalid_line_is_an_error() {
         for line in ["127.0.0.1:7777", "a b c", "127.0.0.1:7777 abcd"] {
             let hosts = Scratch::new();
             fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
@@ -351,7 +365,7 @@ mod tests {
                     .find(|pair| pair.0 == name)
                     .map(|pair| OsString::from(pair.1))
             };
-            let path = KnownHosts::of_user(lookup).ok().map(|hosts| hosts.path);
+            let path = KnownHosts::for_user(lookup).ok().map(|hosts| hosts.path);
             assert_eq!(path.as_deref(), expected.map(Path::new));
         };
         let all = [
@@ -382,7 +396,7 @@ mod tests {
             let directory =
                 std::env::temp_dir().join(format!("ambit-trust-{}-{number}", std::process::id()));
             Scratch {
-                hosts: KnownHosts::at(directory.join("deep/known_hosts")),
+                hosts: KnownHosts::from_path(directory.join("deep/known_hosts")),
                 directory,
             }
         }

@@ -40,10 +40,10 @@ fn main() {
             ("drive", "dice"),
         ];
         for (game, parameters) in [("field", field), ("cubes", cubes)] {
-            let (header, room) = live(game, &parameters);
+            let (header, room) = played_room(game, &parameters);
             let saved = room.save().expect("the shipped games can be saved");
-            let save = times(rounds, || room.save());
-            let restore = times(rounds, || {
+            let save = measure(rounds, || room.save());
+            let restore = measure(rounds, || {
                 let (config, game) = Registry::standard()
                     .prepare(&header)
                     .expect("possible parameters");
@@ -59,7 +59,7 @@ fn main() {
 }
 
 /// A room that has been played for 20 s.
-fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
+fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     let parameters = parameters
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()))
@@ -73,7 +73,7 @@ fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
         parameters,
     };
     let mut room = Registry::standard()
-        .room(&header)
+        .create_room(&header)
         .expect("possible parameters");
     let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
@@ -91,7 +91,7 @@ fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
 
 /// Median and maximum, in microseconds.
 #[expect(clippy::disallowed_methods, reason = "this measures time")]
-fn times<T>(rounds: usize, mut run: impl FnMut() -> T) -> (u128, u128) {
+fn measure<T>(rounds: usize, mut run: impl FnMut() -> T) -> (u128, u128) {
     let mut took: Vec<u128> = (0..rounds)
         .map(|_| {
             let began = Instant::now();

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use ambit_proto::games::cubes::{
-    Arena, Body, CUBE, Driver, EDGE_M, FORMAT, PLAYER, Physics, control,
+    Arena, BodyId, CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, RandomDriver, control,
 };
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::space::Position;
@@ -21,9 +21,9 @@ const STEPS: u64 = 60 * 60;
 
 fn main() {
     let mut scenes = vec![
-        Scene::new("katamari-100", 10, 32.0),
-        Scene::new("katamari-901", 30, 32.0),
-        Scene::asleep(),
+        PhysicsScene::new("katamari-100", 10, 32.0),
+        PhysicsScene::new("katamari-901", 30, 32.0),
+        PhysicsScene::asleep(),
     ];
     if !std::env::args().any(|argument| argument == "--test") {
         for scene in &mut scenes {
@@ -39,27 +39,27 @@ fn main() {
     criterion.final_summary();
 }
 
-struct Scene {
+struct PhysicsScene {
     name: &'static str,
     arena: Arena,
     physics: Physics,
-    player: Option<(Body, Driver)>,
+    player: Option<(BodyId, RandomDriver)>,
     frame: u64,
 }
 
-impl Scene {
+impl PhysicsScene {
     fn new(name: &'static str, columns: u16, edge_m: f32) -> Self {
         let mut scene = Self::with_cubes(name, columns, edge_m);
-        let pose = FORMAT.moving(
+        let pose = POSE_FORMAT.moving(
             Position::new(edge_m / 2.0, 1.0, 0.5),
             [0.0, 0.0, 0.0, 1.0],
             None,
         );
-        scene.player = Some((scene.physics.add(PLAYER, &pose), Driver::new(1, 0)));
+        scene.player = Some((scene.physics.add(PLAYER, &pose), RandomDriver::new(1, 0)));
         if columns == 30 {
             // With the player's own, as many as in the literature.
-            let pose = FORMAT.moving(
-                Position::new(1.0, 1.0, EDGE_M / 2.0),
+            let pose = POSE_FORMAT.moving(
+                Position::new(1.0, 1.0, CUBE_EDGE_M / 2.0),
                 [0.0, 0.0, 0.0, 1.0],
                 None,
             );
@@ -86,8 +86,8 @@ impl Scene {
             );
             physics.add(
                 CUBE,
-                &FORMAT.moving(
-                    Position::new(x, y, EDGE_M / 2.0),
+                &POSE_FORMAT.moving(
+                    Position::new(x, y, CUBE_EDGE_M / 2.0),
                     [0.0, 0.0, 0.0, 1.0],
                     None,
                 ),
@@ -104,10 +104,10 @@ impl Scene {
 
     fn step(&mut self) {
         if let Some((player, driver)) = &mut self.player {
-            let at = FORMAT.position(&self.physics.pose(*player));
+            let at = POSE_FORMAT.position(&self.physics.pose(*player));
             let wandering = driver.keys(self.frame, [at.x, at.y], self.arena);
             let keys = Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true);
-            self.physics.steer(
+            self.physics.set_keys(
                 *player,
                 Keys {
                     previous: keys,
@@ -126,7 +126,7 @@ impl Scene {
             let begun = Instant::now();
             self.step();
             times.push(begun.elapsed());
-            awake.push(self.physics.awake().len());
+            awake.push(self.physics.changed_bodies().len());
         }
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let (p50, p99) = (

@@ -8,8 +8,8 @@
 //! nobody). A tick is what the network half of a room does of it: tell `Interest` who has another
 //! cell and which viewer another home, and take the changes. Walking is not counted. The cost of a
 //! crossing is the tick's over the number of walkers that changed cells, so it holds its share of
-//! homes that move and of all `Enter`s and `Leave`s. Machine: whatever it runs on; what counts is
-//! the ratio.
+//! homes that move and of all `ObjectEntered`s and `Leave`s. Machine: whatever it runs on; what
+//! counts is the ratio.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench interest`. First comes a table of medians,
 //! measured side by side in two ways: "in turns", one tick of each scene after the other, so that
@@ -21,7 +21,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ambit_game_server::network::interest::{Change, Interest, Zone};
+use ambit_game_server::network::interest::{AreaOfInterest, Interest, InterestChange};
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::space::Position;
@@ -33,7 +33,7 @@ const MARGIN_M: f32 = 1.0;
 /// 5 m/s at 20 ticks a second.
 const STRIDE_M: f32 = 0.25;
 /// A walker turns once in so many ticks.
-const TURNS: u32 = 100;
+const TICKS_PER_TURN: u32 = 100;
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--test") {
@@ -45,20 +45,20 @@ fn main() {
 }
 
 /// A map with walkers on it; the first of them are the viewers' avatars.
-struct Town {
+struct InterestScene {
     grid: Grid,
     size_m: f32,
     rng: fastrand::Rng,
-    walkers: Vec<Walker>,
+    walkers: Vec<BenchWalker>,
     interest: Interest,
     viewers: u32,
     /// What the next tick will be told, and what the last one said.
     crossings: Vec<(ObjectId, Cell)>,
     homes: Vec<(ClientId, Cell)>,
-    changes: Vec<Change>,
+    changes: Vec<InterestChange>,
 }
 
-struct Walker {
+struct BenchWalker {
     position: Position,
     stride: (f32, f32),
     cell: Cell,
@@ -66,13 +66,13 @@ struct Walker {
 
 /// What one tick was about and how long it took.
 #[derive(Clone, Copy)]
-struct Tick {
+struct TickMeasurement {
     crossings: usize,
     changes: usize,
     took: Duration,
 }
 
-impl Town {
+impl InterestScene {
     fn new(walkers: u32, viewers: u32) -> Self {
         let size_m = (walkers as f32 / WALKERS_PER_BLOCK).sqrt() * CELL_M * 3.0;
         let grid = Grid::new(size_m, size_m, CELL_M);
@@ -81,7 +81,7 @@ impl Town {
             size_m,
             rng: fastrand::Rng::with_seed(u64::from(walkers)),
             walkers: Vec::new(),
-            interest: Interest::new(&grid, &[Zone { inner: 1, outer: 2 }]),
+            interest: Interest::new(&grid, &[AreaOfInterest { inner: 1, outer: 2 }]),
             viewers,
             crossings: Vec::new(),
             homes: Vec::new(),
@@ -101,7 +101,7 @@ impl Town {
         let position =
             Position::on_ground(self.rng.f32() * self.size_m, self.rng.f32() * self.size_m);
         let cell = self.grid.cell_at(position);
-        self.walkers.push(Walker {
+        self.walkers.push(BenchWalker {
             position,
             stride: stride(&mut self.rng),
             cell,
@@ -118,7 +118,7 @@ impl Town {
         self.crossings.clear();
         self.homes.clear();
         for (id, walker) in self.walkers.iter_mut().enumerate() {
-            if self.rng.u32(..TURNS) == 0 {
+            if self.rng.u32(..TICKS_PER_TURN) == 0 {
                 walker.stride = stride(&mut self.rng);
             }
             walker.step(self.size_m);
@@ -135,7 +135,7 @@ impl Town {
                 .expect("the viewer is there");
             let now = self
                 .grid
-                .home(home, self.walkers[id as usize].position, MARGIN_M);
+                .home_cell(home, self.walkers[id as usize].position, MARGIN_M);
             if now != home {
                 self.homes.push((ClientId(id), now));
             }
@@ -143,7 +143,7 @@ impl Town {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
-    fn tick(&mut self) -> Tick {
+    fn tick(&mut self) -> TickMeasurement {
         self.changes.clear();
         let start = Instant::now();
         for &(object, cell) in &self.crossings {
@@ -154,7 +154,7 @@ impl Town {
         }
         self.interest
             .settle(&|_, _| true, black_box(&mut self.changes));
-        Tick {
+        TickMeasurement {
             took: start.elapsed(),
             crossings: self.crossings.len(),
             changes: self.changes.len(),
@@ -162,7 +162,7 @@ impl Town {
     }
 }
 
-impl Walker {
+impl BenchWalker {
     /// One step, back from the edges of the map.
     fn step(&mut self, size_m: f32) {
         let on = |from: f32, stride: &mut f32| {
@@ -184,9 +184,9 @@ fn stride(rng: &mut fastrand::Rng) -> (f32, f32) {
 /// The table.
 fn compare() {
     let mut towns = [
-        Town::new(10_000, 1_000),
-        Town::new(100_000, 10_000),
-        Town::new(100_000, 1_000),
+        InterestScene::new(10_000, 1_000),
+        InterestScene::new(100_000, 10_000),
+        InterestScene::new(100_000, 1_000),
     ];
     let measured = measure(&mut towns, 400, 1);
     report("in turns", &towns, &measured);
@@ -195,7 +195,11 @@ fn compare() {
 }
 
 /// `rounds` times, each scene in turn gets so many ticks in a row. What was measured, by scene.
-fn measure(towns: &mut [Town; 3], rounds: usize, ticks: usize) -> [Vec<Tick>; 3] {
+fn measure(
+    towns: &mut [InterestScene; 3],
+    rounds: usize,
+    ticks: usize,
+) -> [Vec<TickMeasurement>; 3] {
     let mut measured = [const { Vec::new() }; 3];
     for _ in 0..rounds {
         for (town, measured) in towns.iter_mut().zip(&mut measured) {
@@ -208,7 +212,7 @@ fn measure(towns: &mut [Town; 3], rounds: usize, ticks: usize) -> [Vec<Tick>; 3]
     measured
 }
 
-fn report(how: &str, towns: &[Town; 3], measured: &[Vec<Tick>; 3]) {
+fn report(how: &str, towns: &[InterestScene; 3], measured: &[Vec<TickMeasurement>; 3]) {
     println!("\ninterest, ticks {how} (medians)");
     println!(
         "{:>8} {:>8} {:>15} {:>13} {:>9} {:>14} {:>12}",
@@ -248,11 +252,11 @@ fn report(how: &str, towns: &[Town; 3], measured: &[Vec<Tick>; 3]) {
     );
 }
 
-fn nanoseconds(tick: &Tick) -> f64 {
+fn nanoseconds(tick: &TickMeasurement) -> f64 {
     tick.took.as_secs_f64() * 1e9
 }
 
-fn median(ticks: &[Tick], value: impl Fn(&Tick) -> f64) -> f64 {
+fn median(ticks: &[TickMeasurement], value: impl Fn(&TickMeasurement) -> f64) -> f64 {
     let mut values: Vec<f64> = ticks.iter().map(value).collect();
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
@@ -265,7 +269,7 @@ fn criterion_ticks(criterion: &mut Criterion) {
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(3));
     for (walkers, viewers) in [(10_000, 1_000), (100_000, 10_000), (100_000, 1_000)] {
-        let mut town = Town::new(walkers, viewers);
+        let mut town = InterestScene::new(walkers, viewers);
         // Along an axis, a walker makes 2 / pi of its stride.
         let crossings = walkers as f32 * STRIDE_M * 4.0 / std::f32::consts::PI / CELL_M;
         group.throughput(Throughput::Elements(crossings as u64));

@@ -17,7 +17,7 @@ use std::time::Duration;
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
 use ambit_game_server::room::{Room, RoomInput, RoomOutput};
-use ambit_game_server::stats::{RoomStats, Sharing};
+use ambit_game_server::stats::{EncodingReuse, RoomStats};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig};
@@ -48,7 +48,7 @@ fn main() {
     };
     let walks = EDGES_OF_1000_M.iter().map(|(walk, _)| *walk);
     let walks = walks.filter(|walk| arguments.get(1).is_none_or(|wanted| *wanted == *walk));
-    println!("{HEAD}");
+    println!("{TABLE_HEAD}");
     for walk in walks {
         for &count in &counts {
             println!("{}", measure(walk, count));
@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-const HEAD: &str = "\
+const TABLE_HEAD: &str = "\
 | walk | clients | seen | us a client and tick: best tenth, median, mean | bytes/s | datagrams/s | enters/s | \
 bits a client and tick: stamp, records, poses, their places, link | poses/s sent, foretold, deferred | \
 sharing: records, poses |
@@ -64,7 +64,7 @@ sharing: records, poses |
 
 /// One line of the table.
 fn measure(walk: &str, count: u32) -> String {
-    let mut town = Town::new(walk, count);
+    let mut town = BenchRoom::new(walk, count);
     for _ in 0..SETTLING {
         town.tick();
     }
@@ -77,18 +77,18 @@ fn measure(walk: &str, count: u32) -> String {
     let mean = times.iter().sum::<Duration>() / MEASURED;
     let a_tick = |of: fn(&RoomStats) -> u64| (of(after) - of(&before)) as f64 / client_ticks;
     let a_second = |of: fn(&RoomStats) -> u64| a_tick(of) / TICK.as_secs_f64();
-    let sharing = |of: fn(&RoomStats) -> Sharing| {
+    let sharing = |of: fn(&RoomStats) -> EncodingReuse| {
         let (after, before) = (of(after), of(&before));
-        Sharing {
-            made: after.made - before.made,
-            used: after.used - before.used,
+        EncodingReuse {
+            encoded: after.encoded - before.encoded,
+            uses: after.uses - before.uses,
         }
-        .ratio()
+        .uses_per_encoding()
     };
     format!(
         "| {walk} | {count} | {:.1} | {:.2}, {:.2}, {:.2} | {:.0} | {:.1} | {:.1} | \
          {:.0}, {:.0}, {:.0}, {:.0}, {:.0} | {:.0}, {:.0}, {:.0} | {:.1}, {:.1} |",
-        town.seen(),
+        town.mean_followed(),
         micros(times[times.len() / 10]),
         micros(times[times.len() / 2]),
         micros(mean),
@@ -98,28 +98,28 @@ fn measure(walk: &str, count: u32) -> String {
         a_tick(|stats| stats.bits.stamps),
         a_tick(|stats| stats.bits.records),
         a_tick(|stats| stats.bits.pose_contents),
-        a_tick(|stats| stats.bits.pose_headers + stats.bits.pose_places),
+        a_tick(|stats| stats.bits.pose_headers + stats.bits.pose_indices),
         a_tick(|stats| stats.bits.link),
         a_second(|stats| stats.poses.sent),
-        a_second(|stats| stats.poses.foretold),
+        a_second(|stats| stats.poses.extrapolated),
         a_second(|stats| stats.poses.deferred),
         sharing(|stats| stats.records),
-        sharing(|stats| stats.codes),
+        sharing(|stats| stats.pose_codes),
     )
 }
 
 /// A room and its clients.
-struct Town {
+struct BenchRoom {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
     inputs: Vec<RoomInput>,
     outputs: Vec<RoomOutput>,
     /// On their way to the clients.
-    posted: Vec<(ClientId, Bytes)>,
+    in_flight: Vec<(ClientId, Bytes)>,
 }
 
-impl Town {
+impl BenchRoom {
     fn new(walk: &str, count: u32) -> Self {
         let of_1000 = EDGES_OF_1000_M
             .iter()
@@ -146,14 +146,14 @@ impl Town {
             ..Header::default()
         };
         let room = Registry::standard()
-            .room(&header)
+            .create_room(&header)
             .expect("parameters of field");
         let join = |client| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
         };
-        Town {
+        BenchRoom {
             room,
             now: GameTime::ZERO,
             links: (0..count)
@@ -161,14 +161,14 @@ impl Town {
                 .collect(),
             inputs: (0..count).map(join).collect(),
             outputs: Vec::new(),
-            posted: Vec::new(),
+            in_flight: Vec::new(),
         }
     }
 
     /// How long the room took.
     fn tick(&mut self) -> Duration {
         self.now += TICK;
-        for (client, bytes) in self.posted.drain(..) {
+        for (client, bytes) in self.in_flight.drain(..) {
             let link = &mut self.links[client.0 as usize];
             link.handle_datagram(self.now.into(), &bytes)
                 .expect("the room's own datagram");
@@ -176,8 +176,8 @@ impl Town {
         }
         for (client, link) in (0..).zip(&mut self.links) {
             let mut bytes = Vec::with_capacity(64);
-            let input = Some(message::Input::new(Keymap(1), self.now));
-            link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
+            let input = Some(message::KeyInput::new(Keymap(1), self.now));
+            link.write_datagram_without_ack_request(self.now.into(), &mut bytes, |writer, _| {
                 Uplink {
                     input,
                     ..Uplink::default()
@@ -191,7 +191,7 @@ impl Town {
                 bytes: bytes.into(),
             });
         }
-        let time = timed(|| {
+        let time = thread_cpu_time(|| {
             self.room
                 .tick(self.now, &mut self.inputs, &mut self.outputs)
         });
@@ -199,12 +199,12 @@ impl Town {
             RoomOutput::Datagram { client, bytes } => Some((client, bytes)),
             _ => None,
         });
-        self.posted.extend(datagrams);
+        self.in_flight.extend(datagrams);
         time
     }
 
     /// How many others a client follows, on average.
-    fn seen(&self) -> f64 {
+    fn mean_followed(&self) -> f64 {
         let network = self.room.network();
         let followed: usize = network
             .viewers()
@@ -215,7 +215,7 @@ impl Town {
 }
 
 /// How long the thread had the processor meanwhile.
-fn timed(work: impl FnOnce()) -> Duration {
+fn thread_cpu_time(work: impl FnOnce()) -> Duration {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

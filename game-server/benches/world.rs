@@ -14,13 +14,13 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use ambit_game_server::config::RoomConfig;
-use ambit_game_server::games::field::{Field, Walk};
+use ambit_game_server::games::field::{FieldGame, WalkMode};
 use ambit_game_server::logic::game::{Game, Refusal};
-use ambit_game_server::logic::world::{Change, World};
+use ambit_game_server::logic::world::{World, WorldChange};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use criterion::{Criterion, Throughput};
@@ -52,24 +52,24 @@ fn main() {
     criterion.final_summary();
 }
 
-fn scenes() -> [Scene; 3] {
+fn scenes() -> [WorldScene; 3] {
     [
-        Scene::new("paths", Box::new(Paths::default())),
-        Scene::new("poses", Box::new(Poses::default())),
-        Scene::steered(),
+        WorldScene::new("paths", Box::new(PathWalkers::default())),
+        WorldScene::new("poses", Box::new(PoseWalkers::default())),
+        WorldScene::steered(),
     ]
 }
 
 /// A game and its world.
-struct Scene {
+struct WorldScene {
     name: &'static str,
     world: World,
     game: Box<dyn Game>,
     now: GameTime,
-    changes: Vec<Change>,
+    changes: Vec<WorldChange>,
 }
 
-impl Scene {
+impl WorldScene {
     fn new(name: &'static str, game: Box<dyn Game>) -> Self {
         let config = RoomConfig {
             width: EDGE_M,
@@ -95,14 +95,14 @@ impl Scene {
     fn steered() -> Self {
         Self::new(
             "steered",
-            Box::new(Field::new(0, 0).with_walk(Walk::Steered)),
+            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::SteeredWalker)),
         )
     }
 
     /// How long `begin_tick` took, and how long the tick.
     fn tick(&mut self) -> (Duration, Duration) {
         self.now += TICK;
-        let start = clock();
+        let start = now();
         self.world.begin_tick(self.now);
         let begun = start.elapsed();
         self.game.step(&mut self.world, TICK);
@@ -128,17 +128,17 @@ impl Scene {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a bench measures time")]
-fn clock() -> Instant {
+fn now() -> Instant {
     Instant::now()
 }
 
 /// Walkers on paths.
 #[derive(Default)]
-struct Paths {
+struct PathWalkers {
     walkers: Vec<(ObjectId, GameTime)>,
 }
 
-impl Game for Paths {
+impl Game for PathWalkers {
     fn schema(&self) -> Schema {
         schema(Codec::Path)
     }
@@ -146,7 +146,7 @@ impl Game for Paths {
     fn start(&mut self, _: &mut World) {}
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        let place = somewhere(world);
+        let place = random_position(world);
         let walker = world.spawn(0, vec![Component::at_rest(world.now(), place)]);
         self.walkers.push((walker, world.now()));
         walker
@@ -161,7 +161,7 @@ impl Game for Paths {
     fn step(&mut self, world: &mut World, _: Duration) {
         for (walker, arrival) in &mut self.walkers {
             if *arrival <= world.now() {
-                let target = somewhere(world);
+                let target = random_position(world);
                 *arrival = world.walk_to(*walker, target, SPEED_M_PER_S);
             }
         }
@@ -170,11 +170,11 @@ impl Game for Paths {
 
 /// Walkers with poses, which turn where the map ends.
 #[derive(Default)]
-struct Poses {
+struct PoseWalkers {
     walkers: Vec<(ObjectId, Position, [f32; 2])>,
 }
 
-impl Game for Poses {
+impl Game for PoseWalkers {
     fn schema(&self) -> Schema {
         schema(Codec::Pose(FORMAT))
     }
@@ -182,7 +182,7 @@ impl Game for Poses {
     fn start(&mut self, _: &mut World) {}
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        let place = somewhere(world);
+        let place = random_position(world);
         let walker = world.spawn(
             0,
             vec![Component::Pose(FORMAT.pose(place, 0.0, SPEED_M_PER_S))],
@@ -220,10 +220,10 @@ impl Game for Poses {
 }
 
 fn schema(codec: Codec) -> Schema {
-    let kind = Kind {
+    let kind = ObjectKind {
         name: "walker".into(),
         components: vec![ComponentSpec::public("place", codec)],
-        ..Kind::default()
+        ..ObjectKind::default()
     };
     Schema {
         game: "bench".into(),
@@ -232,6 +232,6 @@ fn schema(codec: Codec) -> Schema {
     }
 }
 
-fn somewhere(world: &mut World) -> Position {
+fn random_position(world: &mut World) -> Position {
     Position::on_ground(world.rng().f32() * EDGE_M, world.rng().f32() * EDGE_M)
 }

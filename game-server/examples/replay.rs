@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         .extension()
         .is_some_and(|extension| extension == "kept")
     {
-        go_on(&path)
+        resume(&path)
     } else {
         replay(&path)
     };
@@ -65,7 +65,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// What the next host would have done.
-fn go_on(path: &str) -> Result<(), Box<dyn std::error::Error>> {
+fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
     let Some(WorldOrder::OpenRoom(assignment)) = order_of(WorldToHost {
         body: Some(world_to_host::Body::OpenRoom(order)),

@@ -93,7 +93,7 @@ where
     drop(place);
     match handshake {
         Ok(Ok(connection)) => {
-            let alpn = quic::alpn(&connection).unwrap_or_default();
+            let alpn = quic::negotiated_alpn(&connection).unwrap_or_default();
             serve(connection, alpn).await;
         }
         Ok(Err(error)) => {

@@ -15,55 +15,55 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::report::Load;
-use self::report::{Answer, Call, Kind, News, Report, Trouble};
+pub(crate) use self::report::HostLoad;
+use self::report::{AgonesReporter, CallError, CallKind, ReportEvent, SidecarAnswer, SidecarCall};
 use self::sidecar::Sidecar;
 use crate::host::GameHost;
 
 /// How often the host's load is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOAD_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a host that ends waits for the sidecar to take note of that.
-const END_WITHIN: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The way to the task that talks to the sidecar.
 pub(crate) struct Agones {
     host: watch::Sender<Option<GameHost>>,
-    place: watch::Receiver<Option<SocketAddr>>,
-    end: CancellationToken,
+    address: watch::Receiver<Option<SocketAddr>>,
+    shutdown: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Agones {
-    /// Begins to talk to the sidecar that the environment names. With `needs_place` it is asked
+    /// Begins to talk to the sidecar that the environment names. With `needs_address` it is asked
     /// until it knows where players reach this server.
-    pub(crate) fn start(needs_place: bool) -> anyhow::Result<Self> {
+    pub(crate) fn start(needs_address: bool) -> anyhow::Result<Self> {
         let sidecar = Sidecar::from_environment()?;
         let (host, load) = watch::channel(None);
         let (placed, place) = watch::channel(None);
         let end = CancellationToken::new();
-        let talk = Talk {
-            clock: Clock::start(),
+        let talk = SidecarTask {
+            clock: TaskClock::start(),
             sidecar,
-            placed,
+            address: placed,
             calls: JoinSet::new(),
         };
-        let task = tokio::spawn(talk.run(needs_place, load, end.clone()));
+        let task = tokio::spawn(talk.run(needs_address, load, end.clone()));
         Ok(Self {
             host,
-            place,
-            end,
+            address: place,
+            shutdown: end,
             task,
         })
     }
 
     /// Where players reach this server, as soon as the sidecar knows.
-    pub(crate) async fn place(&mut self) -> SocketAddr {
+    pub(crate) async fn address(&mut self) -> SocketAddr {
         loop {
-            if let Some(place) = *self.place.borrow_and_update() {
+            if let Some(place) = *self.address.borrow_and_update() {
                 return place;
             }
-            if self.place.changed().await.is_err() {
+            if self.address.changed().await.is_err() {
                 // The task has ended, which happens at the end alone.
                 std::future::pending::<()>().await;
             }
@@ -71,53 +71,56 @@ impl Agones {
     }
 
     /// From now on the sidecar is told what this host carries.
-    pub(crate) fn watch(&self, host: GameHost) {
+    pub(crate) fn report_load_of(&self, host: GameHost) {
         let _ = self.host.send(Some(host));
     }
 
     /// Tells the sidecar that this server ends.
-    pub(crate) async fn end(self) {
-        self.end.cancel();
-        if tokio::time::timeout(END_WITHIN, self.task).await.is_err() {
+    pub(crate) async fn shut_down(self) {
+        self.shutdown.cancel();
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.task)
+            .await
+            .is_err()
+        {
             tracing::warn!(
                 "Agones did not take note of this server's end within {} s",
-                END_WITHIN.as_secs()
+                SHUTDOWN_TIMEOUT.as_secs()
             );
         }
     }
 }
 
-struct Talk {
-    clock: Clock,
+struct SidecarTask {
+    clock: TaskClock,
     sidecar: Sidecar,
-    placed: watch::Sender<Option<SocketAddr>>,
-    calls: JoinSet<(Call, Result<Answer, Trouble>)>,
+    address: watch::Sender<Option<SocketAddr>>,
+    calls: JoinSet<(SidecarCall, Result<SidecarAnswer, CallError>)>,
 }
 
-impl Talk {
+impl SidecarTask {
     async fn run(
         mut self,
-        needs_place: bool,
+        needs_address: bool,
         host: watch::Receiver<Option<GameHost>>,
         end: CancellationToken,
     ) {
-        let mut report = Report::new(self.clock.now(), needs_place);
-        let mut looks = tokio::time::interval(LOOK_EVERY);
+        let mut report = AgonesReporter::new(self.clock.now(), needs_address);
+        let mut looks = tokio::time::interval(LOAD_INTERVAL);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         let mut ending = false;
         while !report.has_ended() {
             while let Some(call) = report.poll_call(self.clock.now()) {
-                self.make(call);
+                self.start_call(call);
             }
             let wait = report
                 .next_deadline()
-                .map_or(LOOK_EVERY, |due| due.since(self.clock.now()));
+                .map_or(LOAD_INTERVAL, |due| due.since(self.clock.now()));
             tokio::select! {
                 Some(done) = self.calls.join_next() => {
                     let (call, result) = done.expect("a call does not panic");
                     report.handle_answer(self.clock.now(), call, result);
-                    while let Some(news) = report.poll_news() {
-                        self.tell(news);
+                    while let Some(news) = report.poll_event() {
+                        self.log_event(news);
                     }
                 }
                 _ = looks.tick() => if let Some(host) = host.borrow().as_ref() {
@@ -125,61 +128,65 @@ impl Talk {
                 },
                 () = end.cancelled(), if !ending => {
                     ending = true;
-                    report.handle_end(self.clock.now());
+                    report.handle_shutdown(self.clock.now());
                 }
                 () = tokio::time::sleep(wait) => {}
             }
         }
     }
 
-    fn make(&mut self, call: Call) {
+    fn start_call(&mut self, call: SidecarCall) {
         tracing::trace!(?call, "to Agones");
-        let (sidecar, placed) = (self.sidecar.clone(), self.placed.clone());
+        let (sidecar, placed) = (self.sidecar.clone(), self.address.clone());
         self.calls.spawn(async move {
-            let result = if call == Call::Look {
-                look(&sidecar, &placed).await
+            let result = if call == SidecarCall::GetGameServer {
+                fetch_address(&sidecar, &placed).await
             } else {
-                sidecar.tell(call).await
+                sidecar.send(call).await
             };
             (call, result)
         });
     }
 
-    fn tell(&self, news: News) {
+    fn log_event(&self, news: ReportEvent) {
         match news {
-            News::Missing(why) => tracing::warn!(
+            ReportEvent::SidecarMissing(why) => tracing::warn!(
                 "Agones' sidecar is not at localhost:{} ({why}); this host goes on without it and looks again. Is this pod a \
                  GameServer of Agones? Without Agones, leave out --agones",
                 self.sidecar.port()
             ),
-            News::Found => tracing::info!("Agones' sidecar is there"),
-            News::Fails(kind, why) => {
+            ReportEvent::SidecarFound => tracing::info!("Agones' sidecar is there"),
+            ReportEvent::CallFailed(kind, why) => {
                 tracing::warn!("Agones does not take {kind}: {why}{}", advice(kind))
             }
-            News::Works(Kind::Ready) => tracing::info!("Agones knows that this server is ready"),
-            News::Works(Kind::Shutdown) => tracing::info!("Agones knows that this server ends"),
-            News::Works(kind) => tracing::info!("Agones takes {kind}"),
+            ReportEvent::CallSucceeded(CallKind::Ready) => {
+                tracing::info!("Agones knows that this server is ready")
+            }
+            ReportEvent::CallSucceeded(CallKind::Shutdown) => {
+                tracing::info!("Agones knows that this server ends")
+            }
+            ReportEvent::CallSucceeded(kind) => tracing::info!("Agones takes {kind}"),
         }
     }
 }
 
-fn advice(kind: Kind) -> &'static str {
+fn advice(kind: CallKind) -> &'static str {
     match kind {
-        Kind::Count(_) => ". Does the Fleet declare it under `counters`?",
+        CallKind::Count(_) => ". Does the Fleet declare it under `counters`?",
         _ => "",
     }
 }
 
 /// Asks for this server's place; names are looked up.
-async fn look(
+async fn fetch_address(
     sidecar: &Sidecar,
     placed: &watch::Sender<Option<SocketAddr>>,
-) -> Result<Answer, Trouble> {
-    let server = sidecar.look().await?;
+) -> Result<SidecarAnswer, CallError> {
+    let server = sidecar.fetch_game_server().await?;
     let mut found = false;
-    if let Some((name, port)) = server.place() {
+    if let Some((name, port)) = server.address() {
         let refused =
-            |why: String| Trouble::Refused(format!("its address '{name}' leads nowhere: {why}"));
+            |why: String| CallError::Refused(format!("its address '{name}' leads nowhere: {why}"));
         let mut addresses = tokio::net::lookup_host((name, port))
             .await
             .map_err(|error| refused(error.to_string()))?;
@@ -189,17 +196,17 @@ async fn look(
         placed.send_replace(Some(address));
         found = true;
     }
-    Ok(Answer::GameServer {
-        placed: found,
+    Ok(SidecarAnswer::GameServer {
+        has_address: found,
         health_period: server.health_period(),
     })
 }
 
 /// Counts from its start.
 #[derive(Clone, Copy)]
-struct Clock(Instant);
+struct TaskClock(Instant);
 
-impl Clock {
+impl TaskClock {
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     fn start() -> Self {
         Self(Instant::now())

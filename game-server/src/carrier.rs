@@ -12,7 +12,7 @@
 use std::io;
 
 use ambit_proto::control::host::{HostToWorld, WorldToHost, host_to_world};
-use ambit_proto::frame::{FrameDecoder, MAX_HOST, MAX_HOST_GREETING, TooLarge, encode_frame};
+use ambit_proto::frame::{FrameDecoder, FrameTooLarge, MAX_HOST, MAX_HOST_GREETING, encode_frame};
 use bytes::{Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -31,7 +31,7 @@ const READ_BYTES: usize = 16 * 1024;
 pub enum FrameError {
     /// The peer announced a frame above the bound; nothing after it can be read.
     #[error(transparent)]
-    TooLarge(#[from] TooLarge),
+    TooLarge(#[from] FrameTooLarge),
     /// The frame is whole but not such a message; the next one can be read.
     #[error("a message does not decode: {0}")]
     Malformed(#[from] prost::DecodeError),
@@ -62,7 +62,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     /// Frames that follow may have as many bytes.
     pub fn allow(&mut self, max_bytes: usize) {
-        self.decoder.allow(max_bytes);
+        self.decoder.set_max(max_bytes);
     }
 
     /// What it reads from. What was read and not asked for is lost.
@@ -70,13 +70,13 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.input
     }
 
-    /// The next message; `None` when the stream has ended between two frames.
+    /// The next message; `Unchanged` when the stream has ended between two frames.
     pub async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, FrameError> {
         let frame = self.next_frame().await?;
         Ok(frame.map(M::decode).transpose()?)
     }
 
-    /// The next frame, as it came; `None` when the stream has ended between two frames.
+    /// The next frame, as it came; `Unchanged` when the stream has ended between two frames.
     pub async fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
         loop {
             if let Some(frame) = self.decoder.poll_frame()? {
@@ -273,7 +273,7 @@ mod tests {
         let mut reader = FrameReader::new(&announced[..], 1_024);
         assert!(matches!(
             reader.next::<HostToWorld>().await,
-            Err(FrameError::TooLarge(TooLarge {
+            Err(FrameError::TooLarge(FrameTooLarge {
                 length: 1_025,
                 max: 1_024
             }))

@@ -41,7 +41,7 @@ pub struct Options {
     )]
     pub host_key: Option<String>,
 
-    /// Where players connect (UDP). Port 0 takes a free one.
+    /// Where players connect (UDP). StatusPort 0 takes a free one.
     #[arg(
         long,
         value_name = "ADDR",
@@ -76,7 +76,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
-    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
+    /// WrittenRecords the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 }

@@ -4,8 +4,8 @@
 //! in, typed values come out, or a [`BadParameter`] that says what is allowed. Nothing else looks
 //! up strings: the room gets a [`RoomConfig`], the game its [`Parameters`].
 //!
-//! A game may give a room's parameter another default ([`own_default`]); the later of two tables
-//! counts.
+//! A game may give a room's parameter another default ([`override_default`]); the later of two
+//! tables counts.
 //!
 //! Invariant: a value that came out lies in the range of its declaration; a key that no table
 //! declares is refused with the list of those that are known. Units stand in each parameter's text.
@@ -20,17 +20,17 @@ use ambit_proto::ids::RoomId;
 
 pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 
-/// Cells of a map at most: what the index of a room's objects takes for an empty map (4 bytes each)
-/// stays small.
+/// ObjectsByCell of a map at most: what the index of a room's objects takes for an empty map (4
+/// bytes each) stays small.
 pub const MAX_CELLS: usize = 1_000_000;
 
 /// Odd, and any bit of it as likely as not: 2^64 over the golden ratio.
 const MAP_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-const BYTES_PER_S_IN_A_KBIT_PER_S: u32 = 125;
+const BYTES_PER_KBIT: u32 = 125;
 
 /// What every room understands, whatever its game.
-pub const ROOM: &[Parameter] = &[
+pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "size",
         default: "200x200",
@@ -127,13 +127,13 @@ pub const ROOM: &[Parameter] = &[
 ///
 /// # Panics
 /// When no room has such a parameter: a mistake of the game's.
-pub const fn own_default(key: &str, default: &'static str) -> Parameter {
+pub const fn override_default(key: &str, default: &'static str) -> Parameter {
     let mut index = 0;
-    while index < ROOM.len() {
-        if same(ROOM[index].key.as_bytes(), key.as_bytes()) {
+    while index < ROOM_PARAMETERS.len() {
+        if bytes_equal(ROOM_PARAMETERS[index].key.as_bytes(), key.as_bytes()) {
             return Parameter {
                 default,
-                ..ROOM[index]
+                ..ROOM_PARAMETERS[index]
             };
         }
         index += 1;
@@ -142,7 +142,7 @@ pub const fn own_default(key: &str, default: &'static str) -> Parameter {
 }
 
 /// As `==`, which constants can't ask.
-const fn same(a: &[u8], b: &[u8]) -> bool {
+const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {
         index += 1;
@@ -152,7 +152,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// How poses are coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Coding {
+pub enum PoseCoding {
     /// As the number of clients suggests.
     #[default]
     Auto,
@@ -162,9 +162,9 @@ pub enum Coding {
     Fine,
 }
 
-impl Coding {
+impl PoseCoding {
     /// As the parameter `coding` says it.
-    fn named(word: &str) -> Self {
+    fn from_word(word: &str) -> Self {
         match word {
             "shared" => Self::Shared,
             "fine" => Self::Fine,
@@ -202,7 +202,7 @@ pub struct RoomConfig {
     /// (`World::set_budget`).
     pub budget_bytes_per_s: u32,
     /// How poses are coded.
-    pub coding: Coding,
+    pub coding: PoseCoding,
     /// Which of its world's maps it is.
     pub map: u32,
     /// Seats.
@@ -238,8 +238,8 @@ impl RoomConfig {
             grace: parameters
                 .whole_if_given("grace")
                 .map_or(grace, Duration::from_secs),
-            budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_S_IN_A_KBIT_PER_S,
-            coding: Coding::named(parameters.word("coding")),
+            budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_KBIT,
+            coding: PoseCoding::from_word(parameters.word("coding")),
             map: map as u32,
             capacity,
             trace: false,
@@ -295,8 +295,8 @@ impl RoomConfig {
 /// The room that nobody has turned a knob of: seed 0, 64 seats, 30 s of grace.
 impl Default for RoomConfig {
     fn default() -> Self {
-        let parameters =
-            Parameters::parse(&BTreeMap::new(), &[ROOM]).expect("the defaults are in range");
+        let parameters = Parameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS])
+            .expect("the defaults are in range");
         Self::new(RoomId(0), 0, 64, Duration::from_secs(30), &parameters)
             .expect("the defaults go together")
     }
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_without_parameters_is_that_of_the_reference() {
+    fn a_room_without_parameters_has_the_documented_defaults() {
         let config = RoomConfig::default();
         assert_eq!(
             (config.width, config.height, config.cell),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_player_writes_is_what_the_room_gets() {
+    fn parameters_of_a_player_reach_the_room() {
         let config = configure(&[
             ("size", "40x30"),
             ("delay", "200"),
@@ -369,15 +369,15 @@ mod tests {
     #[test]
     fn a_choice_of_words_is_one_of_them() {
         let coding = |word| configure(&[("coding", word)]).unwrap().coding;
-        assert_eq!(RoomConfig::default().coding, Coding::Auto);
+        assert_eq!(RoomConfig::default().coding, PoseCoding::Auto);
         assert_eq!(
             ["auto", "shared", "fine"].map(coding),
-            [Coding::Auto, Coding::Shared, Coding::Fine]
+            [PoseCoding::Auto, PoseCoding::Shared, PoseCoding::Fine]
         );
     }
 
     #[test]
-    fn the_server_chooses_the_seed_and_the_grace_period_where_the_player_does_not() {
+    fn the_server_chooses_seed_and_grace_when_the_player_does_not() {
         assert_eq!(configure(&[]).unwrap().seed, 5);
         assert_eq!(configure(&[]).unwrap().grace, Duration::from_secs(30));
         assert_eq!(
@@ -486,19 +486,22 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_that_nobody_chose_shrinks_with_the_cell() {
+    fn the_default_margin_shrinks_with_the_cell() {
         assert_eq!(configure(&[("cell", "1")]).unwrap().margin_m, 0.5);
     }
 
     #[test]
     fn a_game_may_have_its_own_default_for_what_every_room_has() {
-        const OWN: &[Parameter] = &[own_default("size", "32x20"), own_default("inner", "2")];
+        const OWN: &[Parameter] = &[
+            override_default("size", "32x20"),
+            override_default("inner", "2"),
+        ];
         let configure = |given: &[(&str, &str)]| {
             let given = given
                 .iter()
                 .map(|&(key, value)| (key.to_owned(), value.to_owned()))
                 .collect();
-            let parameters = Parameters::parse(&given, &[ROOM, OWN]).unwrap();
+            let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, OWN]).unwrap();
             assert_eq!(parameters.is_given("size"), !given.is_empty());
             RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters).unwrap()
         };
@@ -508,8 +511,11 @@ mod tests {
             (32.0, 20.0, 2, 2)
         );
         assert_eq!(configure(&[("size", "50x60")]).height, 60.0);
-        let unknown =
-            Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM, OWN]).unwrap_err();
+        let unknown = Parameters::parse(
+            &[("x".to_owned(), String::new())].into(),
+            &[ROOM_PARAMETERS, OWN],
+        )
+        .unwrap_err();
         assert!(
             unknown
                 .to_string()
@@ -523,7 +529,7 @@ mod tests {
             .iter()
             .map(|&(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
-        let parameters = Parameters::parse(&given, &[ROOM])?;
+        let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS])?;
         RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::quic::{self, ALPN_HOST, Fingerprint, FingerprintVerifier, Shown};
+use ambit_proto::quic::{self, ALPN_HOST, Fingerprint, FingerprintVerifier, PresentedCertificate};
 use anyhow::{Context as _, bail};
 use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, TransportErrorCode, VarInt};
 use tokio::net::lookup_host;
@@ -58,8 +58,9 @@ pub(crate) async fn dial(
     stop: &CancellationToken,
 ) -> anyhow::Result<HostEnding> {
     let trusted = worlds.fingerprints.clone();
-    let verifier =
-        FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
+    let verifier = FingerprintVerifier::with_policy(move |_: &str, shown: Fingerprint| {
+        trusted.contains(&shown)
+    });
     let mut calls = Calls::new(&worlds.addresses);
     let mut pause = FIRST_PAUSE;
     let mut leave_by = None;
@@ -84,10 +85,10 @@ pub(crate) async fn dial(
                 calls.lead_to(&address, leader);
             }
             Err(Missed::Unreachable(error)) => {
-                if let Some(Shown {
+                if let Some(PresentedCertificate {
                     fingerprint,
-                    trusted: false,
-                }) = verifier.shown()
+                    is_trusted: false,
+                }) = verifier.presented()
                 {
                     bail!(
                         "{address} shows the certificate sha256:{fingerprint}, which is not among those of `--world-cert`"

@@ -10,18 +10,18 @@ use ambit_proto::quic;
 use anyhow::Context as _;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::identity::Identity;
+use crate::identity::ServerIdentity;
 
-/// Asked for the socket's buffers, each way. A tick's worth of datagrams to hundreds of clients
-/// goes out at once and comes back at once; the usual 208 KiB lose a third of such a burst. The
-/// system may grant less.
+/// PendingQuestion for the socket's buffers, each way. A tick's worth of datagrams to hundreds of
+/// clients goes out at once and comes back at once; the usual 208 KiB lose a third of such a burst.
+/// The system may grant less.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio
 /// runtime.
 pub fn listen(
     address: SocketAddr,
-    identity: &Identity,
+    identity: &ServerIdentity,
     alpns: &[&[u8]],
 ) -> anyhow::Result<quinn::Endpoint> {
     let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
@@ -32,7 +32,7 @@ pub fn listen(
         config,
         Some(server),
         socket,
-        Arc::new(quic::LateTimers),
+        Arc::new(quic::LazyTimerRuntime),
     )?)
 }
 

@@ -38,7 +38,7 @@ use self::control::ControlShell;
 use self::counters::{Counters, DropReason};
 use self::inlet::RoomInlet;
 use crate::accept::DoorCounters;
-use crate::agones::Load;
+use crate::agones::HostLoad;
 use crate::carrier::HostEnd;
 use crate::clock_thread::{ClockThread, HostClock};
 pub use crate::host_core::HostEnding;
@@ -282,12 +282,12 @@ impl GameHost {
     }
 
     /// What it carries now.
-    pub(crate) fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> HostLoad {
         let shared = &self.shared;
-        let mut load = Load {
+        let mut load = HostLoad {
             in_service: shared.core().is_in_service(),
             capacity: shared.config.capacity,
-            ..Load::default()
+            ..HostLoad::default()
         };
         for inlet in &shared.rooms {
             load.rooms += 1;

@@ -36,7 +36,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::Join;
 use ambit_proto::control::host::{HostReady, RoomHere};
 use ambit_proto::control::world::Error;
-use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL};
+use ambit_proto::host::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
 use ambit_proto::ids::RoomId;
 use ambit_proto::quic::Fingerprint;
 use ambit_proto::time::LocalTime;
@@ -348,7 +348,7 @@ impl HostCore {
             return;
         }
         if self.is_linked() && now.local >= self.beat_at {
-            self.beat_at = next_after(self.beat_at, BEAT_INTERVAL, now.local);
+            self.beat_at = next_after(self.beat_at, HEARTBEAT_INTERVAL, now.local);
             self.send_beat(now, lease);
         }
         if self.is_linked() && now.local >= self.stats_at {
@@ -419,7 +419,7 @@ impl HostCore {
 
     /// The tickets that were refused, by reason.
     pub fn refused_tickets(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
-        self.tickets.iter().flat_map(TicketVerifier::refused)
+        self.tickets.iter().flat_map(TicketVerifier::refusals)
     }
 
     fn is_linked(&self) -> bool {
@@ -551,13 +551,13 @@ impl HostCore {
                 player,
                 revoked_until,
                 ..
-            } => tickets.void(now.unix_s, room, *player, *revoked_until),
+            } => tickets.revoke(now.unix_s, room, *player, *revoked_until),
             RoomOrder::SyncMembers {
                 members,
                 revoked_until,
             } => {
                 let members = members.iter().map(|member| member.player).collect();
-                tickets.void_all_but(now.unix_s, room, members, *revoked_until);
+                tickets.revoke_all_but(now.unix_s, room, members, *revoked_until);
             }
             _ => {}
         }

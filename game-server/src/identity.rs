@@ -9,11 +9,11 @@ use anyhow::Context as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// Names in a certificate that is made here. Nobody checks them, but a certificate needs some.
-const NAMES: [&str; 2] = ["ambit", "localhost"];
+const CERTIFICATE_NAMES: [&str; 2] = ["ambit", "localhost"];
 
 /// A certificate chain and its private key.
 #[derive(Debug)]
-pub struct Identity {
+pub struct ServerIdentity {
     /// The certificates, the server's own first.
     pub chain: Vec<CertificateDer<'static>>,
     /// The key of the first one.
@@ -28,10 +28,10 @@ pub struct IdentityPem {
     pub key: String,
 }
 
-impl Identity {
+impl ServerIdentity {
     /// A new self-signed certificate (ECDSA P-256), in memory only.
     pub fn generate() -> anyhow::Result<Self> {
-        let made = make()?;
+        let made = generate_key_pair()?;
         Ok(Self {
             chain: vec![made.cert.der().clone()],
             key: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der())),
@@ -47,7 +47,7 @@ impl Identity {
 impl IdentityPem {
     /// A new self-signed certificate (ECDSA P-256).
     pub fn generate() -> anyhow::Result<Self> {
-        let made = make()?;
+        let made = generate_key_pair()?;
         Ok(Self {
             certificate: made.cert.pem(),
             key: made.signing_key.serialize_pem(),
@@ -55,8 +55,9 @@ impl IdentityPem {
     }
 }
 
-fn make() -> anyhow::Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
-    rcgen::generate_simple_self_signed(NAMES.map(String::from)).context("making a certificate")
+fn generate_key_pair() -> anyhow::Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
+    rcgen::generate_simple_self_signed(CERTIFICATE_NAMES.map(String::from))
+        .context("making a certificate")
 }
 
 /// Reads a fingerprint as servers print it: `sha256:` and 64 hexadecimal digits; the digits alone
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_printed_fingerprint_reads_back() {
-        let fingerprint = Identity::generate().unwrap().fingerprint();
+        let fingerprint = ServerIdentity::generate().unwrap().fingerprint();
         assert_eq!(
             parse_fingerprint(&format!("sha256:{fingerprint}")),
             Ok(fingerprint)
@@ -86,8 +87,8 @@ mod tests {
     #[test]
     fn two_certificates_differ() {
         assert_ne!(
-            Identity::generate().unwrap().fingerprint(),
-            Identity::generate().unwrap().fingerprint()
+            ServerIdentity::generate().unwrap().fingerprint(),
+            ServerIdentity::generate().unwrap().fingerprint()
         );
     }
 }

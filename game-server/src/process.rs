@@ -25,7 +25,7 @@ use crate::cli::{Advertise, Options, World};
 use crate::dial::{Worlds, dial};
 use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
-use crate::identity::Identity;
+use crate::identity::ServerIdentity;
 use crate::logic::registry::Registry;
 
 /// How long the clients may take to read their last messages.
@@ -99,20 +99,20 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
     let world = Link::prepare(&options)?;
-    let identity = Identity::generate()?;
+    let identity = ServerIdentity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
-    let needs_place = options.advertise.is_none();
+    let needs_address = options.advertise.is_none();
     let mut agones = options
         .agones
-        .then(|| Agones::start(needs_place))
+        .then(|| Agones::start(needs_address))
         .transpose()?;
     let address = match &mut agones {
-        Some(agones) if needs_place => {
+        Some(agones) if needs_address => {
             tracing::info!(
                 "waiting for the address that Agones gives to this server; --advertise would say it"
             );
             tokio::select! {
-                place = agones.place() => place,
+                address = agones.address() => address,
                 () = stop.cancelled() => return Ok(()),
             }
         }
@@ -135,7 +135,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     );
     let (host, mut control) = GameHost::new(config, registry)?;
     if let Some(agones) = &agones {
-        agones.watch(host.clone());
+        agones.report_load_of(host.clone());
     }
     tokio::spawn(accept(
         endpoint.clone(),
@@ -152,7 +152,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     // One that fails is started again where it is; Agones hears only of one that has served its
     // time.
     if let (Some(agones), Ok(_)) = (agones, &served) {
-        agones.end().await;
+        agones.shut_down().await;
     }
     if let Ok(Parting::Vanish) = served {
         // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last

@@ -158,7 +158,7 @@ pub fn replay(
 /// The room that a header describes.
 pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> {
     registry
-        .room(header)
+        .create_room(header)
         .map_err(|error| BadRecording::Room(error.to_string()))
 }
 

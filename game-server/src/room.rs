@@ -29,7 +29,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::{Action, Command, Effect};
+use ambit_proto::message::{Action, Command, EffectTime};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +37,12 @@ use self::gates::Gates;
 pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
 use crate::config::RoomConfig;
-use crate::logic::done::Done;
+use crate::logic::executed_commands::ExecutedCommands;
 use crate::logic::game::{Game, Refusal};
-use crate::logic::world::{Change, Taken, TraceLine, World};
-use crate::network::hearing::Heard;
-use crate::network::loads::CellLoads;
-use crate::network::{Arrival, Eyes, Moment, Network};
+use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
+use crate::network::command_filter::UplinkEvent;
+use crate::network::loads::LoadMap;
+use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
 
@@ -52,7 +52,7 @@ struct Seat {
     name: String,
     presence: Presence,
     /// Which commands of the present client were executed.
-    executed: Done,
+    executed: ExecutedCommands,
     repeats: CommandRepeats,
     /// The transfer by which the player came; `None` for a player who joined through the lobby.
     arrived_by: Option<TransferId>,
@@ -96,14 +96,14 @@ pub struct Room {
     /// for each member at most.
     names: BTreeMap<PlayerId, String>,
     /// Clients that joined at this tick and have received nothing yet.
-    arrivals: Vec<Arrival>,
-    loads: CellLoads,
+    arrivals: Vec<JoiningClient>,
+    loads: LoadMap,
     gates: Gates,
     /// What came of players at gates since the tick began.
     gate_outputs: Vec<RoomOutput>,
-    changes: Vec<Change>,
-    heard: Vec<Heard>,
-    taken: Vec<Taken>,
+    changes: Vec<WorldChange>,
+    uplink_events: Vec<UplinkEvent>,
+    applied_inputs: Vec<AppliedInputs>,
     journal: Vec<RoomInput>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
@@ -119,7 +119,7 @@ impl Room {
         Room {
             world: World::new(&config, schema.clone()),
             network: Network::new(&config, schema),
-            loads: CellLoads::new(config.grid()),
+            loads: LoadMap::new(config.grid()),
             config,
             game,
             seats: BTreeMap::new(),
@@ -129,8 +129,8 @@ impl Room {
             gates: Gates::default(),
             gate_outputs: Vec::new(),
             changes: Vec::new(),
-            heard: Vec::new(),
-            taken: Vec::new(),
+            uplink_events: Vec::new(),
+            applied_inputs: Vec::new(),
             journal: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
@@ -147,17 +147,17 @@ impl Room {
         inputs: &mut Vec<RoomInput>,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        let moment = self.begin(now);
+        let times = self.begin(now);
         for input in inputs.drain(..) {
             let _ = self.execute(now, input, outputs);
         }
         self.drop_unresponsive(now, outputs);
-        self.finish(moment, outputs);
+        self.finish(times, outputs);
         self.network
             .send(now, &self.world, &mut self.stats, |client, bytes| {
                 outputs.push(RoomOutput::Datagram { client, bytes })
             });
-        if self.game.finished() {
+        if self.game.is_finished() {
             outputs.push(RoomOutput::Finished);
         }
         self.count(now);
@@ -168,7 +168,7 @@ impl Room {
     pub fn send_final_updates(&mut self, outputs: &mut Vec<RoomOutput>) {
         let Some(last) = self.last else { return };
         self.network
-            .part(last, &self.world, &mut self.stats, |client, bytes| {
+            .send_final(last, &self.world, &mut self.stats, |client, bytes| {
                 outputs.push(RoomOutput::Datagram { client, bytes })
             });
     }
@@ -228,19 +228,19 @@ impl Room {
             }
         }
         room.network = Network::new(&room.config, room.game.schema());
-        room.loads = CellLoads::new(room.config.grid());
+        room.loads = LoadMap::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)
     }
 
     /// Repeats what the tick at `now` did to world and game, by its journal.
     pub fn replay(&mut self, now: GameTime, journal: &[RoomInput]) {
-        let moment = self.begin(now);
+        let times = self.begin(now);
         let mut outputs = Vec::new();
         for input in journal {
             let _ = self.execute(now, input.clone(), &mut outputs);
         }
-        self.finish(moment, &mut outputs);
+        self.finish(times, &mut outputs);
     }
 
     /// The journal ends here: the players who were connected count as disconnected since `now`, and
@@ -249,14 +249,14 @@ impl Room {
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
                 (seat.presence, seat.repeats) = (Presence::Away(now), CommandRepeats::AfterReturn);
-                self.world.let_go(player);
+                self.world.release_controls(player);
             }
         }
     }
 
     /// Which commands of a player's present client were executed, here or at an earlier host of the
     /// room.
-    pub fn executed_commands(&self, player: PlayerId) -> Option<Done> {
+    pub fn executed_commands(&self, player: PlayerId) -> Option<ExecutedCommands> {
         self.seats.get(&player).map(|seat| seat.executed)
     }
 
@@ -298,7 +298,7 @@ impl Room {
     }
 
     /// What each part of the map costs.
-    pub fn loads(&self) -> &CellLoads {
+    pub fn loads(&self) -> &LoadMap {
         &self.loads
     }
 
@@ -313,35 +313,35 @@ impl Room {
     }
 
     /// Moves everything to the horizon of `now`, before the inputs take effect.
-    fn begin(&mut self, now: GameTime) -> Moment {
+    fn begin(&mut self, now: GameTime) -> TickTimes {
         // Whole milliseconds: that is what the wire carries, and both ends need the same value.
-        let moment = Moment {
+        let times = TickTimes {
             now,
             horizon: (now + self.config.delay).whole_millis(),
         };
         self.trace.clear();
         self.journal.clear();
         self.gate_outputs.clear();
-        self.world.begin_tick(moment.horizon);
+        self.world.begin_tick(times.horizon);
         if self.last.is_none() {
             self.game.start(&mut self.world);
             self.gates.put_up(self.game.gates(&self.world));
         }
-        moment
+        times
     }
 
     /// Lets the inputs take effect.
-    fn finish(&mut self, moment: Moment, outputs: &mut Vec<RoomOutput>) {
-        let now = moment.now;
+    fn finish(&mut self, times: TickTimes, outputs: &mut Vec<RoomOutput>) {
+        let now = times.now;
         self.expire(now, outputs);
-        self.take_inputs(moment);
+        self.take_inputs(times);
         self.game
             .step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.watch_gates(now);
         outputs.append(&mut self.gate_outputs);
         self.world.finish_tick();
-        self.publish(moment);
+        self.publish(times);
     }
 
     /// Carries out one input and notes it in the journal. Returns what the game answers to a
@@ -387,7 +387,9 @@ impl Room {
                 number,
                 action,
             } => answer = self.command(*player, *number, action),
-            RoomInput::Sample { player, at, sample } => self.world.hear(*at, *player, *sample),
+            RoomInput::Sample { player, at, sample } => {
+                self.world.receive_sample(*at, *player, *sample)
+            }
             RoomInput::ReleaseForTransfer { player, transfer } => {
                 self.release_for_transfer(*player, *transfer);
             }
@@ -413,7 +415,7 @@ impl Room {
         {
             let older = *older;
             self.remove_viewer(older);
-            self.world.let_go(player);
+            self.world.release_controls(player);
             outputs.push(RoomOutput::Superseded { client: older });
         }
         // The ticket may be older than the player's present name.
@@ -431,7 +433,7 @@ impl Room {
         let seat = self.seats.get_mut(&player).expect("the player has a seat");
         seat.connect(now, client);
         if client != REPLAY_CLIENT {
-            let arrival = Arrival {
+            let arrival = JoiningClient {
                 client,
                 player,
                 avatar: seat.avatar,
@@ -458,7 +460,7 @@ impl Room {
         };
         seat.presence = Presence::Away(now);
         self.remove_viewer(client);
-        self.world.let_go(player);
+        self.world.release_controls(player);
         true
     }
 
@@ -482,7 +484,7 @@ impl Room {
         };
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
-        self.world.forget_controls(player);
+        self.world.remove_controls(player);
     }
 
     fn rename(&mut self, player: PlayerId, name: &str) {
@@ -509,7 +511,7 @@ impl Room {
         match action {
             // The game does not see the command: it gets the keys that are pressed.
             Action::Keys(keys) => {
-                self.world.hold(player, Keymap(*keys));
+                self.world.hold_controls(player, Keymap(*keys));
                 Ok(())
             }
             _ => self.game.command(&mut self.world, player, action),
@@ -529,38 +531,38 @@ impl Room {
         };
         self.stats.datagrams_in += 1;
         self.stats.bytes_in += bytes.len() as u64;
-        let mut heard = std::mem::take(&mut self.heard);
+        let mut events = std::mem::take(&mut self.uplink_events);
         if self
             .network
-            .handle_datagram(client, at, bytes, &mut heard)
+            .handle_datagram(client, at, bytes, &mut events)
             .is_err()
         {
             self.stats.malformed += 1;
         }
-        for item in heard.drain(..) {
+        for item in events.drain(..) {
             match item {
-                Heard::Command(command) => {
+                UplinkEvent::Command(command) => {
                     self.receive_command(now, client, player, command, outputs);
                 }
-                Heard::OverRate(number) => {
+                UplinkEvent::OverRate(number) => {
                     self.stats.commands_over_rate += 1;
                     if let Some(number) = number {
                         self.refuse(now, client, number, ErrorCode::RateLimited);
                     }
                 }
-                Heard::Outdated => self.stats.commands_outdated += 1,
-                Heard::Malformed(_) => self.stats.malformed += 1,
-                Heard::Input(input) => {
+                UplinkEvent::Outdated => self.stats.commands_outdated += 1,
+                UplinkEvent::Malformed(_) => self.stats.malformed += 1,
+                UplinkEvent::Input(input) => {
                     self.stats.inputs += 1;
                     for sample in input.samples(at) {
                         let input = RoomInput::Sample { player, at, sample };
                         let _ = self.execute(now, input, outputs);
                     }
                 }
-                Heard::LostTrack => self.stats.lost_tracks += 1,
+                UplinkEvent::MissingBaseline => self.stats.missing_baselines += 1,
             }
         }
-        self.heard = heard;
+        self.uplink_events = events;
     }
 
     fn receive_command(
@@ -590,7 +592,7 @@ impl Room {
         match self.execute(now, input, outputs) {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
-                self.stats.refused += 1;
+                self.stats.commands_refused += 1;
                 self.refuse(now, client, number, code);
             }
         }
@@ -598,42 +600,42 @@ impl Room {
 
     /// Gives the game the keys that are pressed at this tick, and tells the clients which of their
     /// samples took effect.
-    fn take_inputs(&mut self, moment: Moment) {
-        let mut taken = std::mem::take(&mut self.taken);
-        self.world.take_inputs(&mut taken);
-        for Taken {
+    fn take_inputs(&mut self, times: TickTimes) {
+        let mut applied = std::mem::take(&mut self.applied_inputs);
+        self.world.apply_inputs(&mut applied);
+        for AppliedInputs {
             player,
-            until,
+            applied_until,
             changed,
-        } in taken.drain(..)
+        } in applied.drain(..)
         {
             let Some(seat) = self.seats.get(&player) else {
                 continue;
             };
-            if let (Some(at), Presence::Here(client)) = (until, seat.presence) {
-                self.network.note_effect(
+            if let (Some(at), Presence::Here(client)) = (applied_until, seat.presence) {
+                self.network.queue_effect(
                     client,
-                    Effect {
-                        at,
-                        effect: moment.horizon,
+                    EffectTime {
+                        sampled_until: at,
+                        takes_effect_at: times.horizon,
                     },
                 );
             }
             if changed {
-                let pressed = self.world.strokes(player).pressed();
+                let pressed = self.world.button_edges(player).pressed();
                 self.game.input(&mut self.world, player, pressed);
             }
         }
-        self.taken = taken;
+        self.applied_inputs = applied;
     }
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
         self.network
-            .refuse(now, client, command, code as u16, &mut self.stats);
+            .refuse_command(now, client, command, code as u16, &mut self.stats);
     }
 
     fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
-        let unresponsive: Vec<ClientId> = self.network.deaf(now).collect();
+        let unresponsive: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
         for client in unresponsive {
             if let Some(&player) = self.players.get(&client) {
                 let lost = RoomInput::Disconnect { client, player };
@@ -657,20 +659,16 @@ impl Room {
     }
 
     /// Gives the changes to the network, and the new clients their first view.
-    fn publish(&mut self, moment: Moment) {
+    fn publish(&mut self, times: TickTimes) {
         self.world.drain_changes(&mut self.changes);
-        self.loads.note(moment.now, &self.changes, &self.world);
-        let eyes = Eyes {
+        self.loads
+            .note_changes(times.now, &self.changes, &self.world);
+        let eyes = GameVisibility {
             game: &*self.game,
             world: &self.world,
         };
-        self.network.apply(
-            moment,
-            &self.changes,
-            &self.arrivals,
-            &eyes,
-            &mut self.stats,
-        );
+        self.network
+            .apply(times, &self.changes, &self.arrivals, &eyes, &mut self.stats);
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
@@ -688,8 +686,9 @@ impl Room {
                 .filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
             let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
-            self.stats.budget_use_permille =
-                sent.checked_div(self.network.budgets()).unwrap_or(0) as u32;
+            self.stats.budget_use_permille = sent
+                .checked_div(self.network.total_budget_bytes_per_s())
+                .unwrap_or(0) as u32;
             self.bytes_before = self.stats.bytes_out;
         }
         self.stats.ticks += 1;
@@ -705,7 +704,7 @@ impl Seat {
             avatar,
             name,
             presence: Presence::Here(REPLAY_CLIENT),
-            executed: Done::default(),
+            executed: ExecutedCommands::default(),
             repeats: CommandRepeats::Never,
             arrived_by: None,
             steered: None,
@@ -719,7 +718,7 @@ impl Seat {
         } else {
             // Another client may number its commands anew, and repeats nothing.
             self.repeats = CommandRepeats::Never;
-            (self.executed, self.steered) = (Done::default(), None);
+            (self.executed, self.steered) = (ExecutedCommands::default(), None);
         }
     }
 

@@ -26,7 +26,7 @@ use crate::config::RoomConfig;
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
 use crate::journal::JournalEntry;
-use crate::logic::world::{TraceLine, Truth};
+use crate::logic::world::{TraceEvent, TraceLine};
 use crate::record::{self, Header};
 use crate::room::{Room, RoomInput};
 
@@ -223,7 +223,7 @@ fn opening(header: &Header, room: &Room) -> Value {
         .schema()
         .kinds
         .iter()
-        .map(|kind| match &kind.sight {
+        .map(|kind| match &kind.interest_radii {
             Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
             None => json!({ "name": kind.name, "inner": inner, "outer": outer }),
         });
@@ -236,11 +236,11 @@ fn opening(header: &Header, room: &Room) -> Value {
 
 fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
     let (t, id) = (line.at.micros() as f64 / 1_000.0, line.object.0);
-    match &line.what {
-        Truth::Moved { position: at, cell } => {
+    match &line.event {
+        TraceEvent::Moved { position: at, cell } => {
             json!({ "t": t, "ev": "move", "id": id, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
-        Truth::Spawned {
+        TraceEvent::Spawned {
             kind,
             position: at,
             cell,
@@ -248,13 +248,15 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
             let kind = kinds.get(usize::from(*kind));
             json!({ "t": t, "ev": "spawn", "id": id, "kind": kind, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
-        Truth::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
-        Truth::Hidden => json!({ "t": t, "ev": "hide", "id": id }),
-        Truth::Revealed => json!({ "t": t, "ev": "reveal", "id": id }),
-        Truth::Joined { player, name } => {
+        TraceEvent::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
+        TraceEvent::Hidden => json!({ "t": t, "ev": "hide", "id": id }),
+        TraceEvent::Revealed => json!({ "t": t, "ev": "reveal", "id": id }),
+        TraceEvent::Joined { player, name } => {
             json!({ "t": t, "ev": "join", "id": id, "player": player.0, "name": name })
         }
-        Truth::Left { player } => json!({ "t": t, "ev": "leave", "id": id, "player": player.0 }),
+        TraceEvent::OmittedPoses { player } => {
+            json!({ "t": t, "ev": "leave", "id": id, "player": player.0 })
+        }
     }
 }
 
@@ -326,7 +328,7 @@ mod tests {
             let line = TraceLine {
                 at: GameTime::from_micros(1_500),
                 object: ObjectId(7),
-                what,
+                event: what,
             };
             assert_eq!(
                 as_json(&line, &["orc".to_owned()]),
@@ -334,7 +336,7 @@ mod tests {
             );
         };
         check(
-            Truth::Spawned {
+            TraceEvent::Spawned {
                 kind: 0,
                 position,
                 cell: 3,
@@ -342,19 +344,19 @@ mod tests {
             r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc","x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
         );
         check(
-            Truth::Moved { position, cell: 3 },
+            TraceEvent::Moved { position, cell: 3 },
             r#"{"t":1.5,"ev":"move","id":7,"x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
         );
-        check(Truth::Hidden, r#"{"t":1.5,"ev":"hide","id":7}"#);
+        check(TraceEvent::Hidden, r#"{"t":1.5,"ev":"hide","id":7}"#);
         check(
-            Truth::Joined {
+            TraceEvent::Joined {
                 player: PlayerId(2),
                 name: "ann".into(),
             },
             r#"{"t":1.5,"ev":"join","id":7,"player":2,"name":"ann"}"#,
         );
         check(
-            Truth::Left {
+            TraceEvent::OmittedPoses {
                 player: PlayerId(2),
             },
             r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#,

@@ -48,6 +48,22 @@ pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
     }
 }
 
+/// The bytes of a datagram, as part of what is saved.
+pub mod datagram {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes their number and the bytes.
+    pub fn serialize<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    /// Reads them back.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        Vec::deserialize(deserializer).map(Bytes::from)
+    }
+}
+
 /// Dice by object, as part of what is saved.
 pub mod dice_by {
     use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a room counts about itself, since it began. Plain numbers; the shells turn them into
+//! What a room counts about itself, since it began. NoLabels numbers; the shells turn them into
 //! metrics.
 
 /// Counters of one room.
@@ -25,7 +25,7 @@ pub struct RoomStats {
     /// Commands carried out.
     pub commands: u64,
     /// Commands refused by the game.
-    pub refused: u64,
+    pub commands_refused: u64,
     /// Commands to go somewhere that came after a newer one, and were ignored.
     pub commands_outdated: u64,
     /// Commands that were said again at another host, and had been carried out.
@@ -39,15 +39,15 @@ pub struct RoomStats {
     /// Events dropped since a client's queue of unconfirmed messages was full.
     pub notices_dropped: u64,
     /// Times a client said that it could not read a pose for want of its base.
-    pub lost_tracks: u64,
+    pub missing_baselines: u64,
     /// What was sent, bit by bit.
-    pub bits: Bits,
+    pub bits: SentBits,
     /// What became of the poses.
     pub poses: PoseCounts,
-    /// Records of objects.
-    pub records: Sharing,
+    /// WrittenRecords of objects.
+    pub records: EncodingReuse,
     /// Poses relative to their bases, at the shared level.
-    pub codes: Sharing,
+    pub pose_codes: EncodingReuse,
     /// Players in the room, those within the grace period included.
     pub players: u32,
     /// Game connections.
@@ -63,7 +63,7 @@ pub struct RoomStats {
 
 /// Bits sent, by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bits {
+pub struct SentBits {
     /// Stamps, and the ends of records.
     pub stamps: u64,
     /// Enters, updates and leaves.
@@ -71,7 +71,7 @@ pub struct Bits {
     /// Headers of pose sections.
     pub pose_headers: u64,
     /// Which poses a section has, and relative to what; and its padding.
-    pub pose_places: u64,
+    pub pose_indices: u64,
     /// The poses themselves; at the fine level, with their places.
     pub pose_contents: u64,
     /// All else: the link's headers, messages, chunks of blocks.
@@ -84,17 +84,17 @@ pub struct PoseCounts {
     /// Sent.
     pub sent: u64,
     /// Not sent, since the client foretells them well enough.
-    pub foretold: u64,
+    pub extrapolated: u64,
     /// Not sent, since there was no room for them.
     pub deferred: u64,
     /// By class, engaged, near and far: for how long what stirs was not sent, in samples of one
     /// client a tick. What was sent in the tick itself counts in the first bucket.
-    pub ages: [Ages; 3],
+    pub ages: [AgeHistogram; 3],
 }
 
 /// How often ages were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ages {
+pub struct AgeHistogram {
     /// How often an age was seen, by the index of its bucket of [`AGE_BUCKET_MS`]; older ones count
     /// in the last.
     pub buckets: [u32; AGE_BUCKETS],
@@ -107,22 +107,22 @@ pub const AGE_BUCKETS: usize = 64;
 
 /// How often something was encoded, and how often that was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sharing {
+pub struct EncodingReuse {
     /// Encoded.
-    pub made: u64,
+    pub encoded: u64,
     /// Used.
-    pub used: u64,
+    pub uses: u64,
 }
 
-impl Default for Ages {
+impl Default for AgeHistogram {
     fn default() -> Self {
-        Ages {
+        AgeHistogram {
             buckets: [0; AGE_BUCKETS],
         }
     }
 }
 
-impl Ages {
+impl AgeHistogram {
     /// One more.
     pub fn add(&mut self, age_ms: u64) {
         let bucket = (age_ms / AGE_BUCKET_MS) as usize;
@@ -131,7 +131,7 @@ impl Ages {
     }
 
     /// The upper end of the bucket that at least `share` (0 to 1) of the samples do not exceed;
-    /// `None` without samples.
+    /// `Unchanged` without samples.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let count: u64 = self.buckets.iter().map(|&bucket| u64::from(bucket)).sum();
         let wanted = (count as f64 * share).ceil().max(1.0) as u64;
@@ -144,13 +144,13 @@ impl Ages {
     }
 }
 
-impl Sharing {
+impl EncodingReuse {
     /// How many use one encoding, on average; 0 when nothing was encoded.
-    pub fn ratio(&self) -> f64 {
-        if self.made == 0 {
+    pub fn uses_per_encoding(&self) -> f64 {
+        if self.encoded == 0 {
             0.0
         } else {
-            self.used as f64 / self.made as f64
+            self.uses as f64 / self.encoded as f64
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_quantile_is_the_upper_end_of_its_bucket() {
-        let mut ages = Ages::default();
+        let mut ages = AgeHistogram::default();
         assert_eq!(ages.quantile_ms(0.5), None);
         (0..99).for_each(|_| ages.add(50));
         ages.add(1_000_000);
@@ -176,8 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn sharing_is_uses_for_each_encoding() {
-        assert_eq!(Sharing::default().ratio(), 0.0);
-        assert_eq!(Sharing { made: 4, used: 30 }.ratio(), 7.5);
+    fn reuse_is_uses_for_each_encoding() {
+        assert_eq!(EncodingReuse::default().uses_per_encoding(), 0.0);
+        assert_eq!(
+            EncodingReuse {
+                encoded: 4,
+                uses: 30
+            }
+            .uses_per_encoding(),
+            7.5
+        );
     }
 }

@@ -29,7 +29,7 @@ pub const LIFETIME_S: u64 = 30;
 
 /// Stands before the body when it is signed, so that a signature made by this key for any other
 /// purpose is no ticket.
-const PREFIX: &[u8] = b"ambit ticket, version 1\0";
+const SIGNING_PREFIX: &[u8] = b"ambit ticket, version 1\0";
 const SIGNATURE_BYTES: usize = 64;
 /// A name of 24 characters and an address of 255 bytes stay far below it.
 const MAX_BYTES: usize = 1_024;
@@ -57,7 +57,7 @@ pub struct Ticket {
 
 /// The body on the wire.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Body {
+struct TicketBody {
     #[prost(uint32, tag = "1")]
     version: u32,
     #[prost(uint64, tag = "2")]
@@ -90,7 +90,7 @@ pub enum TicketError {
     Foreign,
     /// The player was put out of the room after it was made.
     #[error("the player has left this room since the ticket was issued")]
-    Void,
+    Revoked,
     /// Its time is over.
     #[error("the ticket has expired; ask the lobby for a new one")]
     Expired,
@@ -99,7 +99,7 @@ pub enum TicketError {
     Used,
     /// Too many are remembered at the moment.
     #[error("too many players come in at once; try again in {LIFETIME_S} seconds")]
-    Crowded,
+    TooManyTickets,
 }
 
 impl TicketError {
@@ -109,10 +109,10 @@ impl TicketError {
             Self::Malformed => "malformed",
             Self::Forged => "forged",
             Self::Foreign => "foreign",
-            Self::Void => "void",
+            Self::Revoked => "void",
             Self::Expired => "expired",
             Self::Used => "used",
-            Self::Crowded => "crowded",
+            Self::TooManyTickets => "crowded",
         }
     }
 
@@ -120,10 +120,10 @@ impl TicketError {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed | Self::Forged | Self::Foreign => ErrorCode::BadTicket,
-            Self::Void => ErrorCode::NotInRoom,
+            Self::Revoked => ErrorCode::NotInRoom,
             Self::Expired => ErrorCode::TicketExpired,
             Self::Used => ErrorCode::TicketUsed,
-            Self::Crowded => ErrorCode::RateLimited,
+            Self::TooManyTickets => ErrorCode::RateLimited,
         }
     }
 }
@@ -154,7 +154,7 @@ impl TicketSigner {
 
     /// The ticket as it is handed to the player.
     pub fn sign(&self, ticket: &Ticket) -> Vec<u8> {
-        let body = Body::from(ticket).encode_to_vec();
+        let body = TicketBody::from(ticket).encode_to_vec();
         let signature = self.key.sign(&signed_bytes(&body));
         let token = [signature.as_ref(), &body].concat();
         assert!(token.len() <= MAX_BYTES, "names and addresses are bounded");
@@ -170,18 +170,18 @@ pub struct TicketVerifier {
     used: BTreeSet<(u64, [u8; 16])>,
     /// Who has left a room: the newest ticket that is void, and until when such tickets may still
     /// be about.
-    voided: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
+    revoked: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
     /// Rooms in which only some sat when the host was told so.
-    closed: BTreeMap<RoomId, Closed>,
+    closed_rooms: BTreeMap<RoomId, MembersOnly>,
     /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the
     /// clock says.
     forgotten_unix_s: u64,
-    refused: BTreeMap<TicketError, u64>,
+    refusals: BTreeMap<TicketError, u64>,
 }
 
 /// Tickets of all others up to the serial are void, for as long as such tickets may be about.
 #[derive(Debug)]
-struct Closed {
+struct MembersOnly {
     members: BTreeSet<PlayerId>,
     serial: u64,
     until_unix_s: u64,
@@ -190,19 +190,19 @@ struct Closed {
 impl TicketVerifier {
     /// Used tickets, and players whose tickets are void, that are remembered at most. At a full 30
     /// s lifetime this is 2,000 entries a second, more than handshakes allow; it takes about 4 MB.
-    pub const REMEMBERED: usize = 65_536;
+    pub const MAX_REMEMBERED: usize = 65_536;
 
     /// A verifier of the tickets made with this public key (`ambit.host.Configure.ticket_key`);
-    /// `None` when it isn't one: 32 bytes.
+    /// `Unchanged` when it isn't one: 32 bytes.
     pub fn new(public_key: &[u8]) -> Option<Self> {
         let key: [u8; 32] = public_key.try_into().ok()?;
         Some(Self {
             key: UnparsedPublicKey::new(&ED25519, key),
             used: BTreeSet::new(),
-            voided: BTreeMap::new(),
-            closed: BTreeMap::new(),
+            revoked: BTreeMap::new(),
+            closed_rooms: BTreeMap::new(),
             forgotten_unix_s: 0,
-            refused: BTreeMap::new(),
+            refusals: BTreeMap::new(),
         })
     }
 
@@ -215,13 +215,13 @@ impl TicketVerifier {
         own_address: &str,
         runs: impl FnOnce(RoomId) -> bool,
     ) -> Result<Ticket, TicketError> {
-        self.forget(now_unix_s);
+        self.forget_expired(now_unix_s);
         let verdict = self.check(now_unix_s, token, own_address, runs);
         match &verdict {
             Ok(ticket) => {
                 self.used.insert((ticket.expires_unix_s, ticket.nonce));
             }
-            Err(reason) => *self.refused.entry(*reason).or_default() += 1,
+            Err(reason) => *self.refusals.entry(*reason).or_default() += 1,
         }
         verdict
     }
@@ -231,30 +231,30 @@ impl TicketVerifier {
     ///
     /// At the bound nothing is voided: the player can then enter with a ticket at hand, until that
     /// expires.
-    pub fn void(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
-        if self.voided.len() >= Self::REMEMBERED {
-            self.voided
+    pub fn revoke(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
+        if self.revoked.len() >= Self::MAX_REMEMBERED {
+            self.revoked
                 .retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
         }
-        if self.voided.len() < Self::REMEMBERED {
-            self.voided
+        if self.revoked.len() < Self::MAX_REMEMBERED {
+            self.revoked
                 .insert((room, player), (serial, now_unix_s + LIFETIME_S));
         }
     }
 
     /// Only `members` sit in `room`: tickets for it that others hold, up to that serial, are void.
-    pub fn void_all_but(
+    pub fn revoke_all_but(
         &mut self,
         now_unix_s: u64,
         room: RoomId,
         members: BTreeSet<PlayerId>,
         serial: u64,
     ) {
-        self.closed
+        self.closed_rooms
             .retain(|_, closed| closed.until_unix_s >= now_unix_s);
-        self.closed.insert(
+        self.closed_rooms.insert(
             room,
-            Closed {
+            MembersOnly {
                 members,
                 serial,
                 until_unix_s: now_unix_s + LIFETIME_S,
@@ -268,19 +268,21 @@ impl TicketVerifier {
     }
 
     /// Whether a ticket that was good when it was shown has become void since.
-    pub fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
-        self.voided
+    pub fn is_revoked(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
+        self.revoked
             .get(&(room, player))
             .is_some_and(|&(newest, _)| serial <= newest)
             || self
-                .closed
+                .closed_rooms
                 .get(&room)
                 .is_some_and(|closed| serial <= closed.serial && !closed.members.contains(&player))
     }
 
     /// Refused tickets since the start, by reason.
-    pub fn refused(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
-        self.refused.iter().map(|(reason, count)| (*reason, *count))
+    pub fn refusals(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
+        self.refusals
+            .iter()
+            .map(|(reason, count)| (*reason, *count))
     }
 
     fn check(
@@ -290,12 +292,12 @@ impl TicketVerifier {
         own_address: &str,
         runs: impl FnOnce(RoomId) -> bool,
     ) -> Result<Ticket, TicketError> {
-        let ticket = self.open(token)?;
+        let ticket = self.decode_signed(token)?;
         if ticket.host != own_address || !runs(ticket.room) {
             return Err(TicketError::Foreign);
         }
-        if self.is_void(ticket.room, ticket.player, ticket.serial) {
-            return Err(TicketError::Void);
+        if self.is_revoked(ticket.room, ticket.player, ticket.serial) {
+            return Err(TicketError::Revoked);
         }
         if ticket.expires_unix_s < now_unix_s || ticket.expires_unix_s <= self.forgotten_unix_s {
             return Err(TicketError::Expired);
@@ -303,14 +305,14 @@ impl TicketVerifier {
         if self.used.contains(&(ticket.expires_unix_s, ticket.nonce)) {
             return Err(TicketError::Used);
         }
-        if self.used.len() >= Self::REMEMBERED {
-            return Err(TicketError::Crowded);
+        if self.used.len() >= Self::MAX_REMEMBERED {
+            return Err(TicketError::TooManyTickets);
         }
         Ok(ticket)
     }
 
     /// The signed content of `token`.
-    fn open(&self, token: &[u8]) -> Result<Ticket, TicketError> {
+    fn decode_signed(&self, token: &[u8]) -> Result<Ticket, TicketError> {
         if token.len() > MAX_BYTES {
             return Err(TicketError::Malformed);
         }
@@ -320,13 +322,13 @@ impl TicketVerifier {
         self.key
             .verify(&signed_bytes(body), signature)
             .map_err(|_| TicketError::Forged)?;
-        Body::decode(body)
+        TicketBody::decode(body)
             .ok()
             .and_then(|body| body.try_into().ok())
             .ok_or(TicketError::Malformed)
     }
 
-    fn forget(&mut self, now_unix_s: u64) {
+    fn forget_expired(&mut self, now_unix_s: u64) {
         while let Some((expires_unix_s, _)) = self.used.first().copied()
             && expires_unix_s < now_unix_s
         {
@@ -337,10 +339,10 @@ impl TicketVerifier {
 }
 
 fn signed_bytes(body: &[u8]) -> Vec<u8> {
-    [PREFIX, body].concat()
+    [SIGNING_PREFIX, body].concat()
 }
 
-impl From<&Ticket> for Body {
+impl From<&Ticket> for TicketBody {
     fn from(ticket: &Ticket) -> Self {
         Self {
             version: VERSION,
@@ -355,10 +357,10 @@ impl From<&Ticket> for Body {
     }
 }
 
-impl TryFrom<Body> for Ticket {
+impl TryFrom<TicketBody> for Ticket {
     type Error = TicketError;
 
-    fn try_from(body: Body) -> Result<Self, TicketError> {
+    fn try_from(body: TicketBody) -> Result<Self, TicketError> {
         if body.version != VERSION {
             return Err(TicketError::Malformed);
         }
@@ -385,7 +387,7 @@ mod tests {
     fn a_ticket_comes_back_as_it_was_signed() {
         let ticket = ticket(1);
         assert_eq!(
-            show(&mut verifier(), NOW, &signer().sign(&ticket)),
+            verify_at(&mut verifier(), NOW, &signer().sign(&ticket)),
             Ok(ticket)
         );
     }
@@ -393,17 +395,20 @@ mod tests {
     #[test]
     fn a_ticket_lets_in_once() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
-        assert!(show(&mut verifier, NOW, &token).is_ok());
-        assert_eq!(show(&mut verifier, NOW, &token), Err(TicketError::Used));
-        assert!(show(&mut verifier, NOW, &signer().sign(&ticket(2))).is_ok());
+        assert!(verify_at(&mut verifier, NOW, &token).is_ok());
+        assert_eq!(
+            verify_at(&mut verifier, NOW, &token),
+            Err(TicketError::Used)
+        );
+        assert!(verify_at(&mut verifier, NOW, &signer().sign(&ticket(2))).is_ok());
     }
 
     #[test]
     fn a_ticket_is_good_to_the_last_second_and_not_beyond() {
         let token = signer().sign(&ticket(1));
-        assert!(show(&mut verifier(), NOW + LIFETIME_S, &token).is_ok());
+        assert!(verify_at(&mut verifier(), NOW + LIFETIME_S, &token).is_ok());
         assert_eq!(
-            show(&mut verifier(), NOW + LIFETIME_S + 1, &token),
+            verify_at(&mut verifier(), NOW + LIFETIME_S + 1, &token),
             Err(TicketError::Expired)
         );
     }
@@ -411,13 +416,16 @@ mod tests {
     #[test]
     fn a_used_ticket_stays_used_when_the_clock_jumps_ahead_and_back() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
-        assert!(show(&mut verifier, NOW, &token).is_ok());
+        assert!(verify_at(&mut verifier, NOW, &token).is_ok());
         let late = Ticket {
             expires_unix_s: NOW + 10_000,
             ..ticket(2)
         };
-        assert!(show(&mut verifier, NOW + 5_000, &signer().sign(&late)).is_ok());
-        assert_eq!(show(&mut verifier, NOW, &token), Err(TicketError::Expired));
+        assert!(verify_at(&mut verifier, NOW + 5_000, &signer().sign(&late)).is_ok());
+        assert_eq!(
+            verify_at(&mut verifier, NOW, &token),
+            Err(TicketError::Expired)
+        );
     }
 
     #[test]
@@ -427,7 +435,7 @@ mod tests {
             let mut forged = token.clone();
             forged[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(
-                show(&mut verifier(), NOW, &forged),
+                verify_at(&mut verifier(), NOW, &forged),
                 Err(TicketError::Forged),
                 "bit {bit}"
             );
@@ -437,14 +445,20 @@ mod tests {
     #[test]
     fn another_lobbys_signature_is_forged() {
         let token = TicketSigner::from_seed(&[8; 32]).sign(&ticket(1));
-        assert_eq!(show(&mut verifier(), NOW, &token), Err(TicketError::Forged));
+        assert_eq!(
+            verify_at(&mut verifier(), NOW, &token),
+            Err(TicketError::Forged)
+        );
     }
 
     #[test]
     fn a_signature_without_the_prefix_is_forged() {
-        let body = Body::from(&ticket(1)).encode_to_vec();
+        let body = TicketBody::from(&ticket(1)).encode_to_vec();
         let token = [signer().key.sign(&body).as_ref(), &body].concat();
-        assert_eq!(show(&mut verifier(), NOW, &token), Err(TicketError::Forged));
+        assert_eq!(
+            verify_at(&mut verifier(), NOW, &token),
+            Err(TicketError::Forged)
+        );
     }
 
     #[test]
@@ -456,24 +470,27 @@ mod tests {
             } else {
                 TicketError::Forged
             };
-            assert_eq!(show(&mut verifier(), NOW, &token[..length]), Err(expected));
+            assert_eq!(
+                verify_at(&mut verifier(), NOW, &token[..length]),
+                Err(expected)
+            );
         }
         assert_eq!(
-            show(&mut verifier(), NOW, &[0; MAX_BYTES + 1]),
+            verify_at(&mut verifier(), NOW, &[0; MAX_BYTES + 1]),
             Err(TicketError::Malformed)
         );
     }
 
     #[test]
     fn what_is_signed_but_of_another_version_is_malformed() {
-        let body = Body {
+        let body = TicketBody {
             version: 2,
-            ..Body::from(&ticket(1))
+            ..TicketBody::from(&ticket(1))
         }
         .encode_to_vec();
         let token = [signer().key.sign(&signed_bytes(&body)).as_ref(), &body].concat();
         assert_eq!(
-            show(&mut verifier(), NOW, &token),
+            verify_at(&mut verifier(), NOW, &token),
             Err(TicketError::Malformed)
         );
     }
@@ -485,7 +502,7 @@ mod tests {
             ..ticket(1)
         };
         assert_eq!(
-            show(&mut verifier(), NOW, &signer().sign(&elsewhere)),
+            verify_at(&mut verifier(), NOW, &signer().sign(&elsewhere)),
             Err(TicketError::Foreign)
         );
         let unknown = Ticket {
@@ -493,7 +510,7 @@ mod tests {
             ..ticket(1)
         };
         assert_eq!(
-            show(&mut verifier(), NOW, &signer().sign(&unknown)),
+            verify_at(&mut verifier(), NOW, &signer().sign(&unknown)),
             Err(TicketError::Foreign)
         );
     }
@@ -505,51 +522,54 @@ mod tests {
             verifier.verify(NOW, &token, HERE, |_| false),
             Err(TicketError::Foreign)
         );
-        assert!(show(&mut verifier, NOW, &token).is_ok());
+        assert!(verify_at(&mut verifier, NOW, &token).is_ok());
     }
 
     #[test]
-    fn who_has_left_cannot_come_back_with_a_ticket_at_hand_but_with_a_new_one() {
+    fn a_player_who_left_needs_a_new_ticket_to_return() {
         let mut verifier = verifier();
-        verifier.void(NOW, RoomId(5), PlayerId(7), 41);
+        verifier.revoke(NOW, RoomId(5), PlayerId(7), 41);
         let old = Ticket {
             serial: 41,
             ..ticket(1)
         };
         assert_eq!(
-            show(&mut verifier, NOW, &signer().sign(&old)),
-            Err(TicketError::Void)
+            verify_at(&mut verifier, NOW, &signer().sign(&old)),
+            Err(TicketError::Revoked)
         );
         let new = Ticket {
             serial: 42,
             ..ticket(2)
         };
-        assert!(show(&mut verifier, NOW, &signer().sign(&new)).is_ok());
+        assert!(verify_at(&mut verifier, NOW, &signer().sign(&new)).is_ok());
         let other = Ticket {
             player: PlayerId(8),
             ..ticket(3)
         };
-        assert!(show(&mut verifier, NOW, &signer().sign(&other)).is_ok());
+        assert!(verify_at(&mut verifier, NOW, &signer().sign(&other)).is_ok());
     }
 
     #[test]
-    fn at_the_bound_new_tickets_are_refused_and_room_is_made_as_old_ones_expire() {
+    fn at_the_bound_new_tickets_are_refused_until_old_ones_expire() {
         let mut verifier = verifier();
-        for number in 0..TicketVerifier::REMEMBERED as u128 {
+        for number in 0..TicketVerifier::MAX_REMEMBERED as u128 {
             verifier.used.insert((NOW + 1, number.to_be_bytes()));
         }
         let token = signer().sign(&ticket(u128::MAX));
-        assert_eq!(show(&mut verifier, NOW, &token), Err(TicketError::Crowded));
-        assert!(show(&mut verifier, NOW + 2, &token).is_ok());
+        assert_eq!(
+            verify_at(&mut verifier, NOW, &token),
+            Err(TicketError::TooManyTickets)
+        );
+        assert!(verify_at(&mut verifier, NOW + 2, &token).is_ok());
     }
 
     #[test]
     fn refusals_are_counted_by_reason() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
         for token in [&token[..], &token[..], &token[..], &[1; 80], &[]] {
-            let _ = show(&mut verifier, NOW, token);
+            let _ = verify_at(&mut verifier, NOW, token);
         }
-        let counts: Vec<_> = verifier.refused().collect();
+        let counts: Vec<_> = verifier.refusals().collect();
         assert_eq!(
             counts,
             [
@@ -580,7 +600,7 @@ mod tests {
         }
     }
 
-    fn show(
+    fn verify_at(
         verifier: &mut TicketVerifier,
         now_unix_s: u64,
         token: &[u8],

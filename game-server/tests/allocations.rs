@@ -16,7 +16,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
 use ambit_proto::message::{self, Action, Uplink};
 use ambit_proto::pose::{PoseFormat, Turning};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
@@ -29,7 +29,7 @@ const BLOCK_BYTES: u64 = 64 * 1_024 - MAX_DATAGRAM as u64;
 #[test]
 fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     for walkers in [50, 200] {
-        let mut town = Town::new(walkers);
+        let mut town = RoomWithClients::new(walkers);
         // Buffers grow to what they need; links and their tables, too.
         for _ in 0..400 {
             town.tick();
@@ -51,7 +51,7 @@ fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
 }
 
 /// Clients that stand in the middle of walkers whose headings turn at each tick.
-struct Walkers {
+struct WalkerGame {
     count: u32,
     walkers: Vec<Walker>,
 }
@@ -63,7 +63,7 @@ struct Walker {
     heading: f32,
 }
 
-impl Game for Walkers {
+impl Game for WalkerGame {
     fn schema(&self) -> Schema {
         let pose = Codec::Pose(PoseFormat {
             per_metre: 100,
@@ -72,10 +72,10 @@ impl Game for Walkers {
         });
         let kind = |name: &str, codec| {
             let components = vec![ComponentSpec::public("place", codec)];
-            Kind {
+            ObjectKind {
                 name: name.into(),
                 components,
-                ..Kind::default()
+                ..ObjectKind::default()
             }
         };
         Schema {
@@ -137,7 +137,7 @@ impl Game for Walkers {
     }
 }
 
-struct Town {
+struct RoomWithClients {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
@@ -145,9 +145,9 @@ struct Town {
     outputs: Vec<RoomOutput>,
 }
 
-impl Town {
+impl RoomWithClients {
     fn new(count: u32) -> Self {
-        let game = Walkers {
+        let game = WalkerGame {
             count,
             walkers: Vec::new(),
         };
@@ -163,7 +163,7 @@ impl Town {
             player: PlayerId(client.into()),
             name: client.to_string(),
         };
-        Town {
+        RoomWithClients {
             room: Room::new(config, Box::new(game)),
             now: GameTime::ZERO,
             links: (0..CLIENTS)
@@ -180,8 +180,8 @@ impl Town {
         self.now += Duration::from_millis(50);
         for (client, link) in (0..).zip(&mut self.links) {
             let mut bytes = Vec::new();
-            let input = Some(message::Input::new(Keymap(1), self.now));
-            link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
+            let input = Some(message::KeyInput::new(Keymap(1), self.now));
+            link.write_datagram_without_ack_request(self.now.into(), &mut bytes, |writer, _| {
                 Uplink {
                     input,
                     ..Uplink::default()
@@ -195,7 +195,7 @@ impl Town {
                 bytes: bytes.into(),
             });
         }
-        let Town {
+        let RoomWithClients {
             room,
             now,
             inputs,

@@ -1,12 +1,13 @@
 //! The map, cut in square cells on (x, y): the geometry of interest.
 //!
-//! Cells have columns along x and rows along y, both from 0 in code; anything people read numbers
-//! them from 1, row by row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the third
-//! column of the second row, cell 7. A map whose size is not a multiple of the cell's edge has
-//! cells at its far edges that stick out of it. A position on a border belongs to the cell beyond
-//! the border; one that is off the map to the nearest cell at its edge.
+//! ObjectsByCell have columns along x and rows along y, both from 0 in code; anything people read
+//! numbers them from 1, row by row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the
+//! third column of the second row, cell 7. A map whose size is not a multiple of the cell's edge
+//! has cells at its far edges that stick out of it. A position on a border belongs to the cell
+//! beyond the border; one that is off the map to the nearest cell at its edge.
 //!
-//! Invariant: every cell that a [`Grid`] returns is on its map. Source: reference 003, section 3.5.
+//! Invariant: every cell that a [`Grid`] returns is on its map. PoseSource: reference 003, section
+//! 3.5.
 
 use crate::space::{MAX_MAP_METRES, Position};
 
@@ -25,7 +26,7 @@ impl Cell {
         Self { column, row }
     }
 
-    /// Cells between this one and `other`, counted as a king walks: 1 for each of the eight
+    /// ObjectsByCell between this one and `other`, counted as a king walks: 1 for each of the eight
     /// neighbours.
     pub fn distance(self, other: Self) -> u16 {
         self.column
@@ -46,9 +47,9 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A map of `width_m` x `height_m` metres in cells of `cell_m`, or `None` unless all three are
-    /// above zero, the map is at most 16,384 m (what positions can say on the wire) and has at most
-    /// 65,535 columns and rows.
+    /// A map of `width_m` x `height_m` metres in cells of `cell_m`, or `Unchanged` unless all three
+    /// are above zero, the map is at most 16,384 m (what positions can say on the wire) and has at
+    /// most 65,535 columns and rows.
     pub fn try_new(width_m: f32, height_m: f32, cell_m: f32) -> Option<Self> {
         let columns = cells_in(width_m, cell_m)?;
         let rows = cells_in(height_m, cell_m)?;
@@ -103,8 +104,8 @@ impl Grid {
     /// The cell of `position`; the nearest one when it is off the map.
     pub fn cell_at(self, position: Position) -> Cell {
         Cell::new(
-            self.slice(position.x, self.columns),
-            self.slice(position.y, self.rows),
+            self.axis_index(position.x, self.columns),
+            self.axis_index(position.y, self.rows),
         )
     }
 
@@ -142,7 +143,7 @@ impl Grid {
     /// So a column that changes and changes back costs at least twice the margin of travel along x,
     /// and the same holds for rows: nobody gains anything from pacing along a border or about a
     /// corner.
-    pub fn home(self, previous: Cell, position: Position, margin_m: f32) -> Cell {
+    pub fn home_cell(self, previous: Cell, position: Position, margin_m: f32) -> Cell {
         let at = self.cell_at(position);
         let keeps = |index: u16, metres: f32| {
             let (from, to) = (
@@ -168,7 +169,7 @@ impl Grid {
     /// In which of `slices` slices of a cell's edge a coordinate is. In `f64` the quotient of two
     /// `f32` never rounds up to the next whole number, so a position before a border is never put
     /// beyond it.
-    fn slice(self, metres: f32, slices: u16) -> u16 {
+    fn axis_index(self, metres: f32, slices: u16) -> u16 {
         let slice = (f64::from(metres) / f64::from(self.cell_m)).floor();
         (slice as u16).min(slices - 1) // The cast takes what is below zero, or not a number, to zero.
     }
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_s_example_is_cell_seven() {
+    fn the_example_position_is_in_cell_seven() {
         let grid = Grid::new(40.0, 40.0, 10.0);
         let cell = grid.cell_at(at(23.0, 12.0));
         assert_eq!(cell, Cell::new(2, 1));
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_is_no_multiple_of_the_cell_is_covered_to_its_edge() {
+    fn partial_cells_cover_the_edge_of_the_map() {
         let grid = Grid::new(45.0, 9.0, 10.0);
         assert_eq!((grid.columns(), grid.rows()), (5, 1));
         assert_eq!(grid.cell_at(at(44.9, 8.9)), Cell::new(4, 0));
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_the_map_is_in_the_nearest_cell() {
+    fn a_position_off_the_map_is_in_the_nearest_cell() {
         let grid = Grid::new(40.0, 40.0, 10.0);
         assert_eq!(grid.cell_at(at(-1.0, 99.0)), Cell::new(0, 3));
         assert_eq!(grid.cell_at(at(40.0, 40.0)), Cell::new(3, 3));
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn home_stays_until_the_margin_is_passed() {
+    fn the_home_cell_stays_until_the_margin_is_passed() {
         let grid = Grid::new(40.0, 40.0, 10.0);
         let home = Cell::new(1, 1);
         for (x, y, expected) in [
@@ -299,16 +300,16 @@ mod tests {
             (39.0, 1.0, Cell::new(3, 0)),
             (-5.0, 15.0, Cell::new(0, 1)),
         ] {
-            assert_eq!(grid.home(home, at(x, y), 2.0), expected, "({x}, {y})");
+            assert_eq!(grid.home_cell(home, at(x, y), 2.0), expected, "({x}, {y})");
         }
         assert_eq!(
-            grid.home(Cell::new(3, 3), at(99.0, 99.0), 2.0),
+            grid.home_cell(Cell::new(3, 3), at(99.0, 99.0), 2.0),
             Cell::new(3, 3)
         );
     }
 
     #[test]
-    fn a_home_that_changes_and_changes_back_has_cost_twice_the_margin_of_travel() {
+    fn a_home_cell_changes_back_only_after_twice_the_margin_of_travel() {
         let (grid, margin) = (Grid::new(100.0, 100.0, 10.0), 2.0);
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
@@ -318,7 +319,7 @@ mod tests {
             for _ in 0..2_000 {
                 position.x += rng.f32() - 0.5;
                 position.y += rng.f32() - 0.5;
-                let next = grid.home(home, position, margin);
+                let next = grid.home_cell(home, position, margin);
                 let axes = [
                     (home.column, next.column, position.x),
                     (home.row, next.row, position.y),
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_is_none_is_refused() {
+    fn an_invalid_map_size_is_refused() {
         for (width, height, cell) in [
             (0.0, 10.0, 10.0),
             (10.0, -1.0, 10.0),
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_king_s_step_is_one_cell() {
+    fn a_diagonal_step_is_one_cell() {
         assert_eq!(Cell::new(3, 3).distance(Cell::new(4, 2)), 1);
         assert_eq!(Cell::new(3, 3).distance(Cell::new(0, 5)), 3);
     }

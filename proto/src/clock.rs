@@ -8,10 +8,10 @@
 //! Each of the two bounds is as narrow as that way was quick, and of the last ten seconds the
 //! narrowest of each kind counts, give or take what two clocks may have drifted since: a
 //! minimum-delay filter for each direction. The estimate lies in the middle, but not more than
-//! [`MAX_WAY`] above the lower bound: an answer that was lost and repeated says little, and a clock
-//! that is ahead can only be slowed, while one that is behind may catch up at once as long as
-//! nothing better is known. The clock that is read follows it by running at most [`MAX_SLEW`] too
-//! fast or slow, so that nothing on a screen jumps.
+//! [`MAX_ONE_WAY_DELAY`] above the lower bound: an answer that was lost and repeated says little,
+//! and a clock that is ahead can only be slowed, while one that is behind may catch up at once as
+//! long as nothing better is known. The clock that is read follows it by running at most
+//! [`MAX_SLEW`] too fast or slow, so that nothing on a screen jumps.
 //!
 //! Invariants, for calls in the order of the times they are given:
 //! 1. A reading is never before an earlier reading.
@@ -22,8 +22,8 @@
 //!    others, the room's clock has jumped and the newest alone counts.
 //!
 //! Units: microseconds inside. Cost: a pong looks through 16 samples, a reading is a few additions.
-//! Source: RFC 5905, section 8, for the stamps; section 11.2.1, for intersecting what samples allow
-//! instead of averaging them.
+//! PoseSource: RFC 5905, section 8, for the stamps; section 11.2.1, for intersecting what samples
+//! allow instead of averaging them.
 
 use std::time::Duration;
 
@@ -38,59 +38,59 @@ pub const MAX_SLEW: f64 = 0.05;
 pub const MAX_SLEWED_ERROR: Duration = Duration::from_millis(500);
 
 /// The longest way from the peer that is believed without a quick round trip that shows it.
-pub const MAX_WAY: Duration = Duration::from_millis(150);
+pub const MAX_ONE_WAY_DELAY: Duration = Duration::from_millis(150);
 
-/// Samples older than this say more about the drift of two clocks than about their difference.
-const WINDOW: Duration = Duration::from_secs(10);
+/// InputSampler older than this say more about the drift of two clocks than about their difference.
+const SAMPLE_WINDOW: Duration = Duration::from_secs(10);
 
 /// Ten seconds at a ping a second, and some of the quicker ones at the beginning.
-const SAMPLES: usize = 16;
+const MAX_SAMPLES: usize = 16;
 
 /// What two clocks may drift apart, per elapsed time: each quartz is good for 100 ppm, and a
 /// virtual machine's is worse.
-const DRIFT: f64 = 250e-6;
+const MAX_DRIFT: f64 = 250e-6;
 
 /// By how much samples may contradict each other and still count: stamps are rounded, and
 /// schedulers interrupt.
-const STAMP_ERROR_US: i64 = 2_000;
+const TIMESTAMP_ERROR_US: i64 = 2_000;
 
 /// Estimates the room's clock from answered pings; see the module.
 #[derive(Clone, Debug, Default)]
 pub struct ClockEstimate {
-    /// Ring, `None` where nothing was measured yet.
-    samples: [Option<Sample>; SAMPLES],
+    /// Ring, `Unchanged` where nothing was measured yet.
+    samples: [Option<OffsetSample>; MAX_SAMPLES],
     next: usize,
-    /// What the samples allow, as of the newest; `None` before the first.
-    bounds: Option<Bounds>,
-    reading: Reading,
+    /// What the samples allow, as of the newest; `Unchanged` before the first.
+    bounds: Option<OffsetBounds>,
+    reading: SlewedClock,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sample {
-    bounds: Bounds,
+struct OffsetSample {
+    bounds: OffsetBounds,
     arrived: LocalTime,
 }
 
 /// By how much the room's clock is ahead of the local one, in microseconds: at least, at most.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
-    least: i64,
-    most: i64,
+struct OffsetBounds {
+    min_us: i64,
+    max_us: i64,
 }
 
 /// What was known before a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    Nothing,
+enum PriorEstimate {
+    Absent,
     /// No round trip was quick yet.
-    Vague,
-    Known,
+    Uncertain,
+    Certain,
 }
 
 /// The clock that is read: it showed `shown_us` at `since`, and since then works off `behind_us`.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reading {
-    since: LocalTime,
+struct SlewedClock {
+    set_at: LocalTime,
     shown_us: i64,
     /// How much the clock has to gain; negative: to lose.
     behind_us: i64,
@@ -112,30 +112,31 @@ impl ClockEstimate {
         sent_by_peer_us: u64,
         arrived: LocalTime,
     ) {
-        let Some(bounds) = Bounds::measured(sent, received_by_peer_us, sent_by_peer_us, arrived)
+        let Some(bounds) =
+            OffsetBounds::from_pong(sent, received_by_peer_us, sent_by_peer_us, arrived)
         else {
             return;
         };
         let before = match self.bounds {
-            None => Before::Nothing,
-            Some(bounds) if bounds.is_vague() => Before::Vague,
-            Some(_) => Before::Known,
+            None => PriorEstimate::Absent,
+            Some(bounds) if bounds.is_uncertain() => PriorEstimate::Uncertain,
+            Some(_) => PriorEstimate::Certain,
         };
         let allowed = self
-            .allowed(arrived)
+            .offset_bounds(arrived)
             .map_or(bounds, |others| others.intersection(bounds));
         if allowed.is_contradiction() {
-            self.samples = [None; SAMPLES];
+            self.samples = [None; MAX_SAMPLES];
         }
-        self.samples[self.next] = Some(Sample { bounds, arrived });
-        self.next = (self.next + 1) % SAMPLES;
+        self.samples[self.next] = Some(OffsetSample { bounds, arrived });
+        self.next = (self.next + 1) % MAX_SAMPLES;
         let allowed = if allowed.is_contradiction() {
             bounds
         } else {
             allowed
         };
         self.bounds = Some(allowed);
-        self.reading.follow(
+        self.reading.slew_towards(
             arrived,
             local_us(arrived).saturating_add(allowed.estimate()),
             before,
@@ -151,7 +152,7 @@ impl ClockEstimate {
     }
 
     /// Whether there is an estimate at all.
-    pub fn synced(&self) -> bool {
+    pub fn is_synced(&self) -> bool {
         self.bounds.is_some()
     }
 
@@ -182,33 +183,33 @@ impl ClockEstimate {
     }
 
     /// What the samples of the window allow at `now`.
-    fn allowed(&self, now: LocalTime) -> Option<Bounds> {
+    fn offset_bounds(&self, now: LocalTime) -> Option<OffsetBounds> {
         let recent = self
             .samples
             .iter()
             .flatten()
-            .filter(|sample| now.since(sample.arrived) <= WINDOW);
+            .filter(|sample| now.since(sample.arrived) <= SAMPLE_WINDOW);
         recent
             .map(|sample| sample.bounds_at(now))
-            .reduce(Bounds::intersection)
+            .reduce(OffsetBounds::intersection)
     }
 }
 
-impl Sample {
+impl OffsetSample {
     /// Wider by what the clocks may have drifted since.
-    fn bounds_at(&self, now: LocalTime) -> Bounds {
-        let drift_us = share_of(now.since(self.arrived), DRIFT);
-        Bounds {
-            least: self.bounds.least.saturating_sub(drift_us),
-            most: self.bounds.most.saturating_add(drift_us),
+    fn bounds_at(&self, now: LocalTime) -> OffsetBounds {
+        let drift_us = share_of(now.since(self.arrived), MAX_DRIFT);
+        OffsetBounds {
+            min_us: self.bounds.min_us.saturating_sub(drift_us),
+            max_us: self.bounds.max_us.saturating_add(drift_us),
         }
     }
 }
 
-impl Bounds {
-    /// `None` if the peer claims to have held the ping for less than no time or for longer than the
-    /// whole round trip took, or if a stamp is beyond all bounds.
-    fn measured(
+impl OffsetBounds {
+    /// `Unchanged` if the peer claims to have held the ping for less than no time or for longer
+    /// than the whole round trip took, or if a stamp is beyond all bounds.
+    fn from_pong(
         sent: LocalTime,
         received_us: u64,
         answered_us: u64,
@@ -222,42 +223,42 @@ impl Bounds {
         let (sent, arrived) = (stamp(sent.micros())?, stamp(arrived.micros())?);
         let (received, answered) = (stamp(received_us)?, stamp(answered_us)?);
         let bounds = Self {
-            least: answered - arrived,
-            most: received - sent,
+            min_us: answered - arrived,
+            max_us: received - sent,
         };
-        (received <= answered && bounds.least <= bounds.most).then_some(bounds)
+        (received <= answered && bounds.min_us <= bounds.max_us).then_some(bounds)
     }
 
     fn intersection(self, other: Self) -> Self {
         Self {
-            least: self.least.max(other.least),
-            most: self.most.min(other.most),
+            min_us: self.min_us.max(other.min_us),
+            max_us: self.max_us.min(other.max_us),
         }
     }
 
     fn is_contradiction(self) -> bool {
-        self.width_us() < -STAMP_ERROR_US
+        self.width_us() < -TIMESTAMP_ERROR_US
     }
 
     fn width_us(self) -> i64 {
-        self.most.saturating_sub(self.least)
+        self.max_us.saturating_sub(self.min_us)
     }
 
     /// The middle, or the lower end and what is believed.
     fn estimate(self) -> i64 {
-        self.least
-            .midpoint(self.most)
-            .min(self.least.saturating_add(micros(MAX_WAY)))
+        self.min_us
+            .midpoint(self.max_us)
+            .min(self.min_us.saturating_add(micros(MAX_ONE_WAY_DELAY)))
     }
 
-    fn is_vague(self) -> bool {
-        self.width_us() > 2 * micros(MAX_WAY)
+    fn is_uncertain(self) -> bool {
+        self.width_us() > 2 * micros(MAX_ONE_WAY_DELAY)
     }
 }
 
-impl Reading {
+impl SlewedClock {
     fn at(&self, now: LocalTime) -> i64 {
-        let elapsed = now.since(self.since);
+        let elapsed = now.since(self.set_at);
         let gained_us = share_of(elapsed, MAX_SLEW).min(self.behind_us.saturating_abs())
             * self.behind_us.signum();
         self.shown_us
@@ -266,23 +267,23 @@ impl Reading {
     }
 
     /// From `now` on, works off what it is behind `estimate_us`, the room's time at `now`.
-    fn follow(&mut self, now: LocalTime, estimate_us: i64, before: Before) {
+    fn slew_towards(&mut self, now: LocalTime, estimate_us: i64, before: PriorEstimate) {
         let shown_us = self.at(now);
         let behind_us = estimate_us.saturating_sub(shown_us);
-        let at_once = match before {
-            Before::Nothing => true,
-            Before::Vague => behind_us > 0,
-            Before::Known => false,
+        let interacting_at_once = match before {
+            PriorEstimate::Absent => true,
+            PriorEstimate::Uncertain => behind_us > 0,
+            PriorEstimate::Certain => false,
         };
-        *self = if at_once || behind_us > micros(MAX_SLEWED_ERROR) {
+        *self = if interacting_at_once || behind_us > micros(MAX_SLEWED_ERROR) {
             Self {
-                since: now,
+                set_at: now,
                 shown_us: estimate_us,
                 behind_us: 0,
             }
         } else {
             Self {
-                since: now,
+                set_at: now,
                 shown_us,
                 behind_us,
             }
@@ -310,7 +311,7 @@ mod tests {
 
     /// A room's clock, and the way to it and back, in harness time. The local clock is the
     /// harness'.
-    struct Room {
+    struct SimulatedRoom {
         rng: fastrand::Rng,
         ahead_us: i64,
         /// How much faster it runs, in parts per million.
@@ -320,7 +321,7 @@ mod tests {
         jitter_us: u64,
     }
 
-    impl Room {
+    impl SimulatedRoom {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
             Self {
@@ -364,7 +365,7 @@ mod tests {
 
     /// Pings ten times quickly, then each second; checks after each, from `settled_s` on, that the
     /// error is below a bound.
-    fn check(mut room: Room, seconds: u64, settled_s: u64, bound_us: i64) {
+    fn check(mut room: SimulatedRoom, seconds: u64, settled_s: u64, bound_us: i64) {
         let mut clock = ClockEstimate::new();
         let pings = (0..10)
             .map(|ping| ping * 100_000)
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_answer_that_was_long_on_its_way_does_not_put_the_clock_ahead() {
+    fn a_slow_first_answer_does_not_put_the_clock_ahead() {
         let mut clock = ClockEstimate::new();
         // The room's clock shows the local time. The first answer's way back took 30 ms, after a
         // way there of 1.2 s.
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_answer_that_came_back_late_is_made_up_for_at_once() {
+    fn a_first_answer_with_a_slow_return_path_is_corrected_at_once() {
         let mut clock = ClockEstimate::new();
         let at = LocalTime::from_millis;
         clock.handle_pong(at(1_000), 1_030_000, 1_030_000, at(2_230));
@@ -406,11 +407,11 @@ mod tests {
 
     #[test]
     fn the_first_sample_sets_the_clock() {
-        let (mut room, mut clock) = (Room::new(1), ClockEstimate::new());
-        assert!(!clock.synced());
+        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
+        assert!(!clock.is_synced());
         assert_eq!(clock.room_time(at(5_000_000)), GameTime::ZERO);
         let now_us = room.ping(&mut clock, 1_000_000);
-        assert!(clock.synced());
+        assert!(clock.is_synced());
         assert_eq!(room.error_us(&clock, now_us), 0);
         assert_eq!(room.error_us(&clock, now_us + 3_000_000), 0);
         assert_eq!(
@@ -420,12 +421,12 @@ mod tests {
     }
 
     #[test]
-    fn jitter_hardly_reaches_the_reading() {
+    fn jitter_hardly_affects_the_reading() {
         for seed in 0..50 {
             check(
-                Room {
+                SimulatedRoom {
                     jitter_us: 40_000,
-                    ..Room::new(seed)
+                    ..SimulatedRoom::new(seed)
                 },
                 60,
                 5,
@@ -435,20 +436,20 @@ mod tests {
     }
 
     #[test]
-    fn unequal_delays_shift_it_by_half_their_difference() {
+    fn unequal_delays_shift_the_clock_by_half_their_difference() {
         check(
-            Room {
+            SimulatedRoom {
                 delay_us: [20_000, 80_000],
-                ..Room::new(1)
+                ..SimulatedRoom::new(1)
             },
             60,
             0,
             30_000,
         );
         let (mut room, mut clock) = (
-            Room {
+            SimulatedRoom {
                 delay_us: [20_000, 80_000],
-                ..Room::new(1)
+                ..SimulatedRoom::new(1)
             },
             ClockEstimate::new(),
         );
@@ -458,22 +459,22 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_followed() {
+    fn the_clock_follows_drift() {
         for drift_ppm in [-200, 200] {
             check(
-                Room {
+                SimulatedRoom {
                     drift_ppm,
-                    ..Room::new(1)
+                    ..SimulatedRoom::new(1)
                 },
                 600,
                 0,
                 300,
             );
             check(
-                Room {
+                SimulatedRoom {
                     drift_ppm,
                     jitter_us: 20_000,
-                    ..Room::new(1)
+                    ..SimulatedRoom::new(1)
                 },
                 600,
                 5,
@@ -483,12 +484,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_never_goes_back_and_runs_at_most_five_per_cent_fast_or_slow() {
+    fn a_reading_never_goes_back_and_slews_at_most_five_per_cent() {
         for seed in 0..50 {
             let (mut room, mut clock) = (
-                Room {
+                SimulatedRoom {
                     jitter_us: 300_000,
-                    ..Room::new(seed)
+                    ..SimulatedRoom::new(seed)
                 },
                 ClockEstimate::new(),
             );
@@ -533,8 +534,8 @@ mod tests {
     }
 
     #[test]
-    fn when_the_room_jumps_forward_the_next_pong_tells() {
-        let (mut room, mut clock) = (Room::new(1), ClockEstimate::new());
+    fn the_next_pong_follows_a_forward_jump_of_the_room() {
+        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
         (0..10).for_each(|second| _ = room.ping(&mut clock, second * 1_000_000));
         room.ahead_us += 3_000_000;
         let now_us = room.ping(&mut clock, 10_000_000);
@@ -542,8 +543,8 @@ mod tests {
     }
 
     #[test]
-    fn when_the_room_jumps_back_the_clock_runs_slow_until_it_agrees() {
-        let (mut room, mut clock) = (Room::new(1), ClockEstimate::new());
+    fn when_the_room_jumps_back_the_clock_slows_until_it_agrees() {
+        let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
         (0..10).for_each(|second| _ = room.ping(&mut clock, second * 1_000_000));
         room.ahead_us -= 300_000;
         let now_us = room.ping(&mut clock, 10_000_000);
@@ -561,6 +562,6 @@ mod tests {
         clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held for longer than the round trip.
         clock.handle_pong(at(3_000), 50_000, 50_000, at(2_000)); // Here before the ping left.
         clock.handle_pong(at(1_000), u64::MAX, u64::MAX, at(2_000));
-        assert!(!clock.synced());
+        assert!(!clock.is_synced());
     }
 }

@@ -47,7 +47,7 @@ pub fn name_of_error(error: &Error) -> String {
 mod tests {
     use super::*;
 
-    /// Numbers and names that have been published. Lines are only ever added.
+    /// SentDatagrams and names that have been published. Lines are only ever added.
     const PUBLISHED: [(i32, &str); 47] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_no_names() {
+    fn other_spellings_are_refused() {
         for text in [
             "",
             "ROOM_FULL",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_code_still_reads() {
+    fn an_unknown_code_is_still_readable() {
         assert_eq!(name_of_number(9_999), "code_9999");
         let newer = Error {
             code: 9_999,

@@ -5,7 +5,7 @@
 //! encoding; a core sees a message only after `TryFrom` has made a value of it that is valid
 //! (`schema::Schema` is an example).
 
-/// Version of the lobby's protocol: `Hello.version`, `Welcome.version`.
+/// Version of the lobby's protocol: `HelloRequest.version`, `Welcome.version`.
 pub const WORLD_VERSION: u32 = 2;
 
 /// Between a client and the WorldServer (ALPN `ambit-world/1`).

@@ -17,8 +17,8 @@
 //!
 //! The state is an interval of 32 bits, at least 2^24 wide before each decision; a carry runs back
 //! through the bytes that were already written. The stream ends as early as zeros behind it allow.
-//! Cost: about 2 ns a decision, and nothing is allocated but the output. Source: G. N. N. Martin,
-//! "Range encoding", 1979; Subbotin's and Pavlov's coders work alike.
+//! Cost: about 2 ns a decision, and nothing is allocated but the output. PoseSource: G. N. N.
+//! Martin, "Range encoding", 1979; Subbotin's and Pavlov's coders work alike.
 
 mod decoder;
 mod encoder;

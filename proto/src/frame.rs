@@ -12,7 +12,8 @@
 //! 3. After `TooLarge` the stream has no next frame (its boundaries are lost): every poll says so
 //!    again.
 //!
-//! Units: bytes; the bound counts the payload alone. Source: the carrier of `proto/ambit/*.proto`.
+//! Units: bytes; the bound counts the payload alone. PoseSource: the carrier of
+//! `proto/ambit/*.proto`.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -34,7 +35,7 @@ pub const MAX_HOST_GREETING: usize = 2_097_152;
 /// The peer announced a frame that is longer than what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of {length} bytes, at most {max} are allowed")]
-pub struct TooLarge {
+pub struct FrameTooLarge {
     /// What the peer announced.
     pub length: usize,
     /// What is allowed.
@@ -46,7 +47,7 @@ pub struct TooLarge {
 pub struct FrameDecoder {
     max: usize,
     buffer: BytesMut,
-    failed: Option<TooLarge>,
+    failure: Option<FrameTooLarge>,
 }
 
 impl FrameDecoder {
@@ -55,25 +56,25 @@ impl FrameDecoder {
         Self {
             max,
             buffer: BytesMut::new(),
-            failed: None,
+            failure: None,
         }
     }
 
     /// Frames that follow may have as many bytes.
-    pub fn allow(&mut self, max: usize) {
+    pub fn set_max(&mut self, max: usize) {
         self.max = max;
     }
 
     /// Takes what has arrived. Poll after each push: what is pushed is kept until then.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.failed.is_none() {
+        if self.failure.is_none() {
             self.buffer.extend_from_slice(bytes);
         }
     }
 
-    /// The next whole frame, or `None` until more has arrived.
-    pub fn poll_frame(&mut self) -> Result<Option<Bytes>, TooLarge> {
-        if let Some(failed) = self.failed {
+    /// The next whole frame, or `Unchanged` until more has arrived.
+    pub fn poll_frame(&mut self) -> Result<Option<Bytes>, FrameTooLarge> {
+        if let Some(failed) = self.failure {
             return Err(failed);
         }
         let Some(header) = self.buffer.first_chunk::<HEADER_BYTES>() else {
@@ -92,15 +93,15 @@ impl FrameDecoder {
 
     /// Whether the stream may end here: nothing of an unfinished frame is left.
     pub fn is_at_boundary(&self) -> bool {
-        self.failed.is_none() && self.buffer.is_empty()
+        self.failure.is_none() && self.buffer.is_empty()
     }
 
-    fn fail(&mut self, length: usize) -> TooLarge {
-        let failed = TooLarge {
+    fn fail(&mut self, length: usize) -> FrameTooLarge {
+        let failed = FrameTooLarge {
             length,
             max: self.max,
         };
-        self.failed = Some(failed);
+        self.failure = Some(failed);
         self.buffer = BytesMut::new();
         failed
     }
@@ -119,10 +120,13 @@ pub fn encode_frame(message: &impl prost::Message) -> Bytes {
 }
 
 /// `message` as one frame, unless it is longer than the peer would take.
-pub fn encode_frame_within(message: &impl prost::Message, max: usize) -> Result<Bytes, TooLarge> {
+pub fn encode_frame_within(
+    message: &impl prost::Message,
+    max: usize,
+) -> Result<Bytes, FrameTooLarge> {
     let length = message.encoded_len();
     if length > max {
-        Err(TooLarge { length, max })
+        Err(FrameTooLarge { length, max })
     } else {
         Ok(encode_frame(message))
     }
@@ -151,12 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_refused_by_its_length_alone_and_for_good() {
+    fn a_frame_is_refused_by_its_length_and_the_stream_stays_failed() {
         let mut decoder = FrameDecoder::new(100);
         decoder.push(&stream_of(&[b"good"]));
         decoder.push(&101_u32.to_be_bytes());
         assert_eq!(decoder.poll_frame(), Ok(Some(Bytes::from_static(b"good"))));
-        let refusal = Err(TooLarge {
+        let refusal = Err(FrameTooLarge {
             length: 101,
             max: 100,
         });
@@ -168,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_frame_and_the_longest_length_are_told_apart() {
+    fn the_longest_frame_is_read_and_one_byte_more_is_refused() {
         let mut decoder = FrameDecoder::new(100);
         decoder.push(&stream_of(&[&[1; 100]]));
         assert_eq!(
@@ -180,7 +184,7 @@ mod tests {
         decoder.push(&[0xff; 4]);
         assert_eq!(
             decoder.poll_frame(),
-            Err(TooLarge {
+            Err(FrameTooLarge {
                 length: 0xffff_ffff,
                 max: 100
             })
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promised_length_reserves_nothing() {
+    fn an_announced_length_reserves_no_memory() {
         let mut decoder = FrameDecoder::new(MAX_FROM_WORLD);
         decoder.push(&1_048_576_u32.to_be_bytes());
         assert_eq!(decoder.poll_frame(), Ok(None));
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_ends_inside_a_frame_is_seen() {
+    fn a_stream_that_ends_inside_a_frame_is_detected() {
         let mut decoder = FrameDecoder::new(100);
         assert!(decoder.is_at_boundary());
         decoder.push(&[0, 0]);
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_survive_the_frame() {
+    fn messages_survive_framing() {
         let say = Say {
             text: "grüß dich".into(),
             ..Say::default()
@@ -242,7 +246,7 @@ mod tests {
         };
         assert_eq!(
             encode_frame_within(&chat, 51),
-            Err(TooLarge {
+            Err(FrameTooLarge {
                 length: 52,
                 max: 51
             })

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_recycled_once_the_history_has_gone_round() {
+    fn storage_is_reused_once_the_history_is_full() {
         let mut history: History<Vec<u8>> = History::new(2);
         *history.push(at(1)) = Vec::with_capacity(100);
         history.push(at(2));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_history_has_nothing_to_say() {
+    fn an_empty_history_has_no_entries() {
         let history: History<u8> = History::new(0);
         assert!(history.is_empty());
         assert_eq!(history.capacity(), 1);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not come after")]
-    fn a_time_that_does_not_rise_is_our_bug() {
+    fn a_time_that_does_not_increase_panics() {
         let mut history: History<u8> = History::new(3);
         history.push(at(5));
         history.push(at(5));

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const VERSION: u32 = 3;
 
 /// Longest that an avatar may carry through a gate, in bytes.
-pub const MAX_CARRIED_BYTES: usize = 4_096;
+pub const MAX_TRANSFER_STATE_BYTES: usize = 4_096;
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
 /// rest.
@@ -24,7 +24,7 @@ pub const TICK_BUCKETS: [f64; 12] = [
 pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often a host says that it lives.
-pub const BEAT_INTERVAL: Duration = Duration::from_millis(250);
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Index in `HostStats.tick_buckets` for a tick that took `work`.
 pub fn tick_bucket(work: Duration) -> usize {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_grow() {
+    fn bucket_bounds_ascend() {
         assert!(TICK_BUCKETS.is_sorted_by(|a, b| a < b));
     }
 }

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sequence_goes_on_past_its_highest_number() {
+    fn a_sequence_wraps_past_its_highest_number() {
         let last = Seq(u16::MAX);
         assert_eq!(last.next(), Seq(0));
         assert!(Seq(0).newer_than(last));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_goes_on_past_its_highest_number() {
+    fn an_epoch_wraps_past_its_highest_number() {
         assert!(Alias::newer_than(0, 255));
         assert!(!Alias::newer_than(255, 0));
         assert!(!Alias::newer_than(7, 7));

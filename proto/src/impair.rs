@@ -29,13 +29,13 @@ use crate::time::LocalTime;
 
 /// A packet that would have to wait longer than this for the line is dropped: newer ones are worth
 /// more.
-const QUEUE: Duration = Duration::from_millis(200);
+const MAX_QUEUE_DELAY: Duration = Duration::from_millis(200);
 /// For how long a reordered packet is held back, at least: a burst goes ahead.
-const HOLD_BACK: Duration = Duration::from_millis(20);
+const MIN_HOLD_BACK: Duration = Duration::from_millis(20);
 /// For how much longer at most: at 20 packets a second, two go ahead.
-const HOLD_BACK_MORE: Duration = Duration::from_millis(100);
+const HOLD_BACK_RANGE: Duration = Duration::from_millis(100);
 /// How long after the first a second copy comes, at most.
-const COPY_AFTER: Duration = Duration::from_millis(20);
+const MAX_COPY_DELAY: Duration = Duration::from_millis(20);
 
 /// How bad a path is. The default is a perfect one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -50,7 +50,7 @@ pub struct Impairment {
     pub delay: Duration,
     /// Deviation from `delay` at most, both ways.
     pub jitter: Duration,
-    /// What the line carries, in bits a second; `None` for a line without limit.
+    /// What the line carries, in bits a second; `Unchanged` for a line without limit.
     pub rate: Option<u64>,
     /// Of the chances above.
     pub seed: u64,
@@ -62,7 +62,7 @@ pub struct Impairer {
     impairment: Impairment,
     rng: fastrand::Rng,
     /// When the line will have sent all that it was given.
-    line_free: LocalTime,
+    link_free_at: LocalTime,
     /// When the last packet arrives that wasn't reordered.
     last_arrival: LocalTime,
 }
@@ -73,40 +73,40 @@ impl Impairer {
         Self {
             impairment,
             rng: fastrand::Rng::with_seed(impairment.seed),
-            line_free: LocalTime::ZERO,
+            link_free_at: LocalTime::ZERO,
             last_arrival: LocalTime::ZERO,
         }
     }
 
     /// What becomes of a packet of `len` bytes that is sent now: after how long each of its copies
     /// arrives. None for one that is lost or dropped, two for one that is duplicated.
-    pub fn pass(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
-        let chances = Chances::draw(&mut self.rng, &self.impairment);
+    pub fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
+        let chances = PacketChances::draw(&mut self.rng, &self.impairment);
         let first = self
             .enqueue(now, len)
             .filter(|_| !chances.lost)
-            .map(|sent| self.arrival(sent, &chances).since(now));
+            .map(|sent| self.arrival_time(sent, &chances).since(now));
         let copy = first
             .filter(|_| chances.duplicated)
             .map(|first| first + chances.copy_after);
         [first, copy].into_iter().flatten()
     }
 
-    /// When the last bit of the packet leaves the line; `None` when its queue is too long.
+    /// When the last bit of the packet leaves the line; `Unchanged` when its queue is too long.
     fn enqueue(&mut self, now: LocalTime, len: usize) -> Option<LocalTime> {
         let Some(rate) = self.impairment.rate else {
             return Some(now);
         };
-        if self.line_free.since(now) > QUEUE {
+        if self.link_free_at.since(now) > MAX_QUEUE_DELAY {
             return None;
         }
         let micros = (len as u64).saturating_mul(8_000_000) / rate.max(1);
-        self.line_free = self.line_free.max(now) + Duration::from_micros(micros);
-        Some(self.line_free)
+        self.link_free_at = self.link_free_at.max(now) + Duration::from_micros(micros);
+        Some(self.link_free_at)
     }
 
     /// When a packet that left the line at `sent` arrives.
-    fn arrival(&mut self, sent: LocalTime, chances: &Chances) -> LocalTime {
+    fn arrival_time(&mut self, sent: LocalTime, chances: &PacketChances) -> LocalTime {
         let in_order = (sent + chances.delay).max(self.last_arrival);
         if chances.reordered {
             return in_order + chances.hold_back;
@@ -117,7 +117,7 @@ impl Impairer {
 }
 
 /// All that chance has to say about one packet.
-struct Chances {
+struct PacketChances {
     lost: bool,
     duplicated: bool,
     reordered: bool,
@@ -126,26 +126,27 @@ struct Chances {
     copy_after: Duration,
 }
 
-impl Chances {
+impl PacketChances {
     fn draw(rng: &mut fastrand::Rng, impairment: &Impairment) -> Self {
         let jitter = impairment.jitter * 2;
         Self {
-            lost: happens(rng, impairment.loss),
-            duplicated: happens(rng, impairment.duplicate),
-            reordered: happens(rng, impairment.reorder),
-            delay: (impairment.delay + share(rng, jitter)).saturating_sub(impairment.jitter),
-            hold_back: HOLD_BACK + share(rng, HOLD_BACK_MORE),
-            copy_after: share(rng, COPY_AFTER),
+            lost: draw_chance(rng, impairment.loss),
+            duplicated: draw_chance(rng, impairment.duplicate),
+            reordered: draw_chance(rng, impairment.reorder),
+            delay: (impairment.delay + draw_duration(rng, jitter))
+                .saturating_sub(impairment.jitter),
+            hold_back: MIN_HOLD_BACK + draw_duration(rng, HOLD_BACK_RANGE),
+            copy_after: draw_duration(rng, MAX_COPY_DELAY),
         }
     }
 }
 
-fn happens(rng: &mut fastrand::Rng, per_cent: f32) -> bool {
-    rng.f64() * 100.0 < f64::from(per_cent)
+fn draw_chance(rng: &mut fastrand::Rng, parse_per_cent: f32) -> bool {
+    rng.f64() * 100.0 < f64::from(parse_per_cent)
 }
 
 /// From nothing up to all of `most`, in whole microseconds.
-fn share(rng: &mut fastrand::Rng, most: Duration) -> Duration {
+fn draw_duration(rng: &mut fastrand::Rng, most: Duration) -> Duration {
     Duration::from_micros((rng.f64() * (most.as_micros() as f64 + 1.0)) as u64).min(most)
 }
 

@@ -1,8 +1,9 @@
 //! The controls that a player holds down: 32 of them, one bit each.
 //!
 //! A client samples them ([`Sample`]), a server's tick takes what was sampled since the one before
-//! ([`Strokes`]): there a control is pressed if it is held or went down in between, and so no tap
-//! is too short to be seen. Both ends reckon it alike. Which control means what is up to each game.
+//! ([`ButtonEdges`]): there a control is pressed if it is held or went down in between, and so no
+//! tap is too short to be seen. Both ends reckon it alike. Which control means what is up to each
+//! game.
 
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
@@ -44,7 +45,7 @@ impl Wire for Keymap {
 /// The controls that are held from a moment on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Sample {
+pub struct KeySample {
     /// In room time, whole milliseconds.
     pub at: GameTime,
     /// What was held then, or was pressed since the sample before.
@@ -87,10 +88,10 @@ impl Keys {
 /// What became of the controls during one tick.
 ///
 /// Invariant: a control goes down once at most, and comes up once at most. What would make it twice
-/// is for the next tick ([`Strokes::holds_for`]).
+/// is for the next tick ([`ButtonEdges::can_apply`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Strokes {
+pub struct ButtonEdges {
     /// Held at the end.
     held: Keymap,
     /// Went down.
@@ -99,19 +100,19 @@ pub struct Strokes {
     up: Keymap,
 }
 
-impl Strokes {
+impl ButtonEdges {
     /// The next tick begins: what was held is.
-    pub const fn begin(&mut self) {
+    pub const fn begin_tick(&mut self) {
         (self.down, self.up) = (Keymap(0), Keymap(0));
     }
 
     /// Whether these keys can follow within this tick without anything being missed.
-    pub const fn holds_for(&self, keys: Keymap) -> bool {
+    pub const fn can_apply(&self, keys: Keymap) -> bool {
         (keys.0 & !self.held.0) & self.down.0 == 0 && (self.held.0 & !keys.0) & self.up.0 == 0
     }
 
     /// From now on these are held. What happens twice counts once.
-    pub const fn hold(&mut self, keys: Keymap) {
+    pub const fn apply(&mut self, keys: Keymap) {
         self.down.0 |= keys.0 & !self.held.0;
         self.up.0 |= self.held.0 & !keys.0;
         self.held = keys;
@@ -138,7 +139,7 @@ impl Strokes {
     }
 
     /// Whether anything changed in it.
-    pub const fn is_quiet(&self) -> bool {
+    pub const fn is_unchanged(&self) -> bool {
         self.down.0 | self.up.0 == 0
     }
 
@@ -203,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tap_within_a_tick_is_pressed_in_it_and_not_in_the_next() {
-        let mut strokes = Strokes::default();
-        strokes.hold(Keymap(0b11));
-        strokes.hold(Keymap(0b01));
+    fn a_tap_within_a_tick_counts_in_that_tick_only() {
+        let mut strokes = ButtonEdges::default();
+        strokes.apply(Keymap(0b11));
+        strokes.apply(Keymap(0b01));
         assert_eq!(
             (
                 strokes.pressed(),
@@ -216,9 +217,9 @@ mod tests {
             (Keymap(0b11), Keymap(0b11), Keymap(0b10))
         );
         assert!(strokes.keys().pressed(1) && strokes.keys().down(1));
-        strokes.begin();
+        strokes.begin_tick();
         assert_eq!(
-            (strokes.pressed(), strokes.held(), strokes.is_quiet()),
+            (strokes.pressed(), strokes.held(), strokes.is_unchanged()),
             (Keymap(0b01), Keymap(0b01), true)
         );
         assert!(
@@ -227,19 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn a_second_tap_is_for_the_next_tick() {
-        let mut strokes = Strokes::default();
-        strokes.hold(Keymap(1));
-        assert!(strokes.holds_for(Keymap(0)));
-        strokes.hold(Keymap(0));
-        assert!(!strokes.holds_for(Keymap(1)) && strokes.holds_for(Keymap(2)));
-        strokes.begin();
-        assert!(strokes.holds_for(Keymap(1)));
+    fn a_second_tap_counts_in_the_next_tick() {
+        let mut strokes = ButtonEdges::default();
+        strokes.apply(Keymap(1));
+        assert!(strokes.can_apply(Keymap(0)));
+        strokes.apply(Keymap(0));
+        assert!(!strokes.can_apply(Keymap(1)) && strokes.can_apply(Keymap(2)));
+        strokes.begin_tick();
+        assert!(strokes.can_apply(Keymap(1)));
     }
 
     #[test]
     #[should_panic(expected = "32 controls")]
-    fn a_control_that_does_not_exist_is_our_bug() {
+    fn a_control_out_of_range_panics() {
         let _ = Keymap(0).down(32);
     }
 }

@@ -11,10 +11,11 @@
 //! # What is promised
 //! 1. A datagram is taken whole or not at all: an error, a duplicate and one from before the window
 //!    change nothing but a counter.
-//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or [`LinkEvent::Lost`];
-//!    one that asked for an acknowledgement exactly once, within [`LinkConfig::max_timeout`] while
-//!    the owner calls. An acknowledgement after `Lost` is counted as waste.
-//! 3. A reliable message is delivered once or, after its `useful_until`, perhaps not at all;
+//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or
+//!    [`LinkEvent::LostLeader`]; one that asked for an acknowledgement exactly once, within
+//!    [`LinkConfig::max_timeout`] while the owner calls. An acknowledgement after `LostLeader` is
+//!    counted as waste.
+//! 3. A reliable message is delivered once or, after its `expires_at`, perhaps not at all;
 //!    without that, exactly once as long as anything gets through. No message waits for another. It
 //!    travels again when the datagram that carried it is lost, not by a timer of its own.
 //! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
@@ -95,23 +96,23 @@
 //! Units: microseconds, bytes where named so, else bits. Cost: a datagram looks at those in flight
 //! (a few) and at the messages waiting; it is some additions more with a budget, and a copy of the
 //! body while slices are due. Memory: 2.5 KiB, 1.2 more with a budget, and queues while there is
-//! something in them. Source: "Reliable Ordered Messages" and "Reliability and Congestion Avoidance
-//! over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
+//! something in them. PoseSource: "Reliable Ordered Messages" and "Reliability and Congestion
+//! Avoidance over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
 
-mod arrival;
 mod budget;
 mod chunk;
 mod config;
-mod departure;
+mod duplicate_filter;
 mod format;
-mod inbox;
-mod outbox;
 mod packet_log;
 mod pings;
-mod received;
+mod receive;
+mod received_numbers;
+mod reliable_queue;
 mod rtt;
-mod sent;
+mod sent_packets;
 mod stats;
+mod transmit;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -122,21 +123,21 @@ pub use self::budget::{BudgetConfig, Pressure};
 pub use self::chunk::{ChunkConfig, ChunkProgress, MAX_SLICES, SLICE_BYTES};
 pub(crate) use self::chunk::{ReceivedSet, Slice};
 pub use self::config::{LinkConfig, LinkEvent};
-pub(crate) use self::format::{Header, Messages};
-pub use self::outbox::QueueFull;
+pub(crate) use self::format::{DatagramHeader, Messages};
 pub use self::packet_log::PacketLog;
-pub use self::pings::PingPlan;
+pub use self::pings::PingSchedule;
+pub use self::reliable_queue::QueueFull;
 pub use self::stats::LinkStats;
 
-use self::budget::{Budget, Purse};
-use self::chunk::{Receiver, Sender};
+use self::budget::{Budget, TrafficClass};
+use self::chunk::{BlockReceiver, BlockSender};
+use self::duplicate_filter::DuplicateFilter;
 use self::format::MAX_HEADER_BYTES;
-use self::inbox::Inbox;
-use self::outbox::Outbox;
 use self::pings::Pings;
-use self::received::{NumberSet, Received};
-use self::rtt::Rtt;
-use self::sent::SentPackets;
+use self::received_numbers::{NumberSet, ReceivedNumbers};
+use self::reliable_queue::ReliableQueue;
+use self::rtt::RttEstimator;
+use self::sent_packets::SentPackets;
 use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::{Reader, WireError, Writer};
@@ -162,26 +163,26 @@ pub const SENT_WINDOW: usize = 512;
 const MAX_EVENTS: usize = 1_024;
 
 /// What shorter bodies are padded to, so that padding is never taken for a body.
-const SHORTEST_BODY_BITS: usize = 8;
+const MIN_BODY_BITS: usize = 8;
 
 /// One end of a datagram connection; see the module.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
-    received: Received,
-    sent: SentPackets,
+    received_numbers: ReceivedNumbers,
+    sent_packets: SentPackets,
     /// Ours that were reported as acknowledged.
     acked: NumberSet,
-    rtt: Rtt,
-    outbox: Outbox,
-    inbox: Inbox,
+    rtt: RttEstimator,
+    reliable_queue: ReliableQueue,
+    duplicate_filter: DuplicateFilter,
     pings: Pings,
     budget: Option<Box<Budget>>,
     /// While there are blocks to send, and the number of the first chunk of the next one.
-    sender: Option<Box<Sender>>,
+    sender: Option<Box<BlockSender>>,
     next_chunk: u8,
     /// From the first slice on.
-    receiver: Option<Box<Receiver>>,
+    receiver: Option<Box<BlockReceiver>>,
     /// Bounded by [`MAX_EVENTS`] and what one datagram can cause.
     events: VecDeque<LinkEvent>,
     /// The messages of the datagram in hand; empty between calls, kept for its storage.
@@ -197,18 +198,18 @@ impl Link {
     /// # Panics
     /// When a bound of the configuration is out of its range: our bug.
     pub fn new(config: LinkConfig) -> Self {
-        config.check();
+        config.assert_valid();
         Self {
-            received: Received::default(),
-            sent: SentPackets::new(config.first_seq.0.into()),
+            received_numbers: ReceivedNumbers::default(),
+            sent_packets: SentPackets::new(config.first_seq.0.into()),
             acked: NumberSet::default(),
-            rtt: Rtt::new(&config),
-            outbox: Outbox::new(
-                config.queue,
+            rtt: RttEstimator::new(&config),
+            reliable_queue: ReliableQueue::new(
+                config.queue_limit,
                 config.first_message,
-                departure::message_bits(&config),
+                transmit::max_message_bits(&config),
             ),
-            inbox: Inbox::default(),
+            duplicate_filter: DuplicateFilter::default(),
             pings: Pings::new(config.pings),
             budget: config.budget.map(|budget| Box::new(Budget::new(budget))),
             sender: None,
@@ -222,37 +223,37 @@ impl Link {
         }
     }
 
-    /// Queues a message that is due at once; see [`Link::send_reliable_by`].
+    /// Queues a message that is due at once; see [`Link::send_reliable_with_deadline`].
     pub fn send_reliable(
         &mut self,
         now: LocalTime,
         message: Bytes,
-        useful_until: Option<LocalTime>,
+        expires_at: Option<LocalTime>,
     ) -> Result<(), QueueFull> {
-        self.send_reliable_by(now, message, useful_until, None)
+        self.send_reliable_with_deadline(now, message, expires_at, None)
     }
 
-    /// Queues a message: it travels until it is acknowledged or `useful_until` has passed. It
-    /// leaves with the next datagram, but none is sent for its sake before `leave_by`, unless as
-    /// much waits as a datagram holds.
+    /// Queues a message: it travels until it is acknowledged or `expires_at` has passed. It leaves
+    /// with the next datagram, but none is sent for its sake before `send_deadline`, unless as much
+    /// waits as a datagram holds.
     ///
     /// # Panics
     /// When it is longer than [`MAX_MESSAGE`]: our bug.
-    pub fn send_reliable_by(
+    pub fn send_reliable_with_deadline(
         &mut self,
         now: LocalTime,
         message: Bytes,
-        useful_until: Option<LocalTime>,
+        expires_at: Option<LocalTime>,
         leave_by: Option<LocalTime>,
     ) -> Result<(), QueueFull> {
-        self.stats.expired += self.outbox.expire(now);
-        self.outbox.push(message, useful_until, leave_by)
+        self.stats.expired += self.reliable_queue.expire(now);
+        self.reliable_queue.push(message, expires_at, leave_by)
     }
 
     /// The reliable messages that are not known to have arrived and are still of use, in the order
     /// in which they were queued: for an owner that goes on with another link.
-    pub fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
-        self.outbox.unconfirmed(now)
+    pub fn unconfirmed_messages(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
+        self.reliable_queue.unconfirmed(now)
     }
 
     /// Queues a block, which travels beside all else until it has arrived:
@@ -264,26 +265,26 @@ impl Link {
         let next_chunk = self.next_chunk;
         let sender = self
             .sender
-            .get_or_insert_with(|| Box::new(Sender::new(next_chunk)));
+            .get_or_insert_with(|| Box::new(BlockSender::new(next_chunk)));
         let begins = sender.is_idle();
         let queued = sender.push(block, &self.config.chunks);
         if sender.is_idle() {
             self.sender = None;
         } else if let Some(budget) = self.budget.as_mut().filter(|_| begins) {
-            budget.set_slicing(now, true);
-            budget.advance_slices(now, self.config.chunks.first_burst_bytes);
+            budget.set_shares_with_slices(now, true);
+            budget.credit_slices(now, self.config.chunks.first_burst_bytes);
         }
         queued
     }
 
     /// Takes a datagram that arrived at `now`. A fresh one returns its body, for the owner to read;
-    /// a duplicate or one too old returns `None`.
+    /// a duplicate or one too old returns `Unchanged`.
     pub fn handle_datagram<'a>(
         &mut self,
         now: LocalTime,
         datagram: &'a [u8],
     ) -> Result<Option<Reader<'a>>, WireError> {
-        let body = self.take_datagram(now, datagram);
+        let body = self.receive_datagram(now, datagram);
         self.stats.malformed += u64::from(body.is_err());
         self.messages.0.clear();
         body
@@ -291,8 +292,8 @@ impl Link {
 
     /// Finds out what is lost or out of date by `now`.
     pub fn handle_timeout(&mut self, now: LocalTime) {
-        self.lose(now);
-        self.stats.expired += self.outbox.expire(now);
+        self.handle_losses(now);
+        self.stats.expired += self.reliable_queue.expire(now);
         if let Some(budget) = &mut self.budget {
             budget.handle_timeout(now);
         }
@@ -317,7 +318,7 @@ impl Link {
     /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for what is repeated
     /// anyway, such as inputs. The fate of such a datagram is told only if the peer happens to tell
     /// it.
-    pub fn write_datagram_quietly(
+    pub fn write_datagram_without_ack_request(
         &mut self,
         now: LocalTime,
         out: &mut Vec<u8>,
@@ -342,22 +343,22 @@ impl Link {
     /// How many bytes the game may send at `now`, with everything that a datagram costs; without a
     /// budget, no end of them.
     pub fn budget_bytes(&self, now: LocalTime) -> usize {
-        self.budget
-            .as_ref()
-            .map_or(usize::MAX, |budget| budget.available(Purse::Game, now))
+        self.budget.as_ref().map_or(usize::MAX, |budget| {
+            budget.available(TrafficClass::Game, now)
+        })
     }
 
     /// Sets how many bytes a second may leave from now on, at least 4,000. A link without a budget
     /// has one from then on.
     pub fn set_budget(&mut self, now: LocalTime, bytes_per_s: u32) {
         if let Some(budget) = &mut self.budget {
-            return budget.set_nominal(now, bytes_per_s);
+            return budget.set_limit(now, bytes_per_s);
         }
         let mut budget = Budget::new(BudgetConfig {
             bytes_per_s,
             ..BudgetConfig::default()
         });
-        budget.set_slicing(now, self.sender.is_some());
+        budget.set_shares_with_slices(now, self.sender.is_some());
         self.budget = Some(Box::new(budget));
     }
 
@@ -365,85 +366,93 @@ impl Link {
     /// due, an acknowledgement has waited long enough, or a ping is due; and the budget allows for
     /// it.
     pub fn wants_to_send(&self, now: LocalTime) -> bool {
-        let message_bits = self.outbox.least_due_bits(now);
+        let max_message_bits = self.reliable_queue.min_due_bits(now);
         let asked = |deadline: Option<LocalTime>| deadline.is_some_and(|deadline| deadline <= now);
-        let lost = || !self.outbox.is_empty() && asked(self.sent.loss_deadline(&self.rtt));
+        let lost =
+            || !self.reliable_queue.is_empty() && asked(self.sent_packets.loss_deadline(&self.rtt));
         let bare = || {
-            asked(self.received.ack_deadline(&self.config))
+            asked(self.received_numbers.ack_deadline(&self.config))
                 || asked(self.pings.deadline())
                 || lost()
         };
-        message_bits.is_some_and(|bits| self.can_pay(Purse::Game, message_length(bits), now))
-            || self.can_pay(Purse::Bare, MAX_HEADER_BYTES, now) && bare()
+        max_message_bits
+            .is_some_and(|bits| self.can_afford(TrafficClass::Game, message_length(bits), now))
+            || self.can_afford(TrafficClass::Control, MAX_HEADER_BYTES, now) && bare()
             || asked(self.slice_due_at())
-                && self.can_pay(Purse::Slices, departure::SLICE_DATAGRAM, now)
+                && self.can_afford(TrafficClass::SliceSet, transmit::MAX_SLICE_DATAGRAM, now)
     }
 
     /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants
     /// to send. In the past if it wants to now.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let messages = self
-            .outbox
-            .deadline(|bits| self.payable_at(Purse::Game, message_length(bits)));
+            .reliable_queue
+            .deadline(|bits| self.affordable_at(TrafficClass::Game, message_length(bits)));
         let bare = self
-            .received
+            .received_numbers
             .ack_deadline(&self.config)
             .into_iter()
             .chain(self.pings.deadline())
             .min();
-        let bare = bare.map(|due| due.max(self.payable_at(Purse::Bare, MAX_HEADER_BYTES)));
-        let slice = self
-            .slice_due_at()
-            .map(|due| due.max(self.payable_at(Purse::Slices, departure::SLICE_DATAGRAM)));
-        [messages, bare, slice, self.sent.loss_deadline(&self.rtt)]
-            .into_iter()
-            .flatten()
-            .min()
+        let bare =
+            bare.map(|due| due.max(self.affordable_at(TrafficClass::Control, MAX_HEADER_BYTES)));
+        let slice = self.slice_due_at().map(|due| {
+            due.max(self.affordable_at(TrafficClass::SliceSet, transmit::MAX_SLICE_DATAGRAM))
+        });
+        [
+            messages,
+            bare,
+            slice,
+            self.sent_packets.loss_deadline(&self.rtt),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// How far the block has come that is arriving.
-    pub fn block_arriving(&self) -> Option<ChunkProgress> {
+    pub fn incoming_block_progress(&self) -> Option<ChunkProgress> {
         self.receiver.as_ref()?.progress()
     }
 
     /// How far our block has come that is under way.
-    pub fn block_leaving(&self) -> Option<ChunkProgress> {
+    pub fn outgoing_block_progress(&self) -> Option<ChunkProgress> {
         self.sender.as_ref()?.progress()
     }
 
     /// Whether the peer waits for an acknowledgement that the next datagram would carry: whoever is
     /// about to write one soon may as well do so now. It is sent on its own at
     /// [`LinkConfig::ack_delay`].
-    pub fn ack_pending(&self) -> bool {
-        self.received.owes_ack()
+    pub fn is_ack_pending(&self) -> bool {
+        self.received_numbers.owes_ack()
     }
 
-    /// The number that the next datagram will have. Numbers count on where [`Seq`] wraps around;
-    /// both ends give a datagram the same one as long as [`LinkConfig::first_seq`] is 0.
+    /// The number that the next datagram will have. SentDatagrams count on where [`Seq`] wraps
+    /// around; both ends give a datagram the same one as long as [`LinkConfig::first_seq`] is 0.
     pub fn next_number(&self) -> u64 {
-        self.sent.next()
+        self.sent_packets.next()
     }
 
     /// The number of one of our datagrams that left lately.
     pub fn number_of(&self, seq: Seq) -> u64 {
-        self.sent.number_of(seq)
+        self.sent_packets.number_of(seq)
     }
 
     /// The number of the peer's datagram that was taken last: the one in hand when
     /// [`Link::handle_datagram`] returned a body.
-    pub fn received_number(&self) -> Option<u64> {
-        self.received.last()
+    pub fn last_received_number(&self) -> Option<u64> {
+        self.received_numbers.last()
     }
 
     /// Which of our datagrams the peer is known to have: the newest that was reported as
     /// [`LinkEvent::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One that was
-    /// reported as `Lost` never gets in, even if its acknowledgement comes after all: its owner has
-    /// given up what it carried.
+    /// reported as `LostLeader` never gets in, even if its acknowledgement comes after all: its
+    /// owner has given up what it carried.
     pub fn acked_set(&self) -> Option<(u64, u32)> {
-        self.acked.get()
+        self.acked.newest_and_earlier()
     }
 
-    /// What has happened, in order; `None` when all was told.
+    /// What has happened, in order; `Unchanged` when all was told.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
@@ -456,21 +465,21 @@ impl Link {
             ..self.stats
         };
         if let Some(budget) = &self.budget {
-            let (rate, pressure, queue) = budget.adapt.state();
+            let (rate, pressure, queue) = budget.rate_controller.state();
             (stats.budget_bytes_per_s, stats.pressure, stats.queueing_ms) =
                 (rate, pressure, millis(queue));
-            stats.usual_loss = budget.adapt.usual_loss();
+            stats.usual_loss = budget.rate_controller.usual_loss();
         }
         stats
     }
 
-    fn can_pay(&self, purse: Purse, length: usize, now: LocalTime) -> bool {
+    fn can_afford(&self, purse: TrafficClass, length: usize, now: LocalTime) -> bool {
         self.budget
             .as_ref()
             .is_none_or(|budget| budget.available(purse, now) >= budget.cost(length))
     }
 
-    fn payable_at(&self, purse: Purse, length: usize) -> LocalTime {
+    fn affordable_at(&self, purse: TrafficClass, length: usize) -> LocalTime {
         self.budget.as_ref().map_or(LocalTime::ZERO, |budget| {
             budget.affordable_at(purse, budget.cost(length))
         })
@@ -483,7 +492,7 @@ impl Link {
     }
 
     /// Whether the owner will hear of it.
-    fn report(&mut self, event: LinkEvent) -> bool {
+    fn queue_event(&mut self, event: LinkEvent) -> bool {
         if self.events.len() >= 2 * MAX_EVENTS {
             // Only an owner that writes and never polls gets here, and only with fates: the peer
             // has been told that its messages arrived, so those stay.
@@ -509,7 +518,7 @@ fn millis(duration: Duration) -> f32 {
 }
 
 #[cfg(test)]
-mod blocks;
+mod block_tests;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]

@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_takes_no_memory() {
+    fn an_announced_count_reserves_no_memory() {
         assert_eq!(
             StaticMap::decode(&[0xff, 0xff, 0]),
             Err(WireError::Truncated)
         );
         assert_eq!(
             StaticMap::decode(&[0xff; 20]),
-            Err(WireError::TooLong {
+            Err(WireError::LineTooLong {
                 length: 0x1_ffff,
                 max: 65_536
             })
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_map_fits_into_a_queue_of_chunks() {
+    fn the_largest_map_fits_into_the_block_queue() {
         let boxes = vec![StaticBox::default(); MAX_BOXES];
         assert!(StaticMap { boxes }.encode().len() < 1 << 20);
     }

@@ -47,10 +47,10 @@
 //! | 1 | has lost track | |
 //! | 16 | lost track | if it has: the low bits of the number of the newest datagram whose poses it could not read, for want of a base |
 //!
-//! A report leaves about once a second. Inputs leave as often as the client likes, 20 or 60 times a
-//! second: each is a sample of what is held, or was pressed since the sample before. A sample
-//! unlike the one before it is a change, and is told in each datagram until one that told it is
-//! acknowledged; such a datagram asks for that, and one that tells of no change does not. So the
+//! A report leaves about once a second. InputSender leave as often as the client likes, 20 or 60
+//! times a second: each is a sample of what is held, or was pressed since the sample before. A
+//! sample unlike the one before it is a change, and is told in each datagram until one that told it
+//! is acknowledged; such a datagram asks for that, and one that tells of no change does not. So the
 //! server learns of every change, whatever is lost; it skips what is not newer than what it has
 //! heard already. Where more than [`MAX_CHANGES`] are unknown, the oldest two become one, at the
 //! time of the later, with the controls of both. That track was lost is said in each datagram until
@@ -95,16 +95,17 @@
 //!
 //! | type | | fields |
 //! | --- | --- | --- |
-//! | 0 | `Enter` | alias; kind, 6: index in the schema; at, time; own, 1: this is the player's avatar; components |
-//! | 1 | `Update` | alias; kind, 6; at, time; components |
+//! | 0 | `ObjectEntered` | alias; kind, 6: index in the schema; at, time; own, 1: this is the player's avatar; components |
+//! | 1 | `ObjectUpdated` | alias; kind, 6; at, time; components |
 //! | 2 | `Leave` | alias; at, time |
-//! | 3 | `Effects` | number less 1, 3; for each, the newest first: at, effect |
+//! | 3 | `EffectReports` | number less 1, 3; for each, the newest first: at, effect |
 //!
-//! Effects say when the client's own inputs take effect: all changes up to `at` that no earlier
-//! effect covers, at `effect`, which is the horizon of the tick that took them. Of the first, `at`
-//! is a `time` relative to the stamp, and `effect` one relative to the horizon; of each other one,
-//! both are varints of the milliseconds before the one told before it, less 1. They are told in
-//! each datagram until one that told them is acknowledged; of more than 8 the oldest are left out.
+//! EffectReports say when the client's own inputs take effect: all changes up to `at` that no
+//! earlier effect covers, at `effect`, which is the horizon of the tick that took them. Of the
+//! first, `at` is a `time` relative to the stamp, and `effect` one relative to the horizon; of each
+//! other one, both are varints of the milliseconds before the one told before it, less 1. They are
+//! told in each datagram until one that told them is acknowledged; of more than 8 the oldest are
+//! left out.
 //!
 //! Components: a mask with 1 bit for each component of the kind, the first one lowest; then those
 //! whose bit is set, in order, by their codec:
@@ -130,20 +131,21 @@
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between
 //! two points a path is straight, unless the later one is a jump: then it stays at the earlier
 //! point until that moment. Behind the last point it stays there. A gauge goes on from each point
-//! at the point's rate, within 0 to `max`; a flag holds. Before the first point the first one's
-//! value holds.
+//! at the point's rate, within 0 to `max`; a flag holds. PriorEstimate the first point the first
+//! one's value holds.
 //!
 //! # Server to client: poses
-//! What is told of an object of a kind with poses, once its `Enter` has been acknowledged, are the
-//! poses of ticks: the newest only, each at most once a tick. A pose holds from the datagram's
-//! horizon on, as that in an `Enter` does; in between, a client shows what lies between two of them
-//! ([`crate::pose::between`]), and beyond the newest for a while what that one foretells
-//! ([`crate::pose::estimate`]): where a server knows that this is near enough, it says nothing.
-//! Most poses are told relative to an earlier one that the client is known to have. Therefore a
-//! client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`] datagrams and
-//! the newest older one, with number and stamp of the datagram ([`crate::pose::Kept`]); also those
-//! of an object that has left, or of the slot's tenant before, until they are that old: a datagram
-//! may be overtaken by a `Leave`, and what it says of others is to be read.
+//! What is told of an object of a kind with poses, once its `ObjectEntered` has been acknowledged,
+//! are the poses of ticks: the newest only, each at most once a tick. A pose holds from the
+//! datagram's horizon on, as that in an `ObjectEntered` does; in between, a client shows what lies
+//! between two of them ([`crate::pose::between`]), and beyond the newest for a while what that one
+//! foretells ([`crate::pose::estimate`]): where a server knows that this is near enough, it says
+//! nothing. Most poses are told relative to an earlier one that the client is known to have.
+//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`]
+//! datagrams and the newest older one, with number and stamp of the datagram
+//! ([`crate::pose::Kept`]); also those of an object that has left, or of the slot's tenant before,
+//! until they are that old: a datagram may be overtaken by a `Leave`, and what it says of others is
+//! to be read.
 //!
 //! The section is a header, described in [`crate::pose::section`], and behind it the bytes of one
 //! range coder. Its decoder has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first
@@ -163,18 +165,18 @@
 //!
 //! # What a client does with it
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
-//!   `Enter`, `Leave`, numbers, texts and events apply when that time has come to `at` or `effect`;
-//!   at once if it has passed.
+//!   `ObjectEntered`, `Leave`, numbers, texts and events apply when that time has come to `at` or
+//!   `effect`; at once if it has passed.
 //! - The points of a component replace all that was known of it from the first one's time on.
 //!   Datagrams may overtake each other: of each component it keeps the stamp that it was last told
 //!   with, and skips what comes with an older one.
 //! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to
-//!   127 back) than the slot's newest is late, and skipped; an `Enter` with a newer one also ends
-//!   what was there before. A `Leave` is final: whatever comes of that alias after it is skipped.
-//!   An `Enter` may come more than once; the stamp says what is new in it.
-//! - An `Update` of an alias that it does not know is skipped; its kind says how long it is.
-//! - An `Enter` need not hold all components; what it lacks follows in updates, and those of the
-//!   owner come to the owner only, those of the team to the owner and the team.
+//!   127 back) than the slot's newest is late, and skipped; an `ObjectEntered` with a newer one
+//!   also ends what was there before. A `Leave` is final: whatever comes of that alias after it is
+//!   skipped. An `ObjectEntered` may come more than once; the stamp says what is new in it.
+//! - An `ObjectUpdated` of an alias that it does not know is skipped; its kind says how long it is.
+//! - An `ObjectEntered` need not hold all components; what it lacks follows in updates, and those
+//!   of the owner come to the owner only, those of the team to the owner and the team.
 //!
 //! # Example
 //! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the
@@ -182,8 +184,8 @@
 //! a path, enters with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is
 //! also when it enters.
 //!
-//! Units: milliseconds, metres, bits. Source: reference 003 for the messages, 002 for quantising on
-//! both ends.
+//! Units: milliseconds, metres, bits. PoseSource: reference 003 for the messages, 002 for
+//! quantising on both ends.
 
 mod body;
 pub(crate) mod example;
@@ -191,13 +193,16 @@ mod record;
 mod uplink;
 
 pub use self::body::{
-    BODY_OVERHEAD_BITS, Body, BodyContext, STAMP_BITS, end_records, low_bits, nearest, read_body,
-    write_poses, write_record, write_stamp,
+    BODY_OVERHEAD_BITS, BodyContext, DatagramBody, STAMP_BITS, end_records, low_time_bits,
+    nearest_time, read_body, write_poses, write_record, write_stamp,
 };
 pub use self::example::{ExampleBody, ExampleRecord};
-pub use self::record::{Effect, Head, MAX_EFFECTS, Parts, Record, RecordWriter};
+pub use self::record::{
+    ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
+};
 pub use self::uplink::{
-    Input, MAX_CHANGE_AGE, MAX_CHANGES, Report, Uplink, nearest_number, read_uplink,
+    KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,
+    read_uplink,
 };
 
 use crate::ids::Alias;
@@ -259,7 +264,7 @@ pub enum Notice {
         /// When.
         effect: GameTime,
         /// As the schema says.
-        fields: Vec<Field>,
+        fields: Vec<EventValue>,
     },
     /// A command does nothing.
     Refused {
@@ -272,8 +277,8 @@ pub enum Notice {
 
 /// A field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Field {
-    /// An object, `None` if the client does not follow it.
+pub enum EventValue {
+    /// An object, `Unchanged` if the client does not follow it.
     Object(Option<Alias>),
     /// A point in space.
     Position(Position),
@@ -296,13 +301,13 @@ impl Default for Notice {
     }
 }
 
-impl Default for Field {
+impl Default for EventValue {
     fn default() -> Self {
         Self::Number(0)
     }
 }
 
-impl Field {
+impl EventValue {
     /// What it holds.
     pub const fn ty(&self) -> FieldType {
         match self {
@@ -322,7 +327,7 @@ impl Notice {
             Self::Event { kind, fields, .. } => schema.event(*kind).is_some_and(|event| {
                 fields
                     .iter()
-                    .map(Field::ty)
+                    .map(EventValue::ty)
                     .eq(event.fields.iter().map(|field| field.ty))
             }),
         }
@@ -431,7 +436,7 @@ impl Notice {
     }
 }
 
-impl Wire for Field {
+impl Wire for EventValue {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         wire_variant(
             self,
@@ -449,7 +454,7 @@ impl Wire for Field {
     }
 }
 
-impl Field {
+impl EventValue {
     const fn variant(&self) -> u64 {
         match self {
             Self::Object(_) => 0,
@@ -510,7 +515,7 @@ mod tests {
     use crate::wire::{decode, encode};
 
     #[test]
-    fn what_is_not_a_number_reaches_the_game_bit_for_bit() {
+    fn nan_and_infinity_reach_the_game_bit_for_bit() {
         let (x, y) = (f32::from_bits(0x7fc0_1234), f32::NEG_INFINITY);
         let mut command = Command {
             number: 1,
@@ -555,7 +560,7 @@ mod tests {
 
     #[test]
     fn the_longest_event_fits_into_a_reliable_message() {
-        let fields = vec![Field::Number(i64::MIN); MAX_FIELDS];
+        let fields = vec![EventValue::Number(i64::MIN); MAX_FIELDS];
         let longest = encode(&mut Notice::Event {
             kind: 63,
             effect: GameTime::MAX.whole_millis(),
@@ -567,9 +572,9 @@ mod tests {
     #[test]
     fn an_event_fits_when_it_has_the_fields_that_the_schema_says() {
         let schema = Schema::example();
-        let who = Field::Object(Some(Alias { slot: 1, epoch: 2 }));
-        let at = Field::Position(Position::default());
-        let fits = |kind, fields: &[Field]| {
+        let who = EventValue::Object(Some(Alias { slot: 1, epoch: 2 }));
+        let at = EventValue::Position(Position::default());
+        let fits = |kind, fields: &[EventValue]| {
             Notice::Event {
                 kind,
                 effect: GameTime::ZERO,
@@ -577,11 +582,20 @@ mod tests {
             }
             .fits(&schema)
         };
-        assert!(fits(0, &[who, at, Field::Number(-3)]));
-        assert!(fits(0, &[Field::Object(None), at, Field::Number(0)]));
-        assert!(!fits(1, &[who, at, Field::Number(0)]), "an unknown kind");
+        assert!(fits(0, &[who, at, EventValue::Number(-3)]));
+        assert!(fits(
+            0,
+            &[EventValue::Object(None), at, EventValue::Number(0)]
+        ));
+        assert!(
+            !fits(1, &[who, at, EventValue::Number(0)]),
+            "an unknown kind"
+        );
         assert!(!fits(0, &[who, at]), "a field less");
-        assert!(!fits(0, &[at, who, Field::Number(0)]), "in another order");
+        assert!(
+            !fits(0, &[at, who, EventValue::Number(0)]),
+            "in another order"
+        );
         assert!(Notice::default().fits(&schema));
     }
 }

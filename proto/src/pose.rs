@@ -17,7 +17,7 @@
 //! What is computed here of whole numbers ([`estimate`], [`between`]) is the same on every machine.
 //!
 //! Units: grid units for `at`, steps of a turn, grid units a second for `speed`; metres and radians
-//! outside. Source: reference 002 (quantise both ends; baselines by acknowledgement).
+//! outside. PoseSource: reference 002 (quantise both ends; baselines by acknowledgement).
 
 pub(crate) mod example;
 pub mod fine;
@@ -54,7 +54,7 @@ pub struct Pose {
     /// x, y and z on the grid.
     pub at: [i32; 3],
     /// [`Turning::Yaw`]: yaw and zeros; [`Turning::Free`]: the index of the largest component and
-    /// the other three; [`Turning::Fixed`]: zeros.
+    /// the other three; [`Turning::FixedDelay`]: zeros.
     pub turn: [u16; 4],
     /// [`Turning::Yaw`]: grid units a second along the heading; else 0.
     pub speed: i16,

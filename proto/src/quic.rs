@@ -22,9 +22,9 @@
 //! governs the other), so that acknowledgements ride on the game's own datagrams. quinn asks for no
 //! more than the larger of 25 ms and the round trip: on a short path the client gets by without
 //! packets of its own if its datagrams leave a little less than 25 ms after the server's came in.
-//! The server has a datagram to send at some ticks only, so its timers come late ([`LateTimers`]).
-//! Clients let themselves be addressed by one byte ([`client_endpoint_config`]) where quinn's
-//! default takes eight.
+//! The server has a datagram to send at some ticks only, so its timers come late
+//! ([`LazyTimerRuntime`]). Clients let themselves be addressed by one byte
+//! ([`client_endpoint_config`]) where quinn's default takes eight.
 //!
 //! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the
 //! certificate, so that each can be checked against its fingerprint, and nothing that was recorded
@@ -46,8 +46,10 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 pub use self::congestion::{FixedWindow, WINDOW_BYTES};
-pub use self::timers::LateTimers;
-pub use self::trust::{BadFingerprint, Fingerprint, FingerprintVerifier, Shown, Trust};
+pub use self::timers::LazyTimerRuntime;
+pub use self::trust::{
+    BadFingerprint, Fingerprint, FingerprintVerifier, PresentedCertificate, TrustPolicy,
+};
 
 /// The lobby: `control::world`.
 pub const ALPN_WORLD: &[u8] = b"ambit-world/1";
@@ -76,7 +78,8 @@ pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 32 << 10;
 /// of what is read.
 pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
 
-/// Unread stream data, towards the server and towards the client (whose longest frame has 1 MiB).
+/// EventsUnread stream data, towards the server and towards the client (whose longest frame has 1
+/// MiB).
 const TO_SERVER_WINDOW_BYTES: u32 = 64 << 10;
 const TO_CLIENT_WINDOW_BYTES: u32 = 256 << 10;
 /// What a server holds for a client that reads slowly, and a client for a server.
@@ -131,7 +134,7 @@ pub fn transport_config(side: Side) -> TransportConfig {
 }
 
 /// Streams that a WorldServer relays over one connection: its clients.
-pub const MAX_RELAYED: u32 = 10_000;
+pub const MAX_RELAYED_STREAMS: u32 = 10_000;
 /// Bytes of one of them that may wait to be read. All of them together may wait: a client that does
 /// not read holds up no other.
 const RELAYED_WINDOW_BYTES: u32 = 64 << 10;
@@ -140,7 +143,7 @@ const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
 
 /// A WorldServer that calls the one that leads: a connection for thousands of clients. The other
 /// end is to [`widen`] its own.
-pub fn peer_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
+pub fn relay_client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
     let mut transport = transport_config(Side::Client);
     transport
         .stream_receive_window(VarInt::from_u32(RELAYED_WINDOW_BYTES))
@@ -152,10 +155,10 @@ pub fn peer_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::Cl
 }
 
 /// Lets a peer that has shown who it is open as many streams as it has clients.
-pub fn widen(connection: &quinn::Connection) {
+pub fn allow_relayed_streams(connection: &quinn::Connection) {
     connection.set_receive_window(VarInt::MAX);
     connection.set_send_window(PEER_SEND_WINDOW_BYTES);
-    connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED));
+    connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED_STREAMS));
 }
 
 /// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in
@@ -182,11 +185,11 @@ pub fn server_tls(
     key: PrivateKeyDer<'static>,
     alpns: &[&[u8]],
 ) -> Result<rustls::ServerConfig, rustls::Error> {
-    let mut tls = rustls::ServerConfig::builder_with_provider(provider())
+    let mut tls = rustls::ServerConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(certificates, key)?;
-    tls.alpn_protocols = owned(alpns);
+    tls.alpn_protocols = to_owned_alpns(alpns);
     tls.send_tls13_tickets = 0;
     Ok(tls)
 }
@@ -205,26 +208,26 @@ pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::
 /// eight of the 256 names.
 pub fn client_endpoint_config() -> EndpointConfig {
     let mut config = EndpointConfig::default();
-    config.cid_generator(|| Box::new(cid::ShortIds::new()));
+    config.cid_generator(|| Box::new(cid::ShortConnectionIds::new()));
     config
 }
 
 /// The TLS half of [`client_config`].
 pub fn client_tls(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> rustls::ClientConfig {
-    let mut tls = rustls::ClientConfig::builder_with_provider(provider())
+    let mut tls = rustls::ClientConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring speaks TLS 1.3")
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    tls.alpn_protocols = owned(&[alpn]);
+    tls.alpn_protocols = to_owned_alpns(&[alpn]);
     // A resumed session shows no certificate, and so nobody would ask for trust.
     tls.resumption = rustls::client::Resumption::disabled();
     tls
 }
 
 /// The protocol that the handshake of `connection` has chosen.
-pub fn alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
+pub fn negotiated_alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
     connection
         .handshake_data()?
         .downcast::<HandshakeData>()
@@ -233,7 +236,7 @@ pub fn alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
 }
 
 /// Passed explicitly everywhere: a process that links two providers has no default one.
-fn provider() -> Arc<CryptoProvider> {
+fn crypto_provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
@@ -251,7 +254,7 @@ fn ack_frequency() -> AckFrequencyConfig {
     frequency
 }
 
-fn owned(alpns: &[&[u8]]) -> Vec<Vec<u8>> {
+fn to_owned_alpns(alpns: &[&[u8]]) -> Vec<Vec<u8>> {
     alpns.iter().map(|alpn| alpn.to_vec()).collect()
 }
 
@@ -269,9 +272,9 @@ mod tests {
         let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
             .await
             .expect("the pinned certificate");
-        assert_eq!(alpn(&far), Some(ALPN_GAME.to_vec()));
-        assert_eq!(alpn(&near), Some(ALPN_GAME.to_vec()));
-        assert_eq!(Fingerprint::shown_by(&near), Some(pin));
+        assert_eq!(negotiated_alpn(&far), Some(ALPN_GAME.to_vec()));
+        assert_eq!(negotiated_alpn(&near), Some(ALPN_GAME.to_vec()));
+        assert_eq!(Fingerprint::of_peer(&near), Some(pin));
         // The link writes at most 1,150 bytes; they fit from the first packet on.
         assert!(near.max_datagram_size() >= Some(1_150));
         assert!(far.max_datagram_size() >= Some(1_150));
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_certificate_than_the_pinned_one_is_refused_and_remembered() {
+    async fn a_certificate_other_than_the_pinned_one_is_refused_and_kept() {
         let (server, shown) = serve();
         let verifier = FingerprintVerifier::pinned(Fingerprint([0; 32]));
         let refusal = connect(&server, &verifier).await.expect_err("a wrong pin");
@@ -301,41 +304,41 @@ mod tests {
             "{refusal}"
         );
         assert_eq!(
-            verifier.shown(),
-            Some(Shown {
+            verifier.presented(),
+            Some(PresentedCertificate {
                 fingerprint: shown,
-                trusted: false
+                is_trusted: false
             })
         );
     }
 
     #[tokio::test]
-    async fn trust_is_asked_on_every_connection() {
+    async fn the_trust_policy_is_asked_on_every_connection() {
         let (server, pin) = serve();
         for trusted in [true, false, true] {
-            let verifier = FingerprintVerifier::asking(move |name: &str, shown| {
+            let verifier = FingerprintVerifier::with_policy(move |name: &str, shown| {
                 name == "lobby.test" && shown == pin && trusted
             });
             assert_eq!(connect(&server, &verifier).await.is_ok(), trusted);
             assert_eq!(
-                verifier.shown(),
-                Some(Shown {
+                verifier.presented(),
+                Some(PresentedCertificate {
                     fingerprint: pin,
-                    trusted
+                    is_trusted: trusted
                 })
             );
         }
     }
 
     #[tokio::test]
-    async fn protocols_that_the_server_does_not_speak_are_refused() {
+    async fn unsupported_protocols_are_refused() {
         let (server, pin) = serve();
         let config = client_config(b"h3", FingerprintVerifier::pinned(pin));
         assert!(connect_with(&server, config).await.is_err());
     }
 
     #[tokio::test]
-    async fn one_endpoint_tells_its_connections_apart_by_a_byte() {
+    async fn one_endpoint_distinguishes_its_connections_by_one_byte() {
         let (server, pin) = serve();
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
         let runtime = Arc::new(quinn::TokioRuntime);
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn datagrams_in_step_carry_each_others_acknowledgements() {
+    async fn regular_datagrams_carry_each_other_s_acknowledgements() {
         let (server, pin) = serve();
         let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
             .await

@@ -14,7 +14,7 @@
 //!
 //! What is valid stays so while nobody writes to the public fields: `check` again after that.
 //!
-//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. Source:
+//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. PoseSource:
 //! reference 003 for objects made of components.
 
 mod component;
@@ -41,7 +41,7 @@ pub const MAX_COMPONENTS: usize = 16;
 pub const MAX_EVENTS: usize = 64;
 /// Fields of an event, at most.
 pub const MAX_FIELDS: usize = 8;
-/// Spells, at most.
+/// SpellIds, at most.
 pub const MAX_SPELLS: usize = 32;
 /// Bytes of a name, at most.
 pub const MAX_NAME_BYTES: usize = 32;
@@ -61,7 +61,7 @@ pub struct Schema {
     /// Name of the game.
     pub game: String,
     /// Kinds of object.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<ObjectKind>,
     /// Kinds of event.
     pub events: Vec<EventKind>,
     /// Names of the spells that `Action::Cast` may name.
@@ -70,22 +70,22 @@ pub struct Schema {
 
 /// A kind of object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kind {
+pub struct ObjectKind {
     /// What it is called.
     pub name: String,
     /// What it is made of. The first is its path or its pose.
     pub components: Vec<ComponentSpec>,
     /// From how far it is seen, if not from as far as the room says.
-    pub sight: Option<Sight>,
+    pub interest_radii: Option<InterestRadii>,
     /// How old what a client sees of it may get.
     pub freshness: Freshness,
     /// How clients show its poses.
-    pub sync: Sync,
+    pub presentation: PosePresentation,
 }
 
 /// How clients show what has poses. What has a path is a timeline, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum PosePresentation {
     /// Between the poses that are told, and a little beyond. What a client foretells like that is
     /// not sent.
     #[default]
@@ -98,7 +98,7 @@ pub enum Sync {
 /// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is
 /// outside `outer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sight {
+pub struct InterestRadii {
     /// Of the zone in which an object is announced.
     pub inner: u16,
     /// Of the zone in which it goes on being followed: not less, and at least 1.
@@ -113,12 +113,12 @@ pub struct ComponentSpec {
     /// How it is coded.
     pub codec: Codec,
     /// Who is told.
-    pub audience: Audience,
+    pub audience: ComponentAudience,
 }
 
 /// Who is told of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Audience {
+pub enum ComponentAudience {
     /// Everybody who follows the object.
     #[default]
     Public,
@@ -192,12 +192,12 @@ pub struct SchemaError {
     /// Where in the schema: `kind "orc", component "health"`.
     pub place: String,
     /// What is wrong there.
-    pub problem: Problem,
+    pub problem: SchemaProblem,
 }
 
 /// What can be wrong with a schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Problem {
+pub enum SchemaProblem {
     /// A list is too long.
     #[error("{count} {what}, at most {max} are allowed")]
     TooMany {
@@ -216,7 +216,7 @@ pub enum Problem {
     NameTaken,
     /// A kind does not begin with its path or pose.
     #[error("component 0 must be a public path or a public pose: the position")]
-    NoPath,
+    NoPosition,
     /// Another component than the first is a pose.
     #[error("only component 0 can be a pose")]
     SecondPose,
@@ -260,7 +260,7 @@ pub enum Problem {
     #[error(
         "the outer radius must be at least 1 and the inner one, and both at most 65,535: {inner} and {outer} are not"
     )]
-    BadSight {
+    BadInterestRadii {
         /// As declared.
         inner: u32,
         /// As declared.
@@ -276,13 +276,13 @@ pub enum Problem {
     #[error(
         "up to {bits} bits when told in full, at most {MAX_ENTER_BITS} are allowed: fewer timelines or shorter texts"
     )]
-    TooWide {
+    KindTooLarge {
         /// In the worst case.
         bits: usize,
     },
     /// The schema as a whole.
     #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
-    TooLarge {
+    SchemaTooLarge {
         /// When encoded.
         bytes: usize,
     },
@@ -291,32 +291,34 @@ pub enum Problem {
 impl Schema {
     /// Whether the invariants hold.
     pub fn check(&self) -> Result<(), SchemaError> {
-        let place = Place::root();
-        place.limit("kinds", self.kinds.len(), MAX_KINDS)?;
-        place.limit("events", self.events.len(), MAX_EVENTS)?;
-        place.limit("spells", self.spells.len(), MAX_SPELLS)?;
-        place.names("game", [&self.game])?;
-        place.names("kind", self.kinds.iter().map(|kind| &kind.name))?;
-        place.names("event", self.events.iter().map(|event| &event.name))?;
-        place.names("spell", &self.spells)?;
+        let place = SchemaPath::root();
+        place.check_count("kinds", self.kinds.len(), MAX_KINDS)?;
+        place.check_count("events", self.events.len(), MAX_EVENTS)?;
+        place.check_count("spells", self.spells.len(), MAX_SPELLS)?;
+        place.check_names("game", [&self.game])?;
+        place.check_names("kind", self.kinds.iter().map(|kind| &kind.name))?;
+        place.check_names("event", self.events.iter().map(|event| &event.name))?;
+        place.check_names("spell", &self.spells)?;
         self.kinds
             .iter()
-            .try_for_each(|kind| kind.check(&place.inside("kind", &kind.name)))?;
+            .try_for_each(|kind| kind.check(&place.child("kind", &kind.name)))?;
         self.events
             .iter()
-            .try_for_each(|event| event.check(&place.inside("event", &event.name)))?;
+            .try_for_each(|event| event.check(&place.child("event", &event.name)))?;
         let bytes = control::game::Schema::from(self).encoded_len();
-        place.ensure(bytes <= MAX_SCHEMA_BYTES, || Problem::TooLarge { bytes })
+        place.ensure(bytes <= MAX_SCHEMA_BYTES, || {
+            SchemaProblem::SchemaTooLarge { bytes }
+        })
     }
 
     /// The kind of this index.
-    pub fn kind(&self, index: u8) -> Option<&Kind> {
+    pub fn kind(&self, index: u8) -> Option<&ObjectKind> {
         self.kinds.get(usize::from(index))
     }
 
     /// The index of the kind with this name.
-    pub fn kind_named(&self, name: &str) -> Option<u8> {
-        position(&self.kinds, |kind| kind.name == name)
+    pub fn kind_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.kinds, |kind| kind.name == name)
     }
 
     /// The event of this index.
@@ -325,25 +327,25 @@ impl Schema {
     }
 
     /// The index of the event with this name.
-    pub fn event_named(&self, name: &str) -> Option<u8> {
-        position(&self.events, |event| event.name == name)
+    pub fn event_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.events, |event| event.name == name)
     }
 
     /// The index of the spell with this name.
-    pub fn spell_named(&self, name: &str) -> Option<u8> {
-        position(&self.spells, |spell| spell == name)
+    pub fn spell_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.spells, |spell| spell == name)
     }
 }
 
-impl Kind {
+impl ObjectKind {
     /// The component of this index.
     pub fn component(&self, index: u8) -> Option<&ComponentSpec> {
         self.components.get(usize::from(index))
     }
 
     /// The index of the component with this name.
-    pub fn component_named(&self, name: &str) -> Option<u8> {
-        position(&self.components, |component| component.name == name)
+    pub fn component_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.components, |component| component.name == name)
     }
 
     /// The grid of its poses, if it has poses and not a path.
@@ -357,17 +359,17 @@ impl Kind {
         }
     }
 
-    fn check(&self, place: &Place) -> Result<(), SchemaError> {
-        place.limit("components", self.components.len(), MAX_COMPONENTS)?;
-        place.names(
+    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_count("components", self.components.len(), MAX_COMPONENTS)?;
+        place.check_names(
             "component",
             self.components.iter().map(|component| &component.name),
         )?;
         let has_place = self
             .components
             .first()
-            .is_some_and(ComponentSpec::is_public_place);
-        place.ensure(has_place, || Problem::NoPath)?;
+            .is_some_and(ComponentSpec::is_public_position);
+        place.ensure(has_place, || SchemaProblem::NoPosition)?;
         let poses = self
             .components
             .iter()
@@ -375,36 +377,40 @@ impl Kind {
             .count();
         place.ensure(
             poses == 0 || poses == 1 && self.pose_format().is_some(),
-            || Problem::SecondPose,
+            || SchemaProblem::SecondPose,
         )?;
         let freshness = self.freshness;
-        place.ensure(freshness.is_valid(), || Problem::BadFreshness { freshness })?;
-        if let Some(Sight { inner, outer }) = self.sight {
-            let problem = || Problem::BadSight {
+        place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness {
+            freshness,
+        })?;
+        if let Some(InterestRadii { inner, outer }) = self.interest_radii {
+            let problem = || SchemaProblem::BadInterestRadii {
                 inner: inner.into(),
                 outer: outer.into(),
             };
             place.ensure(inner <= outer && outer > 0, problem)?;
         }
         self.components.iter().try_for_each(|component| {
-            let place = place.inside("component", &component.name);
+            let place = place.child("component", &component.name);
             component
                 .codec
-                .problem()
+                .find_problem()
                 .map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
         let bits = self
             .components
             .iter()
-            .map(|component| component.codec.most_bits())
+            .map(|component| component.codec.max_bits())
             .sum();
-        place.ensure(bits <= MAX_ENTER_BITS, || Problem::TooWide { bits })
+        place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge {
+            bits,
+        })
     }
 }
 
 impl Codec {
     /// What a component may take on the wire; points are less than 49 days apart.
-    fn most_bits(&self) -> usize {
+    fn max_bits(&self) -> usize {
         const TIME: usize = 40;
         let points = |value: usize| 4 + MAX_POINTS * (TIME + value);
         match self {
@@ -424,7 +430,7 @@ impl ComponentSpec {
         Self {
             name: name.into(),
             codec,
-            audience: Audience::Public,
+            audience: ComponentAudience::Public,
         }
     }
 
@@ -433,7 +439,7 @@ impl ComponentSpec {
         Self {
             name: name.into(),
             codec,
-            audience: Audience::Owner,
+            audience: ComponentAudience::Owner,
         }
     }
 
@@ -442,40 +448,43 @@ impl ComponentSpec {
         Self {
             name: name.into(),
             codec,
-            audience: Audience::Team,
+            audience: ComponentAudience::Team,
         }
     }
 
-    fn is_public_place(&self) -> bool {
-        matches!(self.codec, Codec::Path | Codec::Pose(_)) && self.audience == Audience::Public
+    fn is_public_position(&self) -> bool {
+        matches!(self.codec, Codec::Path | Codec::Pose(_))
+            && self.audience == ComponentAudience::Public
     }
 }
 
 impl Codec {
-    fn problem(&self) -> Option<Problem> {
+    fn find_problem(&self) -> Option<SchemaProblem> {
         match *self {
             Self::Gauge { max } if !(1.0 / GAUGE_PER_UNIT..=MAX_GAUGE).contains(&max) => {
-                Some(Problem::BadGauge { max })
+                Some(SchemaProblem::BadGauge { max })
             }
-            Self::Number { min, max } if min > max => Some(Problem::BadNumber { min, max }),
+            Self::Number { min, max } if min > max => Some(SchemaProblem::BadNumber { min, max }),
             Self::Text { max_bytes } if !(1..=MAX_TEXT_BYTES).contains(&max_bytes) => {
-                Some(Problem::BadText { max_bytes })
+                Some(SchemaProblem::BadText { max_bytes })
             }
-            Self::Pose(format) if format.check().is_err() => Some(Problem::BadPose { format }),
+            Self::Pose(format) if format.check().is_err() => {
+                Some(SchemaProblem::BadPose { format })
+            }
             _ => None,
         }
     }
 }
 
 impl EventKind {
-    fn check(&self, place: &Place) -> Result<(), SchemaError> {
-        place.limit("fields", self.fields.len(), MAX_FIELDS)?;
-        place.names("field", self.fields.iter().map(|field| &field.name))
+    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_count("fields", self.fields.len(), MAX_FIELDS)?;
+        place.check_names("field", self.fields.iter().map(|field| &field.name))
     }
 }
 
 /// Indices fit into 8 bits: no list is longer than 64.
-fn position<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
+fn index_of<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
     list.iter()
         .position(wanted)
         .and_then(|index| u8::try_from(index).ok())
@@ -483,25 +492,29 @@ fn position<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
 
 /// Where in a schema something is wrong.
 #[derive(Clone, Debug)]
-struct Place(String);
+struct SchemaPath(String);
 
-impl Place {
+impl SchemaPath {
     fn root() -> Self {
         Self("schema".into())
     }
 
-    fn inside(&self, what: &str, name: impl fmt::Debug) -> Self {
+    fn child(&self, what: &str, name: impl fmt::Debug) -> Self {
         Self(format!("{}, {what} {name:?}", self.0))
     }
 
-    fn error(&self, problem: Problem) -> SchemaError {
+    fn error(&self, problem: SchemaProblem) -> SchemaError {
         SchemaError {
             place: self.0.clone(),
             problem,
         }
     }
 
-    fn ensure(&self, holds: bool, problem: impl FnOnce() -> Problem) -> Result<(), SchemaError> {
+    fn ensure(
+        &self,
+        holds: bool,
+        problem: impl FnOnce() -> SchemaProblem,
+    ) -> Result<(), SchemaError> {
         if holds {
             Ok(())
         } else {
@@ -509,22 +522,24 @@ impl Place {
         }
     }
 
-    fn limit(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
-        self.ensure(count <= max, || Problem::TooMany { what, count, max })
+    fn check_count(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
+        self.ensure(count <= max, || SchemaProblem::TooMany { what, count, max })
     }
 
-    fn names<'n>(
+    fn check_names<'n>(
         &self,
         what: &str,
         names: impl IntoIterator<Item = &'n String>,
     ) -> Result<(), SchemaError> {
         let mut before: Vec<&str> = Vec::new();
         for name in names {
-            let place = self.inside(what, name);
+            let place = self.child(what, name);
             let good =
                 (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
-            place.ensure(good, || Problem::BadName)?;
-            place.ensure(!before.contains(&name.as_str()), || Problem::NameTaken)?;
+            place.ensure(good, || SchemaProblem::BadName)?;
+            place.ensure(!before.contains(&name.as_str()), || {
+                SchemaProblem::NameTaken
+            })?;
             before.push(name);
         }
         Ok(())
@@ -537,7 +552,7 @@ mod tests {
     use crate::pose::Turning;
 
     #[test]
-    fn a_schema_with_one_of_everything_is_fine() {
+    fn a_schema_with_one_of_everything_is_valid() {
         assert_eq!(Schema::example().check(), Ok(()));
         assert_eq!(
             Schema {
@@ -552,27 +567,27 @@ mod tests {
     #[test]
     fn things_are_found_by_name_and_by_index() {
         let schema = Schema::example();
-        assert_eq!(schema.kind_named("avatar"), Some(0));
-        assert_eq!(schema.kind_named("Avatar"), None);
+        assert_eq!(schema.kind_index("avatar"), Some(0));
+        assert_eq!(schema.kind_index("Avatar"), None);
         assert_eq!(
-            schema.kind(0).and_then(|kind| kind.component_named("mana")),
+            schema.kind(0).and_then(|kind| kind.component_index("mana")),
             Some(2)
         );
         assert_eq!(schema.kind(2), None);
-        assert_eq!(schema.event_named("hit"), Some(0));
-        assert_eq!(schema.spell_named("bolt"), Some(0));
+        assert_eq!(schema.event_index("hit"), Some(0));
+        assert_eq!(schema.spell_index("bolt"), Some(0));
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn lists_that_are_too_long_are_refused() {
         check("schema", |schema| {
             schema.kinds = (0..65)
-                .map(|n| Kind {
+                .map(|n| ObjectKind {
                     name: n.to_string(),
                     ..Schema::example().kinds.remove(0)
                 })
                 .collect();
-            Problem::TooMany {
+            SchemaProblem::TooMany {
                 what: "kinds",
                 count: 65,
                 max: 64,
@@ -582,7 +597,7 @@ mod tests {
             schema.kinds[0].components = (0..17)
                 .map(|n| ComponentSpec::public(n.to_string(), Codec::Path))
                 .collect();
-            Problem::TooMany {
+            SchemaProblem::TooMany {
                 what: "components",
                 count: 17,
                 max: 16,
@@ -595,7 +610,7 @@ mod tests {
                     fields: vec![],
                 })
                 .collect();
-            Problem::TooMany {
+            SchemaProblem::TooMany {
                 what: "events",
                 count: 65,
                 max: 64,
@@ -608,7 +623,7 @@ mod tests {
                     ty: FieldType::Number,
                 })
                 .collect();
-            Problem::TooMany {
+            SchemaProblem::TooMany {
                 what: "fields",
                 count: 9,
                 max: 8,
@@ -616,7 +631,7 @@ mod tests {
         });
         check("schema", |schema| {
             schema.spells = (0..33).map(|n| n.to_string()).collect();
-            Problem::TooMany {
+            SchemaProblem::TooMany {
                 what: "spells",
                 count: 33,
                 max: 32,
@@ -625,30 +640,30 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_read_or_told_apart_are_refused() {
+    fn unreadable_and_repeated_names_are_refused() {
         for name in [String::new(), "x".repeat(33), "ü".repeat(17), "a\nb".into()] {
             check(&format!("schema, game {name:?}"), |schema| {
                 schema.game.clone_from(&name);
-                Problem::BadName
+                SchemaProblem::BadName
             });
             check(
                 &format!("schema, kind \"avatar\", component {name:?}"),
                 |schema| {
                     schema.kinds[0].components[1].name.clone_from(&name);
-                    Problem::BadName
+                    SchemaProblem::BadName
                 },
             );
         }
         check("schema, spell \"bolt\"", |schema| {
             schema.spells.push("bolt".into());
-            Problem::NameTaken
+            SchemaProblem::NameTaken
         });
         check("schema, event \"hit\", field \"who\"", |schema| {
             schema.events[0].fields.push(FieldSpec {
                 name: "who".into(),
                 ty: FieldType::Number,
             });
-            Problem::NameTaken
+            SchemaProblem::NameTaken
         });
     }
 
@@ -656,20 +671,20 @@ mod tests {
     fn an_object_without_a_public_path_first_is_refused() {
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].components.clear();
-            Problem::NoPath
+            SchemaProblem::NoPosition
         });
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].components.swap(0, 1);
-            Problem::NoPath
+            SchemaProblem::NoPosition
         });
         check("schema, kind \"avatar\"", |schema| {
-            schema.kinds[0].components[0].audience = Audience::Owner;
-            Problem::NoPath
+            schema.kinds[0].components[0].audience = ComponentAudience::Owner;
+            SchemaProblem::NoPosition
         });
     }
 
     #[test]
-    fn a_pose_is_the_first_component_and_no_other() {
+    fn only_the_first_component_can_be_a_pose() {
         let pose = Codec::Pose(PoseFormat {
             per_metre: 100,
             turn: Turning::Yaw { bits: 8 },
@@ -680,7 +695,7 @@ mod tests {
         assert_eq!(schema.check(), Ok(()));
         check("schema, kind \"avatar\"", |schema| {
             schema.kinds[0].components[1].codec = pose;
-            Problem::SecondPose
+            SchemaProblem::SecondPose
         });
         for (per_metre, turn) in [
             (0, Turning::Fixed),
@@ -697,7 +712,7 @@ mod tests {
                     motion: None,
                 };
                 schema.kinds[0].components[0].codec = Codec::Pose(format);
-                Problem::BadPose { format }
+                SchemaProblem::BadPose { format }
             });
         }
     }
@@ -733,18 +748,18 @@ mod tests {
         ] {
             check("schema, kind \"avatar\"", |schema| {
                 schema.kinds[0].freshness = freshness;
-                Problem::BadFreshness { freshness }
+                SchemaProblem::BadFreshness { freshness }
             });
         }
     }
 
     #[test]
-    fn ranges_that_the_wire_cannot_hold_are_refused() {
+    fn ranges_that_the_format_cannot_hold_are_refused() {
         let place = "schema, kind \"avatar\", component \"health\"";
         for max in [0.0, -1.0, 0.06, 65_536.0, f32::INFINITY] {
             check(place, |schema| {
                 schema.kinds[0].components[1].codec = Codec::Gauge { max };
-                Problem::BadGauge { max }
+                SchemaProblem::BadGauge { max }
             });
         }
         let mut schema = Schema::example();
@@ -752,18 +767,18 @@ mod tests {
         assert!(schema.check().is_err());
         check(place, |schema| {
             schema.kinds[0].components[1].codec = Codec::Number { min: 3, max: 2 };
-            Problem::BadNumber { min: 3, max: 2 }
+            SchemaProblem::BadNumber { min: 3, max: 2 }
         });
         for max_bytes in [0, 201, u32::MAX] {
             check(place, |schema| {
                 schema.kinds[0].components[1].codec = Codec::Text { max_bytes };
-                Problem::BadText { max_bytes }
+                SchemaProblem::BadText { max_bytes }
             });
         }
         for (inner, outer) in [(0, 0), (3, 2)] {
             check("schema, kind \"avatar\"", |schema| {
-                schema.kinds[0].sight = Some(Sight { inner, outer });
-                Problem::BadSight {
+                schema.kinds[0].interest_radii = Some(InterestRadii { inner, outer });
+                SchemaProblem::BadInterestRadii {
                     inner: inner.into(),
                     outer: outer.into(),
                 }
@@ -772,19 +787,19 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_no_datagram_would_hold_is_refused() {
+    fn a_kind_too_large_for_a_datagram_is_refused() {
         check("schema, kind \"avatar\"", |schema| {
             let texts = (0..6)
                 .map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
             schema.kinds[0].components.splice(1.., texts);
-            Problem::TooWide {
+            SchemaProblem::KindTooLarge {
                 bits: 4 + 15 * 101 + 6 * 1_608,
             }
         });
     }
 
     #[test]
-    fn a_schema_that_no_frame_would_hold_is_refused() {
+    fn a_schema_too_large_for_a_frame_is_refused() {
         let long = |n: usize| format!("{n:032}");
         let wide = Codec::Number {
             min: i64::MIN,
@@ -792,10 +807,10 @@ mod tests {
         };
         let mut components = vec![ComponentSpec::public("path", Codec::Path)];
         components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
-        let kinds = (0..64).map(|n| Kind {
+        let kinds = (0..64).map(|n| ObjectKind {
             name: long(n),
             components: components.clone(),
-            ..Kind::default()
+            ..ObjectKind::default()
         });
         let fields = (0..8)
             .map(|n| FieldSpec {
@@ -815,14 +830,14 @@ mod tests {
         assert!(matches!(
             schema.check(),
             Err(SchemaError {
-                problem: Problem::TooLarge { .. },
+                problem: SchemaProblem::SchemaTooLarge { .. },
                 ..
             })
         ));
     }
 
     /// `break_it` spoils the example and says what is found at `place`.
-    fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> Problem) {
+    fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> SchemaProblem) {
         let mut schema = Schema::example();
         let problem = break_it(&mut schema);
         assert_eq!(

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn quantising_moves_a_position_on_the_map_by_less_than_four_millimetres() {
+    fn quantising_moves_a_position_by_less_than_four_millimetres() {
         let mut rng = fastrand::Rng::with_seed(2);
         for _ in 0..10_000 {
             let position = Position::new(
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_off_the_wire_s_range_is_brought_to_its_edge() {
+    fn a_position_out_of_range_is_clamped_to_the_edge() {
         let far = Position::new(-5.0, 1e9, -1_000.0).quantised();
         assert_eq!(far, Position::new(0.0, MAX_XY, MIN_Z));
     }
 
     #[test]
     #[should_panic(expected = "finite")]
-    fn a_position_that_is_not_a_number_is_our_bug() {
+    fn a_position_that_is_not_finite_panics() {
         let _ = Position::on_ground(f32::NAN, 0.0).quantised();
     }
 

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_milliseconds_are_what_millis_can_bring_back() {
+    fn whole_millis_survives_conversion_to_millis_and_back() {
         let time = GameTime::from_micros(16_667);
         assert_eq!(time.whole_millis(), GameTime::from_millis(time.millis()));
         assert_eq!(time.whole_millis(), GameTime::from_micros(16_000));

@@ -2,8 +2,8 @@
 //!
 //! Points go in (time and value, in any order, the past included), values at any time come out:
 //! interpolated between two points and extrapolated beyond the last, each type in its own way
-//! ([`Sample`]). Before the first point the first value holds. Nothing known is nothing said: an
-//! empty timeline has no value.
+//! ([`Sample`]). PriorEstimate the first point the first value holds. Nothing known is nothing
+//! said: an empty timeline has no value.
 //!
 //! Invariants, checked against a sorted list under random operations:
 //! 1. Points are in the order of time, and no two have the same time.
@@ -15,8 +15,8 @@
 //!
 //! The wire carries whole milliseconds ([`GameTime::whole_millis`]) and positions of a grid
 //! ([`Position::quantised`]): points that lie there are the same at both ends. Cost: a binary
-//! search to read; to insert, the points behind the new one move. Source: reference 003, section
-//! 3.6.
+//! search to read; to insert, the points behind the new one move. PoseSource: reference 003,
+//! section 3.6.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,12 +25,12 @@ use crate::space::Position;
 use crate::time::GameTime;
 
 /// A value that a [`Timeline`] can hold.
-pub trait Sample: Clone + PartialEq {
+pub trait TimelineValue: Clone + PartialEq {
     /// The value at `t`, which lies strictly between the two points.
-    fn between(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self;
+    fn interpolate(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self;
 
     /// The value at `t`, which lies behind the last point.
-    fn beyond(last: (GameTime, &Self), t: GameTime) -> Self;
+    fn extrapolate(last: (GameTime, &Self), t: GameTime) -> Self;
 }
 
 /// A point of a path: straight from one to the next at constant speed, and rest at the last.
@@ -61,16 +61,16 @@ impl Waypoint {
     }
 }
 
-impl Sample for Waypoint {
-    fn between(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self {
+impl TimelineValue for Waypoint {
+    fn interpolate(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self {
         if to.1.jump {
-            return Self::beyond(from, t);
+            return Self::extrapolate(from, t);
         }
         let fraction = t.since(from.0).as_secs_f64() / to.0.since(from.0).as_secs_f64();
         Self::walk(from.1.position.lerp(to.1.position, fraction as f32))
     }
 
-    fn beyond(last: (GameTime, &Self), _: GameTime) -> Self {
+    fn extrapolate(last: (GameTime, &Self), _: GameTime) -> Self {
         Self::walk(last.1.position)
     }
 }
@@ -99,12 +99,12 @@ impl Gauge {
 }
 
 /// A point says how it goes on from there, so the next one has no say before its time.
-impl Sample for Gauge {
-    fn between(from: (GameTime, &Self), _: (GameTime, &Self), t: GameTime) -> Self {
-        Self::beyond(from, t)
+impl TimelineValue for Gauge {
+    fn interpolate(from: (GameTime, &Self), _: (GameTime, &Self), t: GameTime) -> Self {
+        Self::extrapolate(from, t)
     }
 
-    fn beyond(last: (GameTime, &Self), t: GameTime) -> Self {
+    fn extrapolate(last: (GameTime, &Self), t: GameTime) -> Self {
         last.1.after(t.since(last.0))
     }
 }
@@ -112,14 +112,14 @@ impl Sample for Gauge {
 /// A value that holds until the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Held<T>(pub T);
+pub struct StepValue<T>(pub T);
 
-impl<T: Clone + PartialEq> Sample for Held<T> {
-    fn between(from: (GameTime, &Self), _: (GameTime, &Self), _: GameTime) -> Self {
+impl<T: Clone + PartialEq> TimelineValue for StepValue<T> {
+    fn interpolate(from: (GameTime, &Self), _: (GameTime, &Self), _: GameTime) -> Self {
         from.1.clone()
     }
 
-    fn beyond(last: (GameTime, &Self), _: GameTime) -> Self {
+    fn extrapolate(last: (GameTime, &Self), _: GameTime) -> Self {
         last.1.clone()
     }
 }
@@ -127,13 +127,13 @@ impl<T: Clone + PartialEq> Sample for Held<T> {
 /// Values of one thing over time. Two timelines are equal when their points are.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Timeline<T: Sample> {
+pub struct Timeline<T: TimelineValue> {
     /// In the order of time, no two at the same one; at most `capacity`.
     points: VecDeque<(GameTime, T)>,
     capacity: usize,
 }
 
-impl<T: Sample> Timeline<T> {
+impl<T: TimelineValue> Timeline<T> {
     /// Empty, for `capacity` points (at least 1).
     pub const fn new(capacity: usize) -> Self {
         let capacity = if capacity == 0 { 1 } else { capacity };
@@ -144,7 +144,7 @@ impl<T: Sample> Timeline<T> {
     }
 
     /// One point, room for `capacity`.
-    pub fn with(capacity: usize, time: GameTime, value: T) -> Self {
+    pub fn starting_with(capacity: usize, time: GameTime, value: T) -> Self {
         let mut timeline = Self::new(capacity);
         timeline.insert(time, value);
         timeline
@@ -190,9 +190,9 @@ impl<T: Sample> Timeline<T> {
         }
     }
 
-    /// The value at `t`. Before the first point that is the first one's; `None` when there are no
-    /// points.
-    pub fn at(&self, t: GameTime) -> Option<T> {
+    /// The value at `t`. PriorEstimate the first point that is the first one's; `Unchanged` when
+    /// there are no points.
+    pub fn value_at(&self, t: GameTime) -> Option<T> {
         let after = self.count_at_or_before(t);
         let Some(index) = after.checked_sub(1) else {
             return self.points.front().map(|(_, value)| value.clone());
@@ -203,8 +203,8 @@ impl<T: Sample> Timeline<T> {
         }
         let from = (*time, value);
         Some(match self.points.get(after) {
-            Some((time, value)) => T::between(from, (*time, value), t),
-            None => T::beyond(from, t),
+            Some((time, value)) => T::interpolate(from, (*time, value), t),
+            None => T::extrapolate(from, t),
         })
     }
 
@@ -285,7 +285,7 @@ impl<T: Sample> Timeline<T> {
     }
 }
 
-impl<T: Sample> PartialEq for Timeline<T> {
+impl<T: TimelineValue> PartialEq for Timeline<T> {
     fn eq(&self, other: &Self) -> bool {
         self.points == other.points
     }

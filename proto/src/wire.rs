@@ -56,7 +56,7 @@ pub enum WireError {
     BadText,
     /// A byte string, a text or a list that is longer than allowed.
     #[error("a length of {length} is more than {max}")]
-    TooLong {
+    LineTooLong {
         /// As sent.
         length: u64,
         /// As allowed.
@@ -72,7 +72,7 @@ pub enum WireError {
     },
     /// Something stands behind the end of the format.
     #[error("there is more behind the end")]
-    Trailing,
+    TrailingBits,
 }
 
 /// Appends `value` to `out`, up to a whole byte.

@@ -44,7 +44,7 @@ const TICK: Duration = Duration::from_millis(50);
 const IP_BYTES: usize = 28;
 const QUIC_BYTES: usize = 25;
 /// A transfer that takes longer counts as this.
-const LIMIT: Duration = Duration::from_mins(5);
+const TIME_LIMIT: Duration = Duration::from_mins(5);
 
 const INTRODUCTION: &str = "# Chunks
 
@@ -76,7 +76,7 @@ What the game uses, and why:
 
 /// Mean and longest, in seconds.
 #[derive(Clone, Copy)]
-struct Times {
+struct TimeSummary {
     mean: f64,
     longest: f64,
 }
@@ -113,20 +113,22 @@ fn main() {
 
 fn row(rate: u32, name: &str, loss: f32) -> String {
     let narrow = Some(u64::from(rate) * 8);
-    let ideal = times(|seed| ideal(rate, loss, seed));
-    let wide = times(|seed| chunk(rate, None, loss, seed, false).time);
+    let ideal = summarize_times(|seed| ideal_time(rate, loss, seed));
+    let wide = summarize_times(|seed| send_over_link(rate, None, loss, seed, false).time);
     let ratio = wide.mean / ideal.mean;
     let seconds = [
         ideal,
         wide,
-        times(|seed| chunk(rate, narrow, loss, seed, false).time),
-        times(|seed| stream(rate, loss, seed, Congestion::Fixed, false).time),
-        times(|seed| stream(rate, loss, seed, Congestion::Cubic, false).time),
+        summarize_times(|seed| send_over_link(rate, narrow, loss, seed, false).time),
+        summarize_times(|seed| send_over_stream(rate, loss, seed, Congestion::Fixed, false).time),
+        summarize_times(|seed| send_over_stream(rate, loss, seed, Congestion::Cubic, false).time),
     ];
-    let [ideal, wide, chunk_time, fixed, cubic] = seconds.map(told);
-    let beside_chunk = game(|seed| chunk(rate, narrow, loss, seed, true));
-    let beside_fixed = game(|seed| stream(rate, loss, seed, Congestion::Fixed, true));
-    let beside_cubic = game(|seed| stream(rate, loss, seed, Congestion::Cubic, true));
+    let [ideal, wide, chunk_time, fixed, cubic] = seconds.map(format_times);
+    let beside_chunk = summarize_game(|seed| send_over_link(rate, narrow, loss, seed, true));
+    let beside_fixed =
+        summarize_game(|seed| send_over_stream(rate, loss, seed, Congestion::Fixed, true));
+    let beside_cubic =
+        summarize_game(|seed| send_over_stream(rate, loss, seed, Congestion::Cubic, true));
     format!(
         "| {name} | {loss} | {ideal} | {wide} | {ratio:.2} | {chunk_time} | {fixed} | {cubic} \
          | {beside_chunk} | {beside_fixed} | {beside_cubic} |\n"
@@ -134,7 +136,7 @@ fn row(rate: u32, name: &str, loss: f32) -> String {
 }
 
 /// How many per cent of the game's datagrams arrive, and the delay that 99 of 100 of these keep.
-fn game(run: impl Fn(u64) -> Run) -> String {
+fn summarize_game(run: impl Fn(u64) -> Run) -> String {
     let (mut sent, mut delays) = (0, Vec::new());
     for run in (0..SEEDS).map(run) {
         // What was on its way at the end says nothing.
@@ -157,19 +159,19 @@ fn game(run: impl Fn(u64) -> Run) -> String {
     )
 }
 
-fn times(run: impl Fn(u64) -> Duration) -> Times {
+fn summarize_times(run: impl Fn(u64) -> Duration) -> TimeSummary {
     let all: Vec<f64> = (0..SEEDS).map(|seed| run(seed).as_secs_f64()).collect();
-    Times {
+    TimeSummary {
         mean: all.iter().sum::<f64>() / all.len() as f64,
         longest: all.into_iter().fold(0.0, f64::max),
     }
 }
 
-fn told(times: Times) -> String {
+fn format_times(times: TimeSummary) -> String {
     format!("{:.2} / {:.2}", times.mean, times.longest)
 }
 
-fn line(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
+fn impairment(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
     Impairment {
         loss,
         delay: DELAY,
@@ -182,7 +184,7 @@ fn line(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
 // ---------------------------------------------------------------------------------------------------------------------------------------
 
 /// Nobody who sends slices at that rate is faster, unless by luck.
-fn ideal(rate: u32, loss: f32, seed: u64) -> Duration {
+fn ideal_time(rate: u32, loss: f32, seed: u64) -> Duration {
     let mut rng = fastrand::Rng::with_seed(seed);
     let slot = Duration::from_secs_f64((SLICE_BYTES + 36) as f64 / f64::from(rate));
     let (mut unsent, mut now, mut last) =
@@ -208,7 +210,7 @@ fn ideal(rate: u32, loss: f32, seed: u64) -> Duration {
 }
 
 /// Two links, each of which reacts at once.
-fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
+fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
     let budget = Some(BudgetConfig {
         bytes_per_s: rate,
         ..BudgetConfig::default()
@@ -222,22 +224,22 @@ fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: boo
     ]
     .map(Link::new);
     let mut lines = [
-        line(line_rate, loss, seed),
-        line(line_rate, loss, seed ^ u64::MAX),
+        impairment(line_rate, loss, seed),
+        impairment(line_rate, loss, seed ^ u64::MAX),
     ]
     .map(Impairer::new);
     // By the time of arrival, then by the order of sending.
     let (mut on_the_way, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
     let start = LocalTime::from_millis(10_000);
     let mut run = Run {
-        time: LIMIT,
+        time: TIME_LIMIT,
         game_sent: Vec::new(),
         game_arrived: Vec::new(),
     };
     ends[0]
         .send_block(start, Bytes::from(vec![7; BLOCK_BYTES]))
         .expect("the queue is empty");
-    for millis in 0..LIMIT.as_millis() as u64 {
+    for millis in 0..TIME_LIMIT.as_millis() as u64 {
         let now = start + Duration::from_millis(millis);
         while let Some(arrival) = on_the_way
             .first_entry()
@@ -246,7 +248,7 @@ fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: boo
             let (to, bytes) = arrival.remove();
             let body = ends[to].handle_datagram(now, &bytes).expect("well formed");
             run.game_arrived.extend(
-                body.and_then(sent_at)
+                body.and_then(read_game)
                     .map(|at| (at.since(start), now.since(at))),
             );
             while let Some(event) = ends[to].poll_event() {
@@ -272,7 +274,7 @@ fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: boo
                 });
                 run.game_sent.extend(has_body.then(|| now.since(start)));
                 has_body = false;
-                for delay in lines[from].pass(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
+                for delay in lines[from].send(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
                     sent += 1;
                     on_the_way.insert((now + delay, sent), (1 - from, bytes.clone()));
                 }
@@ -290,7 +292,7 @@ fn write_game(now: LocalTime, length: usize, writer: &mut Writer<'_>) {
     }
 }
 
-fn sent_at(mut body: Reader<'_>) -> Option<LocalTime> {
+fn read_game(mut body: Reader<'_>) -> Option<LocalTime> {
     let mut micros = 0;
     body.u64(&mut micros)
         .ok()
@@ -308,21 +310,33 @@ enum Congestion {
 }
 
 /// From the server's first byte until the client has read the last.
-fn stream(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
+fn send_over_stream(
+    rate: u32,
+    loss: f32,
+    seed: u64,
+    congestion: Congestion,
+    with_game: bool,
+) -> Run {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build();
     runtime
         .expect("a runtime")
-        .block_on(transfer(rate, loss, seed, congestion, with_game))
+        .block_on(run_stream(rate, loss, seed, congestion, with_game))
 }
 
-async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
+async fn run_stream(
+    rate: u32,
+    loss: f32,
+    seed: u64,
+    congestion: Congestion,
+    with_game: bool,
+) -> Run {
     let line_rate = Some(u64::from(rate) * 8);
-    let wires = Wire::pair([
-        line(line_rate, loss, seed),
-        line(line_rate, loss, seed ^ u64::MAX),
+    let wires = SimulatedSocket::pair([
+        impairment(line_rate, loss, seed),
+        impairment(line_rate, loss, seed ^ u64::MAX),
     ]);
     let (near, far) = connect(&wires, seed, congestion).await;
     let (mut to_server, mut from_server) = near.open_bi().await.expect("a connection");
@@ -375,7 +389,7 @@ async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_
         () = write => {}
         () = play => {}
         () = watch => {}
-        () = tokio::time::sleep(LIMIT) => {}
+        () = tokio::time::sleep(TIME_LIMIT) => {}
     }
     Run {
         time: clock() - start,
@@ -386,7 +400,7 @@ async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_
 
 /// The client's end and the server's.
 async fn connect(
-    wires: &[Arc<Wire>; 2],
+    wires: &[Arc<SimulatedSocket>; 2],
     seed: u64,
     congestion: Congestion,
 ) -> (Connection, Connection) {
@@ -398,7 +412,7 @@ async fn connect(
     let transport = |side| {
         let mut transport = quic::transport_config(side);
         // A player who waits for the world is not given up after 10 s of bad luck.
-        transport.max_idle_timeout(Some(LIMIT.try_into().expect("minutes fit")));
+        transport.max_idle_timeout(Some(TIME_LIMIT.try_into().expect("minutes fit")));
         if congestion == Congestion::Cubic {
             transport
                 .congestion_controller_factory(Arc::new(quinn::congestion::CubicConfig::default()));
@@ -407,7 +421,7 @@ async fn connect(
     };
     server.transport_config(transport(Side::Server));
     client.transport_config(transport(Side::Client));
-    let endpoint = |wire: &Arc<Wire>, server, seed: u64| {
+    let endpoint = |wire: &Arc<SimulatedSocket>, server, seed: u64| {
         let mut config = EndpointConfig::default();
         config.rng_seed(Some([seed as u8; 32]));
         Endpoint::new_with_abstract_socket(config, server, wire.clone(), Arc::new(TokioRuntime))
@@ -445,23 +459,23 @@ fn quinn_certificate() -> (
 
 /// One end of a cable: a socket in memory.
 #[derive(Debug)]
-struct Wire {
+struct SimulatedSocket {
     address: SocketAddr,
     peer: SocketAddr,
     /// On the paused clock.
     began: Instant,
     /// Towards the peer.
     line: Mutex<Impairer>,
-    inbox: Arc<Inbox>,
-    outbox: Arc<Inbox>,
+    inbox: Arc<PacketQueue>,
+    outbox: Arc<PacketQueue>,
 }
 
 #[derive(Debug, Default)]
-struct Inbox(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
+struct PacketQueue(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
 
-impl Wire {
+impl SimulatedSocket {
     fn pair(lines: [Impairment; 2]) -> [Arc<Self>; 2] {
-        let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(Inbox::default())));
+        let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(PacketQueue::default())));
         let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7_777)));
         [0, 1].map(|end| {
             Arc::new(Self {
@@ -476,7 +490,7 @@ impl Wire {
     }
 }
 
-impl Inbox {
+impl PacketQueue {
     fn deliver(&self, packet: Vec<u8>) {
         let (packets, reader) = &mut *self.0.lock().expect("no panic");
         packets.push_back(packet);
@@ -486,7 +500,7 @@ impl Inbox {
     }
 }
 
-impl AsyncUdpSocket for Wire {
+impl AsyncUdpSocket for SimulatedSocket {
     fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
         Box::pin(AlwaysWritable)
     }
@@ -494,7 +508,7 @@ impl AsyncUdpSocket for Wire {
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let now = LocalTime::from_micros((clock() - self.began).as_micros() as u64);
         let length = transmit.contents.len() + IP_BYTES;
-        for delay in self.line.lock().expect("no panic").pass(now, length) {
+        for delay in self.line.lock().expect("no panic").send(now, length) {
             let (packet, outbox) = (transmit.contents.to_vec(), self.outbox.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;

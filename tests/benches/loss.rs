@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ambit_client_core::client::stats::Distribution;
-use ambit_tests::cubes::under_loss;
+use ambit_tests::measured_room::run_under_loss;
 
 const LOSSES: [f32; 7] = [0.0, 1.0, 5.0, 13.0, 20.0, 37.0, 50.0];
 const SECONDS: u64 = 30;
@@ -33,17 +33,17 @@ fn main() {
     );
     print!("{table}");
     for loss in LOSSES {
-        let row = under_loss(1, loss, SECONDS);
+        let row = run_under_loss(1, loss, SECONDS);
         let line = format!(
             "| {loss} | {:.1} | {:.1} | {} | {:.1} | {} | {} | {} | {} |\n",
             kbit(row.bytes_per_s),
-            kbit(row.most_bytes),
+            kbit(row.max_bytes_in_a_second),
             row.poses_per_s,
             row.bytes_per_s as f64 / row.poses_per_s.max(1) as f64,
-            ages(&row.ages.shown.near),
-            ages(&row.ages.shown.far),
+            format_ages(&row.ages.shown.near),
+            format_ages(&row.ages.shown.far),
             row.compared,
-            row.lost_tracks,
+            row.missing_baselines,
         );
         print!("{line}");
         write!(table, "{line}").expect("a string grows");
@@ -54,7 +54,7 @@ fn main() {
     std::fs::write(&page, format!("{INTRODUCTION}{table}")).expect("the docs can be written");
 }
 
-fn ages(ages: &Distribution) -> String {
+fn format_ages(ages: &Distribution) -> String {
     let quantile = |share| ages.quantile_ms(share).unwrap_or(0);
     format!(
         "{} / {} / {}",

@@ -3,13 +3,13 @@
 //! ([`hands`]), the ruler for synchronised physics ([`ruler`]), what fuzzing runs ([`fuzz`]) and
 //! real processes ([`real`]).
 
-pub mod cubes;
+pub mod counting_game;
+pub mod crowd_game;
+pub mod cube_players;
 pub mod fuzz;
-pub mod hands;
+pub mod measured_room;
 pub mod oracle;
+pub mod physics_sync;
 pub mod real;
-pub mod ruler;
+pub mod rolling_cubes;
 pub mod sim;
-pub mod tally;
-pub mod throng;
-pub mod tumble;

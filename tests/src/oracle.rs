@@ -1,9 +1,9 @@
 //! The plain, slow answer to who follows what, written without a line of the implementation.
 //!
 //! After each tick of a room it goes through all viewers x all objects. It keeps two things of its
-//! own: around which cell each viewer's zones lie, and whom it follows. Cells are computed from
-//! positions here as reference 003 says, by dividing. What clients make of what they are told is
-//! [`poses`]' part.
+//! own: around which cell each viewer's zones lie, and whom it follows. ObjectsByCell are computed
+//! from positions here as reference 003 says, by dividing. What clients make of what they are told
+//! is [`poses`]' part.
 
 pub mod poses;
 
@@ -13,12 +13,12 @@ use ambit_game_server::room::Room;
 use ambit_proto::ids::{ClientId, ObjectId};
 
 /// Column and row.
-type Square = (i64, i64);
+type CellIndex = (i64, i64);
 
 /// See the module.
 #[derive(Default)]
 pub struct InterestOracle {
-    viewers: BTreeMap<ClientId, Gaze>,
+    viewers: BTreeMap<ClientId, ViewerState>,
     /// Pairs checked so far, and how many of them were followed: a check that never sees anything
     /// shows nothing.
     pub checked: u64,
@@ -26,8 +26,8 @@ pub struct InterestOracle {
     pub followed: u64,
 }
 
-struct Gaze {
-    home: Square,
+struct ViewerState {
+    home: CellIndex,
     followed: BTreeSet<ObjectId>,
 }
 
@@ -40,13 +40,13 @@ impl InterestOracle {
             .map(|viewer| viewer.client)
             .collect();
         self.viewers.retain(|client, _| present.contains(client));
-        let objects: BTreeMap<ObjectId, Square> = room
+        let objects: BTreeMap<ObjectId, CellIndex> = room
             .world()
             .objects()
-            .map(|id| (id, square(room, id)))
+            .map(|id| (id, cell_of(room, id)))
             .collect();
         for viewer in room.network().viewers() {
-            let followed = self.follow(room, viewer.client, viewer.avatar, &objects);
+            let followed = self.expected_followed(room, viewer.client, viewer.avatar, &objects);
             let actual: BTreeSet<ObjectId> =
                 room.network().interest().followed(viewer.client).collect();
             if actual != followed {
@@ -62,23 +62,23 @@ impl InterestOracle {
         Ok(())
     }
 
-    fn follow(
+    fn expected_followed(
         &mut self,
         room: &Room,
         client: ClientId,
         avatar: ObjectId,
-        objects: &BTreeMap<ObjectId, Square>,
+        objects: &BTreeMap<ObjectId, CellIndex>,
     ) -> BTreeSet<ObjectId> {
         let config = room.config();
         let position = room.world().position(avatar);
         let place = (f64::from(position.x), f64::from(position.y));
-        let gaze = self.viewers.entry(client).or_insert_with(|| Gaze {
+        let gaze = self.viewers.entry(client).or_insert_with(|| ViewerState {
             home: objects[&avatar],
             followed: BTreeSet::new(),
         });
         let (edge, margin) = (f64::from(config.cell), f64::from(config.margin_m));
-        gaze.home.0 = lagging(gaze.home.0, objects[&avatar].0, place.0, edge, margin);
-        gaze.home.1 = lagging(gaze.home.1, objects[&avatar].1, place.1, edge, margin);
+        gaze.home.0 = home_with_hysteresis(gaze.home.0, objects[&avatar].0, place.0, edge, margin);
+        gaze.home.1 = home_with_hysteresis(gaze.home.1, objects[&avatar].1, place.1, edge, margin);
         let (inner, outer) = (i64::from(config.inner), i64::from(config.outer));
         let mut now = BTreeSet::new();
         for (&object, &square) in objects {
@@ -103,7 +103,7 @@ impl InterestOracle {
 }
 
 /// The cell of an object: how often the edge of a cell fits into its coordinates, within the map.
-fn square(room: &Room, id: ObjectId) -> Square {
+fn cell_of(room: &Room, id: ObjectId) -> CellIndex {
     let config = room.config();
     let position = room.world().position(id);
     let along = |metres: f32, extent: f32| -> i64 {
@@ -118,7 +118,7 @@ fn square(room: &Room, id: ObjectId) -> Square {
 
 /// The column (or row) of a home: the old one, until the avatar is more than a margin beyond its
 /// borders.
-fn lagging(home: i64, actual: i64, metres: f64, edge: f64, margin: f64) -> i64 {
+fn home_with_hysteresis(home: i64, actual: i64, metres: f64, edge: f64, margin: f64) -> i64 {
     let beyond = metres < home as f64 * edge - margin || metres > (home + 1) as f64 * edge + margin;
     if beyond { actual } else { home }
 }

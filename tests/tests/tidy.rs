@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Who may lean on whom. `tests` sees all.
-const ARROWS: [(&str, &[&str]); 5] = [
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 5] = [
     ("proto", &[]),
     ("client-core", &["ambit-proto"]),
     ("game-server", &["ambit-proto"]),
@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 5] = [
 
 #[test]
 fn dependencies_between_crates_point_one_way() {
-    for (folder, allowed) in ARROWS {
+    for (folder, allowed) in ALLOWED_DEPENDENCIES {
         let manifest = read(&root().join(folder).join("Cargo.toml"));
         let ours = manifest.lines().filter_map(|line| {
             let name = line.split(['.', ' ', '=']).next()?;
@@ -39,7 +39,7 @@ fn dependencies_between_crates_point_one_way() {
 }
 
 #[test]
-fn each_module_says_what_it_is_for() {
+fn each_module_has_a_header() {
     for file in sources() {
         let text = read(&file);
         assert!(
@@ -51,7 +51,7 @@ fn each_module_says_what_it_is_for() {
 }
 
 #[test]
-fn only_the_house_files_lie_at_the_top() {
+fn only_the_listed_files_are_at_the_top() {
     let known = [
         "Cargo.toml",
         "Cargo.lock",
@@ -84,7 +84,7 @@ fn only_the_house_files_lie_at_the_top() {
 }
 
 #[test]
-fn cores_know_no_network_library_and_no_runtime() {
+fn cores_use_no_network_library_and_no_runtime() {
     let cores = [
         "proto/src/link",
         "proto/src/wire",
@@ -127,7 +127,7 @@ fn cores_know_no_network_library_and_no_runtime() {
 }
 
 #[test]
-fn the_architecture_names_files_that_exist() {
+fn the_architecture_page_names_files_that_exist() {
     for place in [
         "proto/src/wire",
         "proto/src/link",
@@ -203,7 +203,10 @@ fn the_readme_lists_every_parameter_of_a_room() {
     let readme = read(&root().join("README.md"));
     let registry = ambit_game_server::logic::registry::Registry::standard();
     let games = registry.games().flat_map(|game| game.parameters);
-    for parameter in ambit_game_server::config::ROOM.iter().chain(games) {
+    for parameter in ambit_game_server::config::ROOM_PARAMETERS
+        .iter()
+        .chain(games)
+    {
         assert!(
             readme.contains(&format!("`{}`", parameter.key)),
             "the README does not mention the parameter {}",
@@ -226,7 +229,7 @@ fn read(path: &Path) -> String {
 /// All Rust files of the workspace.
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = ARROWS
+    let mut folders: Vec<PathBuf> = ALLOWED_DEPENDENCIES
         .iter()
         .map(|(folder, _)| root().join(folder))
         .collect();

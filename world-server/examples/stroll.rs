@@ -9,7 +9,7 @@ use ambit_game_server::logic::{
     registry::Registry,
     world::World,
 };
-use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::{
     codes::ErrorCode,
     ids::{ObjectId, PlayerId},
@@ -26,10 +26,10 @@ impl Game for Stroll {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         Schema {
             game: "stroll".into(),
-            kinds: vec![Kind {
+            kinds: vec![ObjectKind {
                 name: "walker".into(),
                 components,
-                ..Kind::default()
+                ..ObjectKind::default()
             }],
             ..Schema::default()
         }

@@ -26,35 +26,35 @@ use prost::Message as _;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
-use crate::cluster::held::Held;
-use crate::cluster::store::{Desk, Progress};
-use crate::hosts::kept::KeptRooms;
-use crate::line::ClientLine;
-use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
-use crate::session::{Close, Deliver, Session};
+use crate::client_connection::ClientConnection;
+use crate::cluster::pending_writes::PendingWrites;
+use crate::cluster::store::{WriteProgress, WriteQueue};
+use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, Origin};
+use crate::session::{ClientSession, CloseSession, SendFrame};
 
 /// Frames to a client that wait for the directory, at most; who has more is cut off. More than a
 /// client is answered while a broker elects a leader.
-const MOST_HELD: usize = 256;
+const MAX_PENDING_FRAMES: usize = 256;
 /// Orders to a host that wait for the directory, at most.
-const MOST_ORDERS_HELD: usize = 4_096;
+const MAX_PENDING_ORDERS: usize = 4_096;
 
 /// Messages that may wait for the lobby before their senders do.
-const MAILBOX: usize = 1_024;
+const MAILBOX_MESSAGES: usize = 1_024;
 
 /// A connection is here.
 #[derive(Message)]
 #[rtype(result = "ConnId")]
 pub(crate) struct Connect {
     pub(crate) address: IpAddr,
-    pub(crate) session: Addr<Session>,
-    pub(crate) line: ClientLine,
+    pub(crate) session: Addr<ClientSession>,
+    pub(crate) connection: ClientConnection,
 }
 
 /// A connection has sent a frame.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Frame {
+pub(crate) struct ClientFrame {
     pub(crate) conn: ConnId,
     pub(crate) frame: Bytes,
 }
@@ -78,28 +78,28 @@ pub(crate) struct Disconnect {
 
 /// A host is here.
 #[derive(Message)]
-#[rtype(result = "(HostId, Clock, Arc<KeptRooms>)")]
-pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
+#[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
+pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has said something.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct HostSays(pub(crate) HostId, pub(crate) HostToWorld);
+pub(crate) struct HostReport(pub(crate) HostId, pub(crate) HostToWorld);
 
 /// A host is gone.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct HostGone(pub(crate) HostId, pub(crate) String);
+pub(crate) struct HostDisconnected(pub(crate) HostId, pub(crate) String);
 
 /// The server ends. The sender is answered once no connection is left.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct DrainNow(pub(crate) oneshot::Sender<()>);
+pub(crate) struct StartDrain(pub(crate) oneshot::Sender<()>);
 
 /// What is there to be shown?
 #[derive(Message)]
 #[rtype(result = "Box<Snapshot>")]
-pub(crate) struct Look;
+pub(crate) struct TakeSnapshot;
 
 /// The servers of the cluster have changed.
 #[derive(Message)]
@@ -109,48 +109,48 @@ pub(crate) struct SetServers(pub(crate) Servers);
 /// The writing of the directory has got on, or is ill.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Written(pub(crate) Progress);
+pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);
 
-struct Client {
-    session: Addr<Session>,
-    line: ClientLine,
+struct ConnectedClient {
+    session: Addr<ClientSession>,
+    connection: ClientConnection,
     /// What waits for the directory.
-    held: Held<Bytes>,
+    pending: PendingWrites<Bytes>,
 }
 
 struct HostLink {
     commands: mpsc::Sender<WorldToHost>,
     /// What waits for the directory.
-    held: Held<WorldToHost>,
+    pending: PendingWrites<WorldToHost>,
 }
 
 /// See the module.
 pub(crate) struct WorldServer {
     lobby: Lobby,
-    clock: Clock,
-    clients: BTreeMap<ConnId, Client>,
+    clock: LobbyClock,
+    clients: BTreeMap<ConnId, ConnectedClient>,
     hosts: BTreeMap<HostId, HostLink>,
     /// Of a cluster: where records go, and how far the writing is.
-    desk: Option<Arc<Desk>>,
-    progress: Progress,
+    write_queue: Option<Arc<WriteQueue>>,
+    write_progress: WriteProgress,
     /// The clients for which something waits for that.
-    holding: BTreeSet<ConnId>,
+    waiting_clients: BTreeSet<ConnId>,
     /// How many children are to be kept.
     children: watch::Sender<u32>,
     /// What hosts have said of their rooms.
-    kept: Arc<KeptRooms>,
+    checkpoints: Arc<RoomCheckpoints>,
     last_conn: u64,
     last_host: u64,
-    alarm: Option<(LocalTime, SpawnHandle)>,
+    wakeup: Option<(LocalTime, SpawnHandle)>,
     /// Sums of the hosts that are gone, so that what is shown never goes down.
-    gone: HostStats,
+    lost_host_stats: HostStats,
     /// Sessions whose mailbox was full, hosts that did not read.
     slow_sessions: u64,
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
     /// Where rooms are recorded, if they are.
-    record: Option<PathBuf>,
+    recording_directory: Option<PathBuf>,
     /// Dropped with the actor, so that its end, which only a panic can bring, is noticed.
     _lifeline: oneshot::Sender<Infallible>,
 }
@@ -158,11 +158,11 @@ pub(crate) struct WorldServer {
 /// The lobby's clock. Its origin is also the origin of the wall clock's time that tickets count
 /// from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct LobbyClock {
     origin: Instant,
 }
 
-impl Clock {
+impl LobbyClock {
     /// Starts the clock, and tells the time since 1970 at its origin.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> (Self, Duration) {
@@ -186,9 +186,9 @@ impl Clock {
 impl WorldServer {
     pub(crate) fn new(
         lobby: Lobby,
-        clock: Clock,
+        clock: LobbyClock,
         children: watch::Sender<u32>,
-        desk: Option<Arc<Desk>>,
+        desk: Option<Arc<WriteQueue>>,
         record: Option<PathBuf>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
@@ -198,20 +198,20 @@ impl WorldServer {
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
-            desk,
-            progress: Progress::default(),
-            holding: BTreeSet::new(),
+            write_queue: desk,
+            write_progress: WriteProgress::default(),
+            waiting_clients: BTreeSet::new(),
             children,
-            kept: Arc::default(),
+            checkpoints: Arc::default(),
             last_conn: 0,
             last_host,
-            alarm: None,
-            gone: HostStats::default(),
+            wakeup: None,
+            lost_host_stats: HostStats::default(),
             slow_sessions: 0,
             slow_hosts: 0,
             draining: false,
             drained: None,
-            record,
+            recording_directory: record,
             _lifeline: lifeline,
         }
     }
@@ -219,21 +219,21 @@ impl WorldServer {
     /// Carries out what the lobby wants done, and sees to it that it is called again in time. What
     /// confirms something, and what a host is told, waits until the directory has what came of the
     /// same call.
-    fn settle(&mut self, ctx: &mut Context<Self>) {
+    fn process_outputs(&mut self, ctx: &mut Context<Self>) {
         let (mut outputs, mut records) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
             match output {
-                Output::Record { key, value } => records.push((key, value)),
+                LobbyAction::Record { key, value } => records.push((key, value)),
                 output => outputs.push(output),
             }
         }
-        let after = match &self.desk {
-            Some(desk) if !records.is_empty() => desk.put(records),
+        let after = match &self.write_queue {
+            Some(desk) if !records.is_empty() => desk.enqueue(records),
             _ => 0,
         };
         for output in outputs {
             match output {
-                Output::Send { conn, message } => {
+                LobbyAction::Send { conn, message } => {
                     // Answers, also to those who had to wait for a host's word, and the way into a
                     // game that was started.
                     let confirms = message.request != 0
@@ -241,28 +241,30 @@ impl WorldServer {
                     let after = if confirms { after } else { 0 };
                     let strict =
                         matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
-                    self.say(conn, after, strict, &encode(&message));
+                    self.send_frame(conn, after, strict, &encode(&message));
                 }
-                Output::Broadcast { conns, message } => {
+                LobbyAction::Broadcast { conns, message } => {
                     let frame = encode(&message);
                     for conn in conns {
-                        self.say(conn, 0, false, &frame);
+                        self.send_frame(conn, 0, false, &frame);
                     }
                 }
-                Output::Close {
+                LobbyAction::Close {
                     conn,
                     code,
                     message,
                 } => self.close(conn, code, message),
-                Output::Host { host, message } => self.order(host, after, message),
+                LobbyAction::Host { host, message } => self.send_order(host, after, message),
                 // Without our end of the link it ends, and a child that does not end with it is
                 // killed.
-                Output::Forsake { host } => drop(self.hosts.remove(&host)),
-                Output::Condemn { order } => self.keep_condemned(order),
-                Output::Forget { room } => self.forget_room(room),
-                Output::Adopt { room, host } => self.kept.adopt(self.clock.now(), room, host),
-                Output::Record { .. } => {}
-                Output::Children(count) => drop(self.children.send_replace(count)),
+                LobbyAction::DisconnectHost { host } => drop(self.hosts.remove(&host)),
+                LobbyAction::SaveCondemned { order } => self.save_condemned_room(order),
+                LobbyAction::ForgetRoom { room } => self.forget_room(room),
+                LobbyAction::AdoptRoom { room, host } => {
+                    self.checkpoints.adopt(self.clock.now(), room, host)
+                }
+                LobbyAction::Record { .. } => {}
+                LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),
             }
         }
         if self.lobby.is_drained()
@@ -276,34 +278,39 @@ impl WorldServer {
 
     /// A room is gone, with the orders to open it that nobody has been given yet.
     fn forget_room(&mut self, room: RoomId) {
-        self.kept.forget(room);
+        self.checkpoints.remove(room);
         for link in self.hosts.values_mut() {
             let opens = |order: &WorldToHost| matches!(&order.body, Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0);
-            link.held.retain(|order| !opens(order));
+            link.pending.retain(|order| !opens(order));
         }
     }
 
     /// Delivers a frame, or lets it wait for the directory.
-    fn say(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
-        let progress = self.progress;
+    fn send_frame(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
+        let progress = self.write_progress;
         let Some(client) = self.clients.get_mut(&conn) else {
             return;
         };
-        if client.held.is_empty() && (after <= progress.written || progress.ill && !strict) {
+        if client.pending.is_empty()
+            && (after <= progress.written || progress.unavailable && !strict)
+        {
             self.deliver(conn, frame);
-        } else if client.held.len() < MOST_HELD {
-            client.held.push(after, strict, frame.clone());
-            self.holding.insert(conn);
+        } else if client.pending.len() < MAX_PENDING_FRAMES {
+            client.pending.push(after, strict, frame.clone());
+            self.waiting_clients.insert(conn);
         } else {
-            self.cut_off(conn);
+            self.close_slow_client(conn);
         }
     }
 
     /// Gives a host an order, or lets it wait for the directory, so that what it makes the host
     /// forget is known there. While that is ill only those wait that give the host a room, and what
     /// comes after them.
-    fn order(&mut self, host: HostId, after: u64, message: WorldToHost) {
-        let Progress { written, ill } = self.progress;
+    fn send_order(&mut self, host: HostId, after: u64, message: WorldToHost) {
+        let WriteProgress {
+            written,
+            unavailable: ill,
+        } = self.write_progress;
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
@@ -312,14 +319,14 @@ impl WorldServer {
         let waits = after > written && (gives || !ill);
         // What is said of one room keeps its order.
         let is_behind = || {
-            link.held
+            link.pending
                 .iter()
-                .any(|earlier| room_of(earlier) == room_of(&message))
+                .any(|earlier| room_of_order(earlier) == room_of_order(&message))
         };
         if is_heard || !waits && !is_behind() {
-            self.tell_host(host, message);
-        } else if link.held.len() < MOST_ORDERS_HELD {
-            link.held.push(after, gives, message);
+            self.send_to_host(host, message);
+        } else if link.pending.len() < MAX_PENDING_ORDERS {
+            link.pending.push(after, gives, message);
         } else {
             tracing::error!(
                 host = host.0,
@@ -331,17 +338,21 @@ impl WorldServer {
     }
 
     /// Lets go what has waited for the directory.
-    fn release(&mut self) {
-        let Progress { written, ill } = self.progress;
+    fn release_pending(&mut self) {
+        let WriteProgress {
+            written,
+            unavailable: ill,
+        } = self.write_progress;
         let mut frames = Vec::new();
-        self.holding.retain(|&conn| {
+        self.waiting_clients.retain(|&conn| {
             let Some(client) = self.clients.get_mut(&conn) else {
                 return false;
             };
             frames.extend(
-                std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)),
+                std::iter::from_fn(|| client.pending.pop_ready(written, ill))
+                    .map(|frame| (conn, frame)),
             );
-            !client.held.is_empty()
+            !client.pending.is_empty()
         });
         for (conn, frame) in frames {
             self.deliver(conn, &frame);
@@ -349,54 +360,57 @@ impl WorldServer {
         let mut orders = Vec::new();
         for (&host, link) in &mut self.hosts {
             orders.extend(
-                link.held
-                    .pop_by(written, ill, room_of)
+                link.pending
+                    .pop_ready_by_key(written, ill, room_of_order)
                     .into_iter()
                     .map(|order| (host, order)),
             );
         }
         for (host, order) in orders {
-            self.tell_host(host, order);
+            self.send_to_host(host, order);
         }
     }
 
     fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
         if let Some(client) = self.clients.get(&conn)
-            && client.session.try_send(Deliver(frame.clone())).is_err()
+            && client.session.try_send(SendFrame(frame.clone())).is_err()
         {
-            self.cut_off(conn);
+            self.close_slow_client(conn);
         }
     }
 
     fn close(&mut self, conn: ConnId, code: ErrorCode, message: String) {
         if let Some(client) = self.clients.get(&conn)
-            && client.session.try_send(Close { code, message }).is_err()
+            && client
+                .session
+                .try_send(CloseSession { code, message })
+                .is_err()
         {
-            self.cut_off(conn);
+            self.close_slow_client(conn);
         }
     }
 
     /// A session that does not take its messages: the connection's end will be told like any other.
-    fn cut_off(&mut self, conn: ConnId) {
+    fn close_slow_client(&mut self, conn: ConnId) {
         let Some(client) = self.clients.get(&conn) else {
             return;
         };
-        if !client.line.is_closed() {
+        if !client.connection.is_closed() {
             self.slow_sessions += 1;
             let code = ErrorCode::SlowReader;
-            client.line.close(code, &codes::name(code));
+            client.connection.close(code, &codes::name(code));
         }
     }
 
-    fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
+    fn send_to_host(&mut self, host: HostId, mut message: WorldToHost) {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             // Without it the host says that it can't go on with the room, and the lobby does what
             // is left to do.
             let now = self.clock.now();
             let resume = open.resume.take();
-            open.resume = resume.map(|order| self.kept.resume(now, room, order));
-            self.kept.place(now, room, host);
+            open.resume = resume.map(|order| self.checkpoints.complete_resume(now, room, order));
+            self.checkpoints.set_host(now, room, host);
         }
         let Some(link) = self.hosts.get(&host) else {
             return;
@@ -412,10 +426,10 @@ impl WorldServer {
 
     /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread
     /// that may wait for the disk.
-    fn keep_condemned(&self, mut order: OpenRoom) {
+    fn save_condemned_room(&self, mut order: OpenRoom) {
         let room = RoomId(order.room);
         let Some(path) = self
-            .record
+            .recording_directory
             .as_ref()
             .map(|directory| directory.join(format!("room-{room}.kept")))
         else {
@@ -428,7 +442,7 @@ impl WorldServer {
         order.resume = order
             .resume
             .take()
-            .map(|wanted| self.kept.resume(now, room, wanted));
+            .map(|wanted| self.checkpoints.complete_resume(now, room, wanted));
         let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
             match std::fs::write(&path, order.encode_to_vec()) {
                 Ok(()) => tracing::error!(room = room.0, path = %path.display(), "what is known of the room is kept"),
@@ -444,17 +458,17 @@ impl WorldServer {
     }
 
     fn wake_at(&mut self, deadline: Option<LocalTime>, ctx: &mut Context<Self>) {
-        if self.alarm.map(|(at, _)| at) == deadline {
+        if self.wakeup.map(|(at, _)| at) == deadline {
             return;
         }
-        if let Some((_, handle)) = self.alarm.take() {
+        if let Some((_, handle)) = self.wakeup.take() {
             ctx.cancel_future(handle);
         }
-        self.alarm = deadline.map(|at| {
+        self.wakeup = deadline.map(|at| {
             let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
-                actor.alarm = None;
+                actor.wakeup = None;
                 actor.lobby.handle_timeout(actor.clock.now());
-                actor.settle(ctx);
+                actor.process_outputs(ctx);
             });
             (at, handle)
         });
@@ -468,7 +482,7 @@ impl WorldServer {
             .find(|(id, _)| *id == host)
             .map(|(_, host)| &host.stats);
         if let Some(last) = last {
-            add_stats(&mut self.gone, last);
+            add_stats(&mut self.lost_host_stats, last);
         }
     }
 
@@ -485,7 +499,7 @@ impl WorldServer {
                 .hosts()
                 .map(|(id, host)| (id, host.clone()))
                 .collect(),
-            gone: self.gone.clone(),
+            lost_host_stats: self.lost_host_stats.clone(),
             drops: drops
                 .into_iter()
                 .map(|(name, count)| (name.to_owned(), count))
@@ -497,7 +511,7 @@ impl WorldServer {
 }
 
 /// The room that an order is about; none for the host itself.
-fn room_of(order: &WorldToHost) -> Option<u64> {
+fn room_of_order(order: &WorldToHost) -> Option<u64> {
     match order.body.as_ref()? {
         world_to_host::Body::OpenRoom(order) => Some(order.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
@@ -522,7 +536,7 @@ impl Actor for WorldServer {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.set_mailbox_capacity(MAILBOX_MESSAGES);
     }
 }
 
@@ -534,7 +548,7 @@ impl Handler<Connect> for WorldServer {
         Connect {
             address,
             session,
-            line,
+            connection: line,
         }: Connect,
         ctx: &mut Self::Context,
     ) -> Self::Result {
@@ -542,24 +556,24 @@ impl Handler<Connect> for WorldServer {
         let conn = ConnId(self.last_conn);
         self.clients.insert(
             conn,
-            Client {
+            ConnectedClient {
                 session,
-                line,
-                held: Held::default(),
+                connection: line,
+                pending: PendingWrites::default(),
             },
         );
         self.lobby.handle_connect(self.clock.now(), conn, address);
-        self.settle(ctx);
+        self.process_outputs(ctx);
         MessageResult(conn)
     }
 }
 
-impl Handler<Frame> for WorldServer {
+impl Handler<ClientFrame> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, Frame { conn, frame }: Frame, ctx: &mut Self::Context) {
+    fn handle(&mut self, ClientFrame { conn, frame }: ClientFrame, ctx: &mut Self::Context) {
         self.lobby.handle_frame(self.clock.now(), conn, &frame);
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
@@ -568,7 +582,7 @@ impl Handler<Malformed> for WorldServer {
 
     fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
         self.lobby.handle_malformed(self.clock.now(), conn, code);
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
@@ -583,16 +597,16 @@ impl Handler<Disconnect> for WorldServer {
         } else {
             self.lobby.handle_disconnect(now, conn);
         }
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
-impl Handler<HostStart> for WorldServer {
-    type Result = MessageResult<HostStart>;
+impl Handler<HostConnected> for WorldServer {
+    type Result = MessageResult<HostConnected>;
 
     fn handle(
         &mut self,
-        HostStart(commands, origin): HostStart,
+        HostConnected(commands, origin): HostConnected,
         ctx: &mut Self::Context,
     ) -> Self::Result {
         self.last_host += 1;
@@ -601,31 +615,35 @@ impl Handler<HostStart> for WorldServer {
             host,
             HostLink {
                 commands,
-                held: Held::default(),
+                pending: PendingWrites::default(),
             },
         );
         self.lobby.handle_host_start(self.clock.now(), host, origin);
-        self.settle(ctx);
-        MessageResult((host, self.clock, Arc::clone(&self.kept)))
+        self.process_outputs(ctx);
+        MessageResult((host, self.clock, Arc::clone(&self.checkpoints)))
     }
 }
 
-impl Handler<HostSays> for WorldServer {
+impl Handler<HostReport> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, HostSays(host, message): HostSays, ctx: &mut Self::Context) {
+    fn handle(&mut self, HostReport(host, message): HostReport, ctx: &mut Self::Context) {
         self.lobby.handle_host(self.clock.now(), host, message);
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
-impl Handler<HostGone> for WorldServer {
+impl Handler<HostDisconnected> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, HostGone(host, reason): HostGone, ctx: &mut Self::Context) {
+    fn handle(
+        &mut self,
+        HostDisconnected(host, reason): HostDisconnected,
+        ctx: &mut Self::Context,
+    ) {
         self.forget_host(host);
-        self.lobby.handle_host_gone(self.clock.now(), host, &reason);
-        self.settle(ctx);
+        self.lobby.handle_host_lost(self.clock.now(), host, &reason);
+        self.process_outputs(ctx);
     }
 }
 
@@ -634,38 +652,38 @@ impl Handler<SetServers> for WorldServer {
 
     fn handle(&mut self, SetServers(servers): SetServers, ctx: &mut Self::Context) {
         self.lobby.set_servers(servers);
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
-impl Handler<Written> for WorldServer {
+impl Handler<DirectoryProgress> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, Written(progress): Written, _: &mut Self::Context) {
-        if progress.ill != self.progress.ill {
-            tracing::warn!(works = !progress.ill, "the directory");
+    fn handle(&mut self, DirectoryProgress(progress): DirectoryProgress, _: &mut Self::Context) {
+        if progress.unavailable != self.write_progress.unavailable {
+            tracing::warn!(works = !progress.unavailable, "the directory");
         }
-        self.progress = progress;
-        self.lobby.set_directory_works(!progress.ill);
-        self.release();
+        self.write_progress = progress;
+        self.lobby.set_directory_available(!progress.unavailable);
+        self.release_pending();
     }
 }
 
-impl Handler<DrainNow> for WorldServer {
+impl Handler<StartDrain> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, DrainNow(drained): DrainNow, ctx: &mut Self::Context) {
+    fn handle(&mut self, StartDrain(drained): StartDrain, ctx: &mut Self::Context) {
         self.draining = true;
         self.drained = Some(drained);
         self.lobby.drain(self.clock.now());
-        self.settle(ctx);
+        self.process_outputs(ctx);
     }
 }
 
-impl Handler<Look> for WorldServer {
-    type Result = MessageResult<Look>;
+impl Handler<TakeSnapshot> for WorldServer {
+    type Result = MessageResult<TakeSnapshot>;
 
-    fn handle(&mut self, _: Look, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: TakeSnapshot, _: &mut Self::Context) -> Self::Result {
         MessageResult(Box::new(self.snapshot()))
     }
 }

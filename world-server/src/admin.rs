@@ -25,17 +25,17 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::snapshot::Snapshot;
-use crate::actor::Look;
-use crate::cluster::Role;
+use crate::actor::TakeSnapshot;
+use crate::cluster::ClusterRole;
 
 /// A lobby that does not answer within this is stuck.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the pages need.
 #[derive(Clone)]
-pub(crate) struct Admin {
-    pub(crate) roles: watch::Receiver<Role>,
-    pub(crate) door: Arc<DoorCounters>,
+pub(crate) struct AdminState {
+    pub(crate) roles: watch::Receiver<ClusterRole>,
+    pub(crate) acceptance: Arc<DoorCounters>,
     pub(crate) slow_readers: Arc<AtomicU64>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, So
 }
 
 /// Serves until `stop`.
-pub(crate) async fn serve(admin: Admin, listener: TcpListener, stop: CancellationToken) {
+pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
     let router = Router::new()
         .route("/", get(show_page))
         .route("/healthz", get(show_health))
@@ -66,8 +66,8 @@ pub(crate) async fn serve(admin: Admin, listener: TcpListener, stop: Cancellatio
     }
 }
 
-impl Admin {
-    async fn look(&self) -> Result<Snapshot, Response> {
+impl AdminState {
+    async fn take_snapshot(&self) -> Result<Snapshot, Response> {
         let stuck = || {
             (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -77,20 +77,20 @@ impl Admin {
         };
         let role = self.roles.borrow().clone();
         let mut snapshot = match &role {
-            Role::Leading { world, .. } => {
-                let answer = tokio::time::timeout(ANSWER_WITHIN, world.send(Look)).await;
+            ClusterRole::Leading { world, .. } => {
+                let answer = tokio::time::timeout(ANSWER_TIMEOUT, world.send(TakeSnapshot)).await;
                 *answer.map_err(|_| stuck())?.map_err(|_| stuck())?
             }
-            Role::Following { .. } | Role::Seeking => Snapshot::default(),
+            ClusterRole::Following { .. } | ClusterRole::Seeking => Snapshot::default(),
         };
         snapshot.role = match role {
-            Role::Leading { epoch: 0, .. } => None,
-            Role::Leading { epoch, .. } => Some((format!("leads, epoch {epoch}"), true)),
-            Role::Following { address, .. } => Some((format!("follows {address}"), true)),
-            Role::Seeking => Some(("looks for the server that leads".to_owned(), false)),
+            ClusterRole::Leading { epoch: 0, .. } => None,
+            ClusterRole::Leading { epoch, .. } => Some((format!("leads, epoch {epoch}"), true)),
+            ClusterRole::Following { address, .. } => Some((format!("follows {address}"), true)),
+            ClusterRole::Seeking => Some(("looks for the server that leads".to_owned(), false)),
         };
         snapshot.drops.extend(
-            self.door
+            self.acceptance
                 .drops()
                 .map(|(name, count)| (name.to_owned(), count)),
         );
@@ -102,8 +102,10 @@ impl Admin {
     }
 }
 
-async fn show_health(State(admin): State<Admin>) -> Result<(StatusCode, &'static str), Response> {
-    let snapshot = admin.look().await?;
+async fn show_health(
+    State(admin): State<AdminState>,
+) -> Result<(StatusCode, &'static str), Response> {
+    let snapshot = admin.take_snapshot().await?;
     Ok(match snapshot.role {
         _ if snapshot.draining => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
         Some((_, false)) => (
@@ -114,13 +116,13 @@ async fn show_health(State(admin): State<Admin>) -> Result<(StatusCode, &'static
     })
 }
 
-async fn show_metrics(State(admin): State<Admin>) -> Result<Response, Response> {
-    let text = metrics::render(admin.look().await?);
+async fn show_metrics(State(admin): State<AdminState>) -> Result<Response, Response> {
+    let text = metrics::render(admin.take_snapshot().await?);
     let text = text.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }
 
-async fn show_page(State(admin): State<Admin>) -> Result<Html<String>, Response> {
-    Ok(Html(page::render(&admin.look().await?)))
+async fn show_page(State(admin): State<AdminState>) -> Result<Html<String>, Response> {
+    Ok(Html(page::render(&admin.take_snapshot().await?)))
 }

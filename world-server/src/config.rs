@@ -14,16 +14,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_game_server::cli::Advertise;
-use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::host::HEARTBEAT_INTERVAL;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::{Children, LobbyConfig, Policy};
+use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "world-server", version, max_term_width = 110, after_help = AFTER)]
+#[command(name = "world-server", version, max_term_width = 110, after_help = AFTER_HELP)]
 pub struct Config {
-    /// Where players connect (UDP, QUIC). Port 0 takes a free one.
+    /// Where players connect (UDP, QUIC). StatusPort 0 takes a free one.
     #[arg(
         long,
         value_name = "ADDR",
@@ -52,7 +52,7 @@ pub struct Config {
         env = "AMBIT_HOSTS",
         default_value = "embedded"
     )]
-    pub hosts: Hosts,
+    pub hosts: HostingMode,
 
     /// Rooms at most in each host. More cost memory at once and late ticks when all are busy.
     #[arg(long, value_name = "ROOMS", env = "AMBIT_HOST_CAPACITY", default_value_t = 64,
@@ -64,11 +64,11 @@ pub struct Config {
     /// are known to cost alone) or `zones` (each map of a world has a home, and the maps are spread
     /// over all hosts evenly; as `measured` where the home is full).
     #[arg(long, value_name = "POLICY", env = "AMBIT_PLACEMENT", default_value_t)]
-    pub placement: Policy,
+    pub placement: PlacementPolicy,
 
     /// Of `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a
     /// room that needs one does not wait. Each costs about 15 MB.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = Children::default().spares)]
+    #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = ChildPoolConfig::default().spares)]
     pub spare_hosts: u32,
 
     /// Of a `cluster`: the NATS servers that keep the directory (JetStream, 2.9 or newer), with
@@ -143,13 +143,13 @@ pub struct Config {
         env = "AMBIT_IDLE",
         default_value = "10m"
     )]
-    pub idle: Idle,
+    pub idle: IdleTimeout,
 
     /// Writes the ground truth of each room to DIR/room-ID.jsonl: who is where at each tick.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
-    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
+    /// WrittenRecords the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 
@@ -159,7 +159,7 @@ pub struct Config {
     pub config: Option<PathBuf>,
 }
 
-const AFTER: &str = "Each flag can be given as the environment variable in brackets, or in the file of --config: a flag \
+const AFTER_HELP: &str = "Each flag can be given as the environment variable in brackets, or in the file of --config: a flag \
                      goes before a variable, a variable before the file. When the server is ready it prints one line to \
                      standard output that begins with `ready`. Logs go to standard error; AMBIT_LOG (or RUST_LOG) \
                      filters them: `info`, `debug`, `ambit_world_server=trace`. SIGTERM tells the players and ends the \
@@ -173,8 +173,8 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         let mut command = Self::command();
-        if let Some(path) = file::path(&command, &arguments) {
-            command = file::install(command, &path)?;
+        if let Some(path) = file::find_path(&command, &arguments) {
+            command = file::apply_file(command, &path)?;
         }
         let matches = command.try_get_matches_from(arguments)?;
         Ok(Self::from_arg_matches(&matches)?)
@@ -187,7 +187,7 @@ impl Config {
             grace: self.grace,
             idle: self.idle.0,
             host_silence: self.host_silence,
-            directory: self.hosts == Hosts::Cluster,
+            directory: self.hosts == HostingMode::Cluster,
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
@@ -198,16 +198,16 @@ impl Config {
     }
 
     /// The children that the server keeps.
-    pub fn children(&self) -> Children {
+    pub fn children(&self) -> ChildPoolConfig {
         let (min, max) = match self.hosts {
-            Hosts::Embedded | Hosts::Cluster => (0, 0),
-            Hosts::Process { min, max } => (min.into(), max.into()),
+            HostingMode::Embedded | HostingMode::Cluster => (0, 0),
+            HostingMode::Process { min, max } => (min.into(), max.into()),
         };
-        Children {
+        ChildPoolConfig {
             min,
             max,
             spares: self.spare_hosts,
-            ..Children::default()
+            ..ChildPoolConfig::default()
         }
     }
 
@@ -265,7 +265,7 @@ const MAX_CHILDREN: u16 = 256;
 
 /// Where rooms run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hosts {
+pub enum HostingMode {
     /// In this process.
     Embedded,
     /// In so many children.
@@ -279,7 +279,7 @@ pub enum Hosts {
     Cluster,
 }
 
-impl FromStr for Hosts {
+impl FromStr for HostingMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -302,7 +302,7 @@ impl FromStr for Hosts {
     }
 }
 
-impl fmt::Display for Hosts {
+impl fmt::Display for HostingMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => f.write_str("embedded"),
@@ -332,9 +332,9 @@ impl FromStr for HttpListen {
 
 /// How long one may be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Idle(pub Option<Duration>);
+pub struct IdleTimeout(pub Option<Duration>);
 
-impl FromStr for Idle {
+impl FromStr for IdleTimeout {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -368,7 +368,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// At least four times as long as hosts take between two signs of life.
 fn parse_silence(text: &str) -> Result<Duration, String> {
-    let least = 4 * BEAT_INTERVAL;
+    let least = 4 * HEARTBEAT_INTERVAL;
     let silence = parse_duration(text)?;
     if silence < least {
         Err(format!("{} ms at least", least.as_millis()))
@@ -424,7 +424,7 @@ mod tests {
             config.http,
             HttpListen(Some("127.0.0.1:7780".parse().unwrap()))
         );
-        assert_eq!(config.hosts, Hosts::Embedded);
+        assert_eq!(config.hosts, HostingMode::Embedded);
         assert_eq!(config.lobby(Duration::ZERO), LobbyConfig::default());
     }
 
@@ -441,18 +441,24 @@ mod tests {
 
     #[test]
     fn hosts_are_embedded_or_a_number_of_processes() {
-        assert_eq!("embedded".parse(), Ok(Hosts::Embedded));
-        assert_eq!("process:2".parse(), Ok(Hosts::Process { min: 2, max: 2 }));
+        assert_eq!("embedded".parse(), Ok(HostingMode::Embedded));
+        assert_eq!(
+            "process:2".parse(),
+            Ok(HostingMode::Process { min: 2, max: 2 })
+        );
         assert_eq!(
             "process:2..5".parse(),
-            Ok(Hosts::Process { min: 2, max: 5 })
+            Ok(HostingMode::Process { min: 2, max: 5 })
         );
         assert_eq!(
-            Hosts::Process { min: 2, max: 5 }.to_string(),
+            HostingMode::Process { min: 2, max: 5 }.to_string(),
             "process:2..5"
         );
-        assert_eq!(Hosts::Process { min: 2, max: 2 }.to_string(), "process:2");
-        assert_eq!("cluster".parse(), Ok(Hosts::Cluster));
+        assert_eq!(
+            HostingMode::Process { min: 2, max: 2 }.to_string(),
+            "process:2"
+        );
+        assert_eq!("cluster".parse(), Ok(HostingMode::Cluster));
         for text in [
             "",
             "process",
@@ -464,7 +470,7 @@ mod tests {
             "process:2..",
             "thread:1",
         ] {
-            assert!(text.parse::<Hosts>().is_err(), "{text:?}");
+            assert!(text.parse::<HostingMode>().is_err(), "{text:?}");
         }
     }
 

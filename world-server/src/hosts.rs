@@ -6,9 +6,9 @@
 //! link.
 
 pub(crate) mod embedded;
-pub mod kept;
 pub(crate) mod process;
 pub(crate) mod remote;
+pub mod room_checkpoints;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,37 +19,37 @@ use ambit_proto::control::host::{
     HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
 };
 
-use crate::actor::{Clock, HostGone, HostSays, HostStart, WorldServer};
+use crate::actor::{HostConnected, HostDisconnected, HostReport, LobbyClock, WorldServer};
 use crate::lobby::{HostId, Origin};
 
-use self::kept::KeptRooms;
+use self::room_checkpoints::RoomCheckpoints;
 
 /// How long a host may take to say that it is ready.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A host that has said it is ready, and which the lobby knows.
-pub(crate) struct Attended {
+pub(crate) struct HostSession {
     id: HostId,
     link: WorldEnd,
     world: Addr<WorldServer>,
-    clock: Clock,
-    kept: Arc<KeptRooms>,
+    clock: LobbyClock,
+    checkpoints: Arc<RoomCheckpoints>,
     /// Whether the host is told what of its ticks has come.
-    confirms: bool,
+    acknowledges_ticks: bool,
 }
 
-impl Attended {
+impl HostSession {
     /// Waits for the host's first message and introduces it to the lobby, if `admit` has nothing
     /// against it.
-    pub(crate) async fn introduce(
+    pub(crate) async fn register(
         mut link: WorldEnd,
         world: Addr<WorldServer>,
         origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let first = tokio::time::timeout(READY_WITHIN, link.news.recv()).await;
+        let first = tokio::time::timeout(READY_TIMEOUT, link.news.recv()).await;
         let Ok(first) = first else {
-            return Err(format!("not ready within {} s", READY_WITHIN.as_secs()));
+            return Err(format!("not ready within {} s", READY_TIMEOUT.as_secs()));
         };
         let Some(HostToWorld {
             body: Some(host_to_world::Body::Ready(mut ready)),
@@ -61,7 +61,7 @@ impl Attended {
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
         let (id, clock, kept) = world
-            .send(HostStart(link.commands.clone(), origin))
+            .send(HostConnected(link.commands.clone(), origin))
             .await
             .map_err(gone)?;
         tracing::info!(
@@ -73,31 +73,33 @@ impl Attended {
         let ready = HostToWorld {
             body: Some(host_to_world::Body::Ready(ready)),
         };
-        world.send(HostSays(id, ready)).await.map_err(gone)?;
+        world.send(HostReport(id, ready)).await.map_err(gone)?;
         Ok(Self {
             id,
             link,
             world,
             clock,
-            kept,
-            confirms: origin == Origin::Remote,
+            checkpoints: kept,
+            acknowledges_ticks: origin == Origin::Remote,
         })
     }
 
     /// Carries what the host says to the lobby until the host ends; then `why` is asked for the
     /// reason.
-    pub(crate) async fn attend<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
+    pub(crate) async fn run<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
         // The lobby's own sender is the one that counts: when it lets go of the host, the link
         // ends.
         let commands = self.link.commands.downgrade();
         drop(self.link.commands);
         while let Some(message) = self.link.news.recv().await {
             let serial = match &message.body {
-                Some(host_to_world::Body::RoomTick(tick)) if self.confirms => Some(tick.serial),
+                Some(host_to_world::Body::RoomTick(tick)) if self.acknowledges_ticks => {
+                    Some(tick.serial)
+                }
                 _ => None,
             };
             // Most of it is not the lobby's business, and never meets it.
-            let news = self.kept.take(self.clock.now(), self.id, message);
+            let news = self.checkpoints.receive(self.clock.now(), self.id, message);
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
                 // A later one makes up for one that finds no room.
                 let _ = commands.try_send(WorldToHost {
@@ -106,12 +108,12 @@ impl Attended {
             }
             let Some(message) = news else { continue };
             // Waits while the mailbox is full: the host's queue fills up meanwhile.
-            if self.world.send(HostSays(self.id, message)).await.is_err() {
+            if self.world.send(HostReport(self.id, message)).await.is_err() {
                 return;
             }
         }
         let reason = why().await;
         tracing::info!(host = self.id.0, "a host is gone: {reason}");
-        let _ = self.world.send(HostGone(self.id, reason)).await;
+        let _ = self.world.send(HostDisconnected(self.id, reason)).await;
     }
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use ambit_game_server::identity::{Identity, IdentityPem};
+use ambit_game_server::identity::{IdentityPem, ServerIdentity};
 use anyhow::Context as _;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -18,39 +18,39 @@ use crate::config::Config;
 
 /// Who may read the key, and who the certificate, which is shown to everybody anyway.
 const OWNER_ONLY: u32 = 0o600;
-const FOR_ALL: u32 = 0o644;
+const WORLD_READABLE: u32 = 0o644;
 
 /// Loads what the configuration names, or what is kept in the data directory.
-pub(crate) fn load(config: &Config) -> anyhow::Result<Identity> {
+pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
     match (&config.cert, &config.key) {
-        (Some(certificate), Some(key)) => read(certificate, key),
-        (None, None) => load_or_make(&config.data_dir()),
+        (Some(certificate), Some(key)) => read_files(certificate, key),
+        (None, None) => load_or_create(&config.data_dir()),
         _ => anyhow::bail!(
             "`--cert` and `--key` go together: give both PEM files, or none for a certificate of the server's own"
         ),
     }
 }
 
-fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
+fn load_or_create(directory: &Path) -> anyhow::Result<ServerIdentity> {
     let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
     let there = || certificate.exists() && key.exists();
     // Of servers that start together one makes it, and the others wait for it.
     let _turn = if there() {
         None
     } else {
-        Some(turn(directory).with_context(|| cannot_keep(directory))?)
+        Some(lock_directory(directory).with_context(|| storage_problem(directory))?)
     };
     if !there() {
         if certificate.exists() || key.exists() {
             tracing::warn!(directory = %directory.display(), "a certificate without its key, or a key without its certificate");
         }
-        make(&certificate, &key).with_context(|| cannot_keep(directory))?;
+        create_files(&certificate, &key).with_context(|| storage_problem(directory))?;
         tracing::info!(directory = %directory.display(), "made a certificate; clients pin it, so keep the directory");
     }
-    read(&certificate, &key)
+    read_files(&certificate, &key)
 }
 
-fn cannot_keep(directory: &Path) -> String {
+fn storage_problem(directory: &Path) -> String {
     format!(
         "cannot keep a certificate in {} (`--data-dir` chooses another directory)",
         directory.display()
@@ -58,27 +58,27 @@ fn cannot_keep(directory: &Path) -> String {
 }
 
 /// This process' turn in the directory, until it is dropped.
-fn turn(directory: &Path) -> io::Result<File> {
+fn lock_directory(directory: &Path) -> io::Result<File> {
     fs::create_dir_all(directory)?;
     let turn = File::open(directory)?;
     turn.lock()?;
     Ok(turn)
 }
 
-fn make(certificate: &Path, key: &Path) -> anyhow::Result<()> {
+fn create_files(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     let pem = IdentityPem::generate()?;
-    remove(certificate)?;
-    replace(key, &pem.key, OWNER_ONLY)?;
-    replace(certificate, &pem.certificate, FOR_ALL)?;
+    remove_if_present(certificate)?;
+    write_atomically(key, &pem.key, OWNER_ONLY)?;
+    write_atomically(certificate, &pem.certificate, WORLD_READABLE)?;
     Ok(())
 }
 
 /// Puts a file in its place as a whole.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
-fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let new = path.with_extension("pem.new");
-    // Left behind by a process that died.
-    remove(&new)?;
+    // OmittedPoses behind by a process that died.
+    remove_if_present(&new)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -89,14 +89,14 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+fn remove_if_present(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
+fn read_files(certificate: &Path, key: &Path) -> anyhow::Result<ServerIdentity> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("cannot read the certificate {}", certificate.display()))?;
@@ -107,7 +107,7 @@ fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
     );
     let key = PrivateKeyDer::from_pem_file(key)
         .with_context(|| format!("cannot read the key {}", key.display()))?;
-    Ok(Identity { chain, key })
+    Ok(ServerIdentity { chain, key })
 }
 
 #[cfg(test)]
@@ -117,12 +117,12 @@ mod tests {
     #[test]
     fn the_first_run_makes_a_certificate_and_the_next_ones_keep_it() {
         let directory = scratch("kept");
-        let first = load_or_make(&directory).unwrap().fingerprint();
-        let second = load_or_make(&directory).unwrap().fingerprint();
+        let first = load_or_create(&directory).unwrap().fingerprint();
+        let second = load_or_create(&directory).unwrap().fingerprint();
         assert_eq!(first, second);
         assert_secret(&directory.join("key.pem"));
         fs::write(directory.join("cert.pem"), "nonsense").unwrap();
-        let error = load_or_make(&directory).unwrap_err().to_string();
+        let error = load_or_create(&directory).unwrap_err().to_string();
         assert!(error.contains("cert.pem"), "{error}");
         fs::remove_dir_all(&directory).unwrap();
     }
@@ -133,10 +133,10 @@ mod tests {
         let starts: Vec<_> = (0..16)
             .map(|_| {
                 let directory = directory.clone();
-                std::thread::spawn(move || load_or_make(&directory).unwrap())
+                std::thread::spawn(move || load_or_create(&directory).unwrap())
             })
             .collect();
-        let made: Vec<Identity> = starts
+        let made: Vec<ServerIdentity> = starts
             .into_iter()
             .map(|start| start.join().unwrap())
             .collect();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_a_key_is_refused_and_so_is_a_key_without_a_certificate() {
+    fn a_certificate_and_its_key_are_accepted_only_together() {
         for flag in ["--cert", "--key"] {
             let config = Config::from_arguments(["world-server", flag, "a.pem"]).unwrap();
             let error = load(&config).map(drop).unwrap_err().to_string();
@@ -161,10 +161,10 @@ mod tests {
     fn a_first_run_that_did_not_get_to_its_end_is_made_up_for() {
         for lost in ["cert.pem", "key.pem"] {
             let directory = scratch(lost);
-            let first = load_or_make(&directory).unwrap().fingerprint();
+            let first = load_or_create(&directory).unwrap().fingerprint();
             fs::remove_file(directory.join(lost)).unwrap();
             fs::write(directory.join("key.pem.new"), "half a ke").unwrap();
-            let second = load_or_make(&directory).unwrap();
+            let second = load_or_create(&directory).unwrap();
             assert_ne!(first, second.fingerprint(), "{lost}");
             assert_fits(second);
             assert_secret(&directory.join("key.pem"));
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn named_files_are_never_made() {
         let directory = scratch("named");
-        load_or_make(&directory).unwrap();
+        load_or_create(&directory).unwrap();
         let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
         fs::remove_file(&key).unwrap();
         let arguments = [
@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// A key that is not the certificate's is refused here.
-    fn assert_fits(Identity { chain, key }: Identity) {
+    fn assert_fits(ServerIdentity { chain, key }: ServerIdentity) {
         ambit_proto::quic::server_tls(chain, key, &[]).unwrap();
     }
 

@@ -6,13 +6,13 @@ pub mod lobby;
 
 mod actor;
 mod admin;
+mod client_connection;
 mod cluster;
 pub mod config;
 mod hosts;
 mod identity;
-mod line;
 mod server;
 mod session;
 
-pub use hosts::kept;
+pub use hosts::room_checkpoints;
 pub use server::{Addresses, Server, run};

@@ -16,17 +16,17 @@
 //!
 //! Contract of the shell: every connection that comes in is announced by `handle_connect`, and by
 //! `handle_disconnect` when it is closed, whoever closed it; after each call `poll_output` is
-//! called until it is empty, then `handle_timeout` is due at `next_deadline`. Source of the
+//! called until it is empty, then `handle_timeout` is due at `next_deadline`. PoseSource of the
 //! messages: `proto/ambit/world.proto` and `host.proto`.
 
 mod chat;
 mod config;
 mod connections;
+mod failover;
 mod hosts;
 mod limits;
 mod listing;
 mod membership;
-mod moving;
 mod output;
 mod placement;
 mod players;
@@ -63,60 +63,60 @@ pub use config::{CheckParameters, Entropy, GameInfo, LobbyConfig};
 use connections::{Connections, Stage};
 use hosts::Hosts;
 pub use hosts::{Host, Origin};
-use listing::Listing;
-use output::{Caller, Outbox};
-pub use output::{ConnId, HostId, Output};
-pub use placement::{Candidate, Measured, Placement, Wish};
-use players::Players;
-pub use policy::Policy;
-pub use pool::Children;
-use pool::lease_for;
-use records::Records;
-pub use records::{Key, UnknownKey};
-use refusal::Refusal;
-use request::Request;
-use room::Rooms;
-use stats::Counters;
+use listing::ListingFeed;
+pub use output::{ConnId, HostId, LobbyAction};
+use output::{OutputQueue, RequestSource};
+pub use placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
+use players::LobbyPlayers;
+pub use policy::PlacementPolicy;
+pub use pool::ChildPoolConfig;
+use pool::serving_lease;
+use records::WrittenRecords;
+pub use records::{RecordKey, UnknownRecordKey};
+use refusal::LobbyRefusal;
+use request::PlayerRequest;
+use room::LobbyRooms;
+use stats::LobbyCounters;
 pub use stats::LobbyStats;
-use timers::{Timer, Timers};
+use timers::{LobbyTimers, Timer};
 
 /// The state machine.
 pub struct Lobby {
     config: LobbyConfig,
     games: Vec<GameInfo>,
-    check: CheckParameters,
+    check_parameters: CheckParameters,
     signer: TicketSigner,
     connections: Connections,
-    players: Players,
-    rooms: Rooms,
+    players: LobbyPlayers,
+    rooms: LobbyRooms,
     hosts: Hosts,
     placement: Box<dyn Placement>,
     /// Children that the shell was last told to keep.
-    children: u32,
+    child_count: u32,
     /// Whether rooms or hosts have changed since the pool was looked after.
     pool_changed: bool,
-    listing: Listing,
-    timers: Timers,
-    outbox: Outbox,
-    counters: Counters,
-    records: Records,
+    listing: ListingFeed,
+    timers: LobbyTimers,
+    outbox: OutputQueue,
+    counters: LobbyCounters,
+    records: WrittenRecords,
     /// Whether what is recorded is written in time.
-    directory_works: bool,
+    directory_available: bool,
     /// Of the cluster.
     servers: world::Servers,
     draining: bool,
 }
 
 /// What a request comes to.
-enum Answer {
+enum RequestOutcome {
     /// The answer.
-    Now(world_to_client::Body),
+    Immediate(world_to_client::Body),
     /// It comes when a host has spoken.
-    Later,
+    Deferred,
 }
 
 /// A request that can't be refused any more gets this.
-const DONE: Answer = Answer::Now(world_to_client::Body::Done(world::Done {}));
+const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {
     /// A lobby without players, rooms and hosts.
@@ -128,25 +128,25 @@ impl Lobby {
         signer: TicketSigner,
     ) -> Self {
         let children = config.children;
-        let placement = config.placement.with(children);
+        let placement = config.placement.to_placement(children);
         Self {
             config,
             games,
-            check,
+            check_parameters: check,
             signer,
             connections: Connections::default(),
-            players: Players::new(entropy),
-            rooms: Rooms::default(),
+            players: LobbyPlayers::new(entropy),
+            rooms: LobbyRooms::default(),
             hosts: Hosts::default(),
             placement,
-            children: children.min,
+            child_count: children.min,
             pool_changed: false,
-            listing: Listing::default(),
-            timers: Timers::default(),
-            outbox: Outbox::default(),
-            counters: Counters::default(),
-            records: Records::default(),
-            directory_works: true,
+            listing: ListingFeed::default(),
+            timers: LobbyTimers::default(),
+            outbox: OutputQueue::default(),
+            counters: LobbyCounters::default(),
+            records: WrittenRecords::default(),
+            directory_available: true,
             servers: world::Servers::default(),
             draining: false,
         }
@@ -157,16 +157,16 @@ impl Lobby {
     pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
         self.advance(now);
         let admitted = if self.draining {
-            Err(draining())
+            Err(draining_refusal())
         } else {
             self.connections.admit(now, conn, address, &self.config)
         };
         match admitted {
             Ok(()) => self
                 .timers
-                .set(Timer::Hello(conn), now + self.config.hello_within),
+                .set(Timer::Hello(conn), now + self.config.hello_timeout),
             Err(refusal) => {
-                self.counters.refuse(refusal.code);
+                self.counters.count_refused(refusal.code);
                 self.outbox.close(conn, refusal);
             }
         }
@@ -181,11 +181,11 @@ impl Lobby {
                 request,
                 body: None,
             }) => {
-                self.handle(
+                self.process_request(
                     now,
                     conn,
                     request,
-                    Err(unknown_message(request::unknown_body(frame))),
+                    Err(unknown_message_refusal(request::unknown_body_field(frame))),
                 );
             }
             Ok(message) => self.handle_request(now, conn, message),
@@ -195,8 +195,8 @@ impl Lobby {
 
     /// A request came. One from a connection that is gone or closing is ignored.
     pub fn handle_request(&mut self, now: LocalTime, conn: ConnId, message: ClientToWorld) {
-        let body = message.body.ok_or_else(|| unknown_message(None));
-        self.handle(now, conn, message.request, body);
+        let body = message.body.ok_or_else(|| unknown_message_refusal(None));
+        self.process_request(now, conn, message.request, body);
     }
 
     /// Something came that is no request: `MALFORMED` or `MESSAGE_TOO_LARGE`. There is no way back
@@ -212,7 +212,7 @@ impl Lobby {
             }
             _ => "this is not a message of the lobby's protocol".to_owned(),
         };
-        self.close_for(now, conn, Refusal::new(code, message));
+        self.close_connection(now, conn, LobbyRefusal::new(code, message));
         self.advance(now);
     }
 
@@ -241,40 +241,48 @@ impl Lobby {
         let configure = Configure {
             version: host::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
-            grace_ms: millis(self.config.grace),
+            grace_ms: to_millis(self.config.grace),
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
             lease_ms: if origin == Origin::Remote {
-                millis(lease_for(self.config.host_silence))
+                to_millis(serving_lease(self.config.host_silence))
             } else {
                 0
             },
             silence_ms: if origin == Origin::Child {
-                millis(self.config.host_silence)
+                to_millis(self.config.host_silence)
             } else {
                 0
             },
         };
         self.outbox
-            .host(host, world_to_host::Body::Configure(configure));
+            .send_to_host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
     }
 
     /// A host said something.
     pub fn handle_host(&mut self, now: LocalTime, host: HostId, message: HostToWorld) {
-        self.hosts.heard(now, host);
+        self.hosts.note_received(now, host);
         self.advance(now);
         match message.body {
             Some(host_to_world::Body::Ready(ready)) => self.add_host(now, host, ready),
-            Some(host_to_world::Body::RoomOpened(opened)) => self.room_opened(now, host, opened),
-            Some(host_to_world::Body::RoomClosed(closed)) => self.room_closed(now, host, &closed),
-            Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
+            Some(host_to_world::Body::RoomOpened(opened)) => {
+                self.handle_room_opened(now, host, opened)
+            }
+            Some(host_to_world::Body::RoomClosed(closed)) => {
+                self.handle_room_closed(now, host, &closed)
+            }
+            Some(host_to_world::Body::PlayerOut(out)) => self.handle_player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
-            Some(host_to_world::Body::RoomSaved(saved)) => self.room_kept(host, RoomId(saved.room)),
-            Some(host_to_world::Body::AtGate(wish)) => self.at_gate(now, host, &wish),
-            Some(host_to_world::Body::Departed(departed)) => self.departed(now, host, departed),
-            Some(host_to_world::Body::Arrived(arrived)) => self.arrived(now, host, &arrived),
-            Some(host_to_world::Body::Beat(beat)) => self.hear_beat(host, beat),
+            Some(host_to_world::Body::RoomSaved(saved)) => {
+                self.mark_checkpointed(host, RoomId(saved.room))
+            }
+            Some(host_to_world::Body::AtGate(wish)) => self.handle_gate_request(now, host, &wish),
+            Some(host_to_world::Body::Departed(departed)) => {
+                self.handle_departed(now, host, departed)
+            }
+            Some(host_to_world::Body::Arrived(arrived)) => self.handle_arrived(now, host, &arrived),
+            Some(host_to_world::Body::Beat(beat)) => self.acknowledge_heartbeat(host, beat),
             Some(host_to_world::Body::RoomTick(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }
@@ -282,7 +290,7 @@ impl Lobby {
     }
 
     /// A host is gone, with all that ran in it. `reason` is for people.
-    pub fn handle_host_gone(&mut self, now: LocalTime, host: HostId, reason: &str) {
+    pub fn handle_host_lost(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.advance(now);
         self.remove_host(now, host, reason);
         self.advance(now);
@@ -290,8 +298,8 @@ impl Lobby {
 
     /// Whether what is recorded is written in time from now on. While it is not, rooms are neither
     /// made nor started.
-    pub fn set_directory_works(&mut self, works: bool) {
-        self.directory_works = works;
+    pub fn set_directory_available(&mut self, works: bool) {
+        self.directory_available = works;
     }
 
     /// Where clients can resume their sessions from now on.
@@ -321,22 +329,23 @@ impl Lobby {
         self.advance(now);
         self.draining = true;
         for room in self.rooms.ids() {
-            self.dissolve(
+            self.close_room(
                 now,
                 room,
-                Refusal::new(ErrorCode::RoomClosed, "the server is shutting down"),
+                LobbyRefusal::new(ErrorCode::RoomClosed, "the server is shutting down"),
             );
         }
         let open: Vec<ConnId> = self.connections.iter().map(|(conn, _)| conn).collect();
         for conn in open {
-            self.close_for(now, conn, draining());
+            self.close_connection(now, conn, draining_refusal());
         }
         for (host, _) in self
             .hosts
             .iter()
             .filter(|(host, _)| !self.hosts.is_absent(*host))
         {
-            self.outbox.host(host, world_to_host::Body::Drain(Drain {}));
+            self.outbox
+                .send_to_host(host, world_to_host::Body::Drain(Drain {}));
         }
         self.advance(now);
     }
@@ -347,7 +356,7 @@ impl Lobby {
     }
 
     /// The next thing to carry out.
-    pub fn poll_output(&mut self) -> Option<Output> {
+    pub fn poll_output(&mut self) -> Option<LobbyAction> {
         self.outbox.poll()
     }
 
@@ -360,31 +369,31 @@ impl Lobby {
     fn advance(&mut self, now: LocalTime) {
         while let Some((due, timer)) = self.timers.poll_due(now) {
             match timer {
-                Timer::Hello(conn) => self.close_for(now, conn, self.hello_overdue()),
+                Timer::Hello(conn) => self.close_connection(now, conn, self.hello_refusal()),
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
-                Timer::Opening(room) => self.opening_overdue(now, room),
-                Timer::Trial(room) => self.trial_over(now, room),
+                Timer::Opening(room) => self.handle_opening_timeout(now, room),
+                Timer::Trial(room) => self.end_trial(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
-                Timer::Silent(host) => self.check_silence(now, host, due),
-                Timer::Listing => self.publish_listing(now),
-                Timer::Reap => self.reap(),
+                Timer::HostSilence(host) => self.check_silence(now, host, due),
+                Timer::ListingFeed => self.publish_listing(now),
+                Timer::EndIdleChildren => self.end_idle_children(),
             }
         }
-        self.tend_pool(now);
-        self.note_changes();
+        self.update_pool(now);
+        self.emit_changed_records();
     }
 
     /// One request, from the rate limit to its answer.
-    fn handle(
+    fn process_request(
         &mut self,
         now: LocalTime,
         conn: ConnId,
         number: u64,
-        body: Result<client_to_world::Body, Refusal>,
+        body: Result<client_to_world::Body, LobbyRefusal>,
     ) {
         self.advance(now);
-        let Some(connection) = self.connections.live(conn) else {
+        let Some(connection) = self.connections.open_mut(conn) else {
             return;
         };
         connection.active_at = now;
@@ -396,28 +405,28 @@ impl Lobby {
         };
         let patience_over = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
-        let place = self.outbox.place();
+        let place = self.outbox.position();
         let answer = if in_time {
-            self.carry_out(
+            self.execute(
                 now,
-                Caller {
+                RequestSource {
                     conn,
                     request: number,
                 },
                 body,
             )
         } else {
-            Err(self.too_fast())
+            Err(self.rate_refusal())
         };
         match answer {
-            Ok(Answer::Now(body)) => self.outbox.answer_at(place, conn, number, body),
-            Ok(Answer::Later) => {}
+            Ok(RequestOutcome::Immediate(body)) => self.outbox.answer_at(place, conn, number, body),
+            Ok(RequestOutcome::Deferred) => {}
             Err(refusal) => {
-                self.counters.refuse(refusal.code);
+                self.counters.count_refused(refusal.code);
                 self.outbox
-                    .answer_at(place, conn, number, output::error(refusal.clone()));
-                if patience_over || ends_greeting(refusal.code) {
-                    self.close_for(now, conn, refusal);
+                    .answer_at(place, conn, number, output::error_body(refusal.clone()));
+                if patience_over || ends_handshake(refusal.code) {
+                    self.close_connection(now, conn, refusal);
                 }
             }
         }
@@ -425,14 +434,14 @@ impl Lobby {
     }
 
     /// What was asked for, if it may be asked for now.
-    fn carry_out(
+    fn execute(
         &mut self,
         now: LocalTime,
-        from: Caller,
-        body: Result<client_to_world::Body, Refusal>,
-    ) -> Result<Answer, Refusal> {
+        from: RequestSource,
+        body: Result<client_to_world::Body, LobbyRefusal>,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         if from.request == 0 {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::Malformed,
                 "a request's number is not 0: that stands for news",
             ));
@@ -440,52 +449,54 @@ impl Lobby {
         let body = body?;
         match self
             .connections
-            .live(from.conn)
+            .open_mut(from.conn)
             .map(|connection| connection.stage)
         {
             Some(Stage::Player(player)) => {
                 self.players.confirm_token(player);
-                self.carry_out_for(now, from, player, body.try_into()?)
+                self.execute_for_player(now, from, player, body.try_into()?)
             }
             _ => match body {
                 client_to_world::Body::Hello(hello) => {
-                    self.hello(now, from.conn, hello.try_into()?)
+                    self.handle_hello(now, from.conn, hello.try_into()?)
                 }
                 other => {
                     let message = format!(
                         "{} came before hello, which comes first",
                         request::name_of(&other)
                     );
-                    Err(Refusal::new(ErrorCode::OutOfState, message))
+                    Err(LobbyRefusal::new(ErrorCode::OutOfState, message))
                 }
             },
         }
     }
 
     /// A player's request.
-    fn carry_out_for(
+    fn execute_for_player(
         &mut self,
         now: LocalTime,
-        from: Caller,
+        from: RequestSource,
         player: PlayerId,
-        request: Request,
-    ) -> Result<Answer, Refusal> {
+        request: PlayerRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         match request {
-            Request::ListRooms { subscribe } => Ok(self.list_rooms(now, from.conn, subscribe)),
-            Request::CreateRoom(create) => self.create_room(now, player, create),
-            Request::JoinRoom(join) => self.join_room(now, player, &join),
-            Request::LeaveRoom => self.leave_room(now, player),
-            Request::StartRoom => self.start_room(now, player, from),
-            Request::SetReady { ready } => self.set_ready(now, player, ready),
-            Request::ListPlayers { everybody } => self.list_players(player, everybody),
-            Request::SetName(name) => self.set_name(player, name),
-            Request::Say(say) => self.say(now, player, say),
-            Request::Kick { player: target } => self.kick(now, player, target),
-            Request::AnotherTicket => self.request_ticket(now, player),
+            PlayerRequest::ListRooms { subscribe } => {
+                Ok(self.list_rooms(now, from.conn, subscribe))
+            }
+            PlayerRequest::CreateRoom(create) => self.create_room(now, player, create),
+            PlayerRequest::JoinRoom(join) => self.join_room(now, player, &join),
+            PlayerRequest::LeaveRoom => self.leave_room(now, player),
+            PlayerRequest::StartRoom => self.start_room(now, player, from),
+            PlayerRequest::SetReady { ready } => self.set_ready(now, player, ready),
+            PlayerRequest::ListPlayers { everybody } => self.list_players(player, everybody),
+            PlayerRequest::SetName(name) => self.set_name(player, name),
+            PlayerRequest::Say(say) => self.send_chat(now, player, say),
+            PlayerRequest::Kick { player: target } => self.kick(now, player, target),
+            PlayerRequest::RequestTicket => self.request_ticket(now, player),
         }
     }
 
-    fn too_fast(&self) -> Refusal {
+    fn rate_refusal(&self) -> LobbyRefusal {
         let LobbyConfig {
             requests_per_s,
             request_burst,
@@ -494,38 +505,38 @@ impl Lobby {
         let message = format!(
             "at most {requests_per_s} requests a second, {request_burst} at once; wait a little"
         );
-        Refusal::new(ErrorCode::RateLimited, message)
+        LobbyRefusal::new(ErrorCode::RateLimited, message)
     }
 
-    fn hello_overdue(&self) -> Refusal {
+    fn hello_refusal(&self) -> LobbyRefusal {
         let message = format!(
             "no hello within {} s",
-            self.config.hello_within.as_secs_f32()
+            self.config.hello_timeout.as_secs_f32()
         );
-        Refusal::new(ErrorCode::Idle, message)
+        LobbyRefusal::new(ErrorCode::Idle, message)
     }
 }
 
 /// Refusals of a hello after which no other hello would do.
-fn ends_greeting(code: ErrorCode) -> bool {
+fn ends_handshake(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::VersionMismatch | ErrorCode::TooManyConnections
     )
 }
 
-fn draining() -> Refusal {
-    Refusal::new(ErrorCode::Draining, "the server is shutting down")
+fn draining_refusal() -> LobbyRefusal {
+    LobbyRefusal::new(ErrorCode::Draining, "the server is shutting down")
 }
 
-fn unknown_message(field: Option<u32>) -> Refusal {
+fn unknown_message_refusal(field: Option<u32>) -> LobbyRefusal {
     let message = match field {
         Some(field) => format!("this server knows no request in field {field} of ClientToWorld"),
         None => "the message has no body that this server knows".to_owned(),
     };
-    Refusal::new(ErrorCode::UnknownMessage, message)
+    LobbyRefusal::new(ErrorCode::UnknownMessage, message)
 }
 
-fn millis(duration: Duration) -> u32 {
+fn to_millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }

@@ -5,7 +5,7 @@
 //! one for the lobby, one for the sessions, as many as there are cores for an embedded host's
 //! rooms. So no room can hold up the lobby.
 
-mod parts;
+mod components;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -20,8 +20,8 @@ use anyhow::{Context as _, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use self::parts::Parts;
-use crate::config::{Config, ConfigError, Hosts};
+use self::components::ServerComponents;
+use crate::config::{Config, ConfigError, HostingMode};
 use crate::hosts::process;
 
 /// A running server.
@@ -43,7 +43,7 @@ pub struct Addresses {
     pub http: Option<SocketAddr>,
     /// The certificate that it shows.
     pub fingerprint: Fingerprint,
-    hosts: Hosts,
+    hosts: HostingMode,
 }
 
 impl std::fmt::Display for Addresses {
@@ -122,8 +122,8 @@ impl Server {
     }
 }
 
-/// Exit status of a command line, a variable or a file that makes no sense.
-const USAGE: u8 = 2;
+/// SessionExit status of a command line, a variable or a file that makes no sense.
+const USAGE_EXIT_STATUS: u8 = 2;
 
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 ///
@@ -146,7 +146,7 @@ pub fn run(registry: Registry) -> ExitCode {
         }
         Err(error) => {
             fail(&error.into());
-            return ExitCode::from(USAGE);
+            return ExitCode::from(USAGE_EXIT_STATUS);
         }
     };
     start_logging();
@@ -175,30 +175,30 @@ async fn serve(
     signals: bool,
     ready: SyncSender<Addresses>,
 ) -> anyhow::Result<()> {
-    // Before anything else, so that a signal is never lost.
-    let mut signals = signals.then(Signals::new).transpose()?;
+    // PriorEstimate anything else, so that a signal is never lost.
+    let mut signals = signals.then(ShutdownSignals::new).transpose()?;
     let mut parts = tokio::select! {
-        parts = Parts::start(&config, registry) => parts?,
-        () = Signals::next(signals.as_mut()) => return Ok(()),
+        parts = ServerComponents::start(&config, registry) => parts?,
+        () = ShutdownSignals::next(signals.as_mut()) => return Ok(()),
     };
     let _ = ready.send(parts.addresses);
     tokio::select! {
         () = stop.cancelled() => {}
-        () = Signals::next(signals.as_mut()) => tracing::info!("a signal: the server ends"),
-        error = parts.broken() => return Err(error),
+        () = ShutdownSignals::next(signals.as_mut()) => tracing::info!("a signal: the server ends"),
+        error = parts.wait_for_failure() => return Err(error),
     }
     tokio::select! {
         () = parts.drain() => Ok(()),
-        () = Signals::next(signals.as_mut()) => bail!("a second signal: the server ended without telling everybody"),
+        () = ShutdownSignals::next(signals.as_mut()) => bail!("a second signal: the server ended without telling everybody"),
     }
 }
 
-struct Signals {
+struct ShutdownSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Signals {
+impl ShutdownSignals {
     fn new() -> anyhow::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,

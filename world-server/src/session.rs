@@ -18,8 +18,8 @@ use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::actor::{Connect, Disconnect, Frame, Malformed, WorldServer};
-use crate::line::ClientLine;
+use crate::actor::{ClientFrame, Connect, Disconnect, Malformed, WorldServer};
+use crate::client_connection::ClientConnection;
 use crate::lobby::ConnId;
 
 /// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what
@@ -31,122 +31,127 @@ const QUEUE_FRAMES: usize = 256;
 const QUEUE_BYTES: usize = 1 << 20;
 
 /// How long one frame may take into the stream before the client counts as one that does not read.
-const WRITE_WITHIN: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the last frames may take to reach the client, and the client to close the connection by
 /// itself. A close by this end may overtake what the client has not read yet.
-const LAST_WITHIN: Duration = Duration::from_millis(500);
+const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A frame for the client.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Deliver(pub(crate) Bytes);
+pub(crate) struct SendFrame(pub(crate) Bytes);
 
 /// The lobby wants the connection closed, after the frames before it.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Close {
+pub(crate) struct CloseSession {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
 
 /// See the module.
-pub(crate) struct Session {
-    line: ClientLine,
+pub(crate) struct ClientSession {
+    connection: ClientConnection,
     world: Addr<WorldServer>,
     /// Both halves of the queue until the client has opened its stream; then the writer has the
     /// receiving one.
-    outgoing: mpsc::Sender<Outgoing>,
-    queue: Option<mpsc::Receiver<Outgoing>>,
-    waiting_bytes: Arc<AtomicUsize>,
+    outgoing: mpsc::Sender<QueuedFrame>,
+    queue: Option<mpsc::Receiver<QueuedFrame>>,
+    queued_bytes: Arc<AtomicUsize>,
     slow_readers: Arc<AtomicU64>,
 }
 
-enum Outgoing {
+enum QueuedFrame {
     Frame(Bytes),
     Close { code: ErrorCode, message: String },
 }
 
 /// What a client's first moments led to.
-struct Opened {
+struct OpenedSession {
     conn: ConnId,
     streams: Option<(SendStream, RecvStream)>,
 }
 
-impl Session {
+impl ClientSession {
     /// A session for a connection that has just come in. `slow_readers` counts those that are
     /// closed for not reading.
     pub(crate) fn new(
-        line: ClientLine,
+        line: ClientConnection,
         world: Addr<WorldServer>,
         slow_readers: Arc<AtomicU64>,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(QUEUE_FRAMES);
         Self {
-            line,
+            connection: line,
             world,
             outgoing,
             queue: Some(queue),
-            waiting_bytes: Arc::default(),
+            queued_bytes: Arc::default(),
             slow_readers,
         }
     }
 
-    fn opened(&mut self, opened: Opened, ctx: &mut Context<Self>) {
+    fn start_streams(&mut self, opened: OpenedSession, ctx: &mut Context<Self>) {
         let conn = opened.conn;
         let (Some((to_client, from_client)), Some(queue)) = (opened.streams, self.queue.take())
         else {
-            return self.over(conn, ctx);
+            return self.finish(conn, ctx);
         };
-        let writing = write(
-            self.line.clone(),
+        let writing = write_frames(
+            self.connection.clone(),
             to_client,
             queue,
-            Arc::clone(&self.waiting_bytes),
+            Arc::clone(&self.queued_bytes),
         );
         ctx.spawn(writing.into_actor(self).map(|timely, actor, _| {
             if !timely {
-                actor.give_up();
+                actor.close_slow_reader();
             }
         }));
-        let reading = read(self.line.clone(), from_client, self.world.clone(), conn);
+        let reading = read_frames(
+            self.connection.clone(),
+            from_client,
+            self.world.clone(),
+            conn,
+        );
         ctx.spawn(
             reading
                 .into_actor(self)
-                .map(move |(), actor, ctx| actor.over(conn, ctx)),
+                .map(move |(), actor, ctx| actor.finish(conn, ctx)),
         );
     }
 
     /// The connection is closed: the lobby is told, and the actor ends.
-    fn over(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
+    fn finish(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
         let told = self.world.send(Disconnect {
             conn,
-            quit: self.line.has_quit(),
+            quit: self.connection.has_quit(),
         });
         ctx.spawn(told.into_actor(self).map(|_, _, ctx| ctx.stop()));
     }
 
-    fn push(&mut self, outgoing: Outgoing) {
-        let bytes = outgoing.bytes();
-        let waiting = self.waiting_bytes.load(Relaxed);
+    fn enqueue(&mut self, outgoing: QueuedFrame) {
+        let bytes = outgoing.size_bytes();
+        let waiting = self.queued_bytes.load(Relaxed);
         let fits = waiting == 0 || waiting + bytes <= QUEUE_BYTES;
-        self.waiting_bytes.fetch_add(bytes, Relaxed);
+        self.queued_bytes.fetch_add(bytes, Relaxed);
         if !fits || self.outgoing.try_send(outgoing).is_err() {
-            self.give_up();
+            self.close_slow_reader();
         }
     }
 
-    fn give_up(&self) {
-        if !self.line.is_closed() {
+    fn close_slow_reader(&self) {
+        if !self.connection.is_closed() {
             self.slow_readers.fetch_add(1, Relaxed);
-            self.line
+            self.connection
                 .close(ErrorCode::SlowReader, "messages were not read");
         }
     }
 }
 
-impl Outgoing {
-    fn bytes(&self) -> usize {
+impl QueuedFrame {
+    fn size_bytes(&self) -> usize {
         match self {
             Self::Frame(frame) => frame.len(),
             Self::Close { .. } => 0,
@@ -154,31 +159,31 @@ impl Outgoing {
     }
 }
 
-impl Actor for Session {
+impl Actor for ClientSession {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(QUEUE_FRAMES);
         let connect = Connect {
-            address: self.line.address(),
+            address: self.connection.address(),
             session: ctx.address(),
-            line: self.line.clone(),
+            connection: self.connection.clone(),
         };
-        let (line, told) = (self.line.clone(), self.world.send(connect));
-        ctx.spawn(self.line.clone().drop_probes().into_actor(self));
+        let (line, told) = (self.connection.clone(), self.world.send(connect));
+        ctx.spawn(self.connection.clone().discard_probes().into_actor(self));
         let opening = async move {
             let conn = told.await.ok()?;
-            Some(Opened {
+            Some(OpenedSession {
                 conn,
                 streams: line.streams().await,
             })
         };
         ctx.spawn(opening.into_actor(self).map(|opened, actor, ctx| {
             if let Some(opened) = opened {
-                actor.opened(opened, ctx);
+                actor.start_streams(opened, ctx);
             } else {
                 actor
-                    .line
+                    .connection
                     .close(ErrorCode::ServerError, "the lobby is not there");
                 ctx.stop();
             }
@@ -186,29 +191,34 @@ impl Actor for Session {
     }
 }
 
-impl Handler<Deliver> for Session {
+impl Handler<SendFrame> for ClientSession {
     type Result = ();
 
-    fn handle(&mut self, Deliver(frame): Deliver, _: &mut Self::Context) {
-        self.push(Outgoing::Frame(frame));
+    fn handle(&mut self, SendFrame(frame): SendFrame, _: &mut Self::Context) {
+        self.enqueue(QueuedFrame::Frame(frame));
     }
 }
 
-impl Handler<Close> for Session {
+impl Handler<CloseSession> for ClientSession {
     type Result = ();
 
-    fn handle(&mut self, Close { code, message }: Close, _: &mut Self::Context) {
+    fn handle(&mut self, CloseSession { code, message }: CloseSession, _: &mut Self::Context) {
         if self.queue.is_some() {
             // There is no stream yet on which anything could be said.
-            self.line.close(code, &message);
+            self.connection.close(code, &message);
         } else {
-            self.push(Outgoing::Close { code, message });
+            self.enqueue(QueuedFrame::Close { code, message });
         }
     }
 }
 
 /// Carries frames to the lobby; ends with the connection.
-async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer>, conn: ConnId) {
+async fn read_frames(
+    line: ClientConnection,
+    from_client: RecvStream,
+    world: Addr<WorldServer>,
+    conn: ConnId,
+) {
     let mut frames = FrameReader::new(from_client, MAX_TO_WORLD);
     let broken = loop {
         let next = tokio::select! {
@@ -217,7 +227,7 @@ async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer
         };
         match next {
             Ok(Some(frame)) => {
-                if world.send(Frame { conn, frame }).await.is_err() {
+                if world.send(ClientFrame { conn, frame }).await.is_err() {
                     line.close(ErrorCode::ServerError, "the lobby is not there");
                     break None;
                 }
@@ -225,14 +235,14 @@ async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer
             // The client has nothing to say any more. It closes the connection next, or this end
             // does.
             Ok(None) => {
-                line.note_end(None);
-                let _ = timeout(LAST_WITHIN, line.closed()).await;
+                line.record_end(None);
+                let _ = timeout(LAST_FRAMES_TIMEOUT, line.closed()).await;
                 line.close(ErrorCode::ErrorUnspecified, "the stream was closed");
                 break None;
             }
             // Either the connection is gone or the client has reset its stream.
             Err(FrameError::Io(error)) => {
-                line.note_end(Some(&error));
+                line.record_end(Some(&error));
                 line.close(ErrorCode::Malformed, "the stream was reset");
                 break None;
             }
@@ -252,26 +262,26 @@ async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer
 
 /// Writes what is queued, until the last frame or the end of the connection; `false` when the
 /// client does not read.
-async fn write(
-    line: ClientLine,
+async fn write_frames(
+    line: ClientConnection,
     mut to_client: SendStream,
-    mut queue: mpsc::Receiver<Outgoing>,
-    waiting_bytes: Arc<AtomicUsize>,
+    mut queue: mpsc::Receiver<QueuedFrame>,
+    queued_bytes: Arc<AtomicUsize>,
 ) -> bool {
     while let Some(outgoing) = queue.recv().await {
         match outgoing {
-            Outgoing::Frame(frame) => {
-                match timeout(WRITE_WITHIN, to_client.write_all(&frame)).await {
+            QueuedFrame::Frame(frame) => {
+                match timeout(WRITE_TIMEOUT, to_client.write_all(&frame)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(_)) => return true,
                     Err(_) => return false,
                 }
-                waiting_bytes.fetch_sub(frame.len(), Relaxed);
+                queued_bytes.fetch_sub(frame.len(), Relaxed);
             }
-            Outgoing::Close { code, message } => {
+            QueuedFrame::Close { code, message } => {
                 let _ = to_client.finish();
-                let _ = timeout(LAST_WITHIN, to_client.stopped()).await;
-                let _ = timeout(LAST_WITHIN, line.closed()).await;
+                let _ = timeout(LAST_FRAMES_TIMEOUT, to_client.stopped()).await;
+                let _ = timeout(LAST_FRAMES_TIMEOUT, line.closed()).await;
                 line.close(code, &message);
                 return true;
             }
@@ -283,7 +293,7 @@ async fn write(
 #[cfg(test)]
 mod tests {
     use ambit_game_server::endpoint;
-    use ambit_game_server::identity::Identity;
+    use ambit_game_server::identity::ServerIdentity;
     use ambit_game_server::ticket::TicketSigner;
     use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_proto::quic::{self, ALPN_WORLD, FingerprintVerifier};
@@ -291,7 +301,7 @@ mod tests {
     use tokio::sync::{oneshot, watch};
 
     use super::*;
-    use crate::actor::Clock;
+    use crate::actor::LobbyClock;
     use crate::lobby::{Lobby, LobbyConfig};
 
     #[test]
@@ -299,14 +309,18 @@ mod tests {
         System::new().block_on(async {
             let (near, far) = connect().await;
             let slow_readers = Arc::new(AtomicU64::new(0));
-            let session =
-                Session::new(ClientLine::Direct(far), world(), Arc::clone(&slow_readers)).start();
+            let session = ClientSession::new(
+                ClientConnection::Direct(far),
+                world(),
+                Arc::clone(&slow_readers),
+            )
+            .start();
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
             to_server.write_all(&[0]).await.unwrap();
             // More than the client's window, QUIC's buffer and the queue hold together.
             for _ in 0..64 {
                 // The actor is gone soon after it has closed the connection.
-                let _ = session.send(Deliver(vec![0; 64 << 10].into())).await;
+                let _ = session.send(SendFrame(vec![0; 64 << 10].into())).await;
             }
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
                 panic!("not closed by the server")
@@ -323,13 +337,14 @@ mod tests {
     fn what_was_delivered_before_a_close_arrives() {
         System::new().block_on(async {
             let (near, far) = connect().await;
-            let session = Session::new(ClientLine::Direct(far), world(), Arc::default()).start();
+            let session =
+                ClientSession::new(ClientConnection::Direct(far), world(), Arc::default()).start();
             let (mut to_server, from_server) = near.open_bi().await.unwrap();
             // A frame that never ends keeps the lobby out of this.
             to_server.write_all(&[0]).await.unwrap();
             let mut frames = FrameReader::new(from_server, MAX_FROM_WORLD);
             session
-                .send(Deliver(vec![0, 0, 0, 2, 7, 8].into()))
+                .send(SendFrame(vec![0, 0, 0, 2, 7, 8].into()))
                 .await
                 .unwrap();
             assert_eq!(
@@ -337,11 +352,11 @@ mod tests {
                 Some(&[7, 8][..])
             );
             session
-                .send(Deliver(vec![0, 0, 0, 1, 9].into()))
+                .send(SendFrame(vec![0, 0, 0, 1, 9].into()))
                 .await
                 .unwrap();
             session
-                .send(Close {
+                .send(CloseSession {
                     code: ErrorCode::Kicked,
                     message: "out".into(),
                 })
@@ -374,7 +389,7 @@ mod tests {
         );
         WorldServer::new(
             lobby,
-            Clock::start().0,
+            LobbyClock::start().0,
             watch::channel(0).0,
             None,
             None,
@@ -386,7 +401,7 @@ mod tests {
     /// The client's end and the server's end of a new connection. Their endpoints live as long as
     /// they do.
     async fn connect() -> (Connection, Connection) {
-        let identity = Identity::generate().unwrap();
+        let identity = ServerIdentity::generate().unwrap();
         let loopback = "127.0.0.1:0".parse().unwrap();
         let server = endpoint::listen(loopback, &identity, &[ALPN_WORLD]).unwrap();
         let mut client = Endpoint::client(loopback).unwrap();

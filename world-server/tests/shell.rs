@@ -25,7 +25,7 @@ use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
-use ambit_proto::schema::{Codec, ComponentSpec, Kind, Schema};
+use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
 use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream};
@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
-    let server = Running::start(&[]);
-    let mut ann = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
     assert_eq!(ticket.certificate_sha256, server.addresses.fingerprint.0);
 
@@ -66,8 +66,8 @@ async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
-    let server = Running::start(&[]);
-    let mut ann = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
     let mut first = InGame::join(&ticket).await;
     first.joined().await;
@@ -95,9 +95,9 @@ async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_that_panics_takes_nobody_else_along() {
-    let server = Running::start(&[]);
-    let mut ann = Client::hello(&server, "ann").await;
-    let mut bob = Client::hello(&server, "bob").await;
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
+    let mut bob = TestClient::hello(&server, "bob").await;
     let (bad, good) = (ann.open_room("bomb").await, bob.open_room("field").await);
     let mut inside = InGame::join(&good).await;
     inside.joined().await;
@@ -129,15 +129,15 @@ async fn a_room_that_panics_takes_nobody_else_along() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
-    let server = Running::start(&[]);
-    let mut ann = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
     let bad = ann.open_room("bomb").await;
     // A new room goes to the thread with the fewest, of which there are as many as cores: with two
     // rooms for each thread, one shares the bomb's.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut neighbours = Vec::new();
     for number in 1..2 * threads {
-        let mut owner = Client::hello(&server, &format!("owner {number}")).await;
+        let mut owner = TestClient::hello(&server, &format!("owner {number}")).await;
         let ticket = owner.open_room("field").await;
         neighbours.push((owner, ticket));
     }
@@ -160,8 +160,8 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_message_is_refused_and_closed() {
-    let server = Running::start(&[]);
-    let mut oversize = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let mut oversize = TestClient::hello(&server, "ann").await;
     oversize
         .to_server
         .write_all(&16_385_u32.to_be_bytes())
@@ -172,7 +172,7 @@ async fn what_is_no_message_is_refused_and_closed() {
         ErrorCode::MessageTooLarge
     );
 
-    let mut nonsense = Client::hello(&server, "bob").await;
+    let mut nonsense = TestClient::hello(&server, "bob").await;
     nonsense
         .to_server
         .write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff])
@@ -183,22 +183,25 @@ async fn what_is_no_message_is_refused_and_closed() {
         ErrorCode::Malformed
     );
 
-    let ticket = Client::hello(&server, "cid").await.open_room("field").await;
+    let ticket = TestClient::hello(&server, "cid")
+        .await
+        .open_room("field")
+        .await;
     let mut game = InGame::connect(&ticket).await;
     game.to_server
         .write_all(&4_097_u32.to_be_bytes())
         .await
         .unwrap();
     assert_eq!(game.error().await, ErrorCode::MessageTooLarge);
-    Client::hello(&server, "dan").await;
+    TestClient::hello(&server, "dan").await;
     server.end();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
-    let server = Running::start(&[]);
-    let mut busy = Client::hello(&server, "busy").await;
-    let mut lazy = Client::hello(&server, "lazy").await;
+    let server = RunningServer::start(&[]);
+    let mut busy = TestClient::hello(&server, "busy").await;
+    let mut lazy = TestClient::hello(&server, "lazy").await;
     for number in 0..40 {
         // A room's name and parameters make the list long, so that few answers fill the queue.
         let room = CreateRoom {
@@ -242,7 +245,7 @@ async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_and_half_open_connections_end_by_themselves() {
-    let server = Running::start(&["--max-connections-per-address", "1"]);
+    let server = RunningServer::start(&["--max-connections-per-address", "1"]);
     let first = connect(&server.addresses, ALPN_WORLD).await;
     let second = connect(&server.addresses, ALPN_WORLD).await;
     assert_eq!(closed_with(&second).await, ErrorCode::TooManyFromAddress);
@@ -252,8 +255,8 @@ async fn limits_and_half_open_connections_end_by_themselves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_ends_tells_lobby_and_game() {
-    let server = Running::start(&[]);
-    let mut ann = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
     let mut game = InGame::join(&ticket).await;
     game.joined().await;
@@ -274,8 +277,8 @@ async fn a_server_that_ends_tells_lobby_and_game() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_tells_health_and_figures() {
-    let server = Running::start(&[]);
-    let _ann = Client::hello(&server, "ann").await;
+    let server = RunningServer::start(&[]);
+    let _ann = TestClient::hello(&server, "ann").await;
     let address = server.addresses.http.expect("HTTP is on");
     assert!(http(address, "/healthz").await.starts_with("HTTP/1.1 200"));
     let metrics = http(address, "/metrics").await;
@@ -294,9 +297,9 @@ async fn http_tells_health_and_figures() {
 
 #[tokio::test]
 async fn a_taken_port_is_an_error_that_says_so() {
-    let server = Running::start(&[]);
+    let server = RunningServer::start(&[]);
     let address = server.addresses.world;
-    let scratch = Scratch::new();
+    let scratch = ScratchDirectory::new();
     let config = scratch.config(&["--listen", &address.to_string()]);
     let error = Server::start(config, registry()).unwrap_err().to_string();
     assert!(
@@ -307,17 +310,17 @@ async fn a_taken_port_is_an_error_that_says_so() {
 }
 
 /// A server for one test, with a directory of its own.
-struct Running {
+struct RunningServer {
     server: Server,
     addresses: Addresses,
-    _scratch: Scratch,
+    _scratch: ScratchDirectory,
 }
 
-struct Scratch(PathBuf);
+struct ScratchDirectory(PathBuf);
 
-impl Running {
+impl RunningServer {
     fn start(arguments: &[&str]) -> Self {
-        let scratch = Scratch::new();
+        let scratch = ScratchDirectory::new();
         let server = Server::start(scratch.config(arguments), registry()).expect("a server");
         Self {
             addresses: server.addresses(),
@@ -331,7 +334,7 @@ impl Running {
     }
 }
 
-impl Scratch {
+impl ScratchDirectory {
     fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -349,7 +352,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -377,10 +380,10 @@ struct Bomb;
 impl Game for Bomb {
     fn schema(&self) -> Schema {
         let path = ComponentSpec::public("path", Codec::Path);
-        let player = Kind {
+        let player = ObjectKind {
             name: "player".into(),
             components: vec![path],
-            ..Kind::default()
+            ..ObjectKind::default()
         };
         Schema {
             game: "bomb".into(),
@@ -405,15 +408,15 @@ impl Game for Bomb {
 }
 
 /// A lobby connection.
-struct Client {
+struct TestClient {
     connection: Connection,
     to_server: SendStream,
     from_server: FrameReader<RecvStream>,
     request: u64,
 }
 
-impl Client {
-    async fn hello(server: &Running, name: &str) -> Self {
+impl TestClient {
+    async fn hello(server: &RunningServer, name: &str) -> Self {
         let connection = connect(&server.addresses, ALPN_WORLD).await;
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
         let from_server = FrameReader::new(from_server, MAX_FROM_WORLD);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::queue::EVENTS;
-use crate::replica::playout::Render;
+use super::event_queue::DEFAULT_MAX_EVENTS;
+use crate::replica::jitter_buffer::RenderTiming;
 
 /// Settings of a client. Everything that chance decides in it comes from `seed`.
 #[derive(Clone, Debug)]
@@ -22,15 +22,15 @@ pub struct ClientConfig {
     /// Attempts to get back into a game whose connection broke while the lobby's lives, in a row.
     pub game_attempts: u32,
     /// Events that wait for the view, at most.
-    pub events: usize,
+    pub max_events: usize,
     /// For crowds of bots that only load a server: poses are noted as received but not decoded,
     /// which is most of a client's work. Link, clock, acknowledgements, inputs, records and events
     /// are those of any client. What it costs: objects that have poses have no position after their
-    /// `Enter`, count neither as updates nor with an age, and the client never finds out that it
-    /// has lost track.
+    /// `ObjectEntered`, count neither as updates nor with an age, and the client never finds out
+    /// that it has lost track.
     pub light: bool,
     /// Which room time objects with poses are shown at.
-    pub render: Render,
+    pub render: RenderTiming,
     /// Whether the player's own avatar is shown ahead, as its inputs will have moved it, in a game
     /// that is simulated.
     pub predict: bool,
@@ -82,9 +82,9 @@ impl Default for ClientConfig {
             seed: 0,
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,
-            events: EVENTS,
+            max_events: DEFAULT_MAX_EVENTS,
             light: false,
-            render: Render::default(),
+            render: RenderTiming::default(),
             inputs: InputRate::default(),
             predict: false,
         }

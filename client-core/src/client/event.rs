@@ -3,8 +3,8 @@
 //! A view takes [`ViewEvent`]s in order and reads hot values (positions, gauges) directly from the
 //! client; it never sees a message, an alias or a component number. Everything that happens in a
 //! game carries `t`, the estimated room time at which it was told. For each id there is exactly one
-//! `Enter` and, when the object goes or the game connection ends, exactly one `Leave`; all else
-//! about it comes in between.
+//! `ObjectEntered` and, when the object goes or the game connection ends, exactly one `Leave`; all
+//! else about it comes in between.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
 
-use super::model::{Chat, GameInfo, Player, Room};
+use super::model::{ChatMessage, GameListing, PlayerListing, RoomListing};
 
 /// Something that a view may want to show. `request` is the number of the request that it answers,
 /// 0 for news.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewEvent {
     /// The state of the connections.
-    Connection(Connection),
+    Connection(ConnectionStatus),
     /// The lobby is open: after the first connect and after each reconnect.
     Welcome(Welcome),
     /// The rooms that there are.
@@ -30,10 +30,10 @@ pub enum ViewEvent {
         /// The request.
         request: u64,
         /// All rooms.
-        rooms: Vec<Room>,
+        rooms: Vec<RoomListing>,
     },
     /// A room is new or has changed; while subscribed.
-    RoomChanged(Room),
+    RoomChanged(RoomListing),
     /// A room is gone; while subscribed.
     RoomGone(RoomId),
     /// The room that was asked for is there, and the player is in it.
@@ -41,19 +41,19 @@ pub enum ViewEvent {
         /// The request.
         request: u64,
         /// The new room.
-        room: Room,
+        room: RoomListing,
     },
     /// The player is in a room.
     Joined {
         /// The request.
         request: u64,
         /// The room.
-        room: Room,
+        room: RoomListing,
         /// Who is in it.
-        players: Vec<Player>,
+        players: Vec<PlayerListing>,
     },
     /// The player is back in the lobby. If a game ran, all its objects have left before.
-    Left {
+    OmittedPoses {
         /// The request.
         request: u64,
         /// The room.
@@ -73,10 +73,10 @@ pub enum ViewEvent {
     Players {
         /// The request.
         request: u64,
-        /// Of which room; `None` for everybody.
+        /// Of which room; `Unchanged` for everybody.
         room: Option<RoomId>,
         /// The players.
-        players: Vec<Player>,
+        players: Vec<PlayerListing>,
     },
     /// Somebody, perhaps the player, has another name.
     Renamed {
@@ -88,9 +88,9 @@ pub enum ViewEvent {
         name: String,
     },
     /// Somebody said something.
-    Chat(Chat),
+    Chat(ChatMessage),
     /// The player is in the game.
-    Started(Started),
+    GameStarted(GameStarted),
     /// What stands around and never moves is under way. May be dropped when nobody reads.
     MapProgress {
         /// When this was told.
@@ -100,7 +100,8 @@ pub enum ViewEvent {
         /// Bytes in all.
         total: usize,
     },
-    /// What stands around and never moves is known: once a game at most, some time after `Started`.
+    /// What stands around and never moves is known: once a game at most, some time after
+    /// `GameStarted`.
     Map {
         /// When this was told.
         t: GameTime,
@@ -110,11 +111,11 @@ pub enum ViewEvent {
         bytes: usize,
     },
     /// An object came into sight.
-    Enter(Enter),
+    ObjectEntered(ObjectEntered),
     /// Something about an object has changed. May be dropped when nobody reads: the newest state
     /// can be read directly. Poses are told only to a view that asks for them (`Client::watch`),
     /// and otherwise read.
-    Update(Update),
+    ObjectUpdated(ObjectUpdated),
     /// An object went out of sight.
     Leave {
         /// The object.
@@ -123,14 +124,14 @@ pub enum ViewEvent {
         t: GameTime,
     },
     /// Something happened.
-    Event(Happening),
+    Event(GameEvent),
     /// Something went wrong that a player should know of.
     Error(Failure),
 }
 
 /// The state of the connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Connection {
+pub enum ConnectionStatus {
     /// The lobby is being called, for the `attempt`th time in a row.
     Connecting {
         /// From 1.
@@ -180,19 +181,19 @@ pub struct Welcome {
     /// How long a broken connection may stay away.
     pub grace: Duration,
     /// The games that the server can run.
-    pub games: Vec<GameInfo>,
+    pub games: Vec<GameListing>,
 }
 
 /// The player is in the game.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Started {
+pub struct GameStarted {
     /// The room.
     pub room: RoomId,
     /// Where the game runs, as the ticket says: `"127.0.0.1:7777"`; an unspecified IP address
     /// stands for the lobby server's.
     pub address: String,
     /// Whether the connection was there before and had broken.
-    pub again: bool,
+    pub is_rejoin: bool,
     /// Which of the world's maps this is, from 0; another one than before: the player has gone
     /// through a gate.
     pub map_number: u32,
@@ -203,7 +204,7 @@ pub struct Started {
     /// Ticks a second.
     pub tick_hz: u32,
     /// The map.
-    pub map: Map,
+    pub map: MapExtent,
     /// The game's name.
     pub game: String,
     /// The spells, in the order of their numbers.
@@ -212,7 +213,7 @@ pub struct Started {
 
 /// Extent of the map and zones of interest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Map {
+pub struct MapExtent {
     /// Extent on x, in metres.
     pub width_m: f32,
     /// Extent on y, in metres.
@@ -227,7 +228,7 @@ pub struct Map {
 
 /// An object came into sight.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Enter {
+pub struct ObjectEntered {
     /// The client's name for it: ascending, never used twice.
     pub id: u32,
     /// What it is.
@@ -239,12 +240,12 @@ pub struct Enter {
     /// Where it is at `t`.
     pub position: Position,
     /// Everything else that is known of it, at `t`; the path is among them.
-    pub components: Vec<Named<Value>>,
+    pub components: Vec<NamedValue<ComponentValue>>,
 }
 
 /// Something about an object has changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Update {
+pub struct ObjectUpdated {
     /// The object.
     pub id: u32,
     /// When this was told: on arrival, mostly ahead of its effect.
@@ -252,14 +253,14 @@ pub struct Update {
     /// When it takes effect; `t` if that has passed.
     pub at: GameTime,
     /// What was received, as it is at `at`.
-    pub components: Vec<Named<Value>>,
+    pub components: Vec<NamedValue<ComponentValue>>,
 }
 
 /// Something happened; told on arrival, mostly ahead of its effect, so that a view can prepare for
 /// it. Objects that it names are in sight; for one that is about to come into sight it waits, until
 /// its effect time at most.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct GameEvent {
     /// What.
     pub name: Arc<str>,
     /// When this was told.
@@ -269,12 +270,12 @@ pub struct Happening {
     /// Whether it came after its effect time.
     pub late: bool,
     /// Who, where, how much.
-    pub fields: Vec<Named<FieldValue>>,
+    pub fields: Vec<NamedValue<FieldValue>>,
 }
 
 /// Something with its name in the game's schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named<T> {
+pub struct NamedValue<T> {
     /// The name.
     pub name: Arc<str>,
     /// The thing.
@@ -283,12 +284,12 @@ pub struct Named<T> {
 
 /// A component's value at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ComponentValue {
     /// Where an object is, and where it will come to rest.
     Path {
         /// At the time of the event.
         position: Position,
-        /// The end of what is known of the way; `None` at rest.
+        /// The end of what is known of the way; `Unchanged` at rest.
         to: Option<(Position, GameTime)>,
     },
     /// Where an object is that may move in any way.
@@ -324,7 +325,7 @@ pub enum Facing {
 /// A field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldValue {
-    /// An object, or `None` if it is not in sight.
+    /// An object, or `Unchanged` if it is not in sight.
     Object(Option<u32>),
     /// A position.
     Position(Position),
@@ -336,7 +337,7 @@ pub enum FieldValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What it is about.
-    pub about: About,
+    pub subject: ErrorSubject,
     /// A stable name: an error code of the protocol, or one of [`codes`].
     pub code: String,
     /// What happened, and what to do.
@@ -345,7 +346,7 @@ pub struct Failure {
 
 /// What a failure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum ErrorSubject {
     /// A request to the lobby.
     Request(u64),
     /// A command in the game.

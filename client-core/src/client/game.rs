@@ -16,7 +16,7 @@
 //!    commanded meanwhile waits, and what was not confirmed is said again; unless it is another
 //!    map, where all that means nothing.
 //!
-//! Source: `proto/ambit/game.proto`; design, section 3.
+//! PoseSource: `proto/ambit/game.proto`; design, section 3.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -32,35 +32,35 @@ use bytes::Bytes;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
-use super::event::{Connection, Started, ViewEvent, codes};
-use super::lobby::Ending;
-use super::model::Ticket;
-use super::play::{Play, Terms};
+use super::event::{ConnectionStatus, GameStarted, ViewEvent, codes};
+use super::lobby::CloseReason;
+use super::model::GameTicket;
 use super::rules::Rules;
+use super::running_game::{GameSettings, RunningGame};
 use super::stats::ClientStats;
-use crate::replica::Mode;
-use crate::replica::factory::Factory;
+use crate::replica::PoseDecoding;
+use crate::replica::factory::ViewFactory;
 
 /// How long the host may take to answer `Join`.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the lobby may take to answer a request for a ticket before it is asked again.
 const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
 /// The first and the longest pause before another attempt.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
+const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
 /// A connection that has lived this long was a success: attempts are counted anew.
-const SETTLED: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Commands that wait for another host.
-const MOST_WAITING: usize = 64;
+const MAX_PENDING_COMMANDS: usize = 64;
 /// Confirmed commands that wait to be asked for; more than are sent between two looks.
-const MOST_CONFIRMED: usize = 256;
+const MAX_CONFIRMED: usize = 256;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
 /// ping every 3 s at least.
-const SILENT: Duration = Duration::from_secs(5);
+const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the game part wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GameOutput {
-    /// Call the host; then `handle_connected` or `handle_closed`.
+    /// SidecarCall the host; then `handle_connected` or `handle_closed`.
     Connect {
         /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
         address: String,
@@ -76,7 +76,7 @@ pub enum GameOutput {
     /// Tell the views.
     View(ViewEvent),
     /// Ask the lobby for a ticket.
-    WantTicket,
+    RequestTicket,
 }
 
 /// A command that was not taken.
@@ -90,63 +90,63 @@ pub enum CommandError {
     TooMany,
     /// The player is on the way to another map.
     #[error("on the way to another map; wait until it is there")]
-    OnTheWay,
+    ChangingMap,
     /// The action is longer than a message may be.
     #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
-    TooLong,
+    LineTooLong,
 }
 
 /// The game connection of a player, with what is known through it.
-pub struct GameSession<F: Factory> {
+pub struct GameSession<F: ViewFactory> {
     factory: F,
-    attempts: u32,
-    terms: Terms,
+    max_attempts: u32,
+    settings: GameSettings,
     /// What the player holds, also while a broken connection is made anew; none if nothing is told
     /// of it.
-    held: Option<Keymap>,
+    held_keys: Option<Keymap>,
     /// Whether views are told of poses.
     watching: bool,
-    state: State<F::View>,
+    state: GameState<F::View>,
     backoff: Backoff,
     last_id: u32,
     last_command: u32,
     /// Whether the player has been in this room's game before: then the next start is one again.
-    started: bool,
+    has_started: bool,
     /// Of the host that was called last.
     incarnation: u32,
     /// The map that it runs.
     map: u32,
     /// Whether what is shown is another map than that.
-    crosses: bool,
+    changes_map: bool,
     /// What is shown of a room that goes on elsewhere, until that host is heard.
-    moved: Option<Box<Play<F::View>>>,
+    previous_game: Option<Box<RunningGame<F::View>>>,
     /// What was commanded meanwhile.
-    waiting: Vec<Command>,
-    out: Out,
+    pending_commands: Vec<Command>,
+    out: GameResults,
 }
 
 /// Where results go.
 #[derive(Debug, Default)]
-pub struct Out {
+pub struct GameResults {
     /// What is to be done.
     pub outputs: VecDeque<GameOutput>,
     /// What was counted.
     pub stats: ClientStats,
     /// When something fresh was last heard; over reconnects, since a gap is a gap.
-    pub last_news: Option<LocalTime>,
+    pub last_fresh_at: Option<LocalTime>,
     /// Whether the room is going on elsewhere, and nothing fresh has come from there.
     is_moving: bool,
     /// What the host last said of commands, until it is asked for.
     commands: Option<pb::Commands>,
     /// Commands that have arrived, and that nobody has asked for yet; the newest
-    /// [`MOST_CONFIRMED`].
+    /// [`MAX_CONFIRMED`].
     confirmed: VecDeque<u32>,
 }
 
-impl Out {
+impl GameResults {
     /// Something fresh has come.
-    pub fn hear_news(&mut self, now: LocalTime) {
-        let Some(before) = self.last_news.replace(now) else {
+    pub fn note_fresh_data(&mut self, now: LocalTime) {
+        let Some(before) = self.last_fresh_at.replace(now) else {
             return;
         };
         self.stats.gaps.add(now.since(before));
@@ -156,107 +156,115 @@ impl Out {
     }
 
     /// The host has confirmed a command.
-    pub fn confirm(&mut self, number: u32) {
+    pub fn report_confirmed(&mut self, number: u32) {
         self.stats.confirmed += 1;
-        if self.confirmed.len() == MOST_CONFIRMED {
+        if self.confirmed.len() == MAX_CONFIRMED {
             self.confirmed.pop_front();
         }
         self.confirmed.push_back(number);
     }
 }
 
-enum State<V> {
+enum GameState<V> {
     /// No game.
-    Out,
+    NoGame,
     /// A game, but no ticket: one is asked for at `ask_at`.
-    Seeking { ask_at: LocalTime },
+    AwaitingTicket { ask_at: LocalTime },
     /// The owner is calling.
-    Connecting(Ticket),
+    Connecting(GameTicket),
     /// `Join` is under way since `since`.
-    Joining { ticket: Ticket, since: LocalTime },
+    Joining {
+        ticket: GameTicket,
+        since: LocalTime,
+    },
     /// In the game.
-    Playing(Box<Play<V>>),
+    Playing(Box<RunningGame<V>>),
 }
 
-impl<F: Factory> GameSession<F> {
+impl<F: ViewFactory> GameSession<F> {
     /// No game yet.
     pub fn new(config: &ClientConfig, factory: F) -> Self {
         GameSession {
             factory,
-            attempts: config.game_attempts,
-            terms: Terms {
+            max_attempts: config.game_attempts,
+            settings: GameSettings {
                 mode: if config.light {
-                    Mode::Light
+                    PoseDecoding::Light
                 } else {
-                    Mode::Full
+                    PoseDecoding::Full
                 },
                 render: config.render,
                 inputs: config.inputs,
                 predict: config.predict,
                 last_id: 0,
             },
-            held: None,
+            held_keys: None,
             watching: false,
-            state: State::Out,
+            state: GameState::NoGame,
             // Another stream than the lobby part's, from the same seed.
-            backoff: Backoff::new(PAUSES.0, PAUSES.1, !config.seed),
+            backoff: Backoff::new(RETRY_PAUSES.0, RETRY_PAUSES.1, !config.seed),
             last_id: 0,
             // The numbers of two clients of a player, one after the other, are not to be taken for
             // each other.
             last_command: 1_000
                 * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
-            started: false,
+            has_started: false,
             incarnation: 0,
             map: 0,
-            crosses: false,
-            moved: None,
-            waiting: Vec::new(),
-            out: Out::default(),
+            changes_map: false,
+            previous_game: None,
+            pending_commands: Vec::new(),
+            out: GameResults::default(),
         }
     }
 
     /// The lobby has given a ticket, asked or not.
-    pub fn handle_ticket(&mut self, now: LocalTime, ticket: Ticket) {
+    pub fn handle_ticket(&mut self, now: LocalTime, ticket: GameTicket) {
         let is_elsewhere = ticket.incarnation > self.incarnation;
         match &self.state {
-            State::Out | State::Seeking { .. } => self.call(ticket),
-            State::Connecting(_) | State::Joining { .. } if is_elsewhere => {
+            GameState::NoGame | GameState::AwaitingTicket { .. } => self.connect_to_host(ticket),
+            GameState::Connecting(_) | GameState::Joining { .. } if is_elsewhere => {
                 if ticket.map != self.map {
-                    (self.crosses, self.waiting) = (true, Vec::new());
+                    (self.changes_map, self.pending_commands) = (true, Vec::new());
                 }
-                self.output(GameOutput::Close);
-                self.call(ticket);
+                self.push_output(GameOutput::Close);
+                self.connect_to_host(ticket);
             }
-            State::Playing(_) if is_elsewhere => {
-                if let State::Playing(play) = std::mem::replace(&mut self.state, State::Out) {
-                    self.crosses = ticket.map != self.map;
-                    if !self.crosses {
+            GameState::Playing(_) if is_elsewhere => {
+                if let GameState::Playing(play) =
+                    std::mem::replace(&mut self.state, GameState::NoGame)
+                {
+                    self.changes_map = ticket.map != self.map;
+                    if !self.changes_map {
                         // The next host knows which of them the last one has carried out.
-                        self.waiting = play.unconfirmed(now);
-                        self.out.stats.commands -= self.waiting.len() as u64;
+                        self.pending_commands = play.unconfirmed(now);
+                        self.out.stats.commands -= self.pending_commands.len() as u64;
                     }
-                    self.moved = Some(play);
+                    self.previous_game = Some(play);
                     self.out.stats.moves += 1;
                     self.out.is_moving = true;
                 }
-                self.output(GameOutput::Close);
-                self.call(ticket);
+                self.push_output(GameOutput::Close);
+                self.connect_to_host(ticket);
             }
-            State::Playing(play) if now.since(play.last_heard()) > SILENT => {
-                self.drop_play(now);
-                self.output(GameOutput::Close);
-                self.call(ticket);
+            GameState::Playing(play) if now.since(play.last_received_at()) > SILENCE_LIMIT => {
+                self.close_running_game(now);
+                self.push_output(GameOutput::Close);
+                self.connect_to_host(ticket);
             }
             // The connection that there is will do.
-            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {}
+            GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
     }
 
     /// The lobby gives no ticket.
     pub fn handle_no_ticket(&mut self, code: String, message: String) {
-        if matches!(self.state, State::Out | State::Seeking { .. }) {
-            self.state = State::Out;
-            self.view(ViewEvent::Connection(Connection::GameClosed {
+        if matches!(
+            self.state,
+            GameState::NoGame | GameState::AwaitingTicket { .. }
+        ) {
+            self.state = GameState::NoGame;
+            self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
                 code,
                 message,
             }));
@@ -267,32 +275,34 @@ impl<F: Factory> GameSession<F> {
     /// another attempt. It is the lobby that tells the host who has left; a `Leave` from here would
     /// throw out whoever took the session over.
     pub fn leave(&mut self, now: LocalTime) {
-        self.drop_play(now);
-        match std::mem::replace(&mut self.state, State::Out) {
-            State::Out | State::Seeking { .. } => {}
-            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {
-                self.output(GameOutput::Close)
+        self.close_running_game(now);
+        match std::mem::replace(&mut self.state, GameState::NoGame) {
+            GameState::NoGame | GameState::AwaitingTicket { .. } => {}
+            GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
+                self.push_output(GameOutput::Close)
             }
         }
         self.backoff.succeed();
-        (self.started, self.held, self.incarnation) = (false, None, 0);
-        (self.out.last_news, self.out.is_moving) = (None, false);
+        (self.has_started, self.held_keys, self.incarnation) = (false, None, 0);
+        (self.out.last_fresh_at, self.out.is_moving) = (None, false);
     }
 
     /// Sends a command; if it is refused, an error event tells so under the number that this
     /// returns.
     pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
-            return Err(CommandError::TooLong);
+            return Err(CommandError::LineTooLong);
         }
         let number = self.last_command.wrapping_add(1);
         let command = Command { number, action };
         match &mut self.state {
-            State::Playing(play) => play.command(now, command, &mut self.out)?,
-            _ if self.moved.is_none() => return Err(CommandError::NotPlaying),
-            _ if self.crosses => return Err(CommandError::OnTheWay),
-            _ if self.waiting.len() >= MOST_WAITING => return Err(CommandError::TooMany),
-            _ => self.waiting.push(command),
+            GameState::Playing(play) => play.command(now, command, &mut self.out)?,
+            _ if self.previous_game.is_none() => return Err(CommandError::NotPlaying),
+            _ if self.changes_map => return Err(CommandError::ChangingMap),
+            _ if self.pending_commands.len() >= MAX_PENDING_COMMANDS => {
+                return Err(CommandError::TooMany);
+            }
+            _ => self.pending_commands.push(command),
         }
         self.last_command = number;
         Ok(number)
@@ -300,16 +310,16 @@ impl<F: Factory> GameSession<F> {
 
     /// From now on these keys are held, also over a reconnect. Without a game, nothing is.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
-        if let State::Playing(play) = &mut self.state {
-            self.held = Some(keys);
+        if let GameState::Playing(play) = &mut self.state {
+            self.held_keys = Some(keys);
             play.input(now, keys, &mut self.out);
         }
     }
 
     /// All keys are let go.
     pub fn release(&mut self, now: LocalTime) {
-        self.held = None;
-        if let State::Playing(play) = &mut self.state {
+        self.held_keys = None;
+        if let GameState::Playing(play) = &mut self.state {
             play.release(now, &mut self.out);
         }
     }
@@ -317,14 +327,14 @@ impl<F: Factory> GameSession<F> {
     /// Whether views are told of each pose from now on, in this game and in others.
     pub fn watch(&mut self, on: bool) {
         self.watching = on;
-        if let State::Playing(play) = &mut self.state {
+        if let GameState::Playing(play) = &mut self.state {
             play.replica_mut().watch(on);
         }
     }
 
     /// Asks the host which commands were carried out; see [`GameSession::take_commands`].
     pub fn ask_commands(&mut self) {
-        if let State::Playing(_) = self.state {
+        if let GameState::Playing(_) = self.state {
             self.send(Ask::AskCommands(pb::AskCommands {}));
         }
     }
@@ -336,38 +346,38 @@ impl<F: Factory> GameSession<F> {
 
     /// Adds the present ages of what is in sight to the figures.
     pub fn sample_ages(&mut self, now: LocalTime) {
-        if let State::Playing(play) = &self.state {
+        if let GameState::Playing(play) = &self.state {
             play.sample_ages(now, &mut self.out.stats.ages);
         }
     }
 
     /// The call was taken.
     pub fn handle_connected(&mut self, now: LocalTime) {
-        match std::mem::replace(&mut self.state, State::Out) {
-            State::Connecting(ticket) => {
+        match std::mem::replace(&mut self.state, GameState::NoGame) {
+            GameState::Connecting(ticket) => {
                 let join = pb::Join {
                     version: message::VERSION,
                     ticket: ticket.ticket.clone(),
                 };
                 self.send(Ask::Join(join));
-                self.state = State::Joining { ticket, since: now };
+                self.state = GameState::Joining { ticket, since: now };
             }
             other => self.state = other,
         }
     }
 
     /// The connection is gone, or never came about.
-    pub fn handle_closed(&mut self, now: LocalTime, ending: Ending) {
-        let (Ending::Broken(reason)
-        | Ending::Busy {
+    pub fn handle_closed(&mut self, now: LocalTime, ending: CloseReason) {
+        let (CloseReason::Broken(reason)
+        | CloseReason::Busy {
             message: reason, ..
         }
-        | Ending::Final {
+        | CloseReason::Final {
             message: reason, ..
         }) = ending;
         match self.state {
-            State::Out | State::Seeking { .. } => {}
-            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {
+            GameState::NoGame | GameState::AwaitingTicket { .. } => {}
+            GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
                 self.fail(now, reason)
             }
         }
@@ -376,25 +386,27 @@ impl<F: Factory> GameSession<F> {
     /// A message on the control stream.
     pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
         match (&self.state, message.body) {
-            (State::Joining { .. }, Some(Told::Joined(joined))) => self.handle_joined(now, joined),
+            (GameState::Joining { .. }, Some(Told::Joined(joined))) => {
+                self.handle_joined(now, joined)
+            }
             // A ticket may be stale; the next one is not.
-            (State::Joining { .. }, Some(Told::Error(error))) => {
-                self.output(GameOutput::Close);
+            (GameState::Joining { .. }, Some(Told::Error(error))) => {
+                self.push_output(GameOutput::Close);
                 self.fail(now, error.message);
             }
-            (State::Playing(_), Some(Told::Error(error))) => {
+            (GameState::Playing(_), Some(Told::Error(error))) => {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
             }
-            (State::Playing(_), Some(Told::Commands(commands))) => {
+            (GameState::Playing(_), Some(Told::Commands(commands))) => {
                 self.out.commands = Some(commands)
             }
             // By the player's own wish: the lobby's answer is under way, and tells the views.
             (
-                State::Joining { .. } | State::Playing(_),
+                GameState::Joining { .. } | GameState::Playing(_),
                 Some(Told::Out(pb::Out { reason: 0, .. })),
             ) => self.leave(now),
-            (State::Joining { .. } | State::Playing(_), Some(Told::Out(out))) => {
+            (GameState::Joining { .. } | GameState::Playing(_), Some(Told::Out(out))) => {
                 self.end(now, protocol::name_of_number(out.reason), out.message);
             }
             _ => {}
@@ -403,7 +415,7 @@ impl<F: Factory> GameSession<F> {
 
     /// A datagram of the host.
     pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
-        if let State::Playing(play) = &mut self.state {
+        if let GameState::Playing(play) = &mut self.state {
             play.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
         }
     }
@@ -411,19 +423,19 @@ impl<F: Factory> GameSession<F> {
     /// Some deadline has passed.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         match &mut self.state {
-            State::Seeking { ask_at } if now >= *ask_at => {
+            GameState::AwaitingTicket { ask_at } if now >= *ask_at => {
                 *ask_at = now + TICKET_TIMEOUT;
-                self.output(GameOutput::WantTicket);
+                self.push_output(GameOutput::RequestTicket);
             }
-            State::Joining { since, .. } if now >= *since + JOIN_TIMEOUT => {
-                self.output(GameOutput::Close);
+            GameState::Joining { since, .. } if now >= *since + JOIN_TIMEOUT => {
+                self.push_output(GameOutput::Close);
                 let seconds = JOIN_TIMEOUT.as_secs();
                 self.fail(
                     now,
                     format!("the game host did not answer within {seconds} s"),
                 );
             }
-            State::Playing(play) => play.handle_timeout(now, &mut self.factory, &mut self.out),
+            GameState::Playing(play) => play.handle_timeout(now, &mut self.factory, &mut self.out),
             _ => {}
         }
     }
@@ -431,10 +443,10 @@ impl<F: Factory> GameSession<F> {
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         match &self.state {
-            State::Out | State::Connecting(_) => None,
-            State::Seeking { ask_at } => Some(*ask_at),
-            State::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
-            State::Playing(play) => play.next_deadline(),
+            GameState::NoGame | GameState::Connecting(_) => None,
+            GameState::AwaitingTicket { ask_at } => Some(*ask_at),
+            GameState::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
+            GameState::Playing(play) => play.next_deadline(),
         }
     }
 
@@ -444,29 +456,32 @@ impl<F: Factory> GameSession<F> {
     }
 
     /// The game, while the player is in it.
-    pub fn play(&self) -> Option<&Play<F::View>> {
+    pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
         match &self.state {
-            State::Playing(play) => Some(play),
-            _ => self.moved.as_deref(),
+            GameState::Playing(play) => Some(play),
+            _ => self.previous_game.as_deref(),
         }
     }
 
     /// The game, while the player is in it.
-    pub fn play_mut(&mut self) -> Option<&mut Play<F::View>> {
+    pub fn running_game_mut(&mut self) -> Option<&mut RunningGame<F::View>> {
         match &mut self.state {
-            State::Playing(play) => Some(play),
-            _ => self.moved.as_deref_mut(),
+            GameState::Playing(play) => Some(play),
+            _ => self.previous_game.as_deref_mut(),
         }
     }
 
     /// What was counted so far.
     pub fn stats(&self) -> ClientStats {
-        let rtt = self.play().and_then(Play::rtt).or(self.out.stats.rtt);
+        let rtt = self
+            .running_game()
+            .and_then(RunningGame::rtt)
+            .or(self.out.stats.rtt);
         let mut stats = ClientStats {
             rtt,
             ..self.out.stats.clone()
         };
-        if let Some(play) = self.play() {
+        if let Some(play) = self.running_game() {
             stats.simulation.merge(&play.simulation_stats());
         }
         stats
@@ -479,12 +494,12 @@ impl<F: Factory> GameSession<F> {
     }
 
     /// When something fresh was last heard, in this room.
-    pub fn last_news(&self) -> Option<LocalTime> {
-        self.out.last_news
+    pub fn last_fresh_at(&self) -> Option<LocalTime> {
+        self.out.last_fresh_at
     }
 
     fn handle_joined(&mut self, now: LocalTime, joined: pb::Joined) {
-        let State::Joining { since, ticket } = &self.state else {
+        let GameState::Joining { since, ticket } = &self.state else {
             return;
         };
         let (since, room, map_number, address) =
@@ -493,22 +508,22 @@ impl<F: Factory> GameSession<F> {
             Ok(rules) => rules,
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
-        self.drop_moved(now);
-        let again = std::mem::replace(&mut self.started, true);
-        let mut play = Box::new(Play::new(
+        self.close_previous_game(now);
+        let again = std::mem::replace(&mut self.has_started, true);
+        let mut play = Box::new(RunningGame::new(
             now,
             since,
             rules,
-            Terms {
+            GameSettings {
                 last_id: self.last_id,
-                ..self.terms
+                ..self.settings
             },
         ));
         play.replica_mut().watch(self.watching);
-        self.view(ViewEvent::Started(Started {
+        self.emit(ViewEvent::GameStarted(GameStarted {
             room,
             address,
-            again,
+            is_rejoin: again,
             map_number,
             t: play.room_time(now),
             delay: play.rules().delay,
@@ -518,24 +533,24 @@ impl<F: Factory> GameSession<F> {
             spells: play.rules().schema.spells.clone(),
         }));
         self.out.stats.starts += 1;
-        self.out.last_news.get_or_insert(now);
-        if let Some(keys) = self.held.filter(|_| again) {
+        self.out.last_fresh_at.get_or_insert(now);
+        if let Some(keys) = self.held_keys.filter(|_| again) {
             play.input(now, keys, &mut self.out);
         }
-        for command in std::mem::take(&mut self.waiting) {
+        for command in std::mem::take(&mut self.pending_commands) {
             // A fresh link takes so many.
             let _ = play.command(now, command, &mut self.out);
         }
         // The first ping goes at once, so that the clock is known before the first object comes.
         play.handle_timeout(now, &mut self.factory, &mut self.out);
-        self.state = State::Playing(play);
+        self.state = GameState::Playing(play);
     }
 
-    fn call(&mut self, ticket: Ticket) {
+    fn connect_to_host(&mut self, ticket: GameTicket) {
         (self.incarnation, self.map) = (ticket.incarnation, ticket.map);
         let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
-        self.state = State::Connecting(ticket);
-        self.output(GameOutput::Connect {
+        self.state = GameState::Connecting(ticket);
+        self.push_output(GameOutput::Connect {
             address,
             certificate_sha256,
         });
@@ -543,28 +558,29 @@ impl<F: Factory> GameSession<F> {
 
     /// The end of this connection, and perhaps a new attempt.
     fn fail(&mut self, now: LocalTime, reason: String) {
-        if matches!(&self.state, State::Playing(play) if now.since(play.since()) >= SETTLED) {
+        if matches!(&self.state, GameState::Playing(play) if now.since(play.joined_at()) >= STABLE_AFTER)
+        {
             self.backoff.succeed();
         }
-        self.drop_play(now);
+        self.close_running_game(now);
         let retry_in = self.backoff.fail();
-        if self.backoff.failures() > self.attempts {
+        if self.backoff.failures() > self.max_attempts {
             self.backoff.succeed();
-            self.state = State::Out;
+            self.state = GameState::NoGame;
             let message = format!(
                 "{reason}; gave up after {} attempts: join the room again to try anew",
-                self.attempts
+                self.max_attempts
             );
             let code = codes::GAME_UNREACHABLE.to_owned();
-            return self.view(ViewEvent::Connection(Connection::GameClosed {
+            return self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
                 code,
                 message,
             }));
         }
-        self.state = State::Seeking {
+        self.state = GameState::AwaitingTicket {
             ask_at: now + retry_in,
         };
-        self.view(ViewEvent::Connection(Connection::GameBroken {
+        self.emit(ViewEvent::Connection(ConnectionStatus::GameBroken {
             reason,
             retry_in,
         }));
@@ -572,41 +588,41 @@ impl<F: Factory> GameSession<F> {
 
     /// The end of the game without another attempt, for a reason of the host's.
     fn end(&mut self, now: LocalTime, code: String, message: String) {
-        self.drop_play(now);
-        self.held = None;
-        self.state = State::Out;
-        self.output(GameOutput::Close);
-        self.view(ViewEvent::Connection(Connection::GameClosed {
+        self.close_running_game(now);
+        self.held_keys = None;
+        self.state = GameState::NoGame;
+        self.push_output(GameOutput::Close);
+        self.emit(ViewEvent::Connection(ConnectionStatus::GameClosed {
             code,
             message,
         }));
     }
 
     /// Takes what belongs to a connection that is over; the state stays for the caller to replace.
-    fn drop_play(&mut self, now: LocalTime) {
-        self.drop_moved(now);
-        self.waiting.clear();
-        if let State::Playing(play) = &mut self.state {
+    fn close_running_game(&mut self, now: LocalTime) {
+        self.close_previous_game(now);
+        self.pending_commands.clear();
+        if let GameState::Playing(play) = &mut self.state {
             (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
         }
     }
 
     /// What was shown of a room that has moved is shown no more.
-    fn drop_moved(&mut self, now: LocalTime) {
-        if let Some(mut play) = self.moved.take() {
+    fn close_previous_game(&mut self, now: LocalTime) {
+        if let Some(mut play) = self.previous_game.take() {
             (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
         }
     }
 
     fn send(&mut self, body: Ask) {
-        self.output(GameOutput::Send(ClientToGame { body: Some(body) }));
+        self.push_output(GameOutput::Send(ClientToGame { body: Some(body) }));
     }
 
-    fn view(&mut self, event: ViewEvent) {
-        self.output(GameOutput::View(event));
+    fn emit(&mut self, event: ViewEvent) {
+        self.push_output(GameOutput::View(event));
     }
 
-    fn output(&mut self, output: GameOutput) {
+    fn push_output(&mut self, output: GameOutput) {
         self.out.outputs.push_back(output);
     }
 }

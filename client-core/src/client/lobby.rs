@@ -5,8 +5,8 @@
 //! owner opens and closes connections when told.
 //!
 //! Invariants:
-//! 1. Nothing but `Hello` is sent before `Welcome`; requests wait, in the order in which they were
-//!    made.
+//! 1. Nothing but `HelloRequest` is sent before `Welcome`; requests wait, in the order in which
+//!    they were made.
 //! 2. Each request is told its end exactly once: an answer, an error, or the session's end for all
 //!    of them.
 //! 3. A connection that breaks is called again with the resume token, with growing pauses, until
@@ -14,7 +14,7 @@
 //!    again, nor is a server that could not be reached once.
 //! 4. After a reconnect only requests that may be repeated are asked again.
 //!
-//! Source: `proto/ambit/world.proto`; design, section 3.
+//! PoseSource: `proto/ambit/world.proto`; design, section 3.
 
 mod answers;
 
@@ -33,21 +33,21 @@ use prost::Message;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
-use super::event::{About, Connection, Failure, ViewEvent, Welcome, codes};
-use super::model::{Player, Ticket};
-use super::pending::{PENDING, Pending, Question};
-use super::request::Request;
+use super::event::{ConnectionStatus, ErrorSubject, Failure, ViewEvent, Welcome, codes};
+use super::model::{GameTicket, PlayerListing};
+use super::pending_requests::{LobbyQuestion, MAX_PENDING, PendingRequests};
+use super::request::LobbyRequest;
 
-/// How long the server may take to answer `Hello`.
+/// How long the server may take to answer `HelloRequest`.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first and the longest pause before calling again.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+const RECONNECT_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// Servers of a cluster that are remembered.
-const MOST_SERVERS: usize = 64;
+const MAX_SERVERS: usize = 64;
 
 /// How a connection ended, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CloseReason {
     /// It broke, or didn't come about; another attempt may fare better.
     Broken(String),
     /// The server refused it for a reason that may pass: too many connections. A first attempt ends
@@ -70,7 +70,7 @@ pub enum Ending {
 /// What the lobby part wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyOutput {
-    /// Call the server; then `handle_connected` or `handle_closed`.
+    /// SidecarCall the server; then `handle_connected` or `handle_closed`.
     Connect,
     /// Send this on the control stream.
     Send(ClientToWorld),
@@ -79,7 +79,7 @@ pub enum LobbyOutput {
     /// Tell the views.
     View(ViewEvent),
     /// The way into the game of the player's room.
-    Ticket(Ticket),
+    Ticket(GameTicket),
     /// There is no way into the game: name and message.
     NoTicket(String, String),
     /// The player is in no room: no game either.
@@ -95,16 +95,16 @@ pub enum RequestError {
     #[error("the connection to the lobby is closed")]
     Closed,
     /// Too many requests wait for an answer.
-    #[error("{PENDING} requests wait for an answer already")]
+    #[error("{MAX_PENDING} requests wait for an answer already")]
     TooMany,
     /// The request is longer than a message may be.
     #[error("a request has at most {MAX_TO_WORLD} bytes")]
-    TooLong,
+    LineTooLong,
 }
 
 /// One WorldServer of a cluster, as another one has named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ClusterServer {
     /// HOST:PORT.
     pub address: String,
     /// SHA-256 of the certificate that it shows.
@@ -121,31 +121,31 @@ pub struct LobbySession {
     player: Option<PlayerId>,
     room: Option<RoomId>,
     /// The members of that room, as far as they were told.
-    roster: Vec<Player>,
+    roster: Vec<PlayerListing>,
     subscribed: bool,
     /// Of a cluster: where the session can be resumed, and how often the server is asked whether it
     /// lives.
-    servers: Vec<Server>,
+    servers: Vec<ClusterServer>,
     probe_every: Option<Duration>,
     /// Where the present or the last call went, and the next one goes; the configured server where
     /// there is none.
-    called: String,
-    next: Option<Server>,
-    state: State,
+    dialled_address: String,
+    next_server: Option<ClusterServer>,
+    state: LobbyState,
     /// Since when there is no lobby, for invariant 3.
     broken_since: Option<LocalTime>,
     backoff: Backoff,
-    pending: Pending,
+    pending: PendingRequests,
     outputs: VecDeque<LobbyOutput>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum LobbyState {
     /// Nothing has been tried yet.
     New,
     /// The owner is calling.
     Connecting,
-    /// `Hello` is under way.
+    /// `HelloRequest` is under way.
     Greeting { deadline: LocalTime },
     /// Requests are answered.
     Ready,
@@ -169,26 +169,26 @@ impl LobbySession {
             subscribed: false,
             servers: Vec::new(),
             probe_every: None,
-            called: String::new(),
-            next: None,
-            state: State::New,
+            dialled_address: String::new(),
+            next_server: None,
+            state: LobbyState::New,
             broken_since: None,
-            backoff: Backoff::new(PAUSES.0, PAUSES.1, config.seed),
-            pending: Pending::default(),
+            backoff: Backoff::new(RECONNECT_PAUSES.0, RECONNECT_PAUSES.1, config.seed),
+            pending: PendingRequests::default(),
             outputs: VecDeque::new(),
         }
     }
 
     /// Calls the server for the first time.
     pub fn connect(&mut self) {
-        if self.state == State::New {
-            self.call();
+        if self.state == LobbyState::New {
+            self.dial();
         }
     }
 
     /// Asks something; the answer is an event with the number that this returns.
-    pub fn request(&mut self, request: Request) -> Result<u64, RequestError> {
-        if self.state == State::Closed {
+    pub fn request(&mut self, request: LobbyRequest) -> Result<u64, RequestError> {
+        if self.state == LobbyState::Closed {
             return Err(RequestError::Closed);
         }
         if !self.pending.has_room() {
@@ -196,29 +196,29 @@ impl LobbySession {
         }
         let longest = ClientToWorld {
             request: u64::MAX,
-            body: Some(request.body()),
+            body: Some(request.to_body()),
         };
         if longest.encoded_len() > MAX_TO_WORLD {
-            return Err(RequestError::TooLong);
+            return Err(RequestError::LineTooLong);
         }
-        if let Request::ListRooms { subscribe } = request {
+        if let LobbyRequest::ListRooms { subscribe } = request {
             self.subscribed = subscribe;
         }
-        Ok(self.ask(Question::Player(request)))
+        Ok(self.add_question(LobbyQuestion::Player(request)))
     }
 
     /// Asks for another ticket to the game of the player's room; the answer is `Ticket` or
     /// `NoTicket`.
     pub fn request_ticket(&mut self) {
-        if !self.is_closed() && !self.pending.asks_for_ticket() {
-            self.ask(Question::Ticket);
+        if !self.is_closed() && !self.pending.has_ticket_question() {
+            self.add_question(LobbyQuestion::Ticket);
         }
     }
 
     /// Ends the session, the player's seat included.
     pub fn quit(&mut self) {
-        if self.state == State::Ready && self.room.is_some() {
-            self.ask(Question::Player(Request::LeaveRoom));
+        if self.state == LobbyState::Ready && self.room.is_some() {
+            self.add_question(LobbyQuestion::Player(LobbyRequest::LeaveRoom));
         }
         self.finish(codes::QUIT.to_owned(), "the player quit".to_owned());
     }
@@ -230,10 +230,10 @@ impl LobbySession {
 
     /// The call was taken.
     pub fn handle_connected(&mut self, now: LocalTime) {
-        if self.state != State::Connecting {
+        if self.state != LobbyState::Connecting {
             return;
         }
-        self.state = State::Greeting {
+        self.state = LobbyState::Greeting {
             deadline: now + HELLO_TIMEOUT,
         };
         let hello = pb::Hello {
@@ -250,26 +250,28 @@ impl LobbySession {
     }
 
     /// The connection is gone, or never came about.
-    pub fn handle_closed(&mut self, now: LocalTime, ending: Ending) {
+    pub fn handle_closed(&mut self, now: LocalTime, ending: CloseReason) {
         match (self.state, ending) {
-            (State::New | State::Pausing { .. } | State::Closed, _) => {}
-            (_, Ending::Final { code, message }) => self.finish(code, message),
+            (LobbyState::New | LobbyState::Pausing { .. } | LobbyState::Closed, _) => {}
+            (_, CloseReason::Final { code, message }) => self.finish(code, message),
             // A server that was never reached is not called again: whoever started this looks for
             // the mistake now.
-            (_, Ending::Busy { code, message }) => {
+            (_, CloseReason::Busy { code, message }) => {
                 // It lives: the same one again.
                 let same = self
                     .servers
                     .iter()
-                    .find(|server| server.address == self.called)
+                    .find(|server| server.address == self.dialled_address)
                     .cloned();
-                self.break_off(now, &code, message);
-                self.next = same.or(self.next.take());
+                self.handle_connection_lost(now, &code, message);
+                self.next_server = same.or(self.next_server.take());
             }
-            (State::Connecting, Ending::Broken(reason)) => {
-                self.break_off(now, codes::COULD_NOT_CONNECT, reason)
+            (LobbyState::Connecting, CloseReason::Broken(reason)) => {
+                self.handle_connection_lost(now, codes::COULD_NOT_CONNECT, reason)
             }
-            (_, Ending::Broken(reason)) => self.break_off(now, codes::CONNECTION_LOST, reason),
+            (_, CloseReason::Broken(reason)) => {
+                self.handle_connection_lost(now, codes::CONNECTION_LOST, reason)
+            }
         }
     }
 
@@ -277,17 +279,17 @@ impl LobbySession {
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
         let request = message.request;
         match (self.state, message.body) {
-            (State::Greeting { .. }, Some(Told::Welcome(welcome))) => {
+            (LobbyState::Greeting { .. }, Some(Told::Welcome(welcome))) => {
                 self.handle_welcome(now, welcome)
             }
-            (State::Greeting { .. }, Some(Told::Error(error))) => {
+            (LobbyState::Greeting { .. }, Some(Told::Error(error))) => {
                 self.handle_refused_hello(now, &error)
             }
-            (State::Greeting { .. } | State::Ready, Some(Told::Goodbye(goodbye))) => {
+            (LobbyState::Greeting { .. } | LobbyState::Ready, Some(Told::Goodbye(goodbye))) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
             }
-            (State::Ready, Some(body)) => self.handle_body(request, body),
-            (State::Ready, None) => self.handle_unknown(request),
+            (LobbyState::Ready, Some(body)) => self.handle_body(request, body),
+            (LobbyState::Ready, None) => self.handle_unknown(request),
             _ => {}
         }
     }
@@ -295,11 +297,11 @@ impl LobbySession {
     /// Some deadline has passed.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         match self.state {
-            State::Pausing { until } if now >= until => self.call(),
-            State::Greeting { deadline } if now >= deadline => {
+            LobbyState::Pausing { until } if now >= until => self.dial(),
+            LobbyState::Greeting { deadline } if now >= deadline => {
                 self.outputs.push_back(LobbyOutput::Close);
                 let seconds = HELLO_TIMEOUT.as_secs();
-                self.break_off(
+                self.handle_connection_lost(
                     now,
                     codes::NO_ANSWER,
                     format!("the server did not answer within {seconds} s"),
@@ -312,9 +314,11 @@ impl LobbySession {
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         match self.state {
-            State::Pausing { until } => Some(until),
-            State::Greeting { deadline } => Some(deadline),
-            State::New | State::Connecting | State::Ready | State::Closed => None,
+            LobbyState::Pausing { until } => Some(until),
+            LobbyState::Greeting { deadline } => Some(deadline),
+            LobbyState::New | LobbyState::Connecting | LobbyState::Ready | LobbyState::Closed => {
+                None
+            }
         }
     }
 
@@ -325,12 +329,12 @@ impl LobbySession {
 
     /// Whether requests are answered now.
     pub fn is_ready(&self) -> bool {
-        self.state == State::Ready
+        self.state == LobbyState::Ready
     }
 
     /// Whether the session is over.
     pub fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == LobbyState::Closed
     }
 
     /// The room that the player is in.
@@ -348,19 +352,19 @@ impl LobbySession {
         &self.name
     }
 
-    /// Whom the next call goes to; `None` for the server that the owner was given.
-    pub fn server(&self) -> Option<&Server> {
-        self.next.as_ref()
+    /// Whom the next call goes to; `Unchanged` for the server that the owner was given.
+    pub fn server(&self) -> Option<&ClusterServer> {
+        self.next_server.as_ref()
     }
 
     /// The owner is calling that address.
-    pub fn calling(&mut self, address: &str) {
-        address.clone_into(&mut self.called);
+    pub fn note_dialled_address(&mut self, address: &str) {
+        address.clone_into(&mut self.dialled_address);
     }
 
     /// How often the server is to be asked whether it lives, while there is a connection.
     pub fn probe_every(&self) -> Option<Duration> {
-        self.probe_every.filter(|_| self.state == State::Ready)
+        self.probe_every.filter(|_| self.state == LobbyState::Ready)
     }
 
     /// Secret: with it, another connection can take the session over.
@@ -372,19 +376,19 @@ impl LobbySession {
         let room = welcome.room.map(RoomId);
         let lost = self.room.filter(|_| room.is_none());
         let grace = Duration::from_millis(welcome.grace_ms.into());
-        let why = why_seat_is_gone(
+        let why = lost_seat_reason(
             welcome.resumed,
             self.broken_since.map(|since| now.since(since)),
             grace,
         );
-        self.state = State::Ready;
+        self.state = LobbyState::Ready;
         self.backoff.succeed();
         self.broken_since = None;
         self.player = Some(PlayerId(welcome.player));
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
         self.note_servers(welcome.servers.unwrap_or_default());
-        self.view(ViewEvent::Welcome(Welcome {
+        self.emit(ViewEvent::Welcome(Welcome {
             player: PlayerId(welcome.player),
             name: welcome.name,
             resumed: welcome.resumed,
@@ -393,7 +397,7 @@ impl LobbySession {
             games: welcome.games.into_iter().map(Into::into).collect(),
         }));
         if let Some(room) = lost {
-            self.leave(0, room, codes::SESSION_EXPIRED.to_owned(), why.to_owned());
+            self.emit_left(0, room, codes::SESSION_EXPIRED.to_owned(), why.to_owned());
         }
         self.room = room;
         self.resubscribe();
@@ -407,14 +411,14 @@ impl LobbySession {
         if self.player.is_none() || version {
             self.finish(code, error.message.clone());
         } else {
-            self.break_off(now, &code, error.message.clone());
+            self.handle_connection_lost(now, &code, error.message.clone());
         }
     }
 
     /// The game goes first, so that its objects have left when the views hear of the room.
-    fn leave(&mut self, request: u64, room: RoomId, code: String, message: String) {
+    fn emit_left(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.view(ViewEvent::Left {
+        self.emit(ViewEvent::OmittedPoses {
             request,
             room,
             code,
@@ -426,10 +430,10 @@ impl LobbySession {
     pub(super) fn note_servers(&mut self, told: pb::Servers) {
         self.probe_every = Some(Duration::from_millis(told.probe_ms.into()))
             .filter(|every| *every > Duration::ZERO);
-        let named = told.servers.into_iter().take(MOST_SERVERS);
+        let named = told.servers.into_iter().take(MAX_SERVERS);
         let good = named.filter_map(|server| {
             let certificate_sha256 = server.certificate_sha256.try_into().ok()?;
-            Some(Server {
+            Some(ClusterServer {
                 address: server.address,
                 certificate_sha256,
             })
@@ -439,45 +443,45 @@ impl LobbySession {
 
     /// The one that was called last is not there: the next one of the cluster is asked, if there is
     /// one.
-    fn turn_to_next(&mut self) {
+    fn select_next_server(&mut self) {
         let last = self
             .servers
             .iter()
-            .position(|server| server.address == self.called);
+            .position(|server| server.address == self.dialled_address);
         let next = last.map_or(0, |last| last + 1) % self.servers.len().max(1);
-        self.next = self.servers.get(next).cloned();
+        self.next_server = self.servers.get(next).cloned();
     }
 
-    fn call(&mut self) {
-        self.state = State::Connecting;
-        self.view(ViewEvent::Connection(Connection::Connecting {
+    fn dial(&mut self) {
+        self.state = LobbyState::Connecting;
+        self.emit(ViewEvent::Connection(ConnectionStatus::Connecting {
             attempt: self.backoff.failures() + 1,
         }));
         self.outputs.push_back(LobbyOutput::Connect);
     }
 
     /// There is no connection: the end for a player who was never welcomed, a pause for others.
-    fn break_off(&mut self, now: LocalTime, code: &str, reason: String) {
+    fn handle_connection_lost(&mut self, now: LocalTime, code: &str, reason: String) {
         if self.player.is_none() {
             self.finish(code.to_owned(), reason)
         } else {
-            self.pause(now, reason)
+            self.reconnect_after_pause(now, reason)
         }
     }
 
-    fn pause(&mut self, now: LocalTime, reason: String) {
-        for (number, request) in self.pending.break_off() {
+    fn reconnect_after_pause(&mut self, now: LocalTime, reason: String) {
+        for (number, request) in self.pending.handle_connection_lost() {
             let message = format!(
                 "asked to {}, and the connection broke: unknown whether it was done",
-                request.what()
+                request.description()
             );
-            self.error(
-                About::Request(number),
+            self.emit_error(
+                ErrorSubject::Request(number),
                 codes::CONNECTION_LOST.to_owned(),
                 message,
             );
         }
-        self.turn_to_next();
+        self.select_next_server();
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {
@@ -487,40 +491,40 @@ impl LobbySession {
             );
             return self.finish(codes::CONNECTION_LOST.to_owned(), message);
         }
-        self.state = State::Pausing {
+        self.state = LobbyState::Pausing {
             until: now + retry_in,
         };
-        self.view(ViewEvent::Connection(Connection::Broken {
+        self.emit(ViewEvent::Connection(ConnectionStatus::Broken {
             reason,
             retry_in,
         }));
     }
 
     fn finish(&mut self, code: String, message: String) {
-        if self.state == State::Closed {
+        if self.state == LobbyState::Closed {
             return;
         }
         if matches!(
             self.state,
-            State::Connecting | State::Greeting { .. } | State::Ready
+            LobbyState::Connecting | LobbyState::Greeting { .. } | LobbyState::Ready
         ) {
             self.outputs.push_back(LobbyOutput::Close);
         }
-        self.state = State::Closed;
+        self.state = LobbyState::Closed;
         self.room = None;
         self.pending.clear();
         self.outputs.push_back(LobbyOutput::Finished(code, message));
     }
 
     fn resubscribe(&mut self) {
-        if self.subscribed && !self.pending.asks_for_rooms() {
-            self.ask(Question::Subscription);
+        if self.subscribed && !self.pending.has_room_list_question() {
+            self.add_question(LobbyQuestion::Subscription);
         }
     }
 
-    fn ask(&mut self, question: Question) -> u64 {
+    fn add_question(&mut self, question: LobbyQuestion) -> u64 {
         let number = self.pending.add(question);
-        if self.state == State::Ready {
+        if self.state == LobbyState::Ready {
             self.send_pending();
         }
         number
@@ -535,22 +539,22 @@ impl LobbySession {
         );
     }
 
-    fn error(&mut self, about: About, code: String, message: String) {
-        self.view(ViewEvent::Error(Failure {
-            about,
+    fn emit_error(&mut self, about: ErrorSubject, code: String, message: String) {
+        self.emit(ViewEvent::Error(Failure {
+            subject: about,
             code,
             message,
         }));
     }
 
-    fn view(&mut self, event: ViewEvent) {
+    fn emit(&mut self, event: ViewEvent) {
         self.outputs.push_back(LobbyOutput::View(event));
     }
 }
 
 /// What has become of the seat of a player who is back, and what to do; a server keeps sessions for
 /// `grace`, unless it is another one.
-fn why_seat_is_gone(resumed: bool, broken: Option<Duration>, grace: Duration) -> &'static str {
+fn lost_seat_reason(resumed: bool, broken: Option<Duration>, grace: Duration) -> &'static str {
     if resumed {
         "the seat was given up while the connection was broken; join the room anew if it is still there"
     } else if broken.is_some_and(|broken| broken < grace) {

@@ -11,7 +11,7 @@ use ambit_proto::ids::{PlayerId, RoomId};
 
 /// A game that the server can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GameInfo {
+pub struct GameListing {
     /// What `create` calls it.
     pub name: String,
     /// One sentence for people.
@@ -24,7 +24,7 @@ pub struct GameInfo {
 
 /// A room of the lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct RoomListing {
     /// Its number.
     pub id: RoomId,
     /// Its name; not unique.
@@ -47,7 +47,7 @@ pub struct Room {
 
 /// Somebody in the lobby or in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Player {
+pub struct PlayerListing {
     /// Its number.
     pub id: PlayerId,
     /// Its name, unique among those present.
@@ -62,7 +62,7 @@ pub struct Player {
 
 /// Who hears what is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum ChatAudience {
     /// Everybody in the lobby.
     Lobby,
     /// Everybody in one's room.
@@ -70,14 +70,14 @@ pub enum Audience {
     /// One player.
     Player(PlayerId),
     /// One player, by name.
-    Named(String),
+    PlayerNamed(String),
 }
 
 /// A line of chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chat {
+pub struct ChatMessage {
     /// Where it was said.
-    pub channel: Channel,
+    pub channel: ChatChannel,
     /// Who said it.
     pub from: PlayerId,
     /// The name at that moment.
@@ -88,7 +88,7 @@ pub struct Chat {
 
 /// Where something was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
+pub enum ChatChannel {
     /// To everybody in the lobby.
     Lobby,
     /// To everybody in one's room.
@@ -97,20 +97,20 @@ pub enum Channel {
     Whisper,
 }
 
-impl Channel {
+impl ChatChannel {
     /// `"lobby"`, `"room"` or `"whisper"`.
     pub fn name(self) -> &'static str {
         match self {
-            Channel::Lobby => "lobby",
-            Channel::Room => "room",
-            Channel::Whisper => "whisper",
+            ChatChannel::Lobby => "lobby",
+            ChatChannel::Room => "room",
+            ChatChannel::Whisper => "whisper",
         }
     }
 }
 
 /// The way into a running game.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct GameTicket {
     /// The room.
     pub room: RoomId,
     /// The host: `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
@@ -126,7 +126,7 @@ pub struct Ticket {
     pub map: u32,
 }
 
-impl From<pb::GameInfo> for GameInfo {
+impl From<pb::GameInfo> for GameListing {
     fn from(game: pb::GameInfo) -> Self {
         let pb::GameInfo {
             name,
@@ -134,7 +134,7 @@ impl From<pb::GameInfo> for GameInfo {
             min_players,
             join_running,
         } = game;
-        GameInfo {
+        GameListing {
             name,
             description,
             min_players,
@@ -143,7 +143,7 @@ impl From<pb::GameInfo> for GameInfo {
     }
 }
 
-impl From<pb::Room> for Room {
+impl From<pb::Room> for RoomListing {
     fn from(room: pb::Room) -> Self {
         let pb::Room {
             id,
@@ -157,7 +157,7 @@ impl From<pb::Room> for Room {
             parameters,
         } = room;
         let (id, host) = (RoomId(id), PlayerId(host));
-        Room {
+        RoomListing {
             id,
             name,
             game,
@@ -171,7 +171,7 @@ impl From<pb::Room> for Room {
     }
 }
 
-impl From<pb::Player> for Player {
+impl From<pb::Player> for PlayerListing {
     fn from(player: pb::Player) -> Self {
         let pb::Player {
             id,
@@ -180,7 +180,7 @@ impl From<pb::Player> for Player {
             host,
             connected,
         } = player;
-        Player {
+        PlayerListing {
             id: PlayerId(id),
             name,
             ready,
@@ -190,14 +190,14 @@ impl From<pb::Player> for Player {
     }
 }
 
-impl From<pb::Chat> for Chat {
+impl From<pb::Chat> for ChatMessage {
     fn from(chat: pb::Chat) -> Self {
         let channel = match chat.channel() {
-            pb::Channel::Lobby => Channel::Lobby,
-            pb::Channel::Room => Channel::Room,
-            pb::Channel::Whisper => Channel::Whisper,
+            pb::Channel::Lobby => ChatChannel::Lobby,
+            pb::Channel::Room => ChatChannel::Room,
+            pb::Channel::Whisper => ChatChannel::Whisper,
         };
-        Chat {
+        ChatMessage {
             channel,
             from: PlayerId(chat.from),
             from_name: chat.from_name,
@@ -209,12 +209,12 @@ impl From<pb::Chat> for Chat {
 /// A ticket whose fingerprint is no SHA-256 leads nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ticket's certificate fingerprint has {0} bytes, not 32")]
-pub struct BadTicket(usize);
+pub struct InvalidTicket(usize);
 
-impl TryFrom<pb::Ticket> for Ticket {
-    type Error = BadTicket;
+impl TryFrom<pb::Ticket> for GameTicket {
+    type Error = InvalidTicket;
 
-    fn try_from(ticket: pb::Ticket) -> Result<Self, BadTicket> {
+    fn try_from(ticket: pb::Ticket) -> Result<Self, InvalidTicket> {
         let pb::Ticket {
             room,
             address,
@@ -226,8 +226,8 @@ impl TryFrom<pb::Ticket> for Ticket {
         let length = certificate_sha256.len();
         let certificate_sha256 = certificate_sha256
             .try_into()
-            .map_err(|_| BadTicket(length))?;
-        Ok(Ticket {
+            .map_err(|_| InvalidTicket(length))?;
+        Ok(GameTicket {
             room: RoomId(room),
             address,
             certificate_sha256,
@@ -248,7 +248,7 @@ mod tests {
             certificate_sha256: vec![0; 31],
             ..pb::Ticket::default()
         };
-        assert_eq!(Ticket::try_from(ticket), Err(BadTicket(31)));
+        assert_eq!(GameTicket::try_from(ticket), Err(InvalidTicket(31)));
     }
 
     #[test]
@@ -257,6 +257,6 @@ mod tests {
             channel: 99,
             ..pb::Chat::default()
         };
-        assert_eq!(Chat::from(chat).channel, Channel::Lobby);
+        assert_eq!(ChatMessage::from(chat).channel, ChatChannel::Lobby);
     }
 }

@@ -1,8 +1,8 @@
 //! What a player may ask of the lobby.
 //!
-//! A [`Request`] goes in, the message's body comes out. A request that was under way when the
-//! connection broke is asked again after a resume if [`Request::may_repeat`]; nobody knows what
-//! became of the others, and the player is told so.
+//! A [`LobbyRequest`] goes in, the message's body comes out. A request that was under way when the
+//! connection broke is asked again after a resume if [`LobbyRequest::may_repeat`]; nobody knows
+//! what became of the others, and the player is told so.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body;
 use ambit_proto::ids::{PlayerId, RoomId};
 
-use super::model::Audience;
+use super::model::ChatAudience;
 
 /// Something to ask of the lobby; the answer comes as an event with the request's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum LobbyRequest {
     /// The rooms, and if `subscribe` each change of them until the next `ListRooms`.
     ListRooms {
         /// Whether changes are to follow.
         subscribe: bool,
     },
     /// A new room, with the player as its host.
-    CreateRoom(CreateRoom),
+    CreateRoom(NewRoom),
     /// A seat in a room.
     JoinRoom {
         /// The room.
@@ -45,7 +45,7 @@ pub enum Request {
     /// A line of chat.
     Say {
         /// Who is to hear it.
-        to: Audience,
+        to: ChatAudience,
         /// 1 to 500 characters.
         text: String,
     },
@@ -55,7 +55,7 @@ pub enum Request {
 
 /// What a new room is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CreateRoom {
+pub struct NewRoom {
     /// 1 to 32 characters.
     pub name: String,
     /// One of the games of `Welcome`.
@@ -71,42 +71,43 @@ pub struct CreateRoom {
     pub key: [u8; 16],
 }
 
-impl Request {
+impl LobbyRequest {
     /// Whether asking twice does no more than asking once.
     pub fn may_repeat(&self) -> bool {
         match self {
-            Request::ListRooms { .. }
-            | Request::CreateRoom(_)
-            | Request::JoinRoom { .. }
-            | Request::SetReady(_)
-            | Request::ListPlayers { .. }
-            | Request::SetName(_) => true,
-            Request::LeaveRoom | Request::StartRoom | Request::Say { .. } | Request::Kick(_) => {
-                false
-            }
+            LobbyRequest::ListRooms { .. }
+            | LobbyRequest::CreateRoom(_)
+            | LobbyRequest::JoinRoom { .. }
+            | LobbyRequest::SetReady(_)
+            | LobbyRequest::ListPlayers { .. }
+            | LobbyRequest::SetName(_) => true,
+            LobbyRequest::LeaveRoom
+            | LobbyRequest::StartRoom
+            | LobbyRequest::Say { .. }
+            | LobbyRequest::Kick(_) => false,
         }
     }
 
     /// The request in a player's words, for messages.
-    pub fn what(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         match self {
-            Request::ListRooms { .. } => "list rooms",
-            Request::CreateRoom(_) => "create a room",
-            Request::JoinRoom { .. } => "join a room",
-            Request::LeaveRoom => "leave the room",
-            Request::StartRoom => "start the game",
-            Request::SetReady(_) => "set ready",
-            Request::ListPlayers { .. } => "list players",
-            Request::SetName(_) => "change the name",
-            Request::Say { .. } => "say something",
-            Request::Kick(_) => "kick a player",
+            LobbyRequest::ListRooms { .. } => "list rooms",
+            LobbyRequest::CreateRoom(_) => "create a room",
+            LobbyRequest::JoinRoom { .. } => "join a room",
+            LobbyRequest::LeaveRoom => "leave the room",
+            LobbyRequest::StartRoom => "start the game",
+            LobbyRequest::SetReady(_) => "set ready",
+            LobbyRequest::ListPlayers { .. } => "list players",
+            LobbyRequest::SetName(_) => "change the name",
+            LobbyRequest::Say { .. } => "say something",
+            LobbyRequest::Kick(_) => "kick a player",
         }
     }
 
-    pub(super) fn body(&self) -> Body {
+    pub(super) fn to_body(&self) -> Body {
         match self.clone() {
-            Request::ListRooms { subscribe } => Body::ListRooms(pb::ListRooms { subscribe }),
-            Request::CreateRoom(CreateRoom {
+            LobbyRequest::ListRooms { subscribe } => Body::ListRooms(pb::ListRooms { subscribe }),
+            LobbyRequest::CreateRoom(NewRoom {
                 name,
                 game,
                 capacity,
@@ -124,34 +125,36 @@ impl Request {
                     key,
                 })
             }
-            Request::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom {
+            LobbyRequest::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom {
                 room: room.0,
                 password,
             }),
-            Request::LeaveRoom => Body::LeaveRoom(pb::LeaveRoom {}),
-            Request::StartRoom => Body::StartRoom(pb::StartRoom {}),
-            Request::SetReady(ready) => Body::SetReady(pb::SetReady { ready }),
-            Request::ListPlayers { everybody } => Body::ListPlayers(pb::ListPlayers { everybody }),
-            Request::SetName(name) => Body::SetName(pb::SetName { name }),
-            Request::Say { to, text } => Body::Say(say(to, text)),
-            Request::Kick(player) => Body::Kick(pb::Kick { player: player.0 }),
+            LobbyRequest::LeaveRoom => Body::LeaveRoom(pb::LeaveRoom {}),
+            LobbyRequest::StartRoom => Body::StartRoom(pb::StartRoom {}),
+            LobbyRequest::SetReady(ready) => Body::SetReady(pb::SetReady { ready }),
+            LobbyRequest::ListPlayers { everybody } => {
+                Body::ListPlayers(pb::ListPlayers { everybody })
+            }
+            LobbyRequest::SetName(name) => Body::SetName(pb::SetName { name }),
+            LobbyRequest::Say { to, text } => Body::Say(say(to, text)),
+            LobbyRequest::Kick(player) => Body::Kick(pb::Kick { player: player.0 }),
         }
     }
 }
 
-fn say(to: Audience, text: String) -> pb::Say {
+fn say(to: ChatAudience, text: String) -> pb::Say {
     let mut say = pb::Say {
         text,
         ..pb::Say::default()
     };
     match to {
-        Audience::Lobby => say.set_channel(pb::Channel::Lobby),
-        Audience::Room => say.set_channel(pb::Channel::Room),
-        Audience::Player(player) => {
+        ChatAudience::Lobby => say.set_channel(pb::Channel::Lobby),
+        ChatAudience::Room => say.set_channel(pb::Channel::Room),
+        ChatAudience::Player(player) => {
             say.set_channel(pb::Channel::Whisper);
             say.to = player.0;
         }
-        Audience::Named(name) => {
+        ChatAudience::PlayerNamed(name) => {
             say.set_channel(pb::Channel::Whisper);
             say.to_name = name;
         }

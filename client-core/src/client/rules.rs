@@ -9,7 +9,7 @@ use ambit_proto::control::game as pb;
 use ambit_proto::schema::{Schema, SchemaError};
 use ambit_proto::time::GameTime;
 
-use super::event::Map;
+use super::event::MapExtent;
 
 /// What `Joined` says.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Rules {
     /// Ticks a second.
     pub tick_hz: u32,
     /// The map.
-    pub map: Map,
+    pub map: MapExtent,
     /// What the game's objects and events are made of.
     pub schema: Arc<Schema>,
 }
@@ -46,7 +46,7 @@ impl TryFrom<pb::Joined> for Rules {
             now: GameTime::from_micros(now_us),
             delay: Duration::from_millis(delay_ms.into()),
             tick_hz,
-            map: Map {
+            map: MapExtent {
                 width_m: width,
                 height_m: height,
                 cell_m: cell,

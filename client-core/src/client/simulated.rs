@@ -10,26 +10,26 @@
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
-use ambit_proto::games::cubes::{Arena, FORMAT, FRAMES_PER_S, GAME, component, time_of};
+use ambit_proto::games::cubes::{Arena, FRAMES_PER_S, GAME, POSE_FORMAT, component, frame_time};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::schema::{Kind, Sync};
+use ambit_proto::schema::{ObjectKind, PosePresentation};
 use ambit_proto::time::GameTime;
 
-use super::own_inputs::Presses;
+use super::own_inputs::PressedKeys;
 use super::rules::Rules;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
-use crate::replica::playout::Lag;
-use crate::replica::stir::{Kinds, Stir};
-use crate::simulation::{Ahead, Moment, Simulation};
+use crate::replica::jitter_buffer::RenderLag;
+use crate::replica::simulation_events::{KindSet, SimulationEvent};
+use crate::simulation::{PredictionTarget, Simulation, SimulationTime};
 
 /// Frames that may wait for a caller, while anything moves: less than the simulation catches up
 /// with in one call.
-const FRAMES: u64 = 6;
+const MAX_PENDING_FRAMES: u64 = 6;
 
 /// What is known of the time.
 #[derive(Clone, Copy, Debug)]
-pub struct Clocks {
+pub struct SimulationClocks {
     /// The estimated room time.
     pub now: GameTime,
     /// What the host's datagrams take, at best.
@@ -37,31 +37,33 @@ pub struct Clocks {
     /// Round trip to the host.
     pub rtt: Duration,
     /// Stamp of the newest datagram.
-    pub stamp: GameTime,
+    pub newest_stamp: GameTime,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct Simulated {
+pub struct SimulatedObjects {
     simulation: Option<Simulation>,
     predict: bool,
     delay: Duration,
     /// How far ahead of room time the own cube is drawn.
-    lead: Option<Lag>,
+    lead: Option<RenderLag>,
 }
 
-impl Simulated {
+impl SimulatedObjects {
     /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is
     /// told to say what happens.
     pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
-        let is_simulated =
-            |kind: &Kind| kind.sync == Sync::Simulated && kind.pose_format() == Some(&FORMAT);
+        let is_simulated = |kind: &ObjectKind| {
+            kind.presentation == PosePresentation::Simulated
+                && kind.pose_format() == Some(&POSE_FORMAT)
+        };
         let map = rules.map;
         // A host's word: where there can be no floor, nothing falls on one.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
-        let kinds: Kinds = match &*rules.schema.game {
+        let kinds: KindSet = match &*rules.schema.game {
             GAME if is_floor => rules.schema.kinds.iter().map(is_simulated).collect(),
-            _ => Kinds::default(),
+            _ => KindSet::default(),
         };
         let arena = Arena {
             width_m: map.width_m,
@@ -69,9 +71,9 @@ impl Simulated {
         };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let simulation = replica
-            .stir(kinds)
+            .enable_simulation(kinds)
             .then(|| Simulation::new(arena, tick_frames));
-        Simulated {
+        SimulatedObjects {
             simulation,
             predict,
             delay: rules.delay,
@@ -88,38 +90,40 @@ impl Simulated {
     /// cube ahead, if it is known what its player presses.
     pub fn advance<V>(
         &mut self,
-        clocks: Clocks,
-        presses: Option<&Presses>,
+        clocks: SimulationClocks,
+        presses: Option<&PressedKeys>,
         replica: &mut Replica<V>,
     ) {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        while let Some(stir) = replica.poll_stir() {
+        while let Some(stir) = replica.poll_simulation_event() {
             match stir {
-                Stir::Enter { id, kind, own } => simulation.enter(id, kind, own),
-                Stir::Told { id, stamp, pose } => simulation.tell(id, stamp + self.delay, &pose),
-                Stir::Leave { id } => simulation.leave(id),
+                SimulationEvent::ObjectEntered { id, kind, own } => simulation.enter(id, kind, own),
+                SimulationEvent::Pose { id, stamp, pose } => {
+                    simulation.handle_pose(id, stamp + self.delay, &pose)
+                }
+                SimulationEvent::Leave { id } => simulation.leave(id),
             }
         }
-        let Clocks {
+        let SimulationClocks {
             now,
             one_way,
             rtt,
-            stamp,
+            newest_stamp: stamp,
         } = clocks;
-        let moment = Moment {
-            shown: replica.lag().shown(now),
+        let moment = SimulationTime {
+            shown: replica.lag().shown_time(now),
             heard: stamp + self.delay,
             rtt,
         };
-        let lead = lead(&mut self.lead, now, one_way + self.delay);
-        let ahead = presses.map(|presses| Ahead {
+        let lead = prediction_lead(&mut self.lead, now, one_way + self.delay);
+        let ahead = presses.map(|presses| PredictionTarget {
             horizon: now + lead,
             presses,
         });
         let keys = |id: u32, t: GameTime| {
-            let held = component::HELD
+            let held = component::HELD_CONTROLS
                 .iter()
                 .filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
             held.fold(Keymap::default(), |keys, (_, control)| {
@@ -138,7 +142,7 @@ impl Simulated {
             .simulation
             .as_ref()
             .filter(|simulation| simulation.is_busy())?;
-        Some(time_of(simulation.frame()? + FRAMES))
+        Some(frame_time(simulation.frame()? + MAX_PENDING_FRAMES))
     }
 
     /// How many bodies there are.
@@ -156,9 +160,9 @@ impl Simulated {
 }
 
 /// By how much the own cube is ahead at `now`; it follows what is wanted slowly.
-fn lead(lead: &mut Option<Lag>, now: GameTime, wanted: Duration) -> Duration {
-    let lead = lead.get_or_insert(Lag::steady(wanted));
-    lead.follow(now, wanted);
+fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration) -> Duration {
+    let lead = lead.get_or_insert(RenderLag::constant(wanted));
+    lead.slew_to(now, wanted);
     lead.at(now)
 }
 
@@ -172,19 +176,19 @@ mod tests {
     use ambit_proto::pose::Pose;
     use ambit_proto::schema::{Codec, Component, ComponentSpec, Schema};
     use ambit_proto::space::Position;
-    use ambit_proto::timeline::{Held, Timeline};
+    use ambit_proto::timeline::{StepValue, Timeline};
 
     use super::*;
-    use crate::client::event::Map;
+    use crate::client::event::MapExtent;
     use crate::client::own_inputs::OwnInput;
-    use crate::replica::{Arrival, Mode};
+    use crate::replica::{PoseDecoding, ReceivedDatagram};
 
     const DELAY: Duration = Duration::from_millis(150);
     const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 
     #[test]
-    fn what_is_drawn_of_a_falling_cube_falls_until_more_is_heard() {
-        let mut scene = Scene::new(Sync::Simulated, false);
+    fn a_falling_cube_is_drawn_falling_without_new_poses() {
+        let mut scene = Scene::new(PosePresentation::Simulated, false);
         scene.enter(CUBE, &falling());
         scene.live(300);
         let seen = scene.replica.get(1).expect("in sight");
@@ -199,7 +203,7 @@ mod tests {
             "{drawn:?} after {seconds} s"
         );
         assert_eq!(
-            (seen.position(t), drawn.shows, seen.moves(t)),
+            (seen.position(t), drawn.room_time, seen.moves(t)),
             (Some(drawn.position), t, true)
         );
         assert_eq!(seen.orientation(t), Some(drawn.quaternion));
@@ -207,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_simulated_is_drawn_as_told() {
-        let mut scene = Scene::new(Sync::Interpolated, false);
+    fn a_kind_that_is_not_simulated_is_drawn_as_received() {
+        let mut scene = Scene::new(PosePresentation::Interpolated, false);
         scene.enter(CUBE, &falling());
         scene.live(300);
         assert_eq!(
@@ -226,14 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn others_cubes_are_steered_by_the_flags_that_are_told() {
-        let mut scene = Scene::new(Sync::Simulated, false);
+    fn other_players_cubes_are_steered_by_received_flags() {
+        let mut scene = Scene::new(PosePresentation::Simulated, false);
         scene.enter(PLAYER, &standing());
         scene.live(300);
         let before = scene.x();
-        let held = Component::Flag(Timeline::with(4, ms(scene.now + 150), Held(true)));
-        let (index, _) = component::HELD[1];
-        let update = Record::Update {
+        let held = Component::Flag(Timeline::starting_with(
+            4,
+            ms(scene.now + 150),
+            StepValue(true),
+        ));
+        let (index, _) = component::HELD_CONTROLS[1];
+        let update = Record::ObjectUpdated {
             alias: ALIAS,
             kind: PLAYER,
             at: ms(scene.now + 150),
@@ -247,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn the_own_cube_answers_the_player_at_once_if_that_is_wanted() {
+    fn with_prediction_the_own_cube_responds_at_once() {
         for predict in [false, true] {
-            let mut scene = Scene::new(Sync::Simulated, predict);
+            let mut scene = Scene::new(PosePresentation::Simulated, predict);
             scene.enter(PLAYER, &standing());
             scene.live(300);
             let before = scene.x();
@@ -261,14 +269,17 @@ mod tests {
                 .get(1)
                 .and_then(|seen| seen.drawn(ms(scene.now)))
                 .expect("it has a pose");
-            assert_eq!(drawn.shows, ms(scene.now + if predict { 190 } else { 0 }));
+            assert_eq!(
+                drawn.room_time,
+                ms(scene.now + if predict { 190 } else { 0 })
+            );
         }
     }
 
     #[test]
-    fn a_map_that_can_not_be_is_not_simulated() {
+    fn an_invalid_map_is_not_simulated() {
         for width_m in [0.0, -1.0, 20_000.0, f32::NAN, f32::INFINITY] {
-            let mut scene = Scene::of(width_m, Sync::Simulated, true);
+            let mut scene = Scene::of(width_m, PosePresentation::Simulated, true);
             scene.enter(CUBE, &falling());
             scene.live(300);
             assert_eq!(
@@ -282,7 +293,7 @@ mod tests {
     const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
 
     struct Scene {
-        simulated: Simulated,
+        simulated: SimulatedObjects,
         replica: Replica<()>,
         now: u64,
         stamp: GameTime,
@@ -291,25 +302,25 @@ mod tests {
     }
 
     impl Scene {
-        fn new(sync: Sync, predict: bool) -> Self {
+        fn new(sync: PosePresentation, predict: bool) -> Self {
             Self::of(32.0, sync, predict)
         }
 
-        fn of(width_m: f32, sync: Sync, predict: bool) -> Self {
+        fn of(width_m: f32, sync: PosePresentation, predict: bool) -> Self {
             let rules = Rules {
                 now: GameTime::ZERO,
                 delay: DELAY,
                 tick_hz: 20,
-                map: Map {
+                map: MapExtent {
                     width_m,
                     height_m: 32.0,
                     cell_m: 10.0,
-                    ..Map::default()
+                    ..MapExtent::default()
                 },
                 schema: Arc::new(schema(sync)),
             };
-            let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, Mode::Full);
-            let simulated = Simulated::new(&rules, predict, &mut replica);
+            let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
+            let simulated = SimulatedObjects::new(&rules, predict, &mut replica);
             Scene {
                 simulated,
                 replica,
@@ -324,10 +335,11 @@ mod tests {
             let mut components = vec![(0, Component::Pose(*pose))];
             if kind == PLAYER {
                 components.extend(
-                    component::HELD.map(|(index, _)| (index, Component::flag(ms(0), false))),
+                    component::HELD_CONTROLS
+                        .map(|(index, _)| (index, Component::flag(ms(0), false))),
                 );
             }
-            self.hear(&Record::Enter {
+            self.hear(&Record::ObjectEntered {
                 alias: ALIAS,
                 kind,
                 at: ms(self.now + 150),
@@ -339,26 +351,29 @@ mod tests {
         fn hear(&mut self, record: &Record) {
             self.stamp = ms(self.now);
             self.heard += 1;
-            let arrival = Arrival {
+            let arrival = ReceivedDatagram {
                 number: self.heard,
                 stamp: self.stamp,
                 now: self.stamp,
             };
             self.replica.apply(arrival, record);
-            self.replica.hear(arrival);
+            self.replica.finish_datagram(arrival);
         }
 
         fn live(&mut self, for_ms: u64) {
             for now in self.now..=self.now + for_ms {
                 self.replica.advance(ms(now), &mut ());
                 let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
-                let presses = Presses::by(self.inputs.iter().copied(), Duration::from_millis(50));
+                let presses = PressedKeys::from_inputs(
+                    self.inputs.iter().copied(),
+                    Duration::from_millis(50),
+                );
                 let presses = self.simulated.predicts().then_some(&presses);
-                let clocks = Clocks {
+                let clocks = SimulationClocks {
                     now: ms(now),
                     one_way,
                     rtt,
-                    stamp: self.stamp,
+                    newest_stamp: self.stamp,
                 };
                 self.simulated.advance(clocks, presses, &mut self.replica);
             }
@@ -371,7 +386,7 @@ mod tests {
                 at: ms(self.now),
                 keys,
                 effect: ms(self.now + 40 + 150),
-                is_known: false,
+                is_confirmed: false,
             }
         }
 
@@ -384,16 +399,16 @@ mod tests {
         }
     }
 
-    fn schema(sync: Sync) -> Schema {
-        let pose = ComponentSpec::public("pose", Codec::Pose(FORMAT));
+    fn schema(sync: PosePresentation) -> Schema {
+        let pose = ComponentSpec::public("pose", Codec::Pose(POSE_FORMAT));
         let flags = ["left", "right", "up", "down", "attract", "repel"]
             .map(|name| ComponentSpec::public(name, Codec::Flag));
         let player = [pose.clone()].into_iter().chain(flags).collect();
-        let kind = |name: &str, components| Kind {
+        let kind = |name: &str, components| ObjectKind {
             name: name.into(),
             components,
-            sync,
-            ..Kind::default()
+            presentation: sync,
+            ..ObjectKind::default()
         };
         Schema {
             game: GAME.into(),
@@ -403,7 +418,7 @@ mod tests {
     }
 
     fn falling() -> Pose {
-        FORMAT.moving(
+        POSE_FORMAT.moving(
             Position::new(5.0, 5.0, 8.0),
             [0.0, 0.0, 0.0, 1.0],
             Some(([0.0; 3], [0.0; 3])),
@@ -411,7 +426,7 @@ mod tests {
     }
 
     fn standing() -> Pose {
-        FORMAT.moving(Position::new(5.0, 5.0, 0.5), [0.0, 0.0, 0.0, 1.0], None)
+        POSE_FORMAT.moving(Position::new(5.0, 5.0, 0.5), [0.0, 0.0, 0.0, 1.0], None)
     }
 
     fn ms(ms: u64) -> GameTime {

@@ -47,7 +47,7 @@ pub struct ClientStats {
     pub confirmed: u64,
     /// Commands refused.
     pub refused: u64,
-    /// `Update` events that were dropped because nobody read them.
+    /// `ObjectUpdated` events that were dropped because nobody read them.
     pub events_dropped: u64,
     /// Times the player got into a game, reconnects included.
     pub starts: u64,
@@ -72,20 +72,20 @@ pub struct SimulationStats {
     pub steps: u64,
     /// How far bodies were moved by what the host said of them. A word that moved nothing does not
     /// count.
-    pub corrections: Lengths,
+    pub corrections: LengthDistribution,
     /// Poses that came when their frame had been drawn.
     pub late_poses: u64,
     /// Objects that were put back where they are said to rest.
     pub restored: u64,
     /// How far the own cube's foretold place was moved.
-    pub reconciled: Lengths,
+    pub reconciled: LengthDistribution,
 }
 
 /// How often each length was seen, to the millimetre up to four metres.
 #[derive(Clone, Debug, Default)]
-pub struct Lengths(Distribution);
+pub struct LengthDistribution(Distribution);
 
-impl Lengths {
+impl LengthDistribution {
     /// Counts one more.
     pub fn add(&mut self, metres: f32) {
         // One that knows milliseconds apart knows millimetres apart.
@@ -94,7 +94,7 @@ impl Lengths {
     }
 
     /// Counts all of `other` too.
-    pub fn merge(&mut self, other: &Lengths) {
+    pub fn merge(&mut self, other: &LengthDistribution) {
         self.0.merge(&other.0);
     }
 
@@ -123,11 +123,11 @@ impl SimulationStats {
 
 /// How much a player cares about an object; the distances are those of the object's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum AgeClass {
     /// The own avatar, and what the last few seconds' events had to do with it.
-    Engaged,
-    /// Near the avatar.
-    Near,
+    EngagedObjects,
+    /// NearlyEqual the avatar.
+    NearlyEqual,
     /// All else.
     Far,
 }
@@ -137,9 +137,9 @@ pub enum Class {
 /// the newest datagram's at all: its silence says that nothing has changed.
 #[derive(Clone, Debug, Default)]
 pub struct AgeByClass {
-    /// See [`Class::Engaged`].
+    /// See [`Class::EngagedObjects`].
     pub engaged: Distribution,
-    /// See [`Class::Near`].
+    /// See [`Class::NearlyEqual`].
     pub near: Distribution,
     /// See [`Class::Far`].
     pub far: Distribution,
@@ -147,11 +147,11 @@ pub struct AgeByClass {
 
 impl AgeByClass {
     /// Counts one more.
-    pub fn add(&mut self, class: Class, age: Duration) {
+    pub fn add(&mut self, class: AgeClass, age: Duration) {
         match class {
-            Class::Engaged => self.engaged.add(age),
-            Class::Near => self.near.add(age),
-            Class::Far => self.far.add(age),
+            AgeClass::EngagedObjects => self.engaged.add(age),
+            AgeClass::NearlyEqual => self.near.add(age),
+            AgeClass::Far => self.far.add(age),
         }
     }
 
@@ -246,7 +246,7 @@ impl Distribution {
     }
 
     /// The shortest time that at least `share` (0 to 1) of what was counted does not exceed, in
-    /// milliseconds; `None` when nothing was counted.
+    /// milliseconds; `Unchanged` when nothing was counted.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_later_can_be_told_apart() {
+    fn since_returns_only_what_was_counted_later() {
         let mut distribution = Distribution::default();
         distribution.add(Duration::from_micros(90_500));
         let earlier = distribution.clone();

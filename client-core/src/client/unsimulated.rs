@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use ambit_proto::time::GameTime;
 
-use super::own_inputs::Presses;
+use super::own_inputs::PressedKeys;
 use super::rules::Rules;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
 
 /// What is known of the time.
 #[derive(Clone, Copy, Debug)]
-pub struct Clocks {
+pub struct SimulationClocks {
     /// The estimated room time.
     pub now: GameTime,
     /// What the host's datagrams take, at best.
@@ -19,17 +19,17 @@ pub struct Clocks {
     /// Round trip to the host.
     pub rtt: Duration,
     /// Stamp of the newest datagram.
-    pub stamp: GameTime,
+    pub newest_stamp: GameTime,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct Simulated;
+pub struct SimulatedObjects;
 
-impl Simulated {
+impl SimulatedObjects {
     /// Nothing.
     pub fn new<V>(_: &Rules, _: bool, _: &mut Replica<V>) -> Self {
-        Simulated
+        SimulatedObjects
     }
 
     /// It does not.
@@ -38,7 +38,8 @@ impl Simulated {
     }
 
     /// Nothing is drawn.
-    pub fn advance<V>(&mut self, _: Clocks, _: Option<&Presses>, _: &mut Replica<V>) {}
+    pub fn advance<V>(&mut self, _: SimulationClocks, _: Option<&PressedKeys>, _: &mut Replica<V>) {
+    }
 
     /// Never.
     pub fn next_due(&self) -> Option<GameTime> {

@@ -7,33 +7,33 @@
 //! - The report goes along once a second when there is something new; no datagram leaves for it
 //!   alone.
 //! - Keys: see [`super::inputs`].
-//! - Lost track: at once, in each datagram from then on, and again at once when the link takes one
-//!   for lost, until the host has confirmed one or its poses show that it has heard.
+//! - LostLeader track: at once, in each datagram from then on, and again at once when the link
+//!   takes one for lost, until the host has confirmed one or its poses show that it has heard.
 //!
-//! Source: the wire's description in `proto::message`.
+//! PoseSource: the wire's description in `proto::message`.
 
 use std::time::Duration;
 
 use ambit_proto::ids::Seq;
-use ambit_proto::message::{Report, Uplink};
+use ambit_proto::message::{LatenessReport, Uplink};
 use ambit_proto::pose::AckedSet;
 use ambit_proto::time::{GameTime, LocalTime};
 
 use super::config::InputRate;
-use super::inputs::{Inputs, Line};
+use super::input_sender::{InputSender, LinkActivity};
 
 /// How often the host is told how much of the news came late.
-const REPORT: Duration = Duration::from_secs(1);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is to be said.
 #[derive(Debug)]
-pub struct Uplinks {
+pub struct UplinkBuilder {
     /// The held keys.
-    pub inputs: Inputs,
-    report: Report,
+    pub inputs: InputSender,
+    report: LatenessReport,
     /// The last one that was sent, and when.
-    reported: (Report, LocalTime),
-    lost: Option<LostTrack>,
+    last_report: (LatenessReport, LocalTime),
+    lost_track: Option<LostTrack>,
 }
 
 /// Poses could not be read.
@@ -44,34 +44,34 @@ struct LostTrack {
     /// Whether a datagram is to leave for it.
     due: bool,
     /// The first and the newest datagram that said it.
-    told: Option<(Seq, Seq)>,
+    sent_in: Option<(Seq, Seq)>,
 }
 
-impl Uplinks {
+impl UplinkBuilder {
     /// Nothing to say, to a host of `tick_hz` ticks a second, in a game that was joined at `now`.
     pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
-        let reported = (Report::default(), now);
-        Uplinks {
-            inputs: Inputs::new(tick_hz, rate),
-            report: Report::default(),
-            reported,
-            lost: None,
+        let reported = (LatenessReport::default(), now);
+        UplinkBuilder {
+            inputs: InputSender::new(tick_hz, rate),
+            report: LatenessReport::default(),
+            last_report: reported,
+            lost_track: None,
         }
     }
 
     /// News have come, some of them late.
-    pub fn count(&mut self, news: u64, late: u64) {
-        self.report.news += news;
+    pub fn count_updates(&mut self, news: u64, late: u64) {
+        self.report.received += news;
         self.report.late += late;
     }
 
     /// The poses of datagram `number` could not be read.
-    pub fn lose_track(&mut self, number: u64) {
-        let before = self.lost.map_or(0, |lost| lost.number);
-        self.lost = Some(LostTrack {
+    pub fn report_lost_track(&mut self, number: u64) {
+        let before = self.lost_track.map_or(0, |lost| lost.number);
+        self.lost_track = Some(LostTrack {
             number: before.max(number),
             due: true,
-            told: None,
+            sent_in: None,
         });
     }
 
@@ -80,8 +80,8 @@ impl Uplinks {
     pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
         let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
         let heard = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
-        if self.lost.as_ref().is_some_and(heard) {
-            self.lost = None;
+        if self.lost_track.as_ref().is_some_and(heard) {
+            self.lost_track = None;
         }
     }
 
@@ -89,57 +89,61 @@ impl Uplinks {
     pub fn handle_acked(&mut self, seq: Seq) {
         self.inputs.handle_acked(seq);
         if self
-            .lost
-            .and_then(|lost| lost.told)
+            .lost_track
+            .and_then(|lost| lost.sent_in)
             .is_some_and(|(first, _)| !first.newer_than(seq))
         {
-            self.lost = None;
+            self.lost_track = None;
         }
     }
 
     /// That datagram counts as lost.
     pub fn handle_lost(&mut self, seq: Seq) {
         if let Some(lost) = self
-            .lost
+            .lost_track
             .as_mut()
-            .filter(|lost| lost.told.is_some_and(|(_, newest)| newest == seq))
+            .filter(|lost| lost.sent_in.is_some_and(|(_, newest)| newest == seq))
         {
             lost.due = true;
         }
     }
 
     /// Whether a datagram is due.
-    pub fn is_due(&self, now: LocalTime, line: Line) -> bool {
-        self.lost.is_some_and(|lost| lost.due) || self.inputs.is_due(now, line)
+    pub fn is_due(&self, now: LocalTime, line: LinkActivity) -> bool {
+        self.lost_track.is_some_and(|lost| lost.due) || self.inputs.is_due(now, line)
     }
 
     /// When a datagram is due; long past if at once.
-    pub fn next_deadline(&self, line: Line) -> Option<LocalTime> {
-        let lost = self.lost.filter(|lost| lost.due).map(|_| LocalTime::ZERO);
+    pub fn next_deadline(&self, line: LinkActivity) -> Option<LocalTime> {
+        let lost = self
+            .lost_track
+            .filter(|lost| lost.due)
+            .map(|_| LocalTime::ZERO);
         lost.or_else(|| self.inputs.next_deadline(line))
     }
 
-    /// What a datagram that leaves now says; [`Uplinks::note_sent`] follows.
-    pub fn next(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
-        let report_due = now.since(self.reported.1) >= REPORT && self.report != self.reported.0;
+    /// What a datagram that leaves now says; [`UplinkBuilder::note_sent`] follows.
+    pub fn next_uplink(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
+        let report_due =
+            now.since(self.last_report.1) >= REPORT_INTERVAL && self.report != self.last_report.0;
         Uplink {
             report: report_due.then_some(self.report),
-            input: self.inputs.next(room_now),
-            lost_track: self.lost.map(|lost| lost.number as u16),
+            input: self.inputs.next_input(room_now),
+            missing_baseline: self.lost_track.map(|lost| lost.number as u16),
         }
     }
 
     /// A datagram has left that said this; what the line was like before.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, line: Line) {
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, line: LinkActivity) {
         if let Some(report) = uplink.report {
-            self.reported = (report, now);
+            self.last_report = (report, now);
         }
         if uplink.input.is_some() {
             self.inputs.note_sent(now, seq, line);
         }
-        if let Some(lost) = &mut self.lost {
-            let first = lost.told.map_or(seq, |(first, _)| first);
-            (lost.due, lost.told) = (false, Some((first, seq)));
+        if let Some(lost) = &mut self.lost_track {
+            let first = lost.sent_in.map_or(seq, |(first, _)| first);
+            (lost.due, lost.sent_in) = (false, Some((first, seq)));
         }
     }
 }
@@ -149,9 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_track_is_said_at_once_and_in_each_datagram_until_one_is_confirmed() {
+    fn lost_track_is_sent_in_each_datagram_until_acknowledged() {
         let mut uplinks = uplinks();
-        uplinks.lose_track(70);
+        uplinks.report_lost_track(70);
         assert!(uplinks.is_due(ms(5), LINE));
         assert_eq!(
             (send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)),
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn poses_without_the_failed_base_show_that_the_host_has_heard() {
+    fn poses_without_the_failed_baseline_end_the_lost_track() {
         for (number, acked, heard) in [
             (69, None, false),
             (71, Some((65, 0)), false),
@@ -180,7 +184,7 @@ mod tests {
             (71, None, true),
         ] {
             let mut uplinks = uplinks();
-            uplinks.lose_track(70);
+            uplinks.report_lost_track(70);
             uplinks.handle_poses(
                 number,
                 acked.map(|(newest, mask)| AckedSet { newest, mask }),
@@ -194,42 +198,48 @@ mod tests {
     }
 
     #[test]
-    fn of_two_failures_the_newer_is_said() {
+    fn of_two_failures_the_newer_one_is_sent() {
         let mut uplinks = uplinks();
-        uplinks.lose_track(70);
-        uplinks.lose_track(68);
+        uplinks.report_lost_track(70);
+        uplinks.report_lost_track(68);
         assert_eq!(send(&mut uplinks, 0, 1), Some(70));
-        uplinks.lose_track(71);
+        uplinks.report_lost_track(71);
         uplinks.handle_acked(Seq(1));
         assert_eq!(send(&mut uplinks, 20, 2), Some(71));
     }
 
     #[test]
-    fn a_report_goes_along_once_a_second_if_there_is_news() {
+    fn a_report_is_sent_once_a_second_if_it_changed() {
         let mut uplinks = uplinks();
-        uplinks.count(3, 1);
-        assert_eq!(uplinks.next(ms(999), GameTime::ZERO).report, None);
-        let uplink = uplinks.next(ms(1_000), GameTime::ZERO);
-        assert_eq!(uplink.report, Some(Report { news: 3, late: 1 }));
+        uplinks.count_updates(3, 1);
+        assert_eq!(uplinks.next_uplink(ms(999), GameTime::ZERO).report, None);
+        let uplink = uplinks.next_uplink(ms(1_000), GameTime::ZERO);
+        assert_eq!(
+            uplink.report,
+            Some(LatenessReport {
+                received: 3,
+                late: 1
+            })
+        );
         uplinks.note_sent(ms(1_000), Seq(1), &uplink, LINE);
-        assert_eq!(uplinks.next(ms(5_000), GameTime::ZERO).report, None);
+        assert_eq!(uplinks.next_uplink(ms(5_000), GameTime::ZERO).report, None);
         assert!(!uplinks.is_due(ms(5_000), LINE));
     }
 
-    const LINE: Line = Line {
+    const LINE: LinkActivity = LinkActivity {
         owes_ack: false,
-        heard: LocalTime::ZERO,
+        last_received_at: LocalTime::ZERO,
     };
 
-    fn uplinks() -> Uplinks {
-        Uplinks::new(ms(0), 20, InputRate::Hz20)
+    fn uplinks() -> UplinkBuilder {
+        UplinkBuilder::new(ms(0), 20, InputRate::Hz20)
     }
 
     /// What the datagram says of a lost track.
-    fn send(uplinks: &mut Uplinks, now: u64, seq: u16) -> Option<u16> {
-        let uplink = uplinks.next(ms(now), GameTime::ZERO);
+    fn send(uplinks: &mut UplinkBuilder, now: u64, seq: u16) -> Option<u16> {
+        let uplink = uplinks.next_uplink(ms(now), GameTime::ZERO);
         uplinks.note_sent(ms(now), Seq(seq), &uplink, LINE);
-        uplink.lost_track
+        uplink.missing_baseline
     }
 
     fn ms(ms: u64) -> LocalTime {

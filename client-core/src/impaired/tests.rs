@@ -33,7 +33,7 @@ async fn a_dead_path_lets_nothing_through() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_delayed_leaves_and_arrives_in_its_time_while_the_endpoint_waits() {
+async fn delayed_packets_leave_and_arrive_in_time_while_idle() {
     let (socket, wire) = impaired("delay=50ms", 0);
     let endpoint = {
         let socket = socket.clone();
@@ -52,7 +52,7 @@ async fn what_is_delayed_leaves_and_arrives_in_its_time_while_the_endpoint_waits
 }
 
 #[tokio::test(start_paused = true)]
-async fn packets_that_the_kernel_has_joined_have_each_their_own_fate() {
+async fn packets_joined_by_the_kernel_are_impaired_one_by_one() {
     let (socket, wire) = impaired("delay=5ms", 0);
     wire.arrive(b"aaabbbc", 3);
     for expected in [&b"aaa"[..], b"bbb", b"c"] {
@@ -61,7 +61,7 @@ async fn packets_that_the_kernel_has_joined_have_each_their_own_fate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fates_follow_from_seed_and_number_and_differ_by_direction() {
+async fn impairment_follows_from_seed_number_and_direction() {
     let fates = |spec: &'static str, number| async move {
         let (socket, wire) = impaired(spec, number);
         for packet in 0..200_u8 {
@@ -89,13 +89,13 @@ async fn fates_follow_from_seed_and_number_and_differ_by_direction() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_bounded() {
+async fn waiting_packets_are_bounded() {
     let (socket, wire) = impaired("delay=1s", 0);
-    for _ in 0..2 * WAITING {
+    for _ in 0..2 * MAX_WAITING {
         socket.try_send(&transmit(b"x")).expect("taken");
     }
     let _ = tokio::time::timeout(Duration::from_secs(3), receive(&socket)).await;
-    assert_eq!(wire.left().len(), WAITING);
+    assert_eq!(wire.left().len(), MAX_WAITING);
 }
 
 fn impaired(spec: &str, number: u64) -> (Arc<ImpairedSocket>, Arc<Wire>) {

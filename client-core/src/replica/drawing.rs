@@ -15,13 +15,13 @@ use crate::rotation;
 
 /// How far beyond the last frame a picture goes on at its velocities, when nobody steps the
 /// simulation: two ticks of 20 Hz.
-pub const RUN_ON: Duration = Duration::from_millis(100);
+pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(100);
 
 /// An object at one moment, as a view draws it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drawn {
+pub struct DrawnObject {
     /// Of which room time this is the picture.
-    pub shows: GameTime,
+    pub room_time: GameTime,
     /// Its middle.
     pub position: Position,
     /// Its orientation: a unit quaternion, x, y, z, w.
@@ -36,7 +36,7 @@ pub struct Drawn {
 
 /// Where something is, and how it is turned.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Picture {
+pub struct DrawnPose {
     /// Its middle.
     pub position: Position,
     /// Its orientation.
@@ -45,11 +45,11 @@ pub struct Picture {
 
 /// The last two frames of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drawing {
+pub struct DrawnFrames {
     /// The last but one, and its time.
-    pub before: (GameTime, Picture),
+    pub previous: (GameTime, DrawnPose),
     /// The last one, and its time.
-    pub last: (GameTime, Picture),
+    pub last: (GameTime, DrawnPose),
     /// How it goes on: velocity and angular velocity.
     pub velocities: ([f32; 3], [f32; 3]),
     /// Whether it stands still.
@@ -58,26 +58,26 @@ pub struct Drawing {
     pub ahead: Duration,
 }
 
-impl Drawing {
-    /// What is drawn while other objects are drawn as of `shown`; `None` for times before its
+impl DrawnFrames {
+    /// What is drawn while other objects are drawn as of `shown`; `Unchanged` for times before its
     /// frames.
-    pub fn at(&self, shown: GameTime) -> Option<Drawn> {
+    pub fn at(&self, shown: GameTime) -> Option<DrawnObject> {
         let shows = shown + self.ahead;
-        let (from, to) = (self.before.0, self.last.0);
-        let Picture {
+        let (from, to) = (self.previous.0, self.last.0);
+        let DrawnPose {
             position,
             quaternion,
         } = if shows >= to {
-            self.beyond(shows.since(to))
+            self.extrapolate(shows.since(to))
         } else if shows >= from {
             let share = shows.since(from).as_secs_f32() / to.since(from).as_secs_f32();
-            between(self.before.1, self.last.1, share)
+            interpolate(self.previous.1, self.last.1, share)
         } else {
             return None;
         };
         let (linear, angular) = self.velocities;
-        Some(Drawn {
-            shows,
+        Some(DrawnObject {
+            room_time: shows,
             position,
             quaternion,
             linear,
@@ -86,29 +86,30 @@ impl Drawing {
         })
     }
 
-    fn beyond(&self, time: Duration) -> Picture {
+    fn extrapolate(&self, time: Duration) -> DrawnPose {
         let picture = self.last.1;
         if self.at_rest {
             return picture;
         }
-        let (seconds, (linear, angular)) = (time.min(RUN_ON).as_secs_f32(), self.velocities);
+        let (seconds, (linear, angular)) =
+            (time.min(MAX_EXTRAPOLATION).as_secs_f32(), self.velocities);
         let Position { x, y, z } = picture.position;
         let position = Position::new(
             x + linear[0] * seconds,
             y + linear[1] * seconds,
             z + linear[2] * seconds,
         );
-        Picture {
+        DrawnPose {
             position,
-            quaternion: rotation::turned(picture.quaternion, angular, seconds),
+            quaternion: rotation::rotate(picture.quaternion, angular, seconds),
         }
     }
 }
 
-fn between(from: Picture, to: Picture, share: f32) -> Picture {
-    Picture {
+fn interpolate(from: DrawnPose, to: DrawnPose, share: f32) -> DrawnPose {
+    DrawnPose {
         position: from.position.lerp(to.position, share),
-        quaternion: rotation::mix(from.quaternion, to.quaternion, share),
+        quaternion: rotation::interpolate(from.quaternion, to.quaternion, share),
     }
 }
 
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_lies_between_two_frames_and_goes_on_a_little() {
+    fn poses_are_interpolated_and_extrapolated_for_a_bounded_time() {
         let drawing = drawing(false);
         assert_eq!(drawing.at(ms(99)), None);
         for (t, x) in [
@@ -134,12 +135,12 @@ mod tests {
                 "{} at {t}",
                 drawn.position.x
             );
-            assert_eq!(drawn.shows, ms(t));
+            assert_eq!(drawn.room_time, ms(t));
         }
     }
 
     #[test]
-    fn what_rests_stays() {
+    fn an_object_at_rest_is_not_extrapolated() {
         assert_eq!(
             drawing(true).at(ms(9_999)).map(|drawn| drawn.position.x),
             Some(1.0)
@@ -147,23 +148,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ahead_shows_a_later_time() {
-        let drawn = Drawing {
+    fn an_object_drawn_ahead_shows_a_later_time() {
+        let drawn = DrawnFrames {
             ahead: Duration::from_millis(60),
             ..drawing(false)
         }
         .at(ms(50))
         .expect("a picture");
-        assert_eq!((drawn.shows, drawn.position.x), (ms(110), 1.0));
+        assert_eq!((drawn.room_time, drawn.position.x), (ms(110), 1.0));
     }
 
-    fn drawing(at_rest: bool) -> Drawing {
-        let picture = |x| Picture {
+    fn drawing(at_rest: bool) -> DrawnFrames {
+        let picture = |x| DrawnPose {
             position: Position::new(x, 0.0, 0.2),
-            quaternion: rotation::NONE,
+            quaternion: rotation::IDENTITY,
         };
-        Drawing {
-            before: (ms(100), picture(0.0)),
+        DrawnFrames {
+            previous: (ms(100), picture(0.0)),
             last: (ms(110), picture(1.0)),
             velocities: ([100.0, 0.0, 0.0], [0.0; 3]),
             at_rest,

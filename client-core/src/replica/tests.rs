@@ -1,10 +1,10 @@
-//! Records in all orders.
+//! WrittenRecords in all orders.
 
 use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::*;
-use crate::client::event::{Named, Value};
+use crate::client::event::{ComponentValue, NamedValue};
 
 const AVATAR: u8 = 0;
 const STONE: u8 = 1;
@@ -29,7 +29,7 @@ fn an_enter_that_comes_late_takes_effect_at_once() {
 }
 
 #[test]
-fn an_object_goes_out_of_sight_when_its_time_has_come_and_at_once_if_that_is_past() {
+fn an_object_leaves_at_its_time_or_at_once_if_that_is_past() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.enter(alias(2, 0), 100, 6.0);
@@ -124,22 +124,22 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
     assert_eq!(scene.told(), ["enter 1 at 5"]);
     assert_eq!(
         scene.at(110).stamped(110).enter(alias(1, 0), 100, 5.0),
-        Applied::Nothing
+        RecordOutcome::Nothing
     );
     assert_eq!(
         scene.at(120).stamped(120).enter(alias(1, 0), 100, 8.0),
-        Applied::Update { late: true }
+        RecordOutcome::ObjectUpdated { late: true }
     );
     assert_eq!(scene.told(), ["update 1 at 8"]);
 }
 
 #[test]
-fn an_update_before_the_object_is_in_sight_is_told_by_its_enter() {
+fn an_update_before_the_enter_is_part_of_the_enter() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 250, 5.0);
     assert_eq!(
         scene.at(110).stamped(110).walk(alias(1, 0), 250, 8.0),
-        Applied::Nothing
+        RecordOutcome::Nothing
     );
     assert_eq!(scene.at(250).told(), ["enter 1 at 8"]);
 }
@@ -151,7 +151,7 @@ fn components_that_an_enter_lacks_follow_in_updates() {
     assert_eq!(scene.told().len(), 1);
     assert_eq!(scene.seen(1).value("level", ms(100)), None);
     let level = vec![(4, Component::Number(7))];
-    scene.apply(&Record::Update {
+    scene.apply(&Record::ObjectUpdated {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(100),
@@ -159,7 +159,7 @@ fn components_that_an_enter_lacks_follow_in_updates() {
     });
     assert_eq!(
         scene.seen(1).value("level", ms(100)),
-        Some(Value::Number(7))
+        Some(ComponentValue::Number(7))
     );
 }
 
@@ -168,13 +168,13 @@ fn a_record_of_another_kind_than_the_object_s_is_refused() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     let components = vec![(0, walk(&[(100, 9.0)]))];
-    let update = Record::Update {
+    let update = Record::ObjectUpdated {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(100),
         components,
     };
-    assert_eq!(scene.apply(&update), Applied::Refused);
+    assert_eq!(scene.apply(&update), RecordOutcome::Refused);
     assert_eq!(scene.positions(100), [(1, 5.0)]);
 }
 
@@ -191,9 +191,9 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
         scene.replica.schema().clone(),
         LAG,
         scene.replica.last_id(),
-        Mode::Full,
+        PoseDecoding::Full,
     );
-    let record = Record::Enter {
+    let record = Record::ObjectEntered {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(0),
@@ -201,7 +201,7 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
         components: Vec::new(),
     };
     next.apply(
-        Arrival {
+        ReceivedDatagram {
             number: 0,
             stamp: ms(0),
             now: ms(0),
@@ -212,7 +212,7 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
 }
 
 #[test]
-fn a_name_on_the_wire_leads_to_the_object_until_it_is_out_of_sight() {
+fn an_alias_resolves_until_its_object_is_out_of_sight() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.leave(alias(1, 0), 200);
@@ -231,10 +231,11 @@ fn a_name_on_the_wire_leads_to_the_object_until_it_is_out_of_sight() {
 
 #[test]
 fn a_view_keeps_what_its_factory_made() {
-    let mut replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
-    let mut factory = factory::ByKind::new(|enter: &Enter| format!("{}!", enter.kind));
+    let mut replica = Replica::new(Arc::new(Schema::example()), LAG, 0, PoseDecoding::Full);
+    let mut factory =
+        factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    let enter = Record::Enter {
+    let enter = Record::ObjectEntered {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(0),
@@ -242,7 +243,7 @@ fn a_view_keeps_what_its_factory_made() {
         components,
     };
     replica.apply(
-        Arrival {
+        ReceivedDatagram {
             number: 0,
             stamp: ms(0),
             now: ms(0),
@@ -254,7 +255,7 @@ fn a_view_keeps_what_its_factory_made() {
     replica.view_mut(1).expect("in sight").push('?');
     assert_eq!(
         replica
-            .seen()
+            .visible_objects()
             .map(|seen| seen.view.clone())
             .collect::<Vec<_>>(),
         ["stone!?"]
@@ -265,7 +266,7 @@ fn a_view_keeps_what_its_factory_made() {
 /// what it meant. A server that keeps no rule at all: objects may be odd, but events stay in order
 /// and nothing panics.
 #[test]
-fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
+fn random_records_do_not_panic() {
     for seed in 0..200 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut scene = Scene::new();
@@ -277,14 +278,14 @@ fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
             let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
             let components = vec![(0, walk(&[(0, 1.0)]))];
             scene.apply(&match rng.u8(0..3) {
-                0 => Record::Enter {
+                0 => Record::ObjectEntered {
                     alias,
                     kind,
                     at: ms(at),
                     own: rng.bool(),
                     components,
                 },
-                1 => Record::Update {
+                1 => Record::ObjectUpdated {
                     alias,
                     kind,
                     at: ms(at),
@@ -298,14 +299,14 @@ fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
 }
 
 #[test]
-fn the_picture_is_right_in_the_end_whatever_order_records_arrive_in() {
+fn records_in_any_order_lead_to_the_same_state() {
     for seed in 0..300 {
         Server::play(seed);
     }
 }
 
 /// A server that keeps the rules: a slot is given away again, under the next epoch, once a `Leave`
-/// has arrived, and an `Update` is sent only after an `Enter` has.
+/// has arrived, and an `ObjectUpdated` is sent only after an `ObjectEntered` has.
 struct Server {
     rng: fastrand::Rng,
     now: u64,
@@ -379,7 +380,7 @@ impl Server {
         let record = match (state.phase, chance) {
             (Phase::Free | Phase::Entering, _) => {
                 (state.phase, state.x) = (Phase::Entering, x);
-                Record::Enter {
+                Record::ObjectEntered {
                     alias,
                     kind: AVATAR,
                     at,
@@ -393,7 +394,7 @@ impl Server {
             }
             (Phase::Live, _) => {
                 state.x = x;
-                Record::Update {
+                Record::ObjectUpdated {
                     alias,
                     kind: AVATAR,
                     at,
@@ -419,7 +420,7 @@ impl Server {
             let alias = record.alias().expect("about an object");
             let slot = &mut self.slots[usize::from(alias.slot)];
             match record {
-                Record::Enter { .. }
+                Record::ObjectEntered { .. }
                     if slot.epoch == alias.epoch && slot.phase == Phase::Entering =>
                 {
                     slot.phase = Phase::Live;
@@ -448,7 +449,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
+        let replica = Replica::new(Arc::new(Schema::example()), LAG, 0, PoseDecoding::Full);
         Scene {
             replica,
             now: ms(0),
@@ -468,8 +469,8 @@ impl Scene {
         self
     }
 
-    fn apply(&mut self, record: &Record) -> Applied {
-        let arrival = Arrival {
+    fn apply(&mut self, record: &Record) -> RecordOutcome {
+        let arrival = ReceivedDatagram {
             number: self.stamp.millis(),
             stamp: self.stamp,
             now: self.now,
@@ -479,9 +480,9 @@ impl Scene {
         applied
     }
 
-    fn enter(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
+    fn enter(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
         let components = vec![(0, walk(&[(0, x)]))];
-        self.apply(&Record::Enter {
+        self.apply(&Record::ObjectEntered {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -490,8 +491,8 @@ impl Scene {
         })
     }
 
-    fn walk(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
-        self.apply(&Record::Update {
+    fn walk(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
+        self.apply(&Record::ObjectUpdated {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -499,17 +500,17 @@ impl Scene {
         })
     }
 
-    fn leave(&mut self, alias: Alias, at: u64) -> Applied {
+    fn leave(&mut self, alias: Alias, at: u64) -> RecordOutcome {
         self.apply(&Record::Leave { alias, at: ms(at) })
     }
 
-    fn seen(&self, id: u32) -> Seen<'_, ()> {
+    fn seen(&self, id: u32) -> VisibleObject<'_, ()> {
         self.replica.get(id).expect("in sight")
     }
 
     fn positions(&self, t: u64) -> Vec<(u32, f32)> {
         self.replica
-            .seen()
+            .visible_objects()
             .map(|seen| (seen.id, seen.position(ms(t)).expect("a path").x))
             .collect()
     }
@@ -518,11 +519,13 @@ impl Scene {
         self.replica.advance(self.now, &mut ());
         let told = std::iter::from_fn(|| self.replica.poll_event());
         told.map(|event| match event {
-            ViewEvent::Enter(enter) => format!("enter {} at {}", enter.id, enter.position.x),
-            ViewEvent::Update(update) => {
+            ViewEvent::ObjectEntered(enter) => {
+                format!("enter {} at {}", enter.id, enter.position.x)
+            }
+            ViewEvent::ObjectUpdated(update) => {
                 let [
-                    Named {
-                        value: Value::Path { position, .. },
+                    NamedValue {
+                        value: ComponentValue::Path { position, .. },
                         ..
                     },
                 ] = &update.components[..]
@@ -542,12 +545,12 @@ impl Scene {
         self.replica.advance(self.now, &mut ());
         while let Some(event) = self.replica.poll_event() {
             let fine = match event {
-                ViewEvent::Enter(enter) => {
+                ViewEvent::ObjectEntered(enter) => {
                     let fresh = enter.id > self.last_enter || !self.in_sight.contains(&enter.id);
                     self.last_enter = self.last_enter.max(enter.id);
                     fresh && self.in_sight.insert(enter.id)
                 }
-                ViewEvent::Update(update) => self.in_sight.contains(&update.id),
+                ViewEvent::ObjectUpdated(update) => self.in_sight.contains(&update.id),
                 ViewEvent::Leave { id, .. } => self.in_sight.remove(&id),
                 _ => false,
             };
@@ -555,7 +558,7 @@ impl Scene {
         }
         let in_sight = self
             .replica
-            .seen()
+            .visible_objects()
             .map(|seen| seen.id)
             .collect::<BTreeSet<_>>();
         assert_eq!(in_sight, self.in_sight, "seed {seed}");

@@ -5,14 +5,14 @@ use tokio::time::Instant;
 
 /// A monotonic clock that began with the client. Follows tokio's, which tests may pause.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct ShellClock {
     started: Instant,
 }
 
-impl Clock {
+impl ShellClock {
     #[expect(clippy::disallowed_methods, reason = "the shell's clock")]
     pub(super) fn start() -> Self {
-        Clock {
+        ShellClock {
             started: Instant::now(),
         }
     }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_proto::impair::Impairment;
-use ambit_proto::quic::{LateTimers, client_endpoint_config};
+use ambit_proto::quic::{LazyTimerRuntime, client_endpoint_config};
 use quinn::{Endpoint, Runtime};
 
 use crate::impaired::ImpairedSocket;
@@ -70,7 +70,7 @@ impl Sockets {
     }
 
     fn open(&self, local: IpAddr, index: u64) -> io::Result<Endpoint> {
-        let runtime = Arc::new(LateTimers);
+        let runtime = Arc::new(LazyTimerRuntime);
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
         let socket = match self.impairment {
             Some(impairment) => Arc::new(ImpairedSocket::new(

@@ -15,98 +15,98 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-use super::clock::Clock;
-use super::line::{self, FRAMES, Inbox, Inward, Peer, What};
+use super::clock::ShellClock;
+use super::connection::{self, ConnectionReport, MAX_FRAMES, Peer, ReportContent, ReportSender};
 use super::sockets::Sockets;
-use super::traffic::Meter;
-use super::{INBOX, Options, Order, Trust};
+use super::traffic::TrafficMeter;
+use super::{ClientJob, ClientOptions, MAX_REPORTS, ServerTrust};
 use crate::client::event::ViewEvent;
-use crate::client::lobby::Ending;
+use crate::client::lobby::CloseReason;
 use crate::client::{Client, ClientOutput};
-use crate::replica::factory::Factory;
+use crate::replica::factory::ViewFactory;
 
 /// How long the last words of a client may take before its sockets are closed.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) struct Task<F: Factory> {
+pub(super) struct ClientTask<F: ViewFactory> {
     client: Client<F>,
-    clock: Clock,
-    options: Options,
+    clock: ShellClock,
+    options: ClientOptions,
     sockets: Arc<Sockets>,
     /// Held for the lines to clone.
-    inbox: mpsc::Sender<Inward>,
-    inward: mpsc::Receiver<Inward>,
-    world: Option<Line>,
-    game: Option<Line>,
-    lines: JoinSet<()>,
-    last_line: u64,
+    report_sender: mpsc::Sender<ConnectionReport>,
+    reports: mpsc::Receiver<ConnectionReport>,
+    world: Option<OpenConnection>,
+    game: Option<OpenConnection>,
+    connection_tasks: JoinSet<()>,
+    last_connection: u64,
     /// Of the lobby server, once connected.
-    lobby: Option<IpAddr>,
-    meter: Arc<Meter>,
-    probe: Probe,
+    lobby_ip: Option<IpAddr>,
+    meter: Arc<TrafficMeter>,
+    probe: LobbyProbe,
 }
 
 /// What is known of the life of the lobby's server.
 #[derive(Default)]
-struct Probe {
-    at: Option<Instant>,
+struct LobbyProbe {
+    last_sent_at: Option<Instant>,
     /// Datagrams (of UDP) that have come over the connection, at the last look.
-    heard: u64,
+    received_datagrams: u64,
     /// How often nothing had come since the look before, in a row.
     unanswered: u32,
 }
 
 /// A server that has not answered so often is gone.
-const UNANSWERED: u32 = 3;
+const MAX_UNANSWERED: u32 = 3;
 /// What such a connection is closed with: not 0, which would mean that the player quits.
-const GONE: u32 = 1;
+const LOST_CLOSE_CODE: u32 = 1;
 
 /// A line as the client's task sees it; dropping it closes the connection, after what was sent has
 /// left.
-struct Line {
+struct OpenConnection {
     number: u64,
     frames: mpsc::Sender<Bytes>,
     /// Once the call was taken.
     connection: Option<Connection>,
     /// Whether it has ended, as far as datagrams tell.
-    deaf: bool,
+    datagrams_ended: bool,
 }
 
-impl<F> Task<F>
+impl<F> ClientTask<F>
 where
-    F: Factory + Send + 'static,
+    F: ViewFactory + Send + 'static,
     F::View: Send,
 {
-    pub(super) fn new(options: Options, factory: F, meter: Arc<Meter>) -> Self {
-        let (inbox, inward) = mpsc::channel(INBOX);
-        Task {
+    pub(super) fn new(options: ClientOptions, factory: F, meter: Arc<TrafficMeter>) -> Self {
+        let (inbox, inward) = mpsc::channel(MAX_REPORTS);
+        ClientTask {
             client: Client::with_factory(&options.client, factory),
-            clock: Clock::start(),
+            clock: ShellClock::start(),
             sockets: Arc::new(Sockets::new(options.impairment, options.number)),
             options,
-            inbox,
-            inward,
+            report_sender: inbox,
+            reports: inward,
             world: None,
             game: None,
-            lines: JoinSet::new(),
-            last_line: 0,
-            lobby: None,
+            connection_tasks: JoinSet::new(),
+            last_connection: 0,
+            lobby_ip: None,
             meter,
-            probe: Probe::default(),
+            probe: LobbyProbe::default(),
         }
     }
 
     pub(super) async fn run(
         mut self,
-        mut orders: mpsc::Receiver<Order<F>>,
+        mut orders: mpsc::Receiver<ClientJob<F>>,
         events: mpsc::Sender<ViewEvent>,
     ) {
         self.client.connect(self.clock.now());
         let mut listening = true;
         let mut handled = true;
-        let mut alarm = Alarm::new(self.clock.instant(LocalTime::ZERO));
+        let mut alarm = WakeTimer::new(self.clock.instant(LocalTime::ZERO));
         loop {
-            self.carry_outputs();
+            self.execute_outputs();
             if self.client.is_closed() && !self.client.has_events() {
                 break;
             }
@@ -118,7 +118,7 @@ where
             let ears = self
                 .game
                 .as_ref()
-                .filter(|line| !line.deaf)
+                .filter(|line| !line.datagrams_ended)
                 .and_then(|line| line.connection.as_ref());
             tokio::select! {
                 order = orders.recv(), if handled => if let Some(order) = order {
@@ -127,46 +127,46 @@ where
                     handled = false;
                     self.client.quit(self.clock.now());
                 },
-                Some(inward) = self.inward.recv() => self.handle(inward),
+                Some(inward) = self.reports.recv() => self.handle_report(inward),
                 heard = next_datagram(ears), if ears.is_some() => match heard {
                     Some(datagram) => self.client.handle_datagram(self.clock.now(), &datagram),
                     // Why it ended is for the line to say, after the frames that came before the
                     // end.
-                    None => self.game.as_mut().expect("it was heard").deaf = true,
+                    None => self.game.as_mut().expect("it was heard").datagrams_ended = true,
                 },
                 permit = events.reserve(), if listening && self.client.has_events() => match permit {
                     Ok(permit) => permit.send(self.client.poll_event().expect("an event waits")),
                     Err(_) => listening = false,
                 },
-                () = alarm.ring(), if alarm.is_set() => self.client.handle_timeout(self.clock.now()),
-                () = probe_again(self.client.probe_every(), &self.probe) => self.probe_lobby(),
+                () = alarm.wait(), if alarm.is_set() => self.client.handle_timeout(self.clock.now()),
+                () = wait_for_probe(self.client.probe_every(), &self.probe) => self.probe_lobby(),
             }
             if !listening {
                 while self.client.poll_event().is_some() {}
             }
         }
-        self.part().await;
+        self.shut_down().await;
     }
 
-    fn carry_outputs(&mut self) {
+    fn execute_outputs(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
                 ClientOutput::ConnectWorld => {
-                    let Options { server, trust, .. } = &self.options;
+                    let ClientOptions { server, trust, .. } = &self.options;
                     let (server, trust) = match self.client.server() {
                         Some(other) => (
                             other.address.clone(),
-                            Trust::Pinned(Fingerprint(other.certificate_sha256)),
+                            ServerTrust::PinnedProcess(Fingerprint(other.certificate_sha256)),
                         ),
                         None => (server.clone(), trust.clone()),
                     };
-                    self.client.calling(&server);
-                    self.probe = Probe::default();
-                    let among_others = self.client.server().is_some();
-                    self.world = Some(self.call(Peer::World {
+                    self.client.note_dialled_address(&server);
+                    self.probe = LobbyProbe::default();
+                    let has_alternatives = self.client.server().is_some();
+                    self.world = Some(self.open_connection(Peer::World {
                         server,
                         trust,
-                        among_others,
+                        has_alternatives,
                     }));
                 }
                 ClientOutput::ConnectGame {
@@ -177,9 +177,9 @@ where
                     let peer = Peer::Game {
                         address,
                         certificate,
-                        lobby: self.lobby,
+                        lobby: self.lobby_ip,
                     };
-                    self.game = Some(self.call(peer));
+                    self.game = Some(self.open_connection(peer));
                 }
                 ClientOutput::CloseWorld => self.world = None,
                 ClientOutput::CloseGame => self.game = None,
@@ -207,8 +207,8 @@ where
                     if let Some(connection) =
                         self.game.as_ref().and_then(|line| line.connection.as_ref())
                     {
-                        // Lost like any other when it can't leave; the link sees to that, and the
-                        // reader to a broken connection.
+                        // LostLeader like any other when it can't leave; the link sees to that, and
+                        // the reader to a broken connection.
                         let _ = connection.send_datagram(datagram);
                     }
                 }
@@ -218,7 +218,7 @@ where
 
     /// Asks the lobby's server for a sign of life, which QUIC gives; one that gives none is left.
     fn probe_lobby(&mut self) {
-        self.probe.at = Some(self.clock.instant(self.clock.now()));
+        self.probe.last_sent_at = Some(self.clock.instant(self.clock.now()));
         let Some(connection) = self
             .world
             .as_ref()
@@ -227,106 +227,120 @@ where
             return;
         };
         let heard = connection.stats().udp_rx.datagrams;
-        self.probe.unanswered = if heard == self.probe.heard {
+        self.probe.unanswered = if heard == self.probe.received_datagrams {
             self.probe.unanswered + 1
         } else {
             0
         };
-        self.probe.heard = heard;
-        if self.probe.unanswered >= UNANSWERED {
-            self.probe = Probe::default();
+        self.probe.received_datagrams = heard;
+        if self.probe.unanswered >= MAX_UNANSWERED {
+            self.probe = LobbyProbe::default();
             // The line tells the rest.
-            connection.close(GONE.into(), b"no sign of life");
+            connection.close(LOST_CLOSE_CODE.into(), b"no sign of life");
         } else {
             let _ = connection.send_datagram(Bytes::new());
         }
     }
 
-    fn handle(&mut self, Inward { line, what }: Inward) {
+    fn handle_report(
+        &mut self,
+        ConnectionReport {
+            connection: line,
+            content: what,
+        }: ConnectionReport,
+    ) {
         let now = self.clock.now();
-        let is = |known: &Option<Line>| known.as_ref().is_some_and(|known| known.number == line);
+        let is = |known: &Option<OpenConnection>| {
+            known.as_ref().is_some_and(|known| known.number == line)
+        };
         let (world, game) = (is(&self.world), is(&self.game));
-        if let What::Connected(connection) = &what {
+        if let ReportContent::Connected(connection) = &what {
             self.meter.add(connection);
         }
         match what {
-            What::Connected(connection) if world => {
-                self.lobby = Some(connection.remote_address().ip());
+            ReportContent::Connected(connection) if world => {
+                self.lobby_ip = Some(connection.remote_address().ip());
                 self.world.as_mut().expect("it is this one").connection = Some(connection);
                 self.client.handle_world_connected(now);
             }
-            What::Connected(connection) if game => {
+            ReportContent::Connected(connection) if game => {
                 self.game.as_mut().expect("it is this one").connection = Some(connection);
                 self.client.handle_game_connected(now);
             }
-            What::World(message) if world => self.client.handle_world_message(now, message),
-            What::Game(message) if game => self.client.handle_game_message(now, message),
-            What::Closed(ending) if world => {
+            ReportContent::World(message) if world => {
+                self.client.handle_world_message(now, message)
+            }
+            ReportContent::Game(message) if game => self.client.handle_game_message(now, message),
+            ReportContent::Closed(ending) if world => {
                 self.world = None;
                 self.client.handle_world_closed(now, ending);
             }
-            What::Closed(ending) if game => {
+            ReportContent::Closed(ending) if game => {
                 self.game = None;
                 self.client.handle_game_closed(now, ending);
             }
             // Of a line that was given up, or of a kind that it has no business with.
             _ => {}
         }
-        while self.lines.try_join_next().is_some() {}
+        while self.connection_tasks.try_join_next().is_some() {}
     }
 
-    fn call(&mut self, peer: Peer) -> Line {
-        self.last_line += 1;
-        let number = self.last_line;
-        let (frames, to_send) = mpsc::channel(FRAMES);
+    fn open_connection(&mut self, peer: Peer) -> OpenConnection {
+        self.last_connection += 1;
+        let number = self.last_connection;
+        let (frames, to_send) = mpsc::channel(MAX_FRAMES);
         tracing::debug!(line = number, ?peer, "calling");
-        let inbox = Inbox {
-            line: number,
-            sender: self.inbox.clone(),
+        let inbox = ReportSender {
+            connection: number,
+            sender: self.report_sender.clone(),
         };
-        self.lines
-            .spawn(line::carry(peer, self.sockets.clone(), to_send, inbox));
-        Line {
+        self.connection_tasks.spawn(connection::run_connection(
+            peer,
+            self.sockets.clone(),
+            to_send,
+            inbox,
+        ));
+        OpenConnection {
             number,
             frames,
             connection: None,
-            deaf: false,
+            datagrams_ended: false,
         }
     }
 
     /// Lets the lines say their last words.
-    async fn part(mut self) {
+    async fn shut_down(mut self) {
         (self.world, self.game) = (None, None);
-        drop(self.inward);
-        let said = async { while self.lines.join_next().await.is_some() {} };
-        let _ = timeout(FAREWELL, said).await;
-        self.lines.shutdown().await;
-        let _ = timeout(FAREWELL, self.sockets.close()).await;
+        drop(self.reports);
+        let said = async { while self.connection_tasks.join_next().await.is_some() {} };
+        let _ = timeout(SHUTDOWN_TIMEOUT, said).await;
+        self.connection_tasks.shutdown().await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, self.sockets.close()).await;
     }
 }
 
 /// Waits until the lobby's server is to be asked again.
-async fn probe_again(every: Option<Duration>, probe: &Probe) {
-    match (every, probe.at) {
+async fn wait_for_probe(every: Option<Duration>, probe: &LobbyProbe) {
+    match (every, probe.last_sent_at) {
         (Some(every), Some(at)) => sleep_until(at + every).await,
         (Some(_), None) => {}
         (None, _) => std::future::pending().await,
     }
 }
 
-/// The next datagram; `None` once there are no more.
+/// The next datagram; `Unchanged` once there are no more.
 async fn next_datagram(ears: Option<&Connection>) -> Option<Bytes> {
     ears?.read_datagram().await.ok()
 }
 
 /// Rings at a moment that is moved all the time, mostly to later: the runtime's timer is touched
 /// only when it has to ring earlier, or has rung too early.
-struct Alarm {
+struct WakeTimer {
     due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Alarm {
+impl WakeTimer {
     fn new(now: Instant) -> Self {
         Self {
             due: None,
@@ -346,7 +360,7 @@ impl Alarm {
     }
 
     /// Waits until it is due. Nothing is lost when that is given up half-way.
-    async fn ring(&mut self) {
+    async fn wait(&mut self) {
         loop {
             self.timer.as_mut().await;
             match self.due {
@@ -357,14 +371,14 @@ impl Alarm {
     }
 }
 
-impl Line {
-    fn send<E: std::error::Error>(&self, frame: Result<Bytes, E>) -> Result<(), Ending> {
-        let frame = frame.map_err(|error| Ending::Broken(error.to_string()))?;
+impl OpenConnection {
+    fn send<E: std::error::Error>(&self, frame: Result<Bytes, E>) -> Result<(), CloseReason> {
+        let frame = frame.map_err(|error| CloseReason::Broken(error.to_string()))?;
         match self.frames.try_send(frame) {
             // A line that has ended says why by itself: its `Closed` is under way.
             Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
             Err(TrySendError::Full(_)) => {
-                Err(Ending::Broken("the server does not read".to_owned()))
+                Err(CloseReason::Broken("the server does not read".to_owned()))
             }
         }
     }
@@ -375,17 +389,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_has_ended_takes_what_is_sent_and_one_that_is_full_is_broken() {
+    fn an_ended_connection_accepts_frames_and_a_full_one_is_broken() {
         let (frames, to_send) = mpsc::channel(1);
-        let line = Line {
+        let line = OpenConnection {
             number: 1,
             frames,
             connection: None,
-            deaf: false,
+            datagrams_ended: false,
         };
         let send = || line.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
         assert_eq!(send(), Ok(()));
-        assert!(matches!(send(), Err(Ending::Broken(_))));
+        assert!(matches!(send(), Err(CloseReason::Broken(_))));
         drop(to_send);
         assert_eq!(send(), Ok(()));
     }

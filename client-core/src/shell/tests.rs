@@ -11,7 +11,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 
 use super::*;
-use crate::client::event::{Connection, FieldValue, codes};
+use crate::client::event::{ConnectionStatus, FieldValue, codes};
 use server::{Server, hosts};
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_client_is_welcomed_asks_and_quits() {
     )
     .await;
     let number = handle
-        .request(Request::SetReady(true))
+        .request(LobbyRequest::SetReady(true))
         .await
         .expect("running");
     expect(&mut events, |event| {
@@ -34,7 +34,7 @@ async fn a_client_is_welcomed_asks_and_quits() {
     handle.quit().await.expect("running");
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
-    assert_eq!(handle.run(|_, _| ()).await, Err(Ended));
+    assert_eq!(handle.run(|_, _| ()).await, Err(ClientEnded));
     server.forgotten().await;
 }
 
@@ -49,29 +49,32 @@ async fn a_client_whose_handles_are_gone_quits() {
 }
 
 #[tokio::test]
-async fn a_ticket_leads_into_the_game_through_bad_weather() {
+async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
     let server = Server::start();
     let weather = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3"
         .parse()
         .expect("a spec");
     let (handle, mut events) = start(
-        Options {
+        ClientOptions {
             impairment: Some(weather),
             ..options(&server)
         },
         (),
     );
     handle
-        .request(Request::JoinRoom {
+        .request(LobbyRequest::JoinRoom {
             room: RoomId(7),
             password: String::new(),
         })
         .await
         .expect("running");
-    expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
+    expect(&mut events, |event| {
+        matches!(event, ViewEvent::GameStarted(_))
+    })
+    .await;
     expect(
         &mut events,
-        |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
+        |event| matches!(event, ViewEvent::ObjectEntered(enter) if enter.own),
     )
     .await;
     let position = handle
@@ -114,7 +117,10 @@ async fn a_connection_that_the_server_drops_is_made_again() {
     .await;
     server.drop_connections(0);
     expect(&mut events, |event| {
-        matches!(event, ViewEvent::Connection(Connection::Broken { .. }))
+        matches!(
+            event,
+            ViewEvent::Connection(ConnectionStatus::Broken { .. })
+        )
     })
     .await;
     expect(
@@ -134,7 +140,7 @@ async fn a_connection_that_the_server_closes_for_a_reason_is_over() {
 }
 
 #[tokio::test]
-async fn a_server_that_closes_at_once_is_heard_out() {
+async fn the_reason_of_a_server_that_closes_at_once_is_reported() {
     for (code, name) in [
         (ErrorCode::TooManyConnections, "too_many_connections"),
         (ErrorCode::Draining, "draining"),
@@ -151,22 +157,22 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
     let (hosts, _directory) = hosts();
     let mut server = Server::start();
     for _ in 0..2 {
-        let options = Options {
-            trust: Trust::FirstUse(hosts.clone()),
+        let options = ClientOptions {
+            trust: ServerTrust::FirstUse(hosts.clone()),
             ..options(&server)
         };
         let (_handle, mut events) = start(options, ());
         expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     }
     let pin = hosts
-        .pin(&server.address)
+        .find_certificate(&server.address)
         .expect("readable")
         .expect("remembered");
     assert_eq!(pin.fingerprint, server.fingerprint);
 
     server.change_certificate();
-    let options = Options {
-        trust: Trust::FirstUse(hosts.clone()),
+    let options = ClientOptions {
+        trust: ServerTrust::FirstUse(hosts.clone()),
         ..options(&server)
     };
     let (_handle, mut events) = start(options, ());
@@ -184,8 +190,8 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
 #[tokio::test]
 async fn another_certificate_than_the_pinned_one_is_refused() {
     let server = Server::start();
-    let options = Options {
-        trust: Trust::Pinned(Fingerprint([0; 32])),
+    let options = ClientOptions {
+        trust: ServerTrust::PinnedProcess(Fingerprint([0; 32])),
         ..options(&server)
     };
     let (_handle, mut events) = start(options, ());
@@ -193,10 +199,10 @@ async fn another_certificate_than_the_pinned_one_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_where_nobody_answers_is_named_in_the_error() {
+async fn an_address_without_a_server_is_named_in_the_error() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound").to_string();
-    let server = Options {
+    let server = ClientOptions {
         server: address.clone(),
         ..pinned(Fingerprint([0; 32]))
     };
@@ -210,9 +216,9 @@ async fn an_address_where_nobody_answers_is_named_in_the_error() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_named_in_the_error() {
+async fn an_invalid_address_is_named_in_the_error() {
     let (_handle, mut events) = start(
-        Options {
+        ClientOptions {
             server: "nowhere".to_owned(),
             ..pinned(Fingerprint([0; 32]))
         },
@@ -226,21 +232,21 @@ async fn an_address_that_is_none_is_named_in_the_error() {
     );
 }
 
-fn options(server: &Server) -> Options {
-    Options {
+fn options(server: &Server) -> ClientOptions {
+    ClientOptions {
         server: server.address.clone(),
         ..pinned(server.fingerprint)
     }
 }
 
-fn pinned(fingerprint: Fingerprint) -> Options {
+fn pinned(fingerprint: Fingerprint) -> ClientOptions {
     let client = ClientConfig {
         name: "ann".to_owned(),
         ..ClientConfig::default()
     };
-    Options {
+    ClientOptions {
         server: String::new(),
-        trust: Trust::Pinned(fingerprint),
+        trust: ServerTrust::PinnedProcess(fingerprint),
         impairment: None,
         number: 0,
         client,
@@ -248,7 +254,7 @@ fn pinned(fingerprint: Fingerprint) -> Options {
 }
 
 /// Waits for an event; others are passed over.
-async fn expect(events: &mut Events, wanted: impl Fn(&ViewEvent) -> bool) {
+async fn expect(events: &mut ClientEvents, wanted: impl Fn(&ViewEvent) -> bool) {
     let mut passed = Vec::new();
     let search = async {
         loop {
@@ -264,10 +270,10 @@ async fn expect(events: &mut Events, wanted: impl Fn(&ViewEvent) -> bool) {
 }
 
 /// Code and message of the end.
-async fn closed(events: &mut Events) -> (String, String) {
+async fn closed(events: &mut ClientEvents) -> (String, String) {
     loop {
         match events.next().await {
-            Some(ViewEvent::Connection(Connection::Closed { code, message })) => {
+            Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => {
                 return (code, message);
             }
             Some(_) => {}

@@ -23,42 +23,42 @@ pub struct Traffic {
 
 /// Counts what a client's connections carry.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
-    state: Mutex<State>,
+pub(super) struct TrafficMeter {
+    state: Mutex<MeterState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    gone: Traffic,
+struct MeterState {
+    closed: Traffic,
     /// A lobby and a game mostly.
-    living: Vec<Connection>,
+    open: Vec<Connection>,
 }
 
-impl Meter {
+impl TrafficMeter {
     pub(super) fn add(&self, connection: &Connection) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.settle();
-        state.living.push(connection.clone());
+        state.retire_closed();
+        state.open.push(connection.clone());
     }
 
     pub(super) fn read(&self) -> Traffic {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.settle();
-        let mut sum = state.gone;
-        for connection in &state.living {
+        state.retire_closed();
+        let mut sum = state.closed;
+        for connection in &state.open {
             sum += connection.stats().into();
         }
         sum
     }
 }
 
-impl State {
-    fn settle(&mut self) {
+impl MeterState {
+    fn retire_closed(&mut self) {
         for connection in self
-            .living
+            .open
             .extract_if(.., |connection| connection.close_reason().is_some())
         {
-            self.gone += connection.stats().into();
+            self.closed += connection.stats().into();
         }
     }
 }

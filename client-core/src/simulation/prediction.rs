@@ -12,53 +12,53 @@
 //! What others do beyond the host's last word is not known: they go on holding what they held.
 //!
 //! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units:
-//! frames, metres. Source: reference 000 (local prediction of one's own cube with reconciliation),
-//! 004 (replay).
+//! frames, metres. PoseSource: reference 000 (local prediction of one's own cube with
+//! reconciliation), 004 (replay).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, Body, FORMAT, PLAYER, Physics};
+use ambit_proto::games::cubes::{Arena, BodyId, PLAYER, POSE_FORMAT, Physics};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
-use super::smoothing::Visual;
-use super::{Cube, frame_to_show, is_same, metres_between, read_keys_at};
-use crate::client::own_inputs::Presses;
+use super::smoothing::SmoothedVisual;
+use super::{SimulatedCube, frame_to_show, is_same_pose, metres_between, read_keys_at};
+use crate::client::own_inputs::PressedKeys;
 use crate::client::stats::SimulationStats;
-use crate::replica::drawing::Drawing;
+use crate::replica::drawing::DrawnFrames;
 
 /// Frames that the own cube is drawn ahead at most, half a second, and with it the steps of a call.
-pub(super) const MOST: u64 = 30;
+pub(super) const MAX_FRAMES_AHEAD: u64 = 30;
 /// What lies within this distance of the own cube is copied: more than it reaches, and than it
 /// rolls in the time.
-const NEAR_M: f32 = 4.0;
+const COPY_RADIUS_M: f32 = 4.0;
 /// Copies are refreshed after so many frames.
-const REFRESH: u64 = 15;
+const REFRESH_FRAMES: u64 = 15;
 
 /// How far ahead the own cube is to be drawn, and by what.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead<'a> {
+pub struct PredictionTarget<'a> {
     /// The input horizon.
     pub horizon: GameTime,
     /// What its player presses, as far as that is known or to be expected.
-    pub presses: &'a Presses,
+    pub presses: &'a PressedKeys,
 }
 
 /// The main simulation.
 #[derive(Clone, Copy)]
-pub(super) struct Main<'m> {
+pub(super) struct MainSimulation<'m> {
     pub(super) physics: &'m Physics,
-    pub(super) cubes: &'m BTreeMap<u32, Cube>,
+    pub(super) cubes: &'m BTreeMap<u32, SimulatedCube>,
     /// The host's words about frames to come, by frame and id.
-    pub(super) held: &'m BTreeMap<(u64, u32), Pose>,
+    pub(super) early_poses: &'m BTreeMap<(u64, u32), Pose>,
     pub(super) frame: u64,
 }
 
 /// The own cube after a frame's step, and what it was steered by.
 #[derive(Clone, Copy, Debug)]
-struct Foretold {
+struct PredictedFrame {
     frame: u64,
     pose: Pose,
     keys: Keymap,
@@ -70,19 +70,19 @@ pub(super) struct Prediction {
     own: u32,
     physics: Physics,
     /// Copies by id.
-    bodies: BTreeMap<u32, Body>,
-    /// The state is the one after the step of this frame; `None` before there is any.
+    bodies: BTreeMap<u32, BodyId>,
+    /// The state is the one after the step of this frame; `Unchanged` before there is any.
     frame: Option<u64>,
     /// The frame from which it was reckoned last.
-    since: u64,
+    restarted_at: u64,
     /// The frame of the last word that was compared.
     compared: u64,
-    past: VecDeque<Foretold>,
-    visual: Option<Visual>,
+    past: VecDeque<PredictedFrame>,
+    visual: Option<SmoothedVisual>,
     ahead: Duration,
 }
 
-impl Ahead<'_> {
+impl PredictionTarget<'_> {
     /// What moves the player's cube in the step to a frame.
     fn keys_in(&self, frame: u64) -> Keymap {
         self.presses.at(read_keys_at(frame))
@@ -97,7 +97,7 @@ impl Prediction {
             physics: Physics::new(arena),
             bodies,
             frame,
-            since,
+            restarted_at: since,
             compared,
             past,
             visual,
@@ -109,23 +109,23 @@ impl Prediction {
     /// foretold.
     pub(super) fn advance(
         &mut self,
-        main: Main<'_>,
+        main: MainSimulation<'_>,
         shown: GameTime,
-        ahead: &Ahead<'_>,
+        ahead: &PredictionTarget<'_>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
         stats: &mut SimulationStats,
     ) {
         self.ahead = ahead.horizon.since(shown);
         let drawn = self.frame.map(|frame| (frame, self.pose()));
         let target = frame_to_show(ahead.horizon)
-            .min(main.frame + MOST)
+            .min(main.frame + MAX_FRAMES_AHEAD)
             .max(drawn.map_or(0, |(frame, _)| frame));
-        if self.is_off(main, ahead) {
-            self.begin_at(main, ahead, keys);
+        if self.is_outdated(main, ahead) {
+            self.restart(main, ahead, keys);
             let until = drawn.map_or(main.frame, |(frame, _)| frame);
-            for frame in main.frame + 1..=until.min(main.frame + MOST) {
+            for frame in main.frame + 1..=until.min(main.frame + MAX_FRAMES_AHEAD) {
                 self.step(frame, ahead, keys);
-                self.put_as_told(main, frame);
+                self.apply_known_poses(main, frame);
             }
             self.correct(drawn.map(|(_, pose)| pose), stats);
         }
@@ -138,9 +138,9 @@ impl Prediction {
         }
     }
 
-    pub(super) fn drawing(&self) -> Drawing {
+    pub(super) fn drawing(&self) -> DrawnFrames {
         let visual = self.visual.as_ref().expect("it has begun");
-        Drawing {
+        DrawnFrames {
             ahead: self.ahead,
             ..visual.drawing(&self.pose())
         }
@@ -151,28 +151,30 @@ impl Prediction {
     }
 
     /// Whether what was foretold is of no more use.
-    fn is_off(&mut self, main: Main<'_>, ahead: &Ahead<'_>) -> bool {
+    fn is_outdated(&mut self, main: MainSimulation<'_>, ahead: &PredictionTarget<'_>) -> bool {
         let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else {
             return true;
         };
-        if main.frame >= self.since + REFRESH || frame > main.frame + MOST {
+        if main.frame >= self.restarted_at + REFRESH_FRAMES || frame > main.frame + MAX_FRAMES_AHEAD
+        {
             return true;
         }
         let own = &main.cubes[&self.own];
         let newest = own
-            .newest
-            .and_then(|(frame, _)| Some((frame, *main.held.get(&(frame, self.own))?)));
-        let (Some(body), Some((told_at, told))) = (own.body, newest.or(own.told)) else {
+            .newest_received
+            .and_then(|(frame, _)| Some((frame, *main.early_poses.get(&(frame, self.own))?)));
+        let (Some(body), Some((last_refusal_at, told))) = (own.body, newest.or(own.last_applied))
+        else {
             return false;
         };
         let contradicts = |frame, told: &Pose| {
             self.past
                 .iter()
-                .any(|foretold| foretold.frame == frame && !is_same(&foretold.pose, told))
+                .any(|foretold| foretold.frame == frame && !is_same_pose(&foretold.pose, told))
         };
         let present = main.physics.pose(body);
-        let is_news = std::mem::replace(&mut self.compared, told_at) != told_at;
-        is_news && contradicts(told_at, &told)
+        let is_news = std::mem::replace(&mut self.compared, last_refusal_at) != last_refusal_at;
+        is_news && contradicts(last_refusal_at, &told)
             || present.flag && contradicts(main.frame, &present)
             || self
                 .past
@@ -182,16 +184,20 @@ impl Prediction {
 
     /// Takes over the main simulation's state: that of the frame before first, since what touches
     /// what (and so, what one can jump off) is known from the last step alone.
-    fn begin_at(
+    fn restart(
         &mut self,
-        main: Main<'_>,
-        ahead: &Ahead<'_>,
+        main: MainSimulation<'_>,
+        ahead: &PredictionTarget<'_>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
     ) {
         let body = main.cubes[&self.own].body.expect("the caller has looked");
-        let here = FORMAT.position(&main.physics.pose(body));
-        let is_near =
-            |body: Body| FORMAT.position(&main.physics.pose(body)).distance(here) <= NEAR_M;
+        let here = POSE_FORMAT.position(&main.physics.pose(body));
+        let is_near = |body: BodyId| {
+            POSE_FORMAT
+                .position(&main.physics.pose(body))
+                .distance(here)
+                <= COPY_RADIUS_M
+        };
         let near = |id: &u32| {
             main.cubes
                 .get(id)
@@ -221,13 +227,13 @@ impl Prediction {
             self.physics.set_pose(copy, &main.physics.pose(body));
         }
         self.past.clear();
-        (self.frame, self.since) = (Some(main.frame), main.frame);
+        (self.frame, self.restarted_at) = (Some(main.frame), main.frame);
         self.remember(main.frame, ahead.keys_in(main.frame));
     }
 
     /// What the host has said of a frame already needs no guess.
-    fn put_as_told(&mut self, main: Main<'_>, frame: u64) {
-        for ((_, id), pose) in main.held.range((frame, 0)..=(frame, u32::MAX)) {
+    fn apply_known_poses(&mut self, main: MainSimulation<'_>, frame: u64) {
+        for ((_, id), pose) in main.early_poses.range((frame, 0)..=(frame, u32::MAX)) {
             if let Some(&copy) = self.bodies.get(id) {
                 self.physics.set_pose(copy, pose);
             }
@@ -237,7 +243,12 @@ impl Prediction {
         }
     }
 
-    fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    fn step(
+        &mut self,
+        frame: u64,
+        ahead: &PredictionTarget<'_>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+    ) {
         self.steer(frame, ahead, keys);
         self.physics.step();
         self.frame = Some(frame);
@@ -245,7 +256,12 @@ impl Prediction {
     }
 
     /// For the step to a frame.
-    fn steer(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    fn steer(
+        &mut self,
+        frame: u64,
+        ahead: &PredictionTarget<'_>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+    ) {
         for (&id, &body) in &self.bodies {
             if self.physics.kind(body) == PLAYER {
                 let held = |frame| {
@@ -255,7 +271,7 @@ impl Prediction {
                         keys(id, read_keys_at(frame))
                     }
                 };
-                self.physics.steer(
+                self.physics.set_keys(
                     body,
                     Keys {
                         previous: held(frame.saturating_sub(1)),
@@ -267,10 +283,10 @@ impl Prediction {
     }
 
     fn remember(&mut self, frame: u64, keys: Keymap) {
-        if self.past.len() > 2 * MOST as usize {
+        if self.past.len() > 2 * MAX_FRAMES_AHEAD as usize {
             self.past.pop_front();
         }
-        self.past.push_back(Foretold {
+        self.past.push_back(PredictedFrame {
             frame,
             pose: self.pose(),
             keys,
@@ -282,7 +298,7 @@ impl Prediction {
     fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
         let (frame, pose) = (self.frame.expect("it has begun"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
-            self.visual = Some(Visual::new(frame, &pose));
+            self.visual = Some(SmoothedVisual::new(frame, &pose));
             return;
         };
         if (drawn.at, drawn.turn) != (pose.at, pose.turn) {

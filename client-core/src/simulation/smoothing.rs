@@ -1,4 +1,4 @@
-//! Visual smoothing: what is drawn is what is simulated and an offset, which decays.
+//! SmoothedVisual smoothing: what is drawn is what is simulated and an offset, which decays.
 //!
 //! Corrections go in, pictures come out. A correction moves the simulation hard; the offset takes
 //! up the difference, so the picture does not jump, and then comes to what is simulated within some
@@ -6,30 +6,30 @@
 //!
 //! Invariant: right after a correction of less than
 //! [`glide::SNAP_M`](crate::replica::glide::SNAP_M) the picture, but for what nobody sees, is what
-//! it would have been without. Units: metres; per frame of 1/60 s. Source: reference 002 (visual
-//! smoothing).
+//! it would have been without. Units: metres; per frame of 1/60 s. PoseSource: reference 002
+//! (visual smoothing).
 
-use ambit_proto::games::cubes::{FORMAT, time_of};
+use ambit_proto::games::cubes::{POSE_FORMAT, frame_time};
 use ambit_proto::pose::Pose;
 
-use crate::replica::drawing::{Drawing, Picture};
-use crate::replica::glide::{Offset, is_seen};
+use crate::replica::drawing::{DrawnFrames, DrawnPose};
+use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 
 /// What is drawn of one body.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visual {
-    offset: Offset,
-    before: Picture,
-    last: Picture,
+pub(super) struct SmoothedVisual {
+    offset: VisualOffset,
+    before: DrawnPose,
+    last: DrawnPose,
     frame: u64,
 }
 
-impl Visual {
+impl SmoothedVisual {
     /// Of a body that appears in a frame.
     pub(super) fn new(frame: u64, pose: &Pose) -> Self {
         let picture = picture(pose);
         Self {
-            offset: Offset::NONE,
+            offset: VisualOffset::NONE,
             before: picture,
             last: picture,
             frame,
@@ -38,20 +38,20 @@ impl Visual {
 
     /// A frame goes by. Whether the picture and what is simulated differ.
     pub(super) fn decay(&mut self) -> bool {
-        self.offset = self.offset.after(1.0);
-        self.is_off()
+        self.offset = self.offset.decayed(1.0);
+        self.is_smoothing()
     }
 
     /// Whether the picture and what is simulated differ.
-    pub(super) fn is_off(&self) -> bool {
-        self.offset != Offset::NONE
+    pub(super) fn is_smoothing(&self) -> bool {
+        self.offset != VisualOffset::NONE
     }
 
     /// The body is put from one pose to another.
     pub(super) fn correct(&mut self, from: &Pose, to: &Pose) {
         let (was, is) = (picture(from), picture(to));
-        if is_seen(was, is) {
-            self.offset = Offset::from(self.offset.over(was), is);
+        if is_visible_difference(was, is) {
+            self.offset = VisualOffset::between(self.offset.apply_to(was), is);
         }
     }
 
@@ -61,25 +61,25 @@ impl Visual {
             self.before = self.last;
             self.frame = frame;
         }
-        self.last = self.offset.over(picture(pose));
+        self.last = self.offset.apply_to(picture(pose));
     }
 
     /// What a view is handed.
-    pub(super) fn drawing(&self, pose: &Pose) -> Drawing {
-        Drawing {
-            before: (time_of(self.frame.saturating_sub(1)), self.before),
-            last: (time_of(self.frame), self.last),
-            velocities: FORMAT.velocities(pose),
-            at_rest: pose.flag && !self.is_off(),
+    pub(super) fn drawing(&self, pose: &Pose) -> DrawnFrames {
+        DrawnFrames {
+            previous: (frame_time(self.frame.saturating_sub(1)), self.before),
+            last: (frame_time(self.frame), self.last),
+            velocities: POSE_FORMAT.velocities(pose),
+            at_rest: pose.flag && !self.is_smoothing(),
             ahead: std::time::Duration::ZERO,
         }
     }
 }
 
-fn picture(pose: &Pose) -> Picture {
-    Picture {
-        position: FORMAT.position(pose),
-        quaternion: FORMAT.quaternion(pose),
+fn picture(pose: &Pose) -> DrawnPose {
+    DrawnPose {
+        position: POSE_FORMAT.position(pose),
+        quaternion: POSE_FORMAT.quaternion(pose),
     }
 }
 
@@ -91,9 +91,9 @@ mod tests {
     use crate::rotation;
 
     #[test]
-    fn a_correction_does_not_show_at_once_and_then_decays_as_fast_as_it_is_large() {
+    fn larger_corrections_decay_faster_and_none_shows_at_once() {
         for (metres, after_30) in [(0.1, 0.1 * 0.95_f32.powi(30)), (3.0, 0.17)] {
-            let mut visual = Visual::new(0, &pose(0.0));
+            let mut visual = SmoothedVisual::new(0, &pose(0.0));
             visual.correct(&pose(0.0), &pose(metres));
             visual.show(1, &pose(metres));
             assert!(x(&visual).abs() < 1e-3, "{metres}");
@@ -107,19 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn in_the_end_nothing_is_left() {
-        let mut visual = Visual::new(0, &pose(0.0));
-        let turned = FORMAT.moving(Position::new(0.3, 0.0, 0.2), [0.6, 0.0, 0.0, 0.8], None);
+    fn an_offset_decays_to_nothing() {
+        let mut visual = SmoothedVisual::new(0, &pose(0.0));
+        let turned = POSE_FORMAT.moving(Position::new(0.3, 0.0, 0.2), [0.6, 0.0, 0.0, 0.8], None);
         visual.correct(&pose(0.0), &turned);
         let frames = (0..1_000).take_while(|_| visual.decay()).count();
         assert!(frames < 200, "{frames}");
         visual.show(1_000, &turned);
-        assert_eq!(visual.last, Visual::new(0, &turned).last);
+        assert_eq!(visual.last, SmoothedVisual::new(0, &turned).last);
     }
 
     #[test]
-    fn what_is_far_away_is_there_at_once() {
-        let mut visual = Visual::new(0, &pose(0.0));
+    fn a_far_correction_is_not_smoothed() {
+        let mut visual = SmoothedVisual::new(0, &pose(0.0));
         visual.correct(&pose(0.0), &pose(4.5));
         visual.show(1, &pose(4.5));
         assert_eq!(x(&visual), 4.5);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn corrections_add_up_and_cancel_out() {
-        let mut visual = Visual::new(0, &pose(0.0));
+        let mut visual = SmoothedVisual::new(0, &pose(0.0));
         visual.correct(&pose(0.0), &pose(0.5));
         visual.correct(&pose(0.5), &pose(0.0));
         visual.show(1, &pose(0.0));
@@ -135,10 +135,10 @@ mod tests {
     }
 
     fn pose(x: f32) -> Pose {
-        FORMAT.moving(Position::new(x, 0.0, 0.2), rotation::NONE, None)
+        POSE_FORMAT.moving(Position::new(x, 0.0, 0.2), rotation::IDENTITY, None)
     }
 
-    fn x(visual: &Visual) -> f32 {
+    fn x(visual: &SmoothedVisual) -> f32 {
         visual.last.position.x
     }
 }

@@ -1,13 +1,13 @@
 //! A host that simulates and tells, a line that loses and delays, and a client that draws: all by
 //! the frame.
 
-use ambit_proto::games::cubes::{CUBE, Driver, EDGE_M, PLAYER_EDGE_M, control};
+use ambit_proto::games::cubes::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
 use ambit_proto::space::Position;
 use fastrand::Rng;
 
 use super::*;
-use crate::client::own_inputs::{Expected, OwnInput, Presses};
-use crate::replica::drawing::Drawn;
+use crate::client::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
+use crate::replica::drawing::DrawnObject;
 
 const ARENA: Arena = Arena {
     width_m: 20.0,
@@ -21,7 +21,7 @@ const PLAYER_ID: u32 = 1;
 const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 
 #[test]
-fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_nothing() {
+fn the_player_may_get_a_second_cube_and_lose_the_first() {
     let mut client = Simulation::new(
         Arena {
             width_m: 32.0,
@@ -29,16 +29,16 @@ fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_noth
         },
         3,
     );
-    let pose = |x: f32| FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::NONE, None);
-    let presses = Presses::by(std::iter::empty(), Duration::from_millis(50));
+    let pose = |x: f32| POSE_FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::IDENTITY, None);
+    let presses = PressedKeys::from_inputs(std::iter::empty(), Duration::from_millis(50));
     let draw = |client: &mut Simulation, ms: u64| {
         let shown = GameTime::from_millis(ms);
-        let ahead = Ahead {
+        let ahead = PredictionTarget {
             horizon: shown + WAY + DELAY,
             presses: &presses,
         };
         client.advance(
-            Moment {
+            SimulationTime {
                 shown,
                 heard: shown,
                 rtt: 2 * WAY,
@@ -49,7 +49,7 @@ fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_noth
     };
     for (id, ms) in [(1, 1_000), (2, 1_100)] {
         client.enter(id, PLAYER, true);
-        client.tell(id, GameTime::from_millis(ms), &pose(4.0 * id as f32));
+        client.handle_pose(id, GameTime::from_millis(ms), &pose(4.0 * id as f32));
         draw(&mut client, ms + 50);
     }
     client.leave(1);
@@ -79,7 +79,7 @@ fn without_loss_what_is_drawn_is_the_truth_at_every_frame() {
 }
 
 #[test]
-fn at_twenty_ticks_a_second_physics_bridges_what_is_not_told() {
+fn at_20_hz_physics_fills_the_frames_without_poses() {
     let mut scene = Scene::new(Line {
         tick_frames: 3,
         ..Line::default()
@@ -90,7 +90,7 @@ fn at_twenty_ticks_a_second_physics_bridges_what_is_not_told() {
 }
 
 #[test]
-fn with_37_per_cent_of_loss_at_60_hz_errors_stay_small_and_in_the_end_all_is_right() {
+fn with_37_percent_loss_at_60_hz_errors_stay_small_and_converge() {
     for seed in 1..=3 {
         let mut scene = Scene::new(Line {
             tick_frames: 1,
@@ -110,7 +110,7 @@ fn with_37_per_cent_of_loss_at_60_hz_errors_stay_small_and_in_the_end_all_is_rig
 }
 
 #[test]
-fn with_13_per_cent_of_loss_at_20_hz_errors_stay_small_and_in_the_end_all_is_right() {
+fn with_13_percent_loss_at_20_hz_errors_stay_small_and_converge() {
     for seed in 1..=3 {
         let mut scene = Scene::new(Line {
             tick_frames: 3,
@@ -134,7 +134,7 @@ fn nothing_that_is_drawn_jumps() {
         jitter_ms: 300,
         seed: 5,
     });
-    scene.driver = Some(Driver::new(5, 3));
+    scene.driver = Some(RandomDriver::new(5, 3));
     let mut before: BTreeMap<u32, Position> = BTreeMap::new();
     for _ in 0..600 {
         scene.frame();
@@ -147,7 +147,7 @@ fn nothing_that_is_drawn_jumps() {
                 // frame.
                 let moved = before.distance(drawn.position);
                 assert!(
-                    moved < 0.25 + 0.15 * crate::replica::glide::SNAP_M,
+                    moved < 0.25 + 0.15 * crate::replica::error_smoothing::SNAP_M,
                     "{id} jumped by {moved} m"
                 );
             }
@@ -161,16 +161,16 @@ fn nothing_that_is_drawn_jumps() {
 }
 
 #[test]
-fn a_resting_cube_that_only_our_picture_has_pushed_is_put_back() {
+fn a_resting_cube_pushed_only_by_our_simulation_is_restored() {
     let mut scene = Scene::quiet();
     let (id, body) = scene.some_cube();
     let told = scene.server.pose(body);
     // In our picture alone, something has run into it.
     let ours = scene.client.cubes[&id].body.expect("it is there");
-    let position = FORMAT.position(&told);
-    let pushed = FORMAT.moving(
+    let position = POSE_FORMAT.position(&told);
+    let pushed = POSE_FORMAT.moving(
         position,
-        FORMAT.quaternion(&told),
+        POSE_FORMAT.quaternion(&told),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
     scene.client.physics.set_pose(ours, &pushed);
@@ -186,14 +186,14 @@ fn a_resting_cube_that_only_our_picture_has_pushed_is_put_back() {
 }
 
 #[test]
-fn it_is_not_put_back_while_the_host_is_not_heard() {
+fn nothing_is_restored_while_the_host_is_silent() {
     let mut scene = Scene::quiet();
     let (id, body) = scene.some_cube();
     let told = scene.server.pose(body);
     let ours = scene.client.cubes[&id].body.expect("it is there");
-    let pushed = FORMAT.moving(
-        FORMAT.position(&told),
-        FORMAT.quaternion(&told),
+    let pushed = POSE_FORMAT.moving(
+        POSE_FORMAT.position(&told),
+        POSE_FORMAT.quaternion(&told),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
     scene.client.physics.set_pose(ours, &pushed);
@@ -206,17 +206,17 @@ fn it_is_not_put_back_while_the_host_is_not_heard() {
 }
 
 #[test]
-fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
+fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
     let mut client = Simulation::new(ARENA, 1);
     client.enter(7, CUBE, false);
     let pose = |x, speed| {
-        FORMAT.moving(
+        POSE_FORMAT.moving(
             Position::new(x, 5.0, 5.0),
-            rotation::NONE,
+            rotation::IDENTITY,
             Some(([speed, 0.0, 0.0], [0.0; 3])),
         )
     };
-    client.tell(7, time_of(100), &pose(5.0, 1.0));
+    client.handle_pose(7, frame_time(100), &pose(5.0, 1.0));
     client.advance(at(100), None, &no_keys);
     client.advance(at(106), None, &no_keys);
     let ours = client.pose(7).expect("it is there");
@@ -227,26 +227,26 @@ fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
         .find(|(frame, _)| *frame == 103)
         .expect("not long ago")
         .1;
-    client.tell(7, time_of(103), &was);
+    client.handle_pose(7, frame_time(103), &was);
     assert_eq!(
         (client.pose(7), client.stats().corrections.count()),
         (Some(ours), 0)
     );
     // It says something else of 104.
-    client.tell(7, time_of(104), &pose(6.0, 3.0));
-    let moved = FORMAT.position(&client.pose(7).expect("it is there"));
+    client.handle_pose(7, frame_time(104), &pose(6.0, 3.0));
+    let moved = POSE_FORMAT.position(&client.pose(7).expect("it is there"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
     // And of 102, too late to matter.
-    client.tell(7, time_of(102), &pose(9.0, 3.0));
+    client.handle_pose(7, frame_time(102), &pose(9.0, 3.0));
     assert_eq!(
-        FORMAT.position(&client.pose(7).expect("it is there")),
+        POSE_FORMAT.position(&client.pose(7).expect("it is there")),
         moved
     );
     assert_eq!(client.stats().late_poses, 2);
 }
 
 #[test]
-fn who_joins_in_the_middle_sees_what_is_there() {
+fn a_client_that_joins_late_sees_all_objects() {
     let mut scene = Scene::new(Line::default());
     scene.drive(200);
     scene.client = Simulation::new(ARENA, 1);
@@ -265,14 +265,16 @@ fn who_joins_in_the_middle_sees_what_is_there() {
 }
 
 #[test]
-fn what_leaves_is_gone_and_what_is_said_of_it_later_changes_nothing() {
+fn poses_of_an_object_that_left_change_nothing() {
     let mut scene = Scene::new(Line::default());
     scene.drive(100);
     let (id, body) = scene.some_cube();
     let all = scene.client.bodies();
     scene.client.leave(id);
     let pose = scene.server.pose(body);
-    scene.client.tell(id, time_of(scene.frame + 5), &pose);
+    scene
+        .client
+        .handle_pose(id, frame_time(scene.frame + 5), &pose);
     scene.run(20);
     assert_eq!(
         (
@@ -308,7 +310,7 @@ fn the_same_calls_give_the_same_bits() {
 }
 
 #[test]
-fn after_a_long_pause_everything_is_where_it_was_last_said_to_be() {
+fn after_a_long_pause_objects_are_at_their_last_received_poses() {
     let mut scene = Scene::new(Line::default());
     scene.drive(60);
     scene.asleep = true;
@@ -323,7 +325,7 @@ fn after_a_long_pause_everything_is_where_it_was_last_said_to_be() {
 }
 
 #[test]
-fn the_own_cube_answers_at_once_and_ends_where_the_host_says() {
+fn the_own_cube_responds_at_once_and_converges_to_the_host() {
     for (loss, jitter_ms) in [(0.0, 0), (0.1, 30)] {
         let mut scene = Scene::new(Line {
             tick_frames: 3,
@@ -349,14 +351,14 @@ fn the_own_cube_answers_at_once_and_ends_where_the_host_says() {
         let truth = scene.server.pose(scene.bodies[&PLAYER_ID]);
         assert_eq!(
             (drawn.position, drawn.at_rest),
-            (FORMAT.position(&truth), true),
+            (POSE_FORMAT.position(&truth), true),
             "{loss}"
         );
     }
 }
 
 #[test]
-fn what_is_foretold_of_the_own_cube_comes_true() {
+fn predictions_of_the_own_cube_come_true() {
     let mut scene = Scene::new(Line {
         tick_frames: 3,
         ..Line::default()
@@ -375,10 +377,11 @@ fn what_is_foretold_of_the_own_cube_comes_true() {
         }
         scene.frame();
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
-        foretold.insert(frame_at(drawn.shows), drawn.position);
+        foretold.insert(frame_at(drawn.room_time), drawn.position);
         if let Some(foretold) = foretold.get(&scene.frame) {
             off.add(
-                foretold.distance(FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))),
+                foretold
+                    .distance(POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))),
             );
         }
     }
@@ -391,7 +394,7 @@ fn what_is_foretold_of_the_own_cube_comes_true() {
 }
 
 #[test]
-fn a_tap_too_short_for_a_datagram_is_foretold_as_the_host_takes_it() {
+fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
     let mut scene = Scene::alone(Line {
         tick_frames: 3,
         ..Line::default()
@@ -420,9 +423,9 @@ fn a_tap_too_short_for_a_datagram_is_foretold_as_the_host_takes_it() {
         }
         scene.frame();
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
-        foretold.insert(frame_at(drawn.shows), drawn.position);
+        foretold.insert(frame_at(drawn.room_time), drawn.position);
         if let Some(foretold) = foretold.get(&scene.frame) {
-            let truth = FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]));
+            let truth = POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]));
             off.add(foretold.distance(truth));
             highest = highest.max(truth.z);
         }
@@ -440,10 +443,10 @@ fn no_keys(_: u32, _: GameTime) -> Keymap {
     Keymap::default()
 }
 
-fn at(frame: u64) -> Moment {
-    Moment {
-        shown: time_of(frame),
-        heard: time_of(frame),
+fn at(frame: u64) -> SimulationTime {
+    SimulationTime {
+        shown: frame_time(frame),
+        heard: frame_time(frame),
         rtt: 2 * WAY,
     }
 }
@@ -479,10 +482,10 @@ struct Scene {
     line: Line,
     rng: Rng,
     server: Physics,
-    bodies: BTreeMap<u32, Body>,
+    bodies: BTreeMap<u32, BodyId>,
     /// The host's frame: that of its horizon.
     frame: u64,
-    driver: Option<Driver>,
+    driver: Option<RandomDriver>,
     keys: Keymap,
     /// What the player's flags are, from which time on.
     flags: Vec<(GameTime, Keymap)>,
@@ -512,12 +515,13 @@ impl Scene {
 
     fn with(line: Line, cubes: u8) -> Self {
         let mut server = Physics::new(ARENA);
-        let at_rest = |x, y, z| FORMAT.moving(Position::new(x, y, z), rotation::NONE, None);
+        let at_rest =
+            |x, y, z| POSE_FORMAT.moving(Position::new(x, y, z), rotation::IDENTITY, None);
         let player = server.add(PLAYER, &at_rest(10.0, 10.0, PLAYER_EDGE_M / 2.0));
         let mut bodies = BTreeMap::from([(PLAYER_ID, player)]);
         for n in 0..cubes {
             let (x, y) = (f32::from(n % 8), f32::from(n / 8));
-            let pose = at_rest(6.3 + x, 6.3 + y, EDGE_M / 2.0);
+            let pose = at_rest(6.3 + x, 6.3 + y, CUBE_EDGE_M / 2.0);
             bodies.insert(10 + u32::from(n), server.add(CUBE, &pose));
         }
         let (flags, told, flying, truth, off, inputs) = Default::default();
@@ -567,21 +571,21 @@ impl Scene {
         self.bodies.keys().copied().collect::<Vec<_>>().into_iter()
     }
 
-    fn some_cube(&self) -> (u32, Body) {
+    fn some_cube(&self) -> (u32, BodyId) {
         (30, self.bodies[&30])
     }
 
     fn room_now(&self) -> GameTime {
-        time_of(self.frame).saturating_sub(DELAY)
+        frame_time(self.frame).saturating_sub(DELAY)
     }
 
-    fn drawn(&self, id: u32) -> Option<Drawn> {
+    fn drawn(&self, id: u32) -> Option<DrawnObject> {
         self.client.drawing(id)?.at(self.room_now())
     }
 
     /// The dice drive the player's cube for so many frames.
     fn drive(&mut self, frames: u64) {
-        self.driver = Some(Driver::new(self.line.seed, 3));
+        self.driver = Some(RandomDriver::new(self.line.seed, 3));
         self.run(frames);
         self.driver = None;
         self.keys = Keymap::default();
@@ -608,17 +612,17 @@ impl Scene {
     /// The player holds this from now on; the host reads it a way later.
     fn press(&mut self, keys: Keymap) {
         let at = self.room_now();
-        let way = Expected {
-            way: WAY,
-            stamp: self.ticked(),
+        let way = EffectEstimator {
+            one_way_delay: WAY,
+            newest_tick: self.ticked(),
             tick: self.tick(),
             delay: DELAY,
         };
         self.inputs.push(OwnInput {
             at,
             keys,
-            effect: way.effect(at),
-            is_known: false,
+            effect: way.estimate_effect(at),
+            is_confirmed: false,
         });
     }
 
@@ -634,7 +638,7 @@ impl Scene {
     fn frame(&mut self) {
         let player = self.bodies[&PLAYER_ID];
         let previous = self.server.keys(player).previous;
-        self.server.steer(
+        self.server.set_keys(
             player,
             Keys {
                 previous,
@@ -666,12 +670,13 @@ impl Scene {
     fn read_keys(&mut self) {
         let now = self.room_now();
         if let Some(driver) = &mut self.driver {
-            let place = FORMAT.position(&self.server.pose(self.bodies[&PLAYER_ID]));
+            let place = POSE_FORMAT.position(&self.server.pose(self.bodies[&PLAYER_ID]));
             self.keys = driver
                 .keys(self.frame, [place.x, place.y], ARENA)
                 .with(control::JUMP, false);
         } else {
-            self.keys = Presses::by(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
+            self.keys =
+                PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
         }
         // As in the game: jumps are not told.
         let flags = self.keys.with(control::JUMP, false);
@@ -711,12 +716,13 @@ impl Scene {
             .extract_if(.., |datagram| datagram.arrives <= now)
         {
             for (id, pose) in datagram.poses {
-                self.client.tell(id, time_of(datagram.stamp_frame), &pose);
+                self.client
+                    .handle_pose(id, frame_time(datagram.stamp_frame), &pose);
                 if let Some(told) = self.told.get_mut(&id).filter(|(told, _)| *told == pose) {
                     told.1 = true;
                 }
             }
-            self.heard = self.heard.max(time_of(datagram.stamp_frame));
+            self.heard = self.heard.max(frame_time(datagram.stamp_frame));
         }
     }
 
@@ -730,12 +736,12 @@ impl Scene {
                 .find(|(from, _)| id == PLAYER_ID && *from <= t);
             held.map_or_else(Keymap::default, |(_, keys)| *keys)
         };
-        let presses = Presses::by(self.inputs.iter().copied(), self.tick());
-        let ahead = Ahead {
+        let presses = PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick());
+        let ahead = PredictionTarget {
             horizon: shown + WAY + DELAY,
             presses: &presses,
         };
-        let moment = Moment {
+        let moment = SimulationTime {
             shown,
             heard: self.heard,
             rtt: 2 * WAY,
@@ -745,7 +751,7 @@ impl Scene {
         let Some((_, truth)) = self
             .truth
             .iter()
-            .find(|(frame, _)| time_of(*frame) == shown)
+            .find(|(frame, _)| frame_time(*frame) == shown)
         else {
             return;
         };
@@ -757,7 +763,7 @@ impl Scene {
                 && !truth.flag
             {
                 self.off
-                    .add(drawn.position.distance(FORMAT.position(truth)));
+                    .add(drawn.position.distance(POSE_FORMAT.position(truth)));
             }
         }
     }
@@ -770,7 +776,7 @@ impl Scene {
             assert_eq!(self.client.pose(id), Some(truth), "{id}");
             assert_eq!(
                 self.drawn(id).map(|drawn| drawn.position),
-                Some(FORMAT.position(&truth)),
+                Some(POSE_FORMAT.position(&truth)),
                 "{id}"
             );
         }

@@ -1,18 +1,18 @@
 //! The commands of the console, one a line.
 //!
-//! A line goes in, a [`Line`] or a [`Mistake`] comes out; nothing is carried out here. Empty lines
-//! and those that begin with `#` say nothing.
+//! A line goes in, a [`Line`] or a [`UsageError`] comes out; nothing is carried out here. Empty
+//! lines and those that begin with `#` say nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::ids::RoomId;
 
-use crate::client::model::Audience;
+use crate::client::model::ChatAudience;
 
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
+pub enum ConsoleCommand {
     /// List the rooms.
     Rooms,
     /// Make a room.
@@ -31,12 +31,12 @@ pub enum Line {
     /// Go into a room.
     Join {
         /// By number or, if there is just one of that name, by name.
-        room: RoomName,
+        room: RoomReference,
         /// Empty for none.
         password: String,
     },
-    /// Start the room's game.
-    Start,
+    /// ProgramStart the room's game.
+    ProgramStart,
     /// Say whether one is ready.
     Ready(bool),
     /// Go back to the lobby.
@@ -45,8 +45,8 @@ pub enum Line {
     Players,
     /// Take another name.
     Nick(String),
-    /// Talk; `None` for the room, or the lobby when one is in no room.
-    Say(Option<Audience>, String),
+    /// SidecarTask; `Unchanged` for the room, or the lobby when one is in no room.
+    Say(Option<ChatAudience>, String),
     /// Throw somebody out of the room, by name.
     Kick(String),
     /// Walk there, in metres.
@@ -57,12 +57,12 @@ pub enum Line {
     Cast(String, Option<(f32, f32)>),
     /// What lies around.
     Objects,
-    /// Print updates or not.
+    /// PrintScene updates or not.
     Watch(bool),
     /// Figures of the connection.
     Stats,
     /// Do nothing for a while.
-    Wait(Duration),
+    WaitState(Duration),
     /// Do nothing until an event comes, or the time is over.
     WaitFor(String, Duration),
     /// Leave for good.
@@ -73,7 +73,7 @@ pub enum Line {
 
 /// How a line names a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RoomName {
+pub enum RoomReference {
     /// By its number.
     Id(RoomId),
     /// By its name.
@@ -83,7 +83,7 @@ pub enum RoomName {
 /// A line that makes no sense; says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Mistake(String);
+pub struct UsageError(String);
 
 /// Names of the controls, by bit.
 pub const CONTROLS: [&str; 10] = [
@@ -91,7 +91,7 @@ pub const CONTROLS: [&str; 10] = [
 ];
 
 /// How long `wait-for` waits if it isn't told.
-pub const WAIT_FOR: Duration = Duration::from_secs(5);
+pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
 
 /// The list of commands, a line each.
 pub const HELP: &[(&str, &str)] = &[
@@ -135,8 +135,8 @@ pub const HELP: &[(&str, &str)] = &[
     ("help", "this list"),
 ];
 
-/// Reads a line; `None` if it says nothing.
-pub fn parse(line: &str) -> Result<Option<Line>, Mistake> {
+/// Reads a line; `Unchanged` if it says nothing.
+pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
@@ -145,39 +145,43 @@ pub fn parse(line: &str) -> Result<Option<Line>, Mistake> {
     let rest = rest.trim();
     let words: Vec<&str> = rest.split_whitespace().collect();
     let parsed = match (verb, words.as_slice()) {
-        ("rooms", []) => Line::Rooms,
+        ("rooms", []) => ConsoleCommand::Rooms,
         ("create", [name, options @ ..]) => create(name, options)?,
         ("join", [room, options @ ..]) => join(room, options)?,
-        ("start", []) => Line::Start,
-        ("ready", [] | ["on"]) => Line::Ready(true),
-        ("ready", ["off"]) => Line::Ready(false),
-        ("leave", []) => Line::Leave,
-        ("players", []) => Line::Players,
-        ("nick", [_, ..]) => Line::Nick(rest.to_owned()),
+        ("start", []) => ConsoleCommand::ProgramStart,
+        ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
+        ("ready", ["off"]) => ConsoleCommand::Ready(false),
+        ("leave", []) => ConsoleCommand::Leave,
+        ("players", []) => ConsoleCommand::Players,
+        ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
         ("say", [_, ..]) => say(rest)?,
-        ("kick", [_, ..]) => Line::Kick(rest.to_owned()),
-        ("move", [x, y]) => Line::Move(metres(x)?, metres(y)?),
-        ("keys", [names]) => Line::Keys(keys(names)?),
-        ("cast", [spell]) => Line::Cast((*spell).to_owned(), None),
-        ("cast", [spell, x, y]) => Line::Cast((*spell).to_owned(), Some((metres(x)?, metres(y)?))),
-        ("objects", []) => Line::Objects,
-        ("watch", ["on"]) => Line::Watch(true),
-        ("watch", ["off"]) => Line::Watch(false),
-        ("stats", []) => Line::Stats,
-        ("wait", [time]) => Line::Wait(duration(time)?),
-        ("wait-for", [event]) => Line::WaitFor((*event).to_owned(), WAIT_FOR),
-        ("wait-for", [event, time]) => Line::WaitFor((*event).to_owned(), duration(time)?),
-        ("quit" | "exit", []) => Line::Quit,
-        ("help", []) => Line::Help,
-        _ => return Err(unknown(verb, line)),
+        ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
+        ("move", [x, y]) => ConsoleCommand::Move(metres(x)?, metres(y)?),
+        ("keys", [names]) => ConsoleCommand::Keys(keys(names)?),
+        ("cast", [spell]) => ConsoleCommand::Cast((*spell).to_owned(), None),
+        ("cast", [spell, x, y]) => {
+            ConsoleCommand::Cast((*spell).to_owned(), Some((metres(x)?, metres(y)?)))
+        }
+        ("objects", []) => ConsoleCommand::Objects,
+        ("watch", ["on"]) => ConsoleCommand::Watch(true),
+        ("watch", ["off"]) => ConsoleCommand::Watch(false),
+        ("stats", []) => ConsoleCommand::Stats,
+        ("wait", [time]) => ConsoleCommand::WaitState(duration(time)?),
+        ("wait-for", [event]) => ConsoleCommand::WaitFor((*event).to_owned(), DEFAULT_WAIT_FOR),
+        ("wait-for", [event, time]) => {
+            ConsoleCommand::WaitFor((*event).to_owned(), duration(time)?)
+        }
+        ("quit" | "exit", []) => ConsoleCommand::Quit,
+        ("help", []) => ConsoleCommand::Help,
+        _ => return Err(unknown_command(verb, line)),
     };
     Ok(Some(parsed))
 }
 
 /// A time as people write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is seconds.
-pub fn duration(text: &str) -> Result<Duration, Mistake> {
+pub fn duration(text: &str) -> Result<Duration, UsageError> {
     let bad = || {
-        Mistake(format!(
+        UsageError(format!(
             "'{text}' is no time; expected something like 500ms, 5s or 2m"
         ))
     };
@@ -195,19 +199,19 @@ pub fn duration(text: &str) -> Result<Duration, Mistake> {
         .ok_or_else(bad)
 }
 
-fn create(name: &str, options: &[&str]) -> Result<Line, Mistake> {
+fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     let mut parameters = options_of(options)?;
     let game = parameters.remove("game").ok_or_else(|| {
-        Mistake("which game? expected create NAME game=GAME, for example game=field".into())
+        UsageError("which game? expected create NAME game=GAME, for example game=field".into())
     })?;
     let password = parameters.remove("password").unwrap_or_default();
     let capacity = match parameters.remove("capacity") {
         Some(text) => text
             .parse()
-            .map_err(|_| Mistake(format!("capacity={text} is no number of seats")))?,
+            .map_err(|_| UsageError(format!("capacity={text} is no number of seats")))?,
         None => 0,
     };
-    Ok(Line::Create {
+    Ok(ConsoleCommand::Create {
         name: name.to_owned(),
         game,
         capacity,
@@ -216,46 +220,49 @@ fn create(name: &str, options: &[&str]) -> Result<Line, Mistake> {
     })
 }
 
-fn join(room: &str, options: &[&str]) -> Result<Line, Mistake> {
+fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     let mut options = options_of(options)?;
     let password = options.remove("password").unwrap_or_default();
     if let Some((key, _)) = options.first_key_value() {
-        return Err(Mistake(format!(
+        return Err(UsageError(format!(
             "join does not know '{key}'; expected join ID [password=TEXT]"
         )));
     }
     let room = room.parse().map_or_else(
-        |_| RoomName::Name(room.to_owned()),
-        |id| RoomName::Id(RoomId(id)),
+        |_| RoomReference::Name(room.to_owned()),
+        |id| RoomReference::Id(RoomId(id)),
     );
-    Ok(Line::Join { room, password })
+    Ok(ConsoleCommand::Join { room, password })
 }
 
-fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, Mistake> {
+fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, UsageError> {
     let mut options = BTreeMap::new();
     for word in words {
         let (key, value) = word
             .split_once('=')
-            .ok_or_else(|| Mistake(format!("'{word}' should be key=value")))?;
+            .ok_or_else(|| UsageError(format!("'{word}' should be key=value")))?;
         if options.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(Mistake(format!("'{key}' stands twice")));
+            return Err(UsageError(format!("'{key}' stands twice")));
         }
     }
     Ok(options)
 }
 
-fn say(text: &str) -> Result<Line, Mistake> {
+fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
     if let Some(whisper) = text.strip_prefix('@') {
-        let expected = || Mistake("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
+        let expected = || UsageError("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
         let (name, text) = addressee(whisper).ok_or_else(expected)?;
-        return Ok(Line::Say(
-            Some(Audience::Named(name.to_owned())),
+        return Ok(ConsoleCommand::Say(
+            Some(ChatAudience::PlayerNamed(name.to_owned())),
             text.trim().to_owned(),
         ));
     }
     match text.strip_prefix('!') {
-        Some(text) => Ok(Line::Say(Some(Audience::Lobby), text.trim().to_owned())),
-        None => Ok(Line::Say(None, text.to_owned())),
+        Some(text) => Ok(ConsoleCommand::Say(
+            Some(ChatAudience::Lobby),
+            text.trim().to_owned(),
+        )),
+        None => Ok(ConsoleCommand::Say(None, text.to_owned())),
     }
 }
 
@@ -268,12 +275,12 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
 }
 
 /// Any number: whether it lies on the map is for the server to say.
-fn metres(text: &str) -> Result<f32, Mistake> {
+fn metres(text: &str) -> Result<f32, UsageError> {
     text.parse()
-        .map_err(|_| Mistake(format!("'{text}' is no number of metres")))
+        .map_err(|_| UsageError(format!("'{text}' is no number of metres")))
 }
 
-fn keys(names: &str) -> Result<u32, Mistake> {
+fn keys(names: &str) -> Result<u32, UsageError> {
     if names == "none" {
         return Ok(0);
     }
@@ -284,7 +291,7 @@ fn keys(names: &str) -> Result<u32, Mistake> {
             .position(|&control| control == name)
             .or(numbered);
         let bit = bit.ok_or_else(|| {
-            Mistake(format!(
+            UsageError(format!(
                 "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
                 CONTROLS.join(", ")
             ))
@@ -293,13 +300,13 @@ fn keys(names: &str) -> Result<u32, Mistake> {
     })
 }
 
-fn unknown(verb: &str, line: &str) -> Mistake {
+fn unknown_command(verb: &str, line: &str) -> UsageError {
     match HELP
         .iter()
         .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
     {
-        Some((usage, _)) => Mistake(format!("'{line}' can't be read; expected {usage}")),
-        None => Mistake(format!("unknown command '{verb}'; 'help' lists them all")),
+        Some((usage, _)) => UsageError(format!("'{line}' can't be read; expected {usage}")),
+        None => UsageError(format!("unknown command '{verb}'; 'help' lists them all")),
     }
 }
 
@@ -309,47 +316,59 @@ mod tests {
 
     #[test]
     fn commands_are_read_as_they_are_documented() {
-        check("rooms", Line::Rooms);
+        check("rooms", ConsoleCommand::Rooms);
         check(
             "  join 3 ",
-            Line::Join {
-                room: RoomName::Id(RoomId(3)),
+            ConsoleCommand::Join {
+                room: RoomReference::Id(RoomId(3)),
                 password: String::new(),
             },
         );
         check(
             "join meadow",
-            Line::Join {
-                room: RoomName::Name("meadow".into()),
+            ConsoleCommand::Join {
+                room: RoomReference::Name("meadow".into()),
                 password: String::new(),
             },
         );
-        check("say hello there", Line::Say(None, "hello there".into()));
+        check(
+            "say hello there",
+            ConsoleCommand::Say(None, "hello there".into()),
+        );
         check(
             "say @bob psst",
-            Line::Say(Some(Audience::Named("bob".into())), "psst".into()),
+            ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("bob".into())), "psst".into()),
         );
         check(
             "say @\"guest 7\" psst",
-            Line::Say(Some(Audience::Named("guest 7".into())), "psst".into()),
+            ConsoleCommand::Say(
+                Some(ChatAudience::PlayerNamed("guest 7".into())),
+                "psst".into(),
+            ),
         );
-        check("move 10 20.5", Line::Move(10.0, 20.5));
-        check("keys up,fire", Line::Keys(0b1_0100));
-        check("cast bolt 1 2", Line::Cast("bolt".into(), Some((1.0, 2.0))));
-        check("wait 500ms", Line::Wait(Duration::from_millis(500)));
+        check("move 10 20.5", ConsoleCommand::Move(10.0, 20.5));
+        check("keys up,fire", ConsoleCommand::Keys(0b1_0100));
+        check(
+            "cast bolt 1 2",
+            ConsoleCommand::Cast("bolt".into(), Some((1.0, 2.0))),
+        );
+        check(
+            "wait 500ms",
+            ConsoleCommand::WaitState(Duration::from_millis(500)),
+        );
         check(
             "wait-for started",
-            Line::WaitFor("started".into(), WAIT_FOR),
+            ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR),
         );
         check(
             "wait-for leave 1.5s",
-            Line::WaitFor("leave".into(), Duration::from_millis(1_500)),
+            ConsoleCommand::WaitFor("leave".into(), Duration::from_millis(1_500)),
         );
         let parameters = [("npcs".to_owned(), "5".to_owned())].into();
         let (name, game) = ("den".to_owned(), "field".to_owned());
         check(
             "create den game=field capacity=4 npcs=5",
-            Line::Create {
+            ConsoleCommand::Create {
                 name,
                 game,
                 capacity: 4,
@@ -360,13 +379,13 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_and_remarks_say_nothing() {
+    fn empty_lines_and_remarks_are_skipped() {
         assert_eq!(parse("   "), Ok(None));
         assert_eq!(parse("# a remark"), Ok(None));
     }
 
     #[test]
-    fn a_mistake_says_what_was_expected() {
+    fn a_usage_error_says_what_was_expected() {
         for (line, hint) in [
             ("jump", "help"),
             ("move 1", "move X Y"),
@@ -386,13 +405,13 @@ mod tests {
     fn each_documented_command_is_known() {
         for (usage, _) in HELP {
             let verb = usage.split_whitespace().next().expect("a verb");
-            if let Err(Mistake(text)) = parse(verb) {
+            if let Err(UsageError(text)) = parse(verb) {
                 assert!(!text.contains("unknown command"), "{verb}");
             }
         }
     }
 
-    fn check(line: &str, expected: Line) {
+    fn check(line: &str, expected: ConsoleCommand) {
         assert_eq!(parse(line), Ok(Some(expected)), "{line}");
     }
 }

@@ -8,8 +8,8 @@ use ambit_proto::impair::Impairment;
 use tracing_subscriber::EnvFilter;
 
 use crate::client::config::InputRate;
-use crate::replica::playout::Render;
-use crate::shell::Trust;
+use crate::replica::jitter_buffer::RenderTiming;
+use crate::shell::ServerTrust;
 use crate::trust::{KnownHosts, TrustError};
 
 const SERVER_HELP: &str = "The server, host:port.
@@ -19,7 +19,7 @@ $XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
 
 /// Which server, and over what kind of network.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Target {
+pub struct ConnectionFlags {
     /// The server, host:port; of a cluster several, with commas between them.
     #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", default_value = "127.0.0.1:7777", value_parser = address)]
     #[arg(long_help = SERVER_HELP)]
@@ -47,14 +47,14 @@ pub struct Target {
 
 /// What is drawn of objects with poses.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Drawing {
+pub struct DrawingFlags {
     /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
     /// 100ms: so long after it comes in on the quickest way, but not before its room time;
     /// interpolated is the same as 100ms. room: at its room time, the local lag alone is the buffer
     /// against jitter. adaptive: as early as lets 99 % of what came lately come in time.
-    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::default())]
-    pub render: Render,
+    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = RenderTiming::default())]
+    pub render: RenderTiming,
 
     /// Show the own avatar ahead, as its inputs will have moved it, in a game that is simulated.
     #[arg(long, env = "AMBIT_PREDICT")]
@@ -62,8 +62,8 @@ pub struct Drawing {
 }
 
 /// Trust on first use, with the user's known-hosts file.
-pub fn trust() -> Result<Trust, TrustError> {
-    KnownHosts::of_user(|name| std::env::var_os(name)).map(Trust::FirstUse)
+pub fn trust() -> Result<ServerTrust, TrustError> {
+    KnownHosts::for_user(|name| std::env::var_os(name)).map(ServerTrust::FirstUse)
 }
 
 /// Logs to the standard error if `AMBIT_LOG` says what (`debug`, `ambit_client_core=trace`); else
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_told_20_or_60_times_a_second() {
+    fn the_input_rate_is_20_or_60() {
         assert_eq!(
             ("20".parse(), "60".parse()),
             (Ok(InputRate::Hz20), Ok(InputRate::Hz60))

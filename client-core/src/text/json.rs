@@ -10,11 +10,11 @@ use ambit_proto::time::GameTime;
 use serde_json::{Map, Value as Json, json};
 
 use crate::client::event::{
-    About, Connection, Enter, Facing, Failure, FieldValue, Happening, Named, Started, Update,
-    Value, ViewEvent, codes,
+    ComponentValue, ConnectionStatus, ErrorSubject, Facing, Failure, FieldValue, GameEvent,
+    GameStarted, NamedValue, ObjectEntered, ObjectUpdated, ViewEvent, codes,
 };
-use crate::client::model::{Player, Room};
-use crate::client::stats::{AgeByClass, Distribution, Lengths, SimulationStats};
+use crate::client::model::{PlayerListing, RoomListing};
+use crate::client::stats::{AgeByClass, Distribution, LengthDistribution, SimulationStats};
 
 /// What `ev` can be: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
@@ -48,7 +48,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             ],
             room(joined),
         ),
-        ViewEvent::Left {
+        ViewEvent::OmittedPoses {
             room,
             code,
             message,
@@ -65,12 +65,12 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::Chat(chat) => json!({
             "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name, "from_id": chat.from.0, "text": chat.text,
         }),
-        ViewEvent::Started(started) => self::started(started),
+        ViewEvent::GameStarted(started) => self::started(started),
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
-        ViewEvent::Enter(enter) => self::enter(enter),
-        ViewEvent::Update(update) => self::update(update),
+        ViewEvent::ObjectEntered(enter) => self::enter(enter),
+        ViewEvent::ObjectUpdated(update) => self::update(update),
         ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
         ViewEvent::Event(happening) => self::happening(happening),
         ViewEvent::Error(failure) => self::failure(failure),
@@ -88,10 +88,10 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
 /// An error that answers something names what, by its number.
 fn failure(failure: &Failure) -> Json {
     let mut json = error(&failure.code, &failure.message);
-    match failure.about {
-        About::Request(number) => json["request"] = json!(number),
-        About::Command(number) => json["command"] = json!(number),
-        About::Lobby | About::Game => {}
+    match failure.subject {
+        ErrorSubject::Request(number) => json["request"] = json!(number),
+        ErrorSubject::Command(number) => json["command"] = json!(number),
+        ErrorSubject::Lobby | ErrorSubject::Game => {}
     }
     json
 }
@@ -107,7 +107,7 @@ pub fn object(
     kind: &str,
     own: bool,
     position: Position,
-    components: &[Named<Value>],
+    components: &[NamedValue<ComponentValue>],
 ) -> Json {
     let mut object = json!({ "id": id, "kind": kind, "own": own });
     add_state(&mut object, Some(position), components);
@@ -123,7 +123,7 @@ pub fn age_by_class(ages: &AgeByClass) -> Json {
 
 /// What the client's own physics had to put right.
 pub fn simulation(stats: &SimulationStats) -> Json {
-    let of = |lengths: &Lengths| json!({ "count": lengths.count(), "cm_p50": lengths.quantile_cm(0.5), "cm_p99": lengths.quantile_cm(0.99) });
+    let of = |lengths: &LengthDistribution| json!({ "count": lengths.count(), "cm_p50": lengths.quantile_cm(0.5), "cm_p99": lengths.quantile_cm(0.99) });
     json!({
         "steps": stats.steps, "corrections": of(&stats.corrections), "late_poses": stats.late_poses,
         "restored": stats.restored, "reconciled": of(&stats.reconciled),
@@ -135,35 +135,37 @@ pub fn ms(time: GameTime) -> u64 {
     time.millis()
 }
 
-fn started(started: &Started) -> Json {
+fn started(started: &GameStarted) -> Json {
     json!({
-        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.again, "map": started.map_number, "address": started.address,
+        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.is_rejoin, "map": started.map_number, "address": started.address,
         "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz, "width": started.map.width_m,
         "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner, "outer": started.map.outer, "spells": started.spells,
     })
 }
 
-fn enter(enter: &Enter) -> Json {
+fn enter(enter: &ObjectEntered) -> Json {
     let mut json = json!({ "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own });
     add_state(&mut json, Some(enter.position), &enter.components);
     json
 }
 
-fn update(update: &Update) -> Json {
+fn update(update: &ObjectUpdated) -> Json {
     let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
     let position = update
         .components
         .iter()
         .find_map(|component| match component.value {
-            Value::Path { position, .. } | Value::Pose { position, .. } => Some(position),
+            ComponentValue::Path { position, .. } | ComponentValue::Pose { position, .. } => {
+                Some(position)
+            }
             _ => None,
         });
     add_state(&mut json, position, &update.components);
     json
 }
 
-fn happening(happening: &Happening) -> Json {
-    let Happening {
+fn happening(happening: &GameEvent) -> Json {
+    let GameEvent {
         name,
         t,
         effect,
@@ -183,20 +185,23 @@ fn happening(happening: &Happening) -> Json {
 }
 
 /// Only what ends something is worth a line: reconnecting is the client's business.
-fn connection(connection: &Connection) -> Option<Json> {
+fn connection(connection: &ConnectionStatus) -> Option<Json> {
     match connection {
-        Connection::Closed { code, .. } if code == codes::QUIT => None,
-        Connection::Closed { code, message } | Connection::GameClosed { code, message } => {
-            Some(error(code, message))
-        }
-        Connection::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
-        Connection::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
-        Connection::Connecting { .. } => None,
+        ConnectionStatus::Closed { code, .. } if code == codes::QUIT => None,
+        ConnectionStatus::Closed { code, message }
+        | ConnectionStatus::GameClosed { code, message } => Some(error(code, message)),
+        ConnectionStatus::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
+        ConnectionStatus::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
+        ConnectionStatus::Connecting { .. } => None,
     }
 }
 
 /// `x`, `y`, `z`, the components by name, and the name, if there is one, where people look for it.
-fn add_state(json: &mut Json, position: Option<Position>, components: &[Named<Value>]) {
+fn add_state(
+    json: &mut Json,
+    position: Option<Position>,
+    components: &[NamedValue<ComponentValue>],
+) {
     if let Some(position) = position {
         let place = place(position);
         for axis in ["x", "y", "z"] {
@@ -206,16 +211,16 @@ fn add_state(json: &mut Json, position: Option<Position>, components: &[Named<Va
     let mut named = Map::new();
     for component in components {
         named.insert(component.name.to_string(), value(&component.value));
-        if let (Value::Text(text), "name") = (&component.value, &*component.name) {
+        if let (ComponentValue::Text(text), "name") = (&component.value, &*component.name) {
             json["name"] = json!(text);
         }
     }
     json["components"] = Json::Object(named);
 }
 
-fn value(value: &Value) -> Json {
+fn value(value: &ComponentValue) -> Json {
     match value {
-        Value::Path {
+        ComponentValue::Path {
             to: Some((position, time)),
             ..
         } => {
@@ -223,28 +228,28 @@ fn value(value: &Value) -> Json {
             to["t"] = json!(ms(*time));
             json!({ "to": to })
         }
-        Value::Path { to: None, .. } => json!({ "to": null }),
-        Value::Pose {
+        ComponentValue::Path { to: None, .. } => json!({ "to": null }),
+        ComponentValue::Pose {
             facing: Facing::Fixed,
             moves,
             ..
         } => json!({ "moves": moves }),
-        Value::Pose {
+        ComponentValue::Pose {
             facing: Facing::Yaw(yaw),
             moves,
             ..
         } => json!({ "moves": moves, "yaw": round(*yaw) }),
-        Value::Pose {
+        ComponentValue::Pose {
             facing: Facing::Free(turn),
             moves,
             ..
         } => json!({ "moves": moves, "turn": turn.map(round) }),
-        Value::Gauge(gauge) => {
+        ComponentValue::Gauge(gauge) => {
             json!({ "value": round(gauge.value), "rate": round(gauge.rate), "max": round(gauge.max) })
         }
-        Value::Flag(flag) => json!(flag),
-        Value::Number(number) => json!(number),
-        Value::Text(text) => json!(text),
+        ComponentValue::Flag(flag) => json!(flag),
+        ComponentValue::Number(number) => json!(number),
+        ComponentValue::Text(text) => json!(text),
     }
 }
 
@@ -257,15 +262,15 @@ fn round(value: f32) -> f64 {
     (f64::from(value) * 1_000.0).round() / 1_000.0
 }
 
-fn room(room: &Room) -> Json {
+fn room(room: &RoomListing) -> Json {
     json!({
         "id": room.id.0, "name": room.name, "game": room.game, "players": room.players, "capacity": room.capacity, "running": room.running,
         "password": room.has_password, "host": room.host.0, "parameters": room.parameters,
     })
 }
 
-fn players_of(players: &[Player]) -> Json {
-    let player = |player: &Player| {
+fn players_of(players: &[PlayerListing]) -> Json {
+    let player = |player: &PlayerListing| {
         json!({
             "id": player.id.0, "name": player.name, "ready": player.ready, "host": player.host, "connected": player.connected,
         })
@@ -288,17 +293,17 @@ mod tests {
     #[test]
     fn an_enter_has_what_the_contract_names() {
         let components = vec![
-            Named {
+            NamedValue {
                 name: "name".into(),
-                value: Value::Text("ann".into()),
+                value: ComponentValue::Text("ann".into()),
             },
-            Named {
+            NamedValue {
                 name: "alive".into(),
-                value: Value::Flag(true),
+                value: ComponentValue::Flag(true),
             },
         ];
         let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
-        let json = event(&ViewEvent::Enter(Enter {
+        let json = event(&ViewEvent::ObjectEntered(ObjectEntered {
             id: 7,
             kind: "avatar".into(),
             own: true,
@@ -315,17 +320,17 @@ mod tests {
 
     #[test]
     fn an_event_says_when_it_takes_effect_and_whether_it_was_late() {
-        let happening = Happening {
+        let happening = GameEvent {
             name: "damage".into(),
             t: GameTime::from_millis(900),
             effect: GameTime::from_millis(1_000),
             late: false,
             fields: vec![
-                Named {
+                NamedValue {
                     name: "target".into(),
                     value: FieldValue::Object(Some(3)),
                 },
-                Named {
+                NamedValue {
                     name: "amount".into(),
                     value: FieldValue::Number(25),
                 },
@@ -337,17 +342,17 @@ mod tests {
 
     #[test]
     fn a_pose_says_where_an_object_is_and_how_it_is_turned() {
-        let value = Value::Pose {
+        let value = ComponentValue::Pose {
             position: Position::new(1.0, 2.0, 0.0),
             facing: Facing::Yaw(0.5),
             moves: true,
         };
-        let components = vec![Named {
+        let components = vec![NamedValue {
             name: "pose".into(),
             value,
         }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::Update(Update {
+        let json = event(&ViewEvent::ObjectUpdated(ObjectUpdated {
             id: 3,
             t,
             at: t,

@@ -7,13 +7,13 @@
 //! 1. At most one call of each kind is under way, so that a slow answer to one delays no other:
 //!    health least of all.
 //! 2. `Ready` is said once, as soon as the WorldServer has taken this host.
-//! 3. A counter is told what it is when it is told, once in `COUNT_EVERY` at most: each costs a
-//!    write in Kubernetes.
+//! 3. A counter is told what it is when it is told, once in `COUNTER_INTERVAL` at most: each costs
+//!    a write in Kubernetes.
 //! 4. What fails is tried again, ever more rarely; the log hears of the first failure and of the
 //!    end of it.
 //! 5. After `handle_end` nothing but `Shutdown` leaves.
 //!
-//! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
+//! PoseSource: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -22,11 +22,11 @@ use std::time::Duration;
 use ambit_proto::time::LocalTime;
 
 /// Agones' own kits gather changes of a counter for so long.
-const COUNT_EVERY: Duration = Duration::from_secs(1);
+const COUNTER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Health is told twice in each period that the fleet sets; this is half of Agones' default.
-const HEALTH_EVERY: Duration = Duration::from_millis(2_500);
-/// Bounds of that: a fleet may set any period.
+/// HealthSpec is told twice in each period that the fleet sets; this is half of Agones' default.
+const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_millis(2_500);
+/// OffsetBounds of that: a fleet may set any period.
 const HEALTH_BOUNDS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 /// Waits before another try: doubled from the first to the last.
@@ -35,7 +35,7 @@ const LAST_BACKOFF: Duration = Duration::from_secs(10);
 
 /// What a host carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(crate) struct HostLoad {
     /// Whether a WorldServer has taken it: rooms may come.
     pub(crate) in_service: bool,
     pub(crate) rooms: u32,
@@ -46,14 +46,14 @@ pub(crate) struct Load {
     pub(crate) seats: u32,
 }
 
-impl Load {
+impl HostLoad {
     /// The count and its limit; Agones refuses a count beyond it.
-    fn figures(self, counter: Counter) -> Figures {
+    fn counter_value(self, counter: FleetCounter) -> CounterValue {
         let (count, capacity) = match counter {
-            Counter::Rooms => (self.rooms, self.capacity),
-            Counter::Players => (self.players, self.seats),
+            FleetCounter::Rooms => (self.rooms, self.capacity),
+            FleetCounter::Players => (self.players, self.seats),
         };
-        Figures {
+        CounterValue {
             count,
             capacity: capacity.max(count),
         }
@@ -62,12 +62,12 @@ impl Load {
 
 /// A counter that the fleet declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Counter {
+pub(crate) enum FleetCounter {
     Rooms,
     Players,
 }
 
-impl Counter {
+impl FleetCounter {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rooms => "rooms",
@@ -78,62 +78,62 @@ impl Counter {
 
 /// Of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct CounterValue {
     pub(crate) count: u32,
     pub(crate) capacity: u32,
 }
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum SidecarCall {
     /// What does Agones say of this server?
-    Look,
+    GetGameServer,
     /// Rooms may come.
     Ready,
-    Health,
-    Count(Counter, Figures),
+    HealthSpec,
+    Count(FleetCounter, CounterValue),
     /// This server ends.
     Shutdown,
 }
 
-impl Call {
-    pub(crate) fn kind(self) -> Kind {
+impl SidecarCall {
+    pub(crate) fn kind(self) -> CallKind {
         match self {
-            Self::Look => Kind::Look,
-            Self::Ready => Kind::Ready,
-            Self::Health => Kind::Health,
-            Self::Count(counter, _) => Kind::Count(counter),
-            Self::Shutdown => Kind::Shutdown,
+            Self::GetGameServer => CallKind::GetGameServer,
+            Self::Ready => CallKind::Ready,
+            Self::HealthSpec => CallKind::HealthSpec,
+            Self::Count(counter, _) => CallKind::Count(counter),
+            Self::Shutdown => CallKind::Shutdown,
         }
     }
 }
 
 /// A call without what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Health,
-    Look,
+pub(crate) enum CallKind {
+    HealthSpec,
+    GetGameServer,
     Ready,
-    Count(Counter),
+    Count(FleetCounter),
     Shutdown,
 }
 
-impl Kind {
+impl CallKind {
     const ALL: [Self; 6] = [
-        Self::Health,
-        Self::Look,
+        Self::HealthSpec,
+        Self::GetGameServer,
         Self::Ready,
-        Self::Count(Counter::Rooms),
-        Self::Count(Counter::Players),
+        Self::Count(FleetCounter::Rooms),
+        Self::Count(FleetCounter::Players),
         Self::Shutdown,
     ];
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Health => f.write_str("health"),
-            Self::Look => f.write_str("the look at its GameServer"),
+            Self::HealthSpec => f.write_str("health"),
+            Self::GetGameServer => f.write_str("the look at its GameServer"),
             Self::Ready => f.write_str("ready"),
             Self::Count(counter) => write!(f, "the counter '{}'", counter.name()),
             Self::Shutdown => f.write_str("shutdown"),
@@ -143,20 +143,20 @@ impl fmt::Display for Kind {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SidecarAnswer {
     Done,
     /// To `Look`.
     GameServer {
         /// Whether players' way to this server is known.
-        placed: bool,
-        /// How often health is expected; `None` if never.
+        has_address: bool,
+        /// How often health is expected; `Unchanged` if never.
         health_period: Option<Duration>,
     },
 }
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum CallError {
     /// Nobody listens.
     Unreachable(String),
     /// An error came back, or nothing in time.
@@ -165,158 +165,164 @@ pub(crate) enum Trouble {
 
 /// For the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum ReportEvent {
     /// There is no Agones, and why one thinks so.
-    Missing(String),
-    Found,
+    SidecarMissing(String),
+    SidecarFound,
     /// For the first time in a row.
-    Fails(Kind, String),
+    CallFailed(CallKind, String),
     /// Again; or for the only time, where once is all that is needed.
-    Works(Kind),
+    CallSucceeded(CallKind),
 }
 
 /// When a kind of call is due.
 #[derive(Clone, Debug)]
-struct Turn {
+struct CallSchedule {
     /// `LocalTime::MAX` for never.
     due: LocalTime,
-    under_way: bool,
+    in_flight: bool,
     backoff: Duration,
-    fails: bool,
+    is_failing: bool,
 }
 
-impl Turn {
+impl CallSchedule {
     fn due(due: LocalTime) -> Self {
         Self {
             due,
-            under_way: false,
+            in_flight: false,
             backoff: FIRST_BACKOFF,
-            fails: false,
+            is_failing: false,
         }
     }
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct AgonesReporter {
     /// Whether the look has to go on until Agones knows players' way to this server.
-    needs_place: bool,
-    turns: BTreeMap<Kind, Turn>,
-    load: Option<Load>,
+    needs_address: bool,
+    schedules: BTreeMap<CallKind, CallSchedule>,
+    load: Option<HostLoad>,
     /// What the counters were told, and when.
-    told: BTreeMap<Counter, (Figures, LocalTime)>,
+    reported: BTreeMap<FleetCounter, (CounterValue, LocalTime)>,
     ready: bool,
-    /// `None` if nobody wants to hear of it.
-    health_every: Option<Duration>,
-    missing: bool,
-    news: VecDeque<News>,
+    /// `Unchanged` if nobody wants to hear of it.
+    health_interval: Option<Duration>,
+    is_sidecar_missing: bool,
+    events: VecDeque<ReportEvent>,
     ending: bool,
     ended: bool,
 }
 
-impl Report {
-    pub(crate) fn new(now: LocalTime, needs_place: bool) -> Self {
+impl AgonesReporter {
+    pub(crate) fn new(now: LocalTime, needs_address: bool) -> Self {
         let first = |kind| {
-            if matches!(kind, Kind::Look | Kind::Health) {
+            if matches!(kind, CallKind::GetGameServer | CallKind::HealthSpec) {
                 now
             } else {
                 LocalTime::MAX
             }
         };
         Self {
-            needs_place,
-            turns: Kind::ALL
+            needs_address,
+            schedules: CallKind::ALL
                 .into_iter()
-                .map(|kind| (kind, Turn::due(first(kind))))
+                .map(|kind| (kind, CallSchedule::due(first(kind))))
                 .collect(),
             load: None,
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             ready: false,
-            health_every: Some(HEALTH_EVERY),
-            missing: false,
-            news: VecDeque::new(),
+            health_interval: Some(DEFAULT_HEALTH_INTERVAL),
+            is_sidecar_missing: false,
+            events: VecDeque::new(),
             ending: false,
             ended: false,
         }
     }
 
     /// What the host carries now.
-    pub(crate) fn handle_load(&mut self, now: LocalTime, load: Load) {
+    pub(crate) fn handle_load(&mut self, now: LocalTime, load: HostLoad) {
         self.load = Some(load);
         if self.ending {
             return;
         }
         if load.in_service && !self.ready {
-            self.set_due(Kind::Ready, now);
+            self.set_due(CallKind::Ready, now);
         }
-        for counter in [Counter::Rooms, Counter::Players] {
-            let due = match self.told.get(&counter) {
-                Some((told, _)) if *told == load.figures(counter) => continue,
-                Some((_, at)) => *at + COUNT_EVERY,
+        for counter in [FleetCounter::Rooms, FleetCounter::Players] {
+            let due = match self.reported.get(&counter) {
+                Some((told, _)) if *told == load.counter_value(counter) => continue,
+                Some((_, at)) => *at + COUNTER_INTERVAL,
                 None => now,
             };
-            self.set_due(Kind::Count(counter), due.max(now));
+            self.set_due(CallKind::Count(counter), due.max(now));
         }
     }
 
     /// The host ends; its rooms are handed over or closed.
-    pub(crate) fn handle_end(&mut self, now: LocalTime) {
+    pub(crate) fn handle_shutdown(&mut self, now: LocalTime) {
         self.ending = true;
-        for turn in self.turns.values_mut() {
+        for turn in self.schedules.values_mut() {
             turn.due = LocalTime::MAX;
         }
-        self.set_due(Kind::Shutdown, now);
+        self.set_due(CallKind::Shutdown, now);
     }
 
     /// What became of a call.
     pub(crate) fn handle_answer(
         &mut self,
         now: LocalTime,
-        call: Call,
-        result: Result<Answer, Trouble>,
+        call: SidecarCall,
+        result: Result<SidecarAnswer, CallError>,
     ) {
         let kind = call.kind();
-        self.turn(kind).under_way = false;
+        self.schedule_mut(kind).in_flight = false;
         match result {
             Ok(answer) => {
-                self.take(now, call, &answer);
-                let turn = self.turn(kind);
+                self.handle_success(now, call, &answer);
+                let turn = self.schedule_mut(kind);
                 turn.backoff = FIRST_BACKOFF;
-                let failed = std::mem::take(&mut turn.fails);
-                if std::mem::take(&mut self.missing) {
-                    self.news.push_back(News::Found);
+                let failed = std::mem::take(&mut turn.is_failing);
+                if std::mem::take(&mut self.is_sidecar_missing) {
+                    self.events.push_back(ReportEvent::SidecarFound);
                 }
                 // These two are what an operator waits for.
-                if failed || matches!(kind, Kind::Ready | Kind::Shutdown) {
-                    self.news.push_back(News::Works(kind));
+                if failed || matches!(kind, CallKind::Ready | CallKind::Shutdown) {
+                    self.events.push_back(ReportEvent::CallSucceeded(kind));
                 }
             }
             Err(trouble) => {
-                self.try_again(now, kind, &trouble);
+                self.schedule_retry(now, kind, &trouble);
                 match trouble {
-                    Trouble::Unreachable(_) if std::mem::replace(&mut self.missing, true) => {}
-                    Trouble::Unreachable(why) => self.news.push_back(News::Missing(why)),
-                    Trouble::Refused(_) if std::mem::replace(&mut self.turn(kind).fails, true) => {}
-                    Trouble::Refused(why) => self.news.push_back(News::Fails(kind, why)),
+                    CallError::Unreachable(_)
+                        if std::mem::replace(&mut self.is_sidecar_missing, true) => {}
+                    CallError::Unreachable(why) => {
+                        self.events.push_back(ReportEvent::SidecarMissing(why))
+                    }
+                    CallError::Refused(_)
+                        if std::mem::replace(&mut self.schedule_mut(kind).is_failing, true) => {}
+                    CallError::Refused(why) => {
+                        self.events.push_back(ReportEvent::CallFailed(kind, why))
+                    }
                 }
             }
         }
     }
 
     /// The next news, until there are none: two at most for each answer.
-    pub(crate) fn poll_news(&mut self) -> Option<News> {
-        self.news.pop_front()
+    pub(crate) fn poll_event(&mut self) -> Option<ReportEvent> {
+        self.events.pop_front()
     }
 
     /// The next call that is due.
-    pub(crate) fn poll_call(&mut self, now: LocalTime) -> Option<Call> {
+    pub(crate) fn poll_call(&mut self, now: LocalTime) -> Option<SidecarCall> {
         loop {
-            let kind = Kind::ALL
+            let kind = CallKind::ALL
                 .into_iter()
-                .find(|kind| self.turns[kind].due <= now && !self.turns[kind].under_way)?;
-            self.turn(kind).due = LocalTime::MAX;
-            if let Some(call) = self.call(kind) {
-                self.turn(kind).under_way = true;
+                .find(|kind| self.schedules[kind].due <= now && !self.schedules[kind].in_flight)?;
+            self.schedule_mut(kind).due = LocalTime::MAX;
+            if let Some(call) = self.build_call(kind) {
+                self.schedule_mut(kind).in_flight = true;
                 return Some(call);
             }
         }
@@ -325,9 +331,9 @@ impl Report {
     /// When to poll again, if nothing goes in before.
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
         let waiting = self
-            .turns
+            .schedules
             .values()
-            .filter(|turn| !turn.under_way && turn.due != LocalTime::MAX);
+            .filter(|turn| !turn.in_flight && turn.due != LocalTime::MAX);
         waiting.map(|turn| turn.due).min()
     }
 
@@ -337,74 +343,74 @@ impl Report {
     }
 
     /// What a call says is decided when it leaves; a counter that is what it was needs none.
-    fn call(&self, kind: Kind) -> Option<Call> {
+    fn build_call(&self, kind: CallKind) -> Option<SidecarCall> {
         Some(match kind {
-            Kind::Look => Call::Look,
-            Kind::Ready => Call::Ready,
-            Kind::Health => Call::Health,
-            Kind::Shutdown => Call::Shutdown,
-            Kind::Count(counter) => {
-                let figures = self.load?.figures(counter);
+            CallKind::GetGameServer => SidecarCall::GetGameServer,
+            CallKind::Ready => SidecarCall::Ready,
+            CallKind::HealthSpec => SidecarCall::HealthSpec,
+            CallKind::Shutdown => SidecarCall::Shutdown,
+            CallKind::Count(counter) => {
+                let figures = self.load?.counter_value(counter);
                 let known = self
-                    .told
+                    .reported
                     .get(&counter)
                     .is_some_and(|(told, _)| *told == figures);
-                return (!known).then_some(Call::Count(counter, figures));
+                return (!known).then_some(SidecarCall::Count(counter, figures));
             }
         })
     }
 
-    fn take(&mut self, now: LocalTime, call: Call, answer: &Answer) {
+    fn handle_success(&mut self, now: LocalTime, call: SidecarCall, answer: &SidecarAnswer) {
         match call {
-            Call::Look => {
-                let Answer::GameServer {
-                    placed,
+            SidecarCall::GetGameServer => {
+                let SidecarAnswer::GameServer {
+                    has_address: placed,
                     health_period,
                 } = *answer
                 else {
                     return;
                 };
                 let (least, most) = HEALTH_BOUNDS;
-                self.health_every = health_period.map(|period| (period / 2).clamp(least, most));
-                if self.needs_place && !placed {
-                    self.set_due(Kind::Look, now + FIRST_BACKOFF);
+                self.health_interval = health_period.map(|period| (period / 2).clamp(least, most));
+                if self.needs_address && !placed {
+                    self.set_due(CallKind::GetGameServer, now + FIRST_BACKOFF);
                 }
             }
-            Call::Ready => {
+            SidecarCall::Ready => {
                 self.ready = true;
-                self.turn(Kind::Ready).due = LocalTime::MAX;
+                self.schedule_mut(CallKind::Ready).due = LocalTime::MAX;
             }
-            Call::Health => {
-                if let Some(every) = self.health_every {
-                    self.set_due(Kind::Health, now + every);
+            SidecarCall::HealthSpec => {
+                if let Some(every) = self.health_interval {
+                    self.set_due(CallKind::HealthSpec, now + every);
                 }
             }
-            Call::Count(counter, figures) => {
-                self.told.insert(counter, (figures, now));
+            SidecarCall::Count(counter, figures) => {
+                self.reported.insert(counter, (figures, now));
                 let changed = self
                     .load
-                    .is_some_and(|load| load.figures(counter) != figures);
-                self.turn(Kind::Count(counter)).due = LocalTime::MAX;
+                    .is_some_and(|load| load.counter_value(counter) != figures);
+                self.schedule_mut(CallKind::Count(counter)).due = LocalTime::MAX;
                 if changed {
-                    self.set_due(Kind::Count(counter), now + COUNT_EVERY);
+                    self.set_due(CallKind::Count(counter), now + COUNTER_INTERVAL);
                 }
             }
-            Call::Shutdown => self.ended = true,
+            SidecarCall::Shutdown => self.ended = true,
         }
     }
 
-    fn try_again(&mut self, now: LocalTime, kind: Kind, trouble: &Trouble) {
-        if kind == Kind::Shutdown && matches!(trouble, Trouble::Unreachable(_)) {
+    fn schedule_retry(&mut self, now: LocalTime, kind: CallKind, trouble: &CallError) {
+        if kind == CallKind::Shutdown && matches!(trouble, CallError::Unreachable(_)) {
             // Who is not there need not be told.
             self.ended = true;
             return;
         }
-        let most = match (kind, self.health_every) {
-            (Kind::Health, None) => return,
-            (Kind::Health, Some(every)) => every,
+        let most = match (kind, self.health_interval) {
+            (CallKind::HealthSpec, None) => return,
+            (CallKind::HealthSpec, Some(every)) => every,
             _ => LAST_BACKOFF,
         };
-        let turn = self.turn(kind);
+        let turn = self.schedule_mut(kind);
         let backoff = turn.backoff.min(most);
         turn.backoff = (turn.backoff * 2).min(LAST_BACKOFF);
         turn.due = LocalTime::MAX;
@@ -412,18 +418,18 @@ impl Report {
     }
 
     /// Unless something earlier is due, or the last try failed and the next one has its time.
-    fn set_due(&mut self, kind: Kind, due: LocalTime) {
-        if self.ending && kind != Kind::Shutdown {
+    fn set_due(&mut self, kind: CallKind, due: LocalTime) {
+        if self.ending && kind != CallKind::Shutdown {
             return;
         }
-        let turn = self.turn(kind);
+        let turn = self.schedule_mut(kind);
         if turn.due == LocalTime::MAX {
             turn.due = due;
         }
     }
 
-    fn turn(&mut self, kind: Kind) -> &mut Turn {
-        self.turns
+    fn schedule_mut(&mut self, kind: CallKind) -> &mut CallSchedule {
+        self.schedules
             .get_mut(&kind)
             .expect("there is a turn for each kind")
     }

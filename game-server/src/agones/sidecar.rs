@@ -15,17 +15,17 @@ use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use tokio::net::TcpStream;
 
-use super::report::{Answer, Call, Figures, Trouble};
+use super::report::{CallError, CounterValue, SidecarAnswer, SidecarCall};
 
 /// Where Agones says which port its sidecar listens on.
 const PORT_VARIABLE: &str = "AGONES_SDK_HTTP_PORT";
-const USUAL_PORT: u16 = 9358;
+const DEFAULT_PORT: u16 = 9358;
 
 /// A call that changes something waits for Kubernetes.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A `GameServer` with all its annotations is smaller than that.
-const LONGEST_ANSWER: usize = 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -36,20 +36,20 @@ pub(super) struct Sidecar {
 /// What `GET /gameserver` says, as far as it matters here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct GameServer {
-    spec: Spec,
-    status: Status,
+pub(super) struct GameServerResource {
+    spec: GameServerSpec,
+    status: GameServerStatus,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Spec {
-    health: Option<Health>,
+struct GameServerSpec {
+    health: Option<HealthSpec>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Health {
+struct HealthSpec {
     disabled: bool,
     #[serde(alias = "periodSeconds")]
     period_seconds: u32,
@@ -57,21 +57,21 @@ struct Health {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Status {
+struct GameServerStatus {
     address: String,
-    ports: Vec<Port>,
+    ports: Vec<StatusPort>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Port {
+struct StatusPort {
     port: u16,
 }
 
-impl GameServer {
+impl GameServerResource {
     /// Where players reach this server from outside: the node's address, and the first port that
     /// was given to it.
-    pub(super) fn place(&self) -> Option<(&str, u16)> {
+    pub(super) fn address(&self) -> Option<(&str, u16)> {
         let port = self.status.ports.first()?.port;
         (!self.status.address.is_empty() && port != 0)
             .then_some((self.status.address.as_str(), port))
@@ -92,7 +92,7 @@ impl Sidecar {
     /// The one that the environment names.
     pub(super) fn from_environment() -> anyhow::Result<Self> {
         let port = match std::env::var(PORT_VARIABLE) {
-            Err(_) => USUAL_PORT,
+            Err(_) => DEFAULT_PORT,
             Ok(text) => text
                 .parse()
                 .with_context(|| format!("{PORT_VARIABLE}={text}: a port is expected"))?,
@@ -105,47 +105,47 @@ impl Sidecar {
     }
 
     /// Makes a call whose answer says no more than that it was taken.
-    pub(super) async fn tell(&self, call: Call) -> Result<Answer, Trouble> {
-        self.request(call).await.map(|_| Answer::Done)
+    pub(super) async fn send(&self, call: SidecarCall) -> Result<SidecarAnswer, CallError> {
+        self.request(call).await.map(|_| SidecarAnswer::Done)
     }
 
     /// What Agones knows of this server.
-    pub(super) async fn look(&self) -> Result<GameServer, Trouble> {
-        let text = self.request(Call::Look).await?;
+    pub(super) async fn fetch_game_server(&self) -> Result<GameServerResource, CallError> {
+        let text = self.request(SidecarCall::GetGameServer).await?;
         serde_json::from_slice(&text)
-            .map_err(|error| Trouble::Refused(format!("what came is no GameServer: {error}")))
+            .map_err(|error| CallError::Refused(format!("what came is no GameServer: {error}")))
     }
 
-    async fn request(&self, call: Call) -> Result<Bytes, Trouble> {
-        match tokio::time::timeout(ANSWER_WITHIN, self.exchange(call)).await {
+    async fn request(&self, call: SidecarCall) -> Result<Bytes, CallError> {
+        match tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(call)).await {
             Ok(result) => result,
-            Err(_) => Err(Trouble::Refused(format!(
+            Err(_) => Err(CallError::Refused(format!(
                 "no answer within {} s",
-                ANSWER_WITHIN.as_secs()
+                ANSWER_TIMEOUT.as_secs()
             ))),
         }
     }
 
-    async fn exchange(&self, call: Call) -> Result<Bytes, Trouble> {
+    async fn exchange(&self, call: SidecarCall) -> Result<Bytes, CallError> {
         let stream = TcpStream::connect(("localhost", self.port)).await;
-        let stream = stream.map_err(|error| Trouble::Unreachable(error.to_string()))?;
-        let (method, path, body) = words(call);
+        let stream = stream.map_err(|error| CallError::Unreachable(error.to_string()))?;
+        let (method, path, body) = request_parts(call);
         let what = format!("{method} {path}");
-        answer(stream, method, &path, body)
+        send_request(stream, method, &path, body)
             .await
-            .map_err(|error| Trouble::Refused(format!("{what}: {error:#}")))
+            .map_err(|error| CallError::Refused(format!("{what}: {error:#}")))
     }
 }
 
 /// Method, path and body.
-fn words(call: Call) -> (Method, String, String) {
+fn request_parts(call: SidecarCall) -> (Method, String, String) {
     let post = |path: &str| (Method::POST, path.to_owned(), "{}".to_owned());
     match call {
-        Call::Look => (Method::GET, "/gameserver".to_owned(), String::new()),
-        Call::Ready => post("/ready"),
-        Call::Health => post("/health"),
-        Call::Shutdown => post("/shutdown"),
-        Call::Count(counter, Figures { count, capacity }) => (
+        SidecarCall::GetGameServer => (Method::GET, "/gameserver".to_owned(), String::new()),
+        SidecarCall::Ready => post("/ready"),
+        SidecarCall::HealthSpec => post("/health"),
+        SidecarCall::Shutdown => post("/shutdown"),
+        SidecarCall::Count(counter, CounterValue { count, capacity }) => (
             Method::PATCH,
             format!("/v1beta1/counters/{}", counter.name()),
             format!(r#"{{"count":"{count}","capacity":"{capacity}"}}"#),
@@ -154,7 +154,7 @@ fn words(call: Call) -> (Method, String, String) {
 }
 
 /// The body of a good answer to one request.
-async fn answer(
+async fn send_request(
     stream: TcpStream,
     method: Method,
     path: &str,
@@ -171,28 +171,28 @@ async fn answer(
         .header(header::CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))?;
     let (head, body) = sender.send_request(request).await?.into_parts();
-    let body = Limited::new(body, LONGEST_ANSWER).collect().await;
+    let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
     if head.status != StatusCode::OK {
-        bail!("{}: {}", head.status, complaint(&body));
+        bail!("{}: {}", head.status, error_message(&body));
     }
     Ok(body)
 }
 
 /// Errors are JSON with a `message`; whatever else comes is told as it is, up to a line's length.
-fn complaint(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Complaint {
+    struct ErrorBody {
         message: String,
     }
-    let message = serde_json::from_slice(body).map(|Complaint { message }| message);
+    let message = serde_json::from_slice(body).map(|ErrorBody { message }| message);
     let text = message.unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned());
     text.chars().take(200).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::Counter;
+    use super::super::report::FleetCounter;
     use super::*;
 
     #[test]
@@ -207,36 +207,36 @@ mod tests {
                 3,
             ),
         ] {
-            let server: GameServer = serde_json::from_str(text).unwrap();
-            assert_eq!(server.place(), Some(("192.0.2.1", 7001)));
+            let server: GameServerResource = serde_json::from_str(text).unwrap();
+            assert_eq!(server.address(), Some(("192.0.2.1", 7001)));
             assert_eq!(server.health_period(), Some(Duration::from_secs(period_s)));
         }
     }
 
     #[test]
-    fn what_is_not_known_yet_is_no_place() {
+    fn a_game_server_without_an_address_has_none() {
         for text in [
             "{}",
             r#"{"status":{"address":"","ports":[{"port":7001}]}}"#,
             r#"{"status":{"address":"192.0.2.1","ports":[]}}"#,
         ] {
-            let server: GameServer = serde_json::from_str(text).unwrap();
+            let server: GameServerResource = serde_json::from_str(text).unwrap();
             assert_eq!(
-                (server.place(), server.health_period()),
+                (server.address(), server.health_period()),
                 (None, Some(Duration::from_secs(5))),
                 "{text}"
             );
         }
-        let server: GameServer =
+        let server: GameServerResource =
             serde_json::from_str(r#"{"spec":{"health":{"disabled":true}}}"#).unwrap();
         assert_eq!(server.health_period(), None);
     }
 
     #[test]
     fn a_counter_s_figures_are_strings_as_64_bit_integers_are_in_json() {
-        let (method, path, body) = words(Call::Count(
-            Counter::Rooms,
-            Figures {
+        let (method, path, body) = request_parts(SidecarCall::Count(
+            FleetCounter::Rooms,
+            CounterValue {
                 count: 3,
                 capacity: 8,
             },
@@ -249,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn an_error_s_message_is_told_and_other_text_is_cut() {
+    fn an_error_message_is_extracted_and_other_text_is_shortened() {
         assert_eq!(
-            complaint(br#"{"code":2,"message":"counter not found: rooms"}"#),
+            error_message(br#"{"code":2,"message":"counter not found: rooms"}"#),
             "counter not found: rooms"
         );
-        assert_eq!(complaint("x".repeat(1_000).as_bytes()).len(), 200);
+        assert_eq!(error_message("x".repeat(1_000).as_bytes()).len(), 200);
     }
 }

@@ -48,7 +48,7 @@ pub enum Allowed {
 }
 
 /// A key that no player gives: which map of its world a room is.
-const OF_THE_LOBBY: &str = "map";
+const LOBBY_ONLY_KEY: &str = "map";
 
 /// Why a room can't be made with these parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,18 +84,19 @@ pub enum BadParameter {
 /// Checked parameters, read by name and type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
-    /// One entry for each declared key; `None` where the default is empty and nothing was given.
-    values: BTreeMap<&'static str, Entry>,
+    /// One entry for each declared key; `Unchanged` where the default is empty and nothing was
+    /// given.
+    values: BTreeMap<&'static str, ParameterEntry>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Entry {
-    value: Option<Value>,
+struct ParameterEntry {
+    value: Option<ParameterValue>,
     given: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Value {
+enum ParameterValue {
     Whole(u64),
     Decimal(f32),
     Size(f32, f32),
@@ -115,11 +116,11 @@ impl Parameters {
             .find(|key| declared().all(|parameter| parameter.key != key.as_str()))
         {
             let keys = declared().map(|parameter| parameter.key);
-            let mut known: Vec<_> = keys.filter(|key| *key != OF_THE_LOBBY).collect();
+            let mut known: Vec<_> = keys.filter(|key| *key != LOBBY_ONLY_KEY).collect();
             known.sort_unstable();
             known.dedup();
             return Err(BadParameter::Unknown {
-                key: shown(key),
+                key: shortened(key),
                 known: known.join(", "),
             });
         }
@@ -128,8 +129,8 @@ impl Parameters {
             let text = given.get(parameter.key).map(String::as_str);
             values.insert(
                 parameter.key,
-                Entry {
-                    value: parameter.read(text)?,
+                ParameterEntry {
+                    value: parameter.parse(text)?,
                     given: text.is_some(),
                 },
             );
@@ -150,7 +151,7 @@ impl Parameters {
     /// A declared whole number that has no default.
     pub fn whole_if_given(&self, key: &str) -> Option<u64> {
         self.value(key).map(|value| match value {
-            Value::Whole(number) => number,
+            ParameterValue::Whole(number) => number,
             other => panic!("the parameter {key} is not a whole number: {other:?}"),
         })
     }
@@ -158,7 +159,7 @@ impl Parameters {
     /// A declared number.
     pub fn decimal(&self, key: &str) -> f32 {
         match self.value(key) {
-            Some(Value::Decimal(number)) => number,
+            Some(ParameterValue::Decimal(number)) => number,
             other => panic!("the parameter {key} is not a number with a default: {other:?}"),
         }
     }
@@ -166,7 +167,7 @@ impl Parameters {
     /// A declared width and height.
     pub fn size(&self, key: &str) -> (f32, f32) {
         match self.value(key) {
-            Some(Value::Size(width, height)) => (width, height),
+            Some(ParameterValue::Size(width, height)) => (width, height),
             other => panic!("the parameter {key} is not a size with a default: {other:?}"),
         }
     }
@@ -174,7 +175,7 @@ impl Parameters {
     /// A declared word, one of those that its table lists.
     pub fn word(&self, key: &str) -> &'static str {
         match self.value(key) {
-            Some(Value::Word(word)) => word,
+            Some(ParameterValue::Word(word)) => word,
             other => panic!("the parameter {key} is not a word with a default: {other:?}"),
         }
     }
@@ -184,11 +185,11 @@ impl Parameters {
         self.entry(key).given
     }
 
-    fn value(&self, key: &str) -> Option<Value> {
+    fn value(&self, key: &str) -> Option<ParameterValue> {
         self.entry(key).value
     }
 
-    fn entry(&self, key: &str) -> &Entry {
+    fn entry(&self, key: &str) -> &ParameterEntry {
         self.values
             .get(key)
             .unwrap_or_else(|| panic!("no table declares the parameter {key}"))
@@ -196,45 +197,45 @@ impl Parameters {
 }
 
 impl Parameter {
-    fn read(&self, given: Option<&str>) -> Result<Option<Value>, BadParameter> {
+    fn parse(&self, given: Option<&str>) -> Result<Option<ParameterValue>, BadParameter> {
         let text = given.unwrap_or(self.default);
         if given.is_none() && text.is_empty() {
             return Ok(None);
         }
         let bad = || BadParameter::Value {
             key: self.key,
-            value: shown(text),
+            value: shortened(text),
             allowed: self.allowed.to_string(),
         };
-        self.allowed.read(text.trim()).map(Some).ok_or_else(bad)
+        self.allowed.parse(text.trim()).map(Some).ok_or_else(bad)
     }
 }
 
 impl Allowed {
-    fn read(self, text: &str) -> Option<Value> {
+    fn parse(self, text: &str) -> Option<ParameterValue> {
         match self {
             Self::Whole { min, max } => {
                 let number = text.parse().ok()?;
                 (min..=max)
                     .contains(&number)
-                    .then_some(Value::Whole(number))
+                    .then_some(ParameterValue::Whole(number))
             }
             Self::Decimal { min, max } => {
                 let number = text.parse().ok()?;
                 (min..=max)
                     .contains(&number)
-                    .then_some(Value::Decimal(number))
+                    .then_some(ParameterValue::Decimal(number))
             }
             Self::Size { min, max } => {
                 let (width, height) = text.split_once(['x', 'X'])?;
                 let (width, height) = (plain_number(width)?, plain_number(height)?);
                 let fits = (min..=max).contains(&width) && (min..=max).contains(&height);
-                fits.then_some(Value::Size(width, height))
+                fits.then_some(ParameterValue::Size(width, height))
             }
             Self::Word(words) => words
                 .iter()
                 .find(|&&word| word == text)
-                .map(|&word| Value::Word(word)),
+                .map(|&word| ParameterValue::Word(word)),
         }
     }
 }
@@ -268,7 +269,7 @@ fn alternatives(words: &[&str]) -> String {
 }
 
 /// What somebody else wrote, short enough for a message.
-fn shown(text: &str) -> String {
+fn shortened(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let mut shown: String = text.chars().take(MAX_CHARS).collect();
     if shown.len() < text.len() {
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alternatives_read_like_a_sentence() {
+    fn alternatives_are_joined_like_in_a_sentence() {
         assert_eq!(Allowed::Word(&["one"]).to_string(), "one");
         assert_eq!(Allowed::Word(&["one", "two"]).to_string(), "one or two");
         assert_eq!(

@@ -27,11 +27,11 @@ use crate::actor::{Order, RoomActor, RoomSetup, tick_sender};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{TickState, TickingRoom};
 use crate::host_core::clock::{RoomClock, TickSchedule};
-use crate::host_core::making::{NewRoom, RoomPlan};
+use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::host_core::messages::{HostMessage, RoomOrder};
 use crate::host_core::protobuf::order_of;
 use crate::host_core::{HostEnding, HostOutput};
-use crate::network::loads::{Load, Regions};
+use crate::network::loads::{CellLoad, RegionLoads};
 use crate::room_files::RoomFiles;
 
 /// Rooms of which a report has the cost of their regions: those that a cut would be for.
@@ -49,7 +49,7 @@ struct Made {
 
 /// A room that can start.
 struct RoomParts {
-    new: NewRoom,
+    new: MadeRoom,
     files: RoomFiles,
 }
 
@@ -295,8 +295,9 @@ impl<'a> ControlShell<'a> {
             (std::cmp::Reverse((total.changes, total.objects)), *room)
         });
         loads.truncate(MOST_LOADS);
-        let figures =
-            |regions: &Regions, of: fn(&Load) -> u32| regions.loads.iter().map(of).collect();
+        let figures = |regions: &RegionLoads, of: fn(&CellLoad) -> u32| {
+            regions.loads.iter().map(of).collect()
+        };
         let reported = loads.iter().map(|(room, regions)| RoomLoad {
             room: room.0,
             columns: regions.columns.into(),

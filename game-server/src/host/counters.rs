@@ -85,19 +85,19 @@ const BITS: [Named; 6] = [
     ("stamps", |stats| stats.bits.stamps),
     ("records", |stats| stats.bits.records),
     ("pose_headers", |stats| stats.bits.pose_headers),
-    ("pose_places", |stats| stats.bits.pose_places),
+    ("pose_places", |stats| stats.bits.pose_indices),
     ("pose_contents", |stats| stats.bits.pose_contents),
     ("link", |stats| stats.bits.link),
 ];
 const ENCODINGS: [Named; 4] = [
-    ("records/made", |stats| stats.records.made),
-    ("records/used", |stats| stats.records.used),
-    ("poses/made", |stats| stats.codes.made),
-    ("poses/used", |stats| stats.codes.used),
+    ("records/made", |stats| stats.records.encoded),
+    ("records/used", |stats| stats.records.uses),
+    ("poses/made", |stats| stats.pose_codes.encoded),
+    ("poses/used", |stats| stats.pose_codes.uses),
 ];
 const POSES: [Named; 3] = [
     ("sent", |stats| stats.poses.sent),
-    ("foretold", |stats| stats.poses.foretold),
+    ("foretold", |stats| stats.poses.extrapolated),
     ("deferred", |stats| stats.poses.deferred),
 ];
 
@@ -185,7 +185,11 @@ impl Counters {
         add(&self.events, before.events, now.events);
         add(&self.late_events, before.late_events, now.late_events);
         add(&self.commands, before.commands, now.commands);
-        add(&self.commands_refused, before.refused, now.refused);
+        add(
+            &self.commands_refused,
+            before.commands_refused,
+            now.commands_refused,
+        );
         self.amplification_permille
             .fetch_max(now.amplification_permille, Relaxed);
         add(&self.malformed, before.malformed, now.malformed);

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::actor::RoomActor;
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::clock::RoomClock;
-use crate::network::loads::Regions;
+use crate::network::loads::RegionLoads;
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
 /// fifty times what a client sends. What is beyond it is dropped, as if the path had lost it.
@@ -37,7 +37,7 @@ pub(crate) struct RoomInlet {
     /// Players at most.
     pub(crate) seats: u32,
     players: AtomicU32,
-    load: Mutex<Regions>,
+    load: Mutex<RegionLoads>,
 }
 
 impl RoomInlet {
@@ -91,14 +91,14 @@ impl RoomInlet {
     }
 
     /// What the parts of the map cost, about a second ago.
-    pub(crate) fn load(&self) -> Regions {
+    pub(crate) fn load(&self) -> RegionLoads {
         self.load
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    pub(crate) fn set_load(&self, load: Regions) {
+    pub(crate) fn set_load(&self, load: RegionLoads) {
         *self.load.lock().unwrap_or_else(PoisonError::into_inner) = load;
     }
 

@@ -9,7 +9,7 @@
 //! - A child of the WorldServer is given up after a time of silence. It is connected by a pipe, which
 //!   breaks with either process; so only a stopped process has to be noticed. Between two checks
 //!   there is never more than a bound, or the host does not serve any more. The WorldServer counts
-//!   from the last heartbeat, which may have left one [`BEAT_INTERVAL`] before the process stopped,
+//!   from the last heartbeat, which may have left one [`HEARTBEAT_INTERVAL`] before the process stopped,
 //!   and what leaves now needs some time to arrive: hence the bound.
 //! - A host on another machine has a lease: it may serve until a time that each acknowledged
 //!   heartbeat moves on, counted from the *sending* of that heartbeat by this host's own clock. The
@@ -22,7 +22,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::host::HEARTBEAT_INTERVAL;
 use ambit_proto::time::LocalTime;
 
 /// Heartbeats that may be under way; of more the oldest count as lost.
@@ -55,7 +55,9 @@ impl ServingLease {
     /// a lease is given up. Zero if it does not apply.
     pub fn configure(&mut self, now: LocalTime, length: Duration, silence: Duration) {
         self.begin(now, length);
-        let longest = silence.saturating_sub(2 * BEAT_INTERVAL).max(silence / 2);
+        let longest = silence
+            .saturating_sub(2 * HEARTBEAT_INTERVAL)
+            .max(silence / 2);
         self.longest_stop = (!silence.is_zero()).then_some(longest);
         (self.checked_at, self.has_stalled) = (None, false);
     }

@@ -36,7 +36,7 @@ pub struct PreparedRoom {
 }
 
 /// A room that can start.
-pub struct NewRoom {
+pub struct MadeRoom {
     /// The room.
     pub host: RoomHost,
     /// The first snapshot, if the WorldServer saves the room.
@@ -95,7 +95,7 @@ impl PreparedRoom {
 
     /// Lets the room begin: the first tick of a new room, at room time zero, creates the world.
     /// `before_tick` is called before it. The game's code may panic.
-    pub fn finish(mut self, before_tick: impl FnOnce(GameTime)) -> NewRoom {
+    pub fn finish(mut self, before_tick: impl FnOnce(GameTime)) -> MadeRoom {
         let Header { room, capacity, .. } = self.plan.header;
         let id = RoomId(room);
         if self.plan.resume.is_none() {
@@ -109,7 +109,7 @@ impl PreparedRoom {
             .then(|| CheckpointSender::new(id, &self.room))
             .flatten()
             .unzip();
-        NewRoom {
+        MadeRoom {
             host: RoomHost::new(id, capacity, self.room, checkpoints),
             snapshot: snapshot.flatten(),
         }

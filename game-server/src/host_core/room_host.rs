@@ -20,7 +20,7 @@ use bytes::Bytes;
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
 use crate::journal::JournalEntry;
-use crate::logic::done::Done;
+use crate::logic::executed_commands::ExecutedCommands;
 use crate::room::{Room, RoomInput, RoomOutput};
 use crate::ticket::Ticket;
 
@@ -538,8 +538,8 @@ fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
     })
 }
 
-fn commands(executed: Done) -> Commands {
-    let (newest, bits, doubled) = executed.parts();
+fn commands(executed: ExecutedCommands) -> Commands {
+    let (newest, bits, doubled) = executed.to_parts();
     Commands {
         newest,
         latest: bits as u64,

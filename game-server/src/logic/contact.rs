@@ -10,11 +10,11 @@
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::timeline::{Sample, Timeline, Waypoint};
+use ambit_proto::timeline::{Timeline, TimelineValue, Waypoint};
 
 /// How a thing moves.
 #[derive(Clone, Copy, Debug)]
-pub enum Way<'w> {
+pub enum ObjectMotion<'w> {
     /// Along a path.
     Path(&'w Timeline<Waypoint>),
     /// From here at the one time straight to there at the other, at rest before and after.
@@ -26,14 +26,14 @@ pub enum Way<'w> {
     },
 }
 
-impl Way<'_> {
+impl ObjectMotion<'_> {
     /// Where the thing is at `t`, and whether it jumped there; nowhere if its path is empty.
-    pub fn at(&self, t: GameTime) -> Option<Waypoint> {
+    pub fn waypoint_at(&self, t: GameTime) -> Option<Waypoint> {
         match *self {
-            Self::Path(path) => path.at(t),
+            Self::Path(path) => path.value_at(t),
             Self::Straight { to, .. } if t >= to.0 => Some(Waypoint::walk(to.1)),
             Self::Straight { from, .. } if t <= from.0 => Some(Waypoint::walk(from.1)),
-            Self::Straight { from, to } => Some(Waypoint::between(
+            Self::Straight { from, to } => Some(Waypoint::interpolate(
                 (from.0, &Waypoint::walk(from.1)),
                 (to.0, &Waypoint::walk(to.1)),
                 t,
@@ -50,7 +50,7 @@ impl Way<'_> {
     }
 }
 
-impl<'w> From<&'w Timeline<Waypoint>> for Way<'w> {
+impl<'w> From<&'w Timeline<Waypoint>> for ObjectMotion<'w> {
     fn from(path: &'w Timeline<Waypoint>) -> Self {
         Self::Path(path)
     }
@@ -58,8 +58,8 @@ impl<'w> From<&'w Timeline<Waypoint>> for Way<'w> {
 
 /// The first time from `from` to `to`, both included, at which the two are at most `reach_m` apart.
 pub fn first_contact<'w>(
-    one: impl Into<Way<'w>>,
-    other: impl Into<Way<'w>>,
+    one: impl Into<ObjectMotion<'w>>,
+    other: impl Into<ObjectMotion<'w>>,
     (from, to): (GameTime, GameTime),
     reach_m: f32,
 ) -> Option<GameTime> {
@@ -70,7 +70,7 @@ pub fn first_contact<'w>(
             .into_iter()
             .filter_map(|way| way.next_after(start))
             .fold(to, GameTime::min);
-        let stretch = Stretch::between(&one, &other, start, end)?;
+        let stretch = RelativeMotion::between(&one, &other, start, end)?;
         if let Some(seconds) = stretch.first_within(reach_m) {
             return Some((start + std::time::Duration::from_secs_f64(seconds)).min(end));
         }
@@ -82,23 +82,34 @@ pub fn first_contact<'w>(
 }
 
 /// How two things lie to each other while both move in straight lines, or rest.
-struct Stretch {
+struct RelativeMotion {
     /// From one to the other at the start, in metres.
-    apart: [f64; 3],
+    offset: [f64; 3],
     /// How that changes, in metres a second.
-    closing: [f64; 3],
+    velocity: [f64; 3],
     /// In seconds.
-    length: f64,
+    duration_s: f64,
     /// From one to the other at the end, which lies elsewhere than the straight line leads if one
     /// of them jumps there.
-    apart_at_end: [f64; 3],
+    offset_at_end: [f64; 3],
 }
 
-impl Stretch {
-    fn between(one: &Way<'_>, other: &Way<'_>, start: GameTime, end: GameTime) -> Option<Self> {
+impl RelativeMotion {
+    fn between(
+        one: &ObjectMotion<'_>,
+        other: &ObjectMotion<'_>,
+        start: GameTime,
+        end: GameTime,
+    ) -> Option<Self> {
         let length = end.since(start).as_secs_f64();
-        let apart = difference(one.at(start)?.position, other.at(start)?.position);
-        let before_end = difference(before(one, start, end)?, before(other, start, end)?);
+        let apart = difference(
+            one.waypoint_at(start)?.position,
+            other.waypoint_at(start)?.position,
+        );
+        let before_end = difference(
+            position_before_jump(one, start, end)?,
+            position_before_jump(other, start, end)?,
+        );
         let speed = |index: usize| {
             if length > 0.0 {
                 (before_end[index] - apart[index]) / length
@@ -106,32 +117,36 @@ impl Stretch {
                 0.0
             }
         };
-        let apart_at_end = difference(one.at(end)?.position, other.at(end)?.position);
+        let offset_at_end = difference(
+            one.waypoint_at(end)?.position,
+            other.waypoint_at(end)?.position,
+        );
         Some(Self {
-            apart,
-            closing: [speed(0), speed(1), speed(2)],
-            length,
-            apart_at_end,
+            offset: apart,
+            velocity: [speed(0), speed(1), speed(2)],
+            duration_s: length,
+            offset_at_end,
         })
     }
 
     /// Seconds from the start to the first moment within reach.
     fn first_within(&self, reach_m: f32) -> Option<f64> {
         let reach_squared = f64::from(reach_m) * f64::from(reach_m);
-        let gap = dot(self.apart, self.apart) - reach_squared;
+        let gap = dot(self.offset, self.offset) - reach_squared;
         if gap <= 0.0 {
             return Some(0.0);
         }
-        let root = self.root(gap).filter(|&seconds| seconds <= self.length);
+        let root = self.root(gap).filter(|&seconds| seconds <= self.duration_s);
         root.or_else(|| {
-            (dot(self.apart_at_end, self.apart_at_end) <= reach_squared).then_some(self.length)
+            (dot(self.offset_at_end, self.offset_at_end) <= reach_squared)
+                .then_some(self.duration_s)
         })
     }
 
     /// The first root of |apart + t * closing|^2 = reach^2; `gap` is its constant term, above zero.
     fn root(&self, gap: f64) -> Option<f64> {
-        let square = dot(self.closing, self.closing);
-        let half = dot(self.apart, self.closing);
+        let square = dot(self.velocity, self.velocity);
+        let half = dot(self.offset, self.velocity);
         let discriminant = half * half - square * gap;
         // At rest, moving apart, or passing each other out of reach.
         if square == 0.0 || half >= 0.0 || discriminant < 0.0 {
@@ -143,10 +158,14 @@ impl Stretch {
 }
 
 /// Where a thing is at `end` unless it jumps there, when it has no point between `start` and `end`.
-fn before(way: &Way<'_>, start: GameTime, end: GameTime) -> Option<Position> {
-    let arrival = way.at(end)?;
+fn position_before_jump(
+    way: &ObjectMotion<'_>,
+    start: GameTime,
+    end: GameTime,
+) -> Option<Position> {
+    let arrival = way.waypoint_at(end)?;
     if arrival.jump {
-        way.at(start).map(|point| point.position)
+        way.waypoint_at(start).map(|point| point.position)
     } else {
         Some(arrival.position)
     }
@@ -169,14 +188,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fast_thing_meets_one_that_stands_exactly_at_the_rim() {
+    fn a_fast_object_meets_one_that_stands_exactly_at_its_reach() {
         let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
         let orc = path(&[(0, 10.0, 0.0)]);
         assert_eq!(contact(&bolt, &orc, 0, 1_000), Some(475_000));
     }
 
     #[test]
-    fn what_crosses_the_way_between_two_ticks_is_met() {
+    fn a_contact_between_two_ticks_is_found() {
         let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
         let runner = path(&[(0, 10.0, -5.0), (1_000, 10.0, 5.0)]);
         let at = contact(&bolt, &runner, 0, 1_000).expect("they meet");
@@ -184,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_out_of_reach_is_not_met() {
+    fn objects_that_pass_out_of_reach_do_not_meet() {
         let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
         assert_eq!(contact(&bolt, &path(&[(0, 10.0, 0.6)]), 0, 1_000), None);
         let runner = path(&[(0, 10.0, 5.0), (1_000, 10.0, -5.0)]);
@@ -192,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_reach_from_the_start_is_met_at_once() {
+    fn objects_within_reach_at_the_start_meet_at_once() {
         let (one, other) = (path(&[(0, 3.0, 3.0)]), path(&[(0, 3.2, 3.0)]));
         assert_eq!(contact(&one, &other, 250, 300), Some(250_000));
     }
 
     #[test]
-    fn a_turn_within_the_time_is_followed() {
+    fn a_turn_within_the_interval_is_followed() {
         let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
         let turns_away = path(&[(0, 5.0, 1.0), (100, 5.0, 0.8), (1_000, 5.0, 9.0)]);
         assert_eq!(contact(&bolt, &turns_away, 0, 1_000), None);
@@ -207,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_pose_is_met_on_the_straight_line_of_its_tick_and_where_it_rests() {
+    fn an_object_with_a_pose_is_met_on_its_line_of_the_tick_and_at_rest() {
         let post = path(&[(0, 5.0, 0.0)]);
         let (start, end) = (
             Position::on_ground(0.0, 0.0),
             Position::on_ground(10.0, 0.0),
         );
-        let way = Way::Straight {
+        let way = ObjectMotion::Straight {
             from: (GameTime::from_millis(100), start),
             to: (GameTime::from_millis(200), end),
         };
@@ -234,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_met_on_the_way_of_a_jump_only_where_it_ends() {
+    fn a_jump_makes_contact_only_where_it_ends() {
         let stone = path(&[(0, 5.0, 0.0)]);
         let mut over = path(&[(0, 0.0, 0.0)]);
         over.insert(
@@ -258,7 +277,7 @@ mod tests {
             let exact = contact(&one, &other, 0, 2_000);
             let distance = |micros: u64| {
                 let at = |path: &Timeline<Waypoint>| {
-                    path.at(GameTime::from_micros(micros))
+                    path.value_at(GameTime::from_micros(micros))
                         .expect("a point")
                         .position
                 };

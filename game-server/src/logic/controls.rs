@@ -1,7 +1,7 @@
 //! The controls of one player, tick by tick.
 //!
-//! Samples go in as they arrive, in any order and perhaps more than once, with the times at which
-//! the client took them; out comes, at each tick, what is pressed, and what was pressed and
+//! InputSampler go in as they arrive, in any order and perhaps more than once, with the times at
+//! which the client took them; out comes, at each tick, what is pressed, and what was pressed and
 //! released just now.
 //!
 //! Invariants, checked against a client's own samples in a lossy line:
@@ -11,41 +11,41 @@
 //!    it: that, and what is behind it, waits for the next tick. No tap is too short to be seen, and
 //!    no two become one.
 //! 3. Times are the client's word, and only an order. One that lies ahead of the server's clock
-//!    counts as [`MOST_AHEAD`] ahead at most, and so keeps back what comes after it for no longer
-//!    than that.
+//!    counts as [`MAX_CLOCK_LEAD`] ahead at most, and so keeps back what comes after it for no
+//!    longer than that.
 //! 4. Bounded: [`MOST_WAITING`] samples wait. Of more, the oldest do not wait any longer: a player
 //!    who taps faster than the server ticks, all the time, loses taps, and is not put off.
 //!
-//! Source: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what has
-//! changed.
+//! PoseSource: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what
+//! has changed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_proto::keymap::{Keymap, Sample, Strokes};
+use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
 /// By how much a client's clock may be ahead.
-pub const MOST_AHEAD: Duration = Duration::from_secs(1);
-/// Changes that wait for a tick of their own.
-pub const MOST_WAITING: usize = 16;
+pub const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
+/// RecordChanges that wait for a tick of their own.
+pub const MAX_WAITING: usize = 16;
 
 /// See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Controls {
     /// The time of the newest sample that was heard, as it counts and as the client told it.
-    newest: Option<(GameTime, GameTime)>,
+    newest_at: Option<(GameTime, GameTime)>,
     /// What it said is held; a command may have said otherwise since.
-    sampled: Keymap,
-    /// Changes that no tick has taken yet, the oldest first.
-    waiting: VecDeque<Change>,
+    sampled_keys: Keymap,
+    /// RecordChanges that no tick has taken yet, the oldest first.
+    waiting: VecDeque<QueuedChange>,
     /// Of the present tick.
-    strokes: Strokes,
+    edges: ButtonEdges,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Change {
+struct QueuedChange {
     /// As the client told it, if it did.
     at: Option<GameTime>,
     keys: Keymap,
@@ -53,15 +53,18 @@ struct Change {
 
 impl Controls {
     /// A sample of the client's has arrived at `now`.
-    pub fn hear(&mut self, now: GameTime, sample: Sample) {
-        let at = sample.at.min(now + MOST_AHEAD);
+    pub fn receive_sample(&mut self, now: GameTime, sample: KeySample) {
+        let at = sample.at.min(now + MAX_CLOCK_LEAD);
         // Of those that lie too far ahead, the client's own times say which is newer.
-        if self.newest.is_some_and(|newest| (at, sample.at) <= newest) {
+        if self
+            .newest_at
+            .is_some_and(|newest| (at, sample.at) <= newest)
+        {
             return;
         }
-        self.newest = Some((at, sample.at));
-        if sample.keys != std::mem::replace(&mut self.sampled, sample.keys) {
-            self.push(Change {
+        self.newest_at = Some((at, sample.at));
+        if sample.keys != std::mem::replace(&mut self.sampled_keys, sample.keys) {
+            self.enqueue(QueuedChange {
                 at: Some(sample.at),
                 keys: sample.keys,
             });
@@ -70,27 +73,27 @@ impl Controls {
 
     /// From now on these are held, until something else is said.
     pub fn hold(&mut self, keys: Keymap) {
-        self.push(Change { at: None, keys });
+        self.enqueue(QueuedChange { at: None, keys });
     }
 
     /// The player's connection is gone: nothing is held any more, and what comes next has other
     /// times.
-    pub fn let_go(&mut self) {
-        (self.newest, self.sampled) = (None, Keymap::default());
+    pub fn release_all(&mut self) {
+        (self.newest_at, self.sampled_keys) = (None, Keymap::default());
         self.hold(Keymap::default());
     }
 
     /// Begins a tick, and takes what has arrived. Up to which time the client's samples have taken
     /// effect with it, if any did.
-    pub fn tick(&mut self) -> Option<GameTime> {
-        self.strokes.begin();
+    pub fn begin_tick(&mut self) -> Option<GameTime> {
+        self.edges.begin_tick();
         let mut taken = None;
         while let Some(change) = self.waiting.front().copied() {
-            let is_overdue = self.waiting.len() > MOST_WAITING;
-            if !is_overdue && !self.strokes.holds_for(change.keys) {
+            let is_overdue = self.waiting.len() > MAX_WAITING;
+            if !is_overdue && !self.edges.can_apply(change.keys) {
                 break;
             }
-            self.strokes.hold(change.keys);
+            self.edges.apply(change.keys);
             taken = change.at.or(taken);
             self.waiting.pop_front();
         }
@@ -98,13 +101,13 @@ impl Controls {
     }
 
     /// What became of the controls at this tick.
-    pub fn strokes(&self) -> &Strokes {
-        &self.strokes
+    pub fn edges(&self) -> &ButtonEdges {
+        &self.edges
     }
 
     /// Many may come before a tick; it takes most of them at once then.
-    fn push(&mut self, change: Change) {
-        const MOST: usize = 4 * MOST_WAITING;
+    fn enqueue(&mut self, change: QueuedChange) {
+        const MOST: usize = 4 * MAX_WAITING;
         if self.waiting.len() >= MOST {
             self.waiting.pop_front();
         }
@@ -115,143 +118,156 @@ impl Controls {
 #[cfg(test)]
 mod tests {
     use ambit_proto::ids::Seq;
-    use ambit_proto::message::Input;
+    use ambit_proto::message::KeyInput;
 
     use super::*;
 
     #[test]
     fn a_tap_within_a_tick_is_pressed_in_it() {
         let mut controls = Controls::default();
-        assert_eq!(controls.tick(), None);
-        hear(&mut controls, &[(10, 1), (30, 0)]);
-        assert_eq!(controls.tick(), Some(ms(30)));
-        assert_eq!(told(&controls), (1, 1, 1));
-        assert_eq!(controls.tick(), None);
-        assert_eq!(told(&controls), (0, 0, 0));
+        assert_eq!(controls.begin_tick(), None);
+        receive(&mut controls, &[(10, 1), (30, 0)]);
+        assert_eq!(controls.begin_tick(), Some(ms(30)));
+        assert_eq!(pressed_and_edges(&controls), (1, 1, 1));
+        assert_eq!(controls.begin_tick(), None);
+        assert_eq!(pressed_and_edges(&controls), (0, 0, 0));
     }
 
     #[test]
-    fn what_is_not_newer_is_ignored() {
+    fn a_sample_that_is_not_newer_is_ignored() {
         let mut controls = Controls::default();
-        hear(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
+        receive(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(30)), (1, 1, 0))
         );
-        hear(&mut controls, &[(30, 2), (40, 1)]);
-        assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
+        receive(&mut controls, &[(30, 2), (40, 1)]);
+        assert_eq!(
+            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (None, (1, 0, 0))
+        );
     }
 
     #[test]
-    fn a_second_tap_has_a_tick_of_its_own_and_what_is_behind_it_waits() {
+    fn a_second_tap_takes_a_tick_of_its_own_and_later_changes_wait() {
         let mut controls = Controls::default();
-        hear(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
+        receive(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(20)), (1, 1, 1))
         );
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(40)), (3, 3, 0))
         );
     }
 
     #[test]
-    fn a_time_far_ahead_keeps_nothing_back_for_long() {
+    fn a_sample_time_far_ahead_delays_later_samples_only_briefly() {
         let mut controls = Controls::default();
-        controls.hear(
+        controls.receive_sample(
             ms(1_000),
-            Sample {
+            KeySample {
                 at: ms(9_000_000),
                 keys: Keymap(1),
             },
         );
-        controls.tick();
-        controls.hear(
+        controls.begin_tick();
+        controls.receive_sample(
             ms(1_500),
-            Sample {
+            KeySample {
                 at: ms(1_480),
                 keys: Keymap(0),
             },
         );
-        assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
-        controls.hear(
+        assert_eq!(
+            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (None, (1, 0, 0))
+        );
+        controls.receive_sample(
             ms(2_050),
-            Sample {
+            KeySample {
                 at: ms(2_010),
                 keys: Keymap(0),
             },
         );
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(2_010)), (0, 0, 1))
         );
     }
 
     #[test]
-    fn of_changes_that_are_all_too_far_ahead_each_counts() {
+    fn changes_that_are_all_too_far_ahead_each_count() {
         let mut controls = Controls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
-            controls.hear(
+            controls.receive_sample(
                 ms(1_000),
-                Sample {
+                KeySample {
                     at: ms(at),
                     keys: Keymap(keys),
                 },
             );
         }
-        controls.tick();
-        controls.tick();
-        assert_eq!(told(&controls).0, 0, "what was released is not held");
+        controls.begin_tick();
+        controls.begin_tick();
+        assert_eq!(
+            pressed_and_edges(&controls).0,
+            0,
+            "what was released is not held"
+        );
     }
 
     #[test]
     fn a_command_holds_until_the_samples_change() {
         let mut controls = Controls::default();
-        hear(&mut controls, &[(10, 1)]);
-        controls.tick();
+        receive(&mut controls, &[(10, 1)]);
+        controls.begin_tick();
         controls.hold(Keymap(6));
-        hear(&mut controls, &[(20, 1)]);
-        assert_eq!((controls.tick(), told(&controls)), (None, (6, 6, 1)));
-        hear(&mut controls, &[(30, 3)]);
+        receive(&mut controls, &[(20, 1)]);
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
+            (None, (6, 6, 1))
+        );
+        receive(&mut controls, &[(30, 3)]);
+        assert_eq!(
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(30)), (3, 1, 4))
         );
     }
 
     #[test]
-    fn who_is_gone_holds_nothing_and_comes_back_with_other_times() {
+    fn a_disconnected_player_holds_nothing_and_may_restart_its_clock() {
         let mut controls = Controls::default();
-        hear(&mut controls, &[(5_000, 1)]);
-        controls.tick();
-        controls.let_go();
-        controls.tick();
-        assert_eq!(told(&controls), (0, 0, 1));
-        hear(&mut controls, &[(4_990, 2)]);
+        receive(&mut controls, &[(5_000, 1)]);
+        controls.begin_tick();
+        controls.release_all();
+        controls.begin_tick();
+        assert_eq!(pressed_and_edges(&controls), (0, 0, 1));
+        receive(&mut controls, &[(4_990, 2)]);
         assert_eq!(
-            (controls.tick(), told(&controls)),
+            (controls.begin_tick(), pressed_and_edges(&controls)),
             (Some(ms(4_990)), (2, 2, 0))
         );
     }
 
     #[test]
-    fn whatever_is_sent_what_waits_is_bounded() {
+    fn the_queue_of_waiting_changes_is_bounded() {
         let mut controls = Controls::default();
         for step in 0..10_000 {
-            hear(&mut controls, &[(step + 1, (step % 2) as u32)]);
+            receive(&mut controls, &[(step + 1, (step % 2) as u32)]);
         }
-        assert!(controls.waiting.len() <= 4 * MOST_WAITING);
-        controls.tick();
-        assert!(controls.waiting.len() <= MOST_WAITING);
+        assert!(controls.waiting.len() <= 4 * MAX_WAITING);
+        controls.begin_tick();
+        assert!(controls.waiting.len() <= MAX_WAITING);
     }
 
     /// A client samples and repeats, the line loses, doubles and overtakes; what the ticks tell is
     /// what was sampled.
     #[test]
-    fn each_press_and_release_is_told_once_and_in_order_whatever_is_lost() {
+    fn each_press_and_release_counts_once_and_in_order_despite_loss() {
         for seed in 0..300 {
-            let mut line = Line::new(seed);
+            let mut line = LossyInputLink::new(seed);
             for _ in 0..1_000 {
                 line.step(true);
             }
@@ -261,7 +277,7 @@ mod tests {
             }
             for control in 0..4 {
                 assert_eq!(
-                    line.told[control], line.sampled[control],
+                    line.reported[control], line.sampled[control],
                     "seed {seed}, control {control}"
                 );
                 assert!(
@@ -274,24 +290,24 @@ mod tests {
 
     /// A client of the plainest kind, which repeats all that is unconfirmed, and a server of 20
     /// ticks a second; 10 ms a step.
-    struct Line {
+    struct LossyInputLink {
         rng: fastrand::Rng,
         loss: f32,
         now: u64,
         keys: Keymap,
         /// Unconfirmed changes, with the first datagram that told each.
-        unconfirmed: Vec<(Sample, Seq)>,
+        unconfirmed: Vec<(KeySample, Seq)>,
         base: Keymap,
         seq: Seq,
-        flying: Vec<(u64, Seq, Input)>,
+        flying: Vec<(u64, Seq, KeyInput)>,
         acks: Vec<(u64, Seq)>,
         controls: Controls,
         /// By control: what the client sampled, and what the ticks told; true for a press.
         sampled: [Vec<bool>; 4],
-        told: [Vec<bool>; 4],
+        reported: [Vec<bool>; 4],
     }
 
-    impl Line {
+    impl LossyInputLink {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
             let (flying, acks, unconfirmed) = Default::default();
@@ -299,7 +315,7 @@ mod tests {
             let loss = (seed % 60) as f32 / 100.0;
             let (base, keys) = (Keymap(0), Keymap(0));
             let controls = Controls::default();
-            Line {
+            LossyInputLink {
                 rng,
                 loss,
                 now: 1_000,
@@ -311,7 +327,7 @@ mod tests {
                 acks,
                 controls,
                 sampled,
-                told,
+                reported: told,
             }
         }
 
@@ -323,10 +339,10 @@ mod tests {
             if self.now.is_multiple_of(50) || self.rng.u8(..) < 50 {
                 self.send();
             }
-            self.carry();
+            self.deliver();
             if self.now.is_multiple_of(50) {
-                self.controls.tick();
-                self.note();
+                self.controls.begin_tick();
+                self.record_edges();
             }
         }
 
@@ -335,7 +351,7 @@ mod tests {
             self.keys.0 ^= 1 << control;
             self.sampled[control].push(self.keys.0 >> control & 1 == 1);
             self.unconfirmed.push((
-                Sample {
+                KeySample {
                     at: ms(self.now),
                     keys: self.keys,
                 },
@@ -346,7 +362,7 @@ mod tests {
         fn send(&mut self) {
             self.seq = self.seq.next();
             let samples = self.unconfirmed.iter().map(|(sample, _)| *sample);
-            let input = Input::with_changes(ms(self.now), self.base, samples);
+            let input = KeyInput::with_changes(ms(self.now), self.base, samples);
             for _ in 0..self.rng.usize(1..=2) {
                 if self.rng.f32() >= self.loss {
                     self.flying
@@ -355,7 +371,7 @@ mod tests {
             }
         }
 
-        fn carry(&mut self) {
+        fn deliver(&mut self) {
             let now = self.now;
             let mut arrived: Vec<_> = self
                 .flying
@@ -365,7 +381,7 @@ mod tests {
             for (_, seq, input) in arrived {
                 input
                     .samples(ms(now))
-                    .for_each(|sample| self.controls.hear(ms(now), sample));
+                    .for_each(|sample| self.controls.receive_sample(ms(now), sample));
                 if self.rng.f32() >= self.loss {
                     self.acks.push((now + self.rng.u64(10..200), seq));
                 }
@@ -381,10 +397,10 @@ mod tests {
         }
 
         /// Which of the two came first in a tick follows from what is held at its end.
-        fn note(&mut self) {
-            let strokes = self.controls.strokes();
+        fn record_edges(&mut self) {
+            let strokes = self.controls.edges();
             for control in 0..4_u8 {
-                let told = &mut self.told[usize::from(control)];
+                let told = &mut self.reported[usize::from(control)];
                 let (down, up) = (
                     strokes.just_pressed().down(control),
                     strokes.just_released().down(control),
@@ -401,11 +417,11 @@ mod tests {
         }
     }
 
-    fn hear(controls: &mut Controls, samples: &[(u64, u32)]) {
+    fn receive(controls: &mut Controls, samples: &[(u64, u32)]) {
         for &(at, keys) in samples {
-            controls.hear(
+            controls.receive_sample(
                 ms(at),
-                Sample {
+                KeySample {
                     at: ms(at),
                     keys: Keymap(keys),
                 },
@@ -414,8 +430,8 @@ mod tests {
     }
 
     /// What is pressed, and was pressed and released just now.
-    fn told(controls: &Controls) -> (u32, u32, u32) {
-        let strokes = controls.strokes();
+    fn pressed_and_edges(controls: &Controls) -> (u32, u32, u32) {
+        let strokes = controls.edges();
         (
             strokes.pressed().0,
             strokes.just_pressed().0,

@@ -216,9 +216,9 @@ pub trait Game: Send {
     /// it for the grace period.)
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
-    /// A player who is in wants something: does it, from `world.now()` on, or says why not. Numbers
-    /// are as the client sent them: they may be anything. `Action::Keys` is none of them: that
-    /// counts as holding these controls.
+    /// A player who is in wants something: does it, from `world.now()` on, or says why not.
+    /// SentDatagrams are as the client sent them: they may be anything. `Action::Keys` is none of
+    /// them: that counts as holding these controls.
     fn command(
         &mut self,
         world: &mut World,
@@ -255,9 +255,9 @@ pub trait Game: Send {
     }
 
     /// What a player who stands in a gate takes along to the other map, at most
-    /// `host::MAX_CARRIED_BYTES`; nothing if the player is to stay for now (is dead, say). `leave`
-    /// follows at once. Each map has a time of its own: carry how long something still lasts, not
-    /// until when. `saved::of` makes bytes of whatever serde knows.
+    /// `host::MAX_TRANSFER_STATE_BYTES`; nothing if the player is to stay for now (is dead, say).
+    /// `leave` follows at once. Each map has a time of its own: carry how long something still
+    /// lasts, not until when. `saved::of` makes bytes of whatever serde knows.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())
@@ -295,7 +295,7 @@ pub trait Game: Send {
     }
 
     /// Whether the game is over: the room then closes.
-    fn finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         false
     }
 }
@@ -317,6 +317,6 @@ pub struct GameInfo {
     /// Whether a running room may be joined.
     pub join_running: bool,
     /// The game's own parameters; of one that every room has, it may choose the default
-    /// (`config::own_default`).
+    /// (`config::override_default`).
     pub parameters: &'static [Parameter],
 }

@@ -4,11 +4,11 @@
 //! [`Statics`](statics::Statics) is what stands in the way; a [`Game`](game::Game) makes the rules;
 //! the [`Registry`](registry::Registry) knows the games by name. Commands and ticks go in, changes
 //! come out ("this happened, in that cell"). Nothing here knows packets, clients or who follows
-//! what. Source: reference 003.
+//! what. PoseSource: reference 003.
 
 pub mod contact;
 pub mod controls;
-pub mod done;
+pub mod executed_commands;
 pub mod game;
 pub mod gate;
 pub mod registry;

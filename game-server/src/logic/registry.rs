@@ -1,7 +1,7 @@
 //! The games that a host knows, by name.
 //!
 //! A name and `key=value` parameters go in; a room's configuration and its game come out, or an
-//! [`OpenError`] that tells the player what is wrong. Registering a game is one line
+//! [`OpenRoomError`] that tells the player what is wrong. Registering a game is one line
 //! ([`Registry::with`]); lobby and hosts know nothing else of games.
 //!
 //! Invariant: what [`Registry::check`] accepts, [`Registry::prepare`] makes.
@@ -14,9 +14,9 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::ids::RoomId;
 
 use super::game::Game;
-use crate::config::{BadParameter, Parameters, ROOM, RoomConfig, own_default};
-use crate::games::cubes::Cubes;
-use crate::games::field::Field;
+use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
+use crate::games::cubes::CubesGame;
+use crate::games::field::FieldGame;
 use crate::record::Header;
 use crate::room::Room;
 
@@ -33,7 +33,7 @@ pub struct Registry {
 
 /// Why a room can't be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenRoomError {
     /// Nobody knows the game.
     #[error("there is no game {game:?}; the known ones are {known}")]
     UnknownGame {
@@ -51,8 +51,8 @@ impl Registry {
     /// The games that come with Ambit.
     pub fn standard() -> Self {
         Self { games: Vec::new() }
-            .with(Field::INFO, Field::make)
-            .with(Cubes::INFO, Cubes::make)
+            .with(FieldGame::INFO, FieldGame::make)
+            .with(CubesGame::INFO, CubesGame::make)
     }
 
     /// These games and one more.
@@ -68,9 +68,11 @@ impl Registry {
             info.name
         );
         for parameter in info.parameters {
-            let common = ROOM.iter().find(|common| common.key == parameter.key);
+            let common = ROOM_PARAMETERS
+                .iter()
+                .find(|common| common.key == parameter.key);
             let fits = common
-                .is_none_or(|common| *parameter == own_default(common.key, parameter.default));
+                .is_none_or(|common| *parameter == override_default(common.key, parameter.default));
             assert!(fits, "{:?} is a parameter of every room", parameter.key);
         }
         self.games.push((info, make));
@@ -92,7 +94,7 @@ impl Registry {
         &self,
         game: &str,
         parameters: &BTreeMap<String, String>,
-    ) -> Result<(), OpenError> {
+    ) -> Result<(), OpenRoomError> {
         let header = Header {
             game: game.to_owned(),
             parameters: parameters.clone(),
@@ -102,9 +104,10 @@ impl Registry {
     }
 
     /// The configuration and the game of the room that a header describes.
-    pub fn prepare(&self, header: &Header) -> Result<(RoomConfig, Box<dyn Game>), OpenError> {
+    pub fn prepare(&self, header: &Header) -> Result<(RoomConfig, Box<dyn Game>), OpenRoomError> {
         let (info, make) = self.find(&header.game)?;
-        let parameters = Parameters::parse(&header.parameters, &[ROOM, info.parameters])?;
+        let parameters =
+            Parameters::parse(&header.parameters, &[ROOM_PARAMETERS, info.parameters])?;
         let grace = Duration::from_millis(header.grace_ms.into());
         let config = RoomConfig::new(
             RoomId(header.room),
@@ -117,16 +120,16 @@ impl Registry {
     }
 
     /// The room that a header describes, before its first tick.
-    pub fn room(&self, header: &Header) -> Result<Room, OpenError> {
+    pub fn create_room(&self, header: &Header) -> Result<Room, OpenRoomError> {
         self.prepare(header)
             .map(|(config, game)| Room::new(config, game))
     }
 
-    fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenError> {
+    fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenRoomError> {
         self.games
             .iter()
             .find(|(info, _)| info.name == game)
-            .ok_or_else(|| OpenError::UnknownGame {
+            .ok_or_else(|| OpenRoomError::UnknownGame {
                 game: game.chars().take(40).collect(),
                 known: self
                     .games()
@@ -145,7 +148,7 @@ impl fmt::Debug for Registry {
     }
 }
 
-impl OpenError {
+impl OpenRoomError {
     /// The stable code.
     pub const fn code(&self) -> ErrorCode {
         match self {
@@ -156,8 +159,8 @@ impl OpenError {
 }
 
 /// What the player is told.
-impl From<OpenError> for codes::Error {
-    fn from(error: OpenError) -> Self {
+impl From<OpenRoomError> for codes::Error {
+    fn from(error: OpenRoomError) -> Self {
         codes::error(error.code(), error.to_string())
     }
 }
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_game_that_nobody_knows_is_answered_with_the_known_ones() {
+    fn an_unknown_game_is_answered_with_the_known_ones() {
         let error = Registry::standard()
             .check("fjeld", &BTreeMap::new())
             .unwrap_err();
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_makes_the_room_that_it_describes() {
+    fn a_header_creates_the_room_that_it_describes() {
         let header = Header {
             game: "field".into(),
             room: 7,
@@ -229,6 +232,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "there are two games \"field\"")]
     fn two_games_of_one_name_are_a_mistake() {
-        let _ = Registry::standard().with(Field::INFO, Field::make);
+        let _ = Registry::standard().with(FieldGame::INFO, FieldGame::make);
     }
 }

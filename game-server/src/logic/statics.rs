@@ -25,7 +25,7 @@ use rapier3d::pipeline::{QueryFilter, QueryPipeline};
 pub const SKIN_M: f32 = 0.02;
 
 /// Of a way, to find where a wall begins: to a millimetre on 60 m.
-const HALVINGS: u32 = 16;
+const BISECTION_STEPS: u32 = 16;
 
 /// See the module.
 pub struct Statics {
@@ -33,19 +33,19 @@ pub struct Statics {
     bodies: RigidBodySet,
     colliders: ColliderSet,
     tree: BroadPhaseBvh,
-    boxes: Vec<Block>,
+    boxes: Vec<Obstacle>,
 }
 
 /// A box, its edges along the axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Block {
+pub struct Obstacle {
     /// Its centre.
     pub centre: Position,
     /// Half its extent along x, y and z.
     pub half: [f32; 3],
 }
 
-impl Block {
+impl Obstacle {
     /// A box that stands on the ground.
     pub fn on_ground(x: f32, y: f32, half_x: f32, half_y: f32, height: f32) -> Self {
         let half = [half_x, half_y, height / 2.0];
@@ -79,7 +79,7 @@ impl Statics {
     ///
     /// # Panics
     /// When there are too many for a client to be told of ([`MAX_BOXES`]): a mistake of the game's.
-    pub fn add_box(&mut self, block: Block) {
+    pub fn add_box(&mut self, block: Obstacle) {
         assert!(
             self.boxes.len() < MAX_BOXES,
             "a map has at most {MAX_BOXES} boxes"
@@ -96,19 +96,19 @@ impl Statics {
     }
 
     /// All boxes, in the order in which they were put up.
-    pub fn boxes(&self) -> &[Block] {
+    pub fn boxes(&self) -> &[Obstacle] {
         &self.boxes
     }
 
     /// What clients are told of it: an encoded [`StaticMap`], or no byte if nothing stands there.
-    pub fn encoded(&self) -> Bytes {
+    pub fn encode(&self) -> Bytes {
         if self.boxes.is_empty() {
             return Bytes::new();
         }
         let boxes = self
             .boxes
             .iter()
-            .map(|&Block { centre, half }| StaticBox { centre, half });
+            .map(|&Obstacle { centre, half }| StaticBox { centre, half });
         StaticMap {
             boxes: boxes.collect(),
         }
@@ -118,7 +118,7 @@ impl Statics {
 
     /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if
     /// there is one within `max_m`.
-    pub fn ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
+    pub fn cast_ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
         let direction = vector(direction).try_normalize()?;
         self.query()
             .cast_ray(&Ray::new(vector(from), direction), max_m, true)
@@ -141,14 +141,14 @@ impl Statics {
             None => way,
             Some(hit) if hit.time_of_impact > 0.0 => hit.time_of_impact,
             Some(_) => cast(radius_m).map_or(way, |hit| {
-                (hit.time_of_impact - step_back(&hit, direction)).max(0.0)
+                (hit.time_of_impact - gap_distance(&hit, direction)).max(0.0)
             }),
         };
-        self.retreat(from, to, free / way, radius_m) * way
+        self.clip_to_free(from, to, free / way, radius_m) * way
     }
 
     /// Whether a ball of `radius_m` that rests on `position` touches an obstacle.
-    pub fn blocked(&self, position: Position, radius_m: f32) -> bool {
+    pub fn is_blocked(&self, position: Position, radius_m: f32) -> bool {
         let pose = Pose::from_translation(centre(position, radius_m));
         let ball = Ball::new(radius_m);
         self.query().intersect_shape(pose, &ball).next().is_some()
@@ -178,13 +178,13 @@ impl Statics {
     /// The share of the way where a ball is really free: `share`, unless it is blocked there. The
     /// cast is iterative and may miss a long wall that is grazed; what lies in the wall is then one
     /// stretch up to `share`, and its beginning is searched.
-    fn retreat(&self, from: Position, to: Position, share: f32, radius_m: f32) -> f32 {
-        let blocked = |share: f32| self.blocked(from.lerp(to, share), radius_m);
+    fn clip_to_free(&self, from: Position, to: Position, share: f32, radius_m: f32) -> f32 {
+        let blocked = |share: f32| self.is_blocked(from.lerp(to, share), radius_m);
         if !blocked(share) || blocked(0.0) {
             return share;
         }
         let (mut free, mut taken) = (0.0, share);
-        for _ in 0..HALVINGS {
+        for _ in 0..BISECTION_STEPS {
             let middle = f32::midpoint(free, taken);
             if blocked(middle) {
                 taken = middle;
@@ -214,7 +214,7 @@ impl fmt::Debug for Statics {
 }
 
 /// How far before the touch the gap to the obstacle is [`SKIN_M`] wide.
-fn step_back(hit: &ShapeCastHit, direction: Vector) -> f32 {
+fn gap_distance(hit: &ShapeCastHit, direction: Vector) -> f32 {
     SKIN_M / hit.normal1.dot(direction).abs().max(f32::EPSILON)
 }
 
@@ -234,13 +234,13 @@ mod tests {
     const RADIUS: f32 = 0.4;
 
     #[test]
-    fn a_sweep_ends_a_hand_s_breadth_before_the_wall() {
+    fn a_sweep_ends_one_gap_width_before_the_wall() {
         let free = one_box().sweep(at(0.0, 50.0), at(100.0, 50.0), RADIUS);
         assert!((free - (45.0 - RADIUS - SKIN_M)).abs() < 1e-3, "{free}");
     }
 
     #[test]
-    fn a_free_way_is_free_to_its_end() {
+    fn a_sweep_without_obstacles_reaches_its_end() {
         assert_eq!(one_box().sweep(at(0.0, 40.0), at(30.0, 0.0), RADIUS), 50.0);
         assert_eq!(
             Statics::default().sweep(at(1.0, 1.0), at(9.0, 1.0), RADIUS),
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_ends_before_the_wall_but_within_its_gap_is_shortened() {
+    fn a_sweep_that_ends_within_the_gap_of_a_wall_is_shortened() {
         let free = one_box().sweep(at(0.0, 50.0), at(45.0 - RADIUS - 0.001, 50.0), RADIUS);
         assert!((free - (45.0 - RADIUS - SKIN_M)).abs() < 1e-3, "{free}");
     }
 
     #[test]
-    fn who_stopped_at_a_wall_is_not_blocked_and_may_walk_along_it_or_away_but_not_on() {
+    fn a_body_stopped_at_a_wall_can_move_along_it_or_away_but_not_through() {
         let statics = one_box();
         let mut rng = fastrand::Rng::with_seed(5);
         for _ in 0..500 {
@@ -264,7 +264,10 @@ mod tests {
             let aim = at(46.0 + rng.f32() * 8.0, 46.0 + rng.f32() * 8.0);
             let free = statics.sweep(from, aim, RADIUS);
             let stop = from.lerp(aim, free / from.distance(aim)).quantised();
-            assert!(!statics.blocked(stop, RADIUS), "{from:?} {aim:?} {stop:?}");
+            assert!(
+                !statics.is_blocked(stop, RADIUS),
+                "{from:?} {aim:?} {stop:?}"
+            );
             assert!(statics.sweep(stop, aim, RADIUS) < 0.05, "{stop:?} {aim:?}");
             assert!(
                 statics.sweep(stop, from, RADIUS) > free - 0.1,
@@ -282,10 +285,10 @@ mod tests {
     }
 
     #[test]
-    fn who_grazes_a_wall_ends_up_beside_it_and_not_in_it() {
+    fn a_body_that_grazes_a_wall_ends_beside_it() {
         for length in [40.0, 500.0] {
             let mut statics = Statics::default();
-            statics.add_box(Block::on_ground(50.0, 49.0, length, 1.0, 3.0)); // Its face is the line y = 50.
+            statics.add_box(Obstacle::on_ground(50.0, 49.0, length, 1.0, 3.0)); // Its face is the line y = 50.
             let mut rng = fastrand::Rng::with_seed(7);
             for _ in 0..500 {
                 let from = at(
@@ -311,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_nearer_to_a_wall_than_it_should_be_can_leave() {
+    fn a_body_inside_the_gap_of_a_wall_can_leave() {
         let statics = one_box();
         for gap in [0.015, 0.01, 0.001, 0.0, -0.003] {
             let stuck = at(45.0 - RADIUS - gap, 50.0);
@@ -331,7 +334,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(6);
         let mut statics = Statics::default();
         for _ in 0..40 {
-            statics.add_box(Block::on_ground(
+            statics.add_box(Obstacle::on_ground(
                 rng.f32() * 40.0,
                 rng.f32() * 40.0,
                 0.3 + rng.f32(),
@@ -342,7 +345,7 @@ mod tests {
         for case in 0..300 {
             let from = at(rng.f32() * 40.0, rng.f32() * 40.0);
             let to = at(rng.f32() * 40.0, rng.f32() * 40.0);
-            if statics.blocked(from, RADIUS + SKIN_M) {
+            if statics.is_blocked(from, RADIUS + SKIN_M) {
                 continue;
             }
             let free = statics.sweep(from, to, RADIUS);
@@ -369,27 +372,27 @@ mod tests {
     }
 
     #[test]
-    fn a_ray_sees_the_first_thing_in_its_way() {
+    fn a_ray_hits_the_first_obstacle() {
         let mut statics = one_box();
-        statics.add_box(Block::on_ground(30.0, 50.0, 0.5, 10.0, 1.0));
+        statics.add_box(Obstacle::on_ground(30.0, 50.0, 0.5, 10.0, 1.0));
         let eye = Position::new(0.0, 50.0, 0.5);
-        assert_eq!(statics.ray(eye, at(2.0, 0.0), 100.0), Some(29.5));
+        assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 100.0), Some(29.5));
         assert_eq!(
-            statics.ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0),
+            statics.cast_ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0),
             Some(45.0)
         ); // Over the wall.
-        assert_eq!(statics.ray(eye, at(2.0, 0.0), 29.0), None);
-        assert_eq!(statics.ray(eye, at(-1.0, 0.0), 100.0), None);
-        assert_eq!(statics.ray(eye, at(0.0, 0.0), 100.0), None);
+        assert_eq!(statics.cast_ray(eye, at(2.0, 0.0), 29.0), None);
+        assert_eq!(statics.cast_ray(eye, at(-1.0, 0.0), 100.0), None);
+        assert_eq!(statics.cast_ray(eye, at(0.0, 0.0), 100.0), None);
     }
 
     #[test]
-    fn a_place_in_or_at_a_box_is_blocked_and_one_beside_it_is_not() {
+    fn a_position_in_or_at_a_box_is_blocked_and_one_beside_it_is_not() {
         let statics = one_box();
-        assert!(statics.blocked(at(50.0, 50.0), RADIUS));
-        assert!(statics.blocked(at(44.7, 50.0), RADIUS));
-        assert!(!statics.blocked(at(44.5, 50.0), RADIUS));
-        assert!(!statics.blocked(at(44.7, 44.7), RADIUS)); // Round the corner.
+        assert!(statics.is_blocked(at(50.0, 50.0), RADIUS));
+        assert!(statics.is_blocked(at(44.7, 50.0), RADIUS));
+        assert!(!statics.is_blocked(at(44.5, 50.0), RADIUS));
+        assert!(!statics.is_blocked(at(44.7, 44.7), RADIUS)); // Round the corner.
     }
 
     #[test]
@@ -399,24 +402,24 @@ mod tests {
             .map(|n| ((n % 100) as f32 * 100.0, (n / 100) as f32 * 100.0))
             .collect();
         for &(x, y) in &boxes {
-            statics.add_box(Block::on_ground(x, y, 1.0, 1.0, 3.0));
+            statics.add_box(Obstacle::on_ground(x, y, 1.0, 1.0, 3.0));
         }
         assert!(
             boxes
                 .iter()
-                .all(|&(x, y)| statics.blocked(at(x + 1.2, y), RADIUS))
+                .all(|&(x, y)| statics.is_blocked(at(x + 1.2, y), RADIUS))
         );
         assert!(
             boxes
                 .iter()
-                .all(|&(x, y)| !statics.blocked(at(x + 50.0, y), RADIUS))
+                .all(|&(x, y)| !statics.is_blocked(at(x + 50.0, y), RADIUS))
         );
     }
 
     /// 10 x 10 m about (50, 50).
     fn one_box() -> Statics {
         let mut statics = Statics::default();
-        statics.add_box(Block::on_ground(50.0, 50.0, 5.0, 5.0, 3.0));
+        statics.add_box(Obstacle::on_ground(50.0, 50.0, 5.0, 5.0, 3.0));
         statics
     }
 

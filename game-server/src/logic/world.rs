@@ -20,13 +20,13 @@
 //! Cost: what moves and what changes. What stands still costs nothing; in the steady state a tick
 //! allocates nothing for an object.
 
-mod cells;
 mod change;
+mod component_access;
 mod inputs;
-mod leg;
 mod motion;
 mod objects;
-mod parts;
+mod objects_by_cell;
+mod path_segment;
 mod poses;
 mod save;
 #[cfg(test)]
@@ -44,17 +44,17 @@ use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use fastrand::Rng;
 
-use self::cells::Cells;
-use self::objects::{Object, Objects, slot_of};
-use self::poses::Poses;
-use self::trace::Trace;
+use self::objects::{Objects, StoredObject, slot_of};
+use self::objects_by_cell::ObjectsByCell;
+use self::poses::WorldPoses;
+use self::trace::WorldTrace;
 use super::controls::Controls;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
-pub use self::change::{Change, EventField};
-pub use self::inputs::Taken;
-pub use self::trace::{TraceLine, Truth};
+pub use self::change::{EventField, WorldChange};
+pub use self::inputs::AppliedInputs;
+pub use self::trace::{TraceEvent, TraceLine};
 
 /// See the module.
 #[derive(Debug)]
@@ -70,12 +70,12 @@ pub struct World {
     rng: Rng,
     now: GameTime,
     /// The horizon of the tick before.
-    before: GameTime,
+    previous_horizon: GameTime,
     /// How far the clients' clock is behind `now`.
     delay: Duration,
     objects: Objects,
-    poses: Poses,
-    cells: Cells,
+    poses: WorldPoses,
+    cells: ObjectsByCell,
     /// Of players who have said something of theirs.
     controls: BTreeMap<PlayerId, Controls>,
     /// Objects whose path goes on after `now`, in the order in which they set out; also such as
@@ -85,9 +85,9 @@ pub struct World {
     changed: Vec<ObjectId>,
     /// Objects with more points ahead than one record carries: to be told of again at the next
     /// tick.
-    crowded: Vec<ObjectId>,
-    changes: Vec<Change>,
-    trace: Trace,
+    overflowing: Vec<ObjectId>,
+    changes: Vec<WorldChange>,
+    trace: WorldTrace,
 }
 
 /// The tick, as a room runs it.
@@ -106,25 +106,25 @@ impl World {
             static_map: None,
             map: config.map,
             seed: config.seed,
-            rng: stream(config.seed, 0, 0),
+            rng: rng_stream(config.seed, 0, 0),
             now: GameTime::ZERO,
-            before: GameTime::ZERO,
+            previous_horizon: GameTime::ZERO,
             delay: config.delay,
             objects: Objects::default(),
-            poses: Poses::default(),
-            cells: Cells::new(grid),
+            poses: WorldPoses::default(),
+            cells: ObjectsByCell::new(grid),
             controls: BTreeMap::new(),
             moving: Vec::new(),
             changed: Vec::new(),
-            crowded: Vec::new(),
+            overflowing: Vec::new(),
             changes: Vec::new(),
-            trace: Trace::new(config.trace),
+            trace: WorldTrace::new(config.trace),
         }
     }
 
     /// Moves all that moves on to the horizon of this tick.
     pub fn begin_tick(&mut self, horizon: GameTime) {
-        self.before = std::mem::replace(&mut self.now, horizon.whole_millis());
+        self.previous_horizon = std::mem::replace(&mut self.now, horizon.whole_millis());
         self.poses.begin_tick();
         let mut moving = std::mem::take(&mut self.moving);
         moving.retain(|&object| self.advance(object));
@@ -134,22 +134,22 @@ impl World {
     /// Says which components have changed. At the first tick, what stands in the way is final.
     pub fn finish_tick(&mut self) {
         if self.static_map.is_none() {
-            self.static_map = Some(self.statics.encoded());
+            self.static_map = Some(self.statics.encode());
         }
         let objects = &self.objects;
         self.poses
             .finish_tick(|object| objects.slot(object).is_some());
-        self.touch_crowded();
+        self.mark_overflowing_dirty();
         let mut changed = std::mem::take(&mut self.changed);
         for object in changed.drain(..) {
-            self.tell_components(object);
+            self.push_component_change(object);
         }
         self.changed = changed;
-        self.trace_moved();
+        self.trace_moves();
     }
 
     /// Appends what has happened to `out`, in order, and forgets it.
-    pub fn drain_changes(&mut self, out: &mut Vec<Change>) {
+    pub fn drain_changes(&mut self, out: &mut Vec<WorldChange>) {
         out.append(&mut self.changes);
     }
 
@@ -161,7 +161,7 @@ impl World {
 
     /// A player has come.
     pub fn trace_join(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
-        self.trace.say(self.now, avatar, || Truth::Joined {
+        self.trace.record(self.now, avatar, || TraceEvent::Joined {
             player,
             name: name.to_owned(),
         });
@@ -169,7 +169,8 @@ impl World {
 
     /// A player has left for good.
     pub fn trace_leave(&mut self, player: PlayerId, avatar: ObjectId) {
-        self.trace.say(self.now, avatar, || Truth::Left { player });
+        self.trace
+            .record(self.now, avatar, || TraceEvent::OmittedPoses { player });
     }
 }
 
@@ -226,7 +227,7 @@ impl World {
     /// Dice for one purpose (a `domain` of the game's choosing, and a number within it), which
     /// depend on nothing but the room's seed.
     pub fn rng_for(&self, domain: u64, index: u64) -> Rng {
-        stream(self.seed, domain.wrapping_add(1), index)
+        rng_stream(self.seed, domain.wrapping_add(1), index)
     }
 }
 
@@ -237,24 +238,27 @@ impl World {
     /// # Panics
     /// When the components are not those that the schema says: a mistake of the game's.
     pub fn spawn(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
-        self.check(kind, &components);
-        let components: Vec<_> = components.into_iter().map(parts::stored).collect();
-        let position = self.first_position(kind, &components[0]);
+        self.check_components(kind, &components);
+        let components: Vec<_> = components
+            .into_iter()
+            .map(component_access::quantised_component)
+            .collect();
+        let position = self.initial_position(kind, &components[0]);
         let cell = self.grid.cell_at(position);
         let id = self
             .objects
-            .insert(Object::new(kind, components), position, cell);
+            .insert(StoredObject::new(kind, components), position, cell);
         self.cells.insert(slot_of(id), cell);
-        self.changes.push(Change::Spawned { object: id, cell });
+        self.changes.push(WorldChange::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.say(self.now, id, || Truth::Spawned {
+        self.trace.record(self.now, id, || TraceEvent::Spawned {
             kind,
             position,
             cell: number,
         });
-        self.begin_pose(id);
+        self.add_pose(id);
         if !self.has_pose(id) {
-            self.path_changed(id);
+            self.handle_path_change(id);
         }
         id
     }
@@ -276,8 +280,8 @@ impl World {
         }
         self.cells
             .remove(slot_of(object), self.objects.cells[slot_of(object)]);
-        self.changes.push(Change::Despawned { object, at });
-        self.trace.say(at, object, || Truth::Despawned);
+        self.changes.push(WorldChange::Despawned { object, at });
+        self.trace.record(at, object, || TraceEvent::Despawned);
     }
 
     /// Whether an object is there.
@@ -314,7 +318,7 @@ impl World {
     /// Makes an object a player's: who is told what only its owner may know.
     pub fn set_owner(&mut self, object: ObjectId, player: PlayerId) {
         if self.object_mut(object).owner.replace(player) != Some(player) {
-            self.changes.push(Change::Team { object });
+            self.changes.push(WorldChange::Team { object });
         }
     }
 
@@ -327,7 +331,7 @@ impl World {
     /// whose players want the freshest news of each other.
     pub fn set_team(&mut self, object: ObjectId, team: Option<u8>) {
         if std::mem::replace(&mut self.object_mut(object).team, team) != team {
-            self.changes.push(Change::Team { object });
+            self.changes.push(WorldChange::Team { object });
         }
     }
 
@@ -335,7 +339,7 @@ impl World {
     /// attacker. Its player wants the freshest news of it. Only what the player knows in any case
     /// may be said here: it shows in the traffic.
     pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
-        self.changes.push(Change::Engaged {
+        self.changes.push(WorldChange::EngagedObjects {
             viewer,
             object,
             until,
@@ -344,7 +348,7 @@ impl World {
 
     /// Sets what a player is sent at most, or all of them, those to come included.
     pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
-        self.changes.push(Change::Budget {
+        self.changes.push(WorldChange::Budget {
             player,
             bytes_per_s,
         });
@@ -355,7 +359,7 @@ impl World {
     pub fn is_moving(&self, object: ObjectId) -> bool {
         match self.pose_slot_of(object) {
             Some(slot) => self.poses.is_moving(slot),
-            None => self.objects.legs[self.slot(object)].is_some(),
+            None => self.objects.segments[self.slot(object)].is_some(),
         }
     }
 
@@ -366,7 +370,7 @@ impl World {
 
     /// Replaces `found` by the objects that are now within `radius_m` of `centre`, oldest first.
     /// Cost: the cells around.
-    pub fn within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {
+    pub fn find_within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {
         let low = Position {
             x: centre.x - radius_m,
             y: centre.y - radius_m,
@@ -377,13 +381,13 @@ impl World {
             y: centre.y + radius_m,
             ..centre
         };
-        self.between(low, high, found);
+        self.find_in_rectangle(low, high, found);
         found.retain(|&object| self.position(object).distance(centre) <= radius_m);
     }
 
     /// Replaces `found` by the objects that are now in the rectangle on (x, y) with these corners,
     /// oldest first.
-    pub fn between(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
+    pub fn find_in_rectangle(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
         let inside = |position: Position| {
             (low.x..=high.x).contains(&position.x) && (low.y..=high.y).contains(&position.y)
         };
@@ -393,7 +397,7 @@ impl World {
             .between(self.grid.cell_at(low), self.grid.cell_at(high));
         found.extend(
             slots
-                .map(|slot| self.objects.id_in(slot))
+                .map(|slot| self.objects.id_at_slot(slot))
                 .filter(|&object| inside(self.position(object))),
         );
         found.sort_unstable();
@@ -402,15 +406,15 @@ impl World {
     /// Says that others may see an object no more, from now on. To be said before the events that
     /// they must not learn of.
     pub fn hide(&mut self, object: ObjectId) {
-        self.changes.push(Change::Visibility { object });
-        self.trace.say(self.now, object, || Truth::Hidden);
+        self.changes.push(WorldChange::Visibility { object });
+        self.trace.record(self.now, object, || TraceEvent::Hidden);
     }
 
     /// Says that others may see an object again, from now on. To be said before the events that
     /// they are to learn of.
     pub fn reveal(&mut self, object: ObjectId) {
-        self.changes.push(Change::Visibility { object });
-        self.trace.say(self.now, object, || Truth::Revealed);
+        self.changes.push(WorldChange::Visibility { object });
+        self.trace.record(self.now, object, || TraceEvent::Revealed);
     }
 
     /// Tells those who follow `about` that something happens at `effect`.
@@ -420,7 +424,7 @@ impl World {
             fields.len(),
             "fields as the schema says"
         );
-        self.changes.push(Change::Event {
+        self.changes.push(WorldChange::Event {
             kind,
             about,
             effect,
@@ -436,19 +440,19 @@ impl World {
             .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
-    fn object(&self, object: ObjectId) -> &Object {
+    fn object(&self, object: ObjectId) -> &StoredObject {
         self.objects
             .get(object)
             .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
-    fn object_mut(&mut self, object: ObjectId) -> &mut Object {
+    fn object_mut(&mut self, object: ObjectId) -> &mut StoredObject {
         self.objects
             .get_mut(object)
             .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
-    fn check(&self, kind: u8, components: &[Component]) {
+    fn check_components(&self, kind: u8, components: &[Component]) {
         let kind = self
             .schema
             .kind(kind)
@@ -460,7 +464,8 @@ impl World {
             kind.name
         );
         for (component, spec) in components.iter().zip(&kind.components) {
-            let fits = component.fits(&spec.codec) && !parts::is_blank(component);
+            let fits =
+                component.fits(&spec.codec) && !component_access::is_empty_timeline(component);
             assert!(
                 fits,
                 "{component:?} is not what the schema says of {}'s {}",
@@ -470,7 +475,7 @@ impl World {
     }
 
     /// A component has another present or future.
-    fn touch(&mut self, id: ObjectId, index: u8) {
+    fn mark_dirty(&mut self, id: ObjectId, index: u8) {
         let object = self.object_mut(id);
         if object.dirty == 0 {
             self.changed.push(id);
@@ -478,41 +483,43 @@ impl World {
         self.object_mut(id).dirty |= 1 << index;
     }
 
-    fn tell_components(&mut self, id: ObjectId) {
+    fn push_component_change(&mut self, id: ObjectId) {
         // The client's clock: what is sent begins there.
         let from = self.now.saturating_sub(self.delay);
         let Some(object) = self.objects.get_mut(id) else {
             return;
         };
         let mask = std::mem::take(&mut object.dirty);
-        let is_crowded =
-            |index: usize| parts::points_ahead(&object.components[index], from) > MAX_POINTS;
+        let is_crowded = |index: usize| {
+            component_access::points_ahead(&object.components[index], from) > MAX_POINTS
+        };
         let touched = (0..object.components.len()).filter(|index| mask & 1 << index != 0);
-        object.crowded = touched
+        object.overflowing = touched
             .filter(|&index| is_crowded(index))
             .fold(0, |crowded, index| crowded | 1 << index);
-        if object.crowded != 0 {
-            self.crowded.push(id);
+        if object.overflowing != 0 {
+            self.overflowing.push(id);
         }
-        self.changes.push(Change::Components { object: id, mask });
+        self.changes
+            .push(WorldChange::Components { object: id, mask });
     }
 
     /// What did not fit into one record is to be sent when its time comes.
-    fn touch_crowded(&mut self) {
-        let mut crowded = std::mem::take(&mut self.crowded);
+    fn mark_overflowing_dirty(&mut self) {
+        let mut crowded = std::mem::take(&mut self.overflowing);
         for id in crowded.drain(..) {
             let Some(object) = self.objects.get(id) else {
                 continue;
             };
-            let mask = object.crowded;
+            let mask = object.overflowing;
             for index in (0..16).filter(|index| mask & 1 << index != 0) {
-                self.touch(id, index);
+                self.mark_dirty(id, index);
             }
         }
-        self.crowded = crowded;
+        self.overflowing = crowded;
     }
 
-    fn trace_moved(&mut self) {
+    fn trace_moves(&mut self) {
         let moved = self.trace.take_moved();
         for &id in &moved {
             let Some(slot) = self.objects.slot(id) else {
@@ -523,20 +530,20 @@ impl World {
                 self.grid.number(self.objects.cells[slot]),
             );
             self.trace
-                .say(self.now, id, || Truth::Moved { position, cell });
+                .record(self.now, id, || TraceEvent::Moved { position, cell });
         }
         self.trace.recycle(moved);
     }
 }
 
 /// Dice that share nothing with those of another domain or index.
-fn stream(seed: u64, domain: u64, index: u64) -> Rng {
-    Rng::with_seed(mixed(mixed(mixed(seed) ^ domain) ^ index))
+fn rng_stream(seed: u64, domain: u64, index: u64) -> Rng {
+    Rng::with_seed(mix_bits(mix_bits(mix_bits(seed) ^ domain) ^ index))
 }
 
 /// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014): neighbouring numbers come out far
 /// apart.
-fn mixed(number: u64) -> u64 {
+fn mix_bits(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

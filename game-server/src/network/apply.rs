@@ -5,55 +5,55 @@
 //! that the object goes with it.
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::{Field, Notice};
+use ambit_proto::message::{EventValue, Notice};
 use ambit_proto::time::GameTime;
 
-use super::audience::Known;
-use super::replication::slots::Newcomer;
+use super::audience::ViewerAccess;
+use super::replication::object_slots::EnteringObject;
 use super::viewer::Viewer;
-use super::{Arrival, Eyes, Moment, Network, interest};
-use crate::logic::world::{Change, EventField, World};
+use super::{GameVisibility, JoiningClient, Network, TickTimes, interest};
+use crate::logic::world::{EventField, World, WorldChange};
 use crate::stats::RoomStats;
 
 impl Network {
     /// Takes over what has changed in the world at this tick, and lets newcomers see.
     pub fn apply(
         &mut self,
-        moment: Moment,
-        changes: &[Change],
-        arrivals: &[Arrival],
-        eyes: &Eyes<'_>,
+        moment: TickTimes,
+        changes: &[WorldChange],
+        arrivals: &[JoiningClient],
+        eyes: &GameVisibility<'_>,
         stats: &mut RoomStats,
     ) {
         for change in changes {
-            self.note(moment, change, eyes.world);
+            self.note_change(moment, change, eyes.world);
         }
         self.note_poses(moment, eyes.world);
         self.move_homes(eyes.world);
         self.add_viewers(arrivals);
         self.interest.settle(eyes, &mut self.changes);
-        self.relay(moment.horizon, eyes.world, stats);
+        self.apply_interest_changes(moment.horizon, eyes.world, stats);
         for change in changes {
-            self.tell(moment, change, eyes.world, stats);
+            self.dispatch_change(moment, change, eyes.world, stats);
         }
         for change in changes {
-            if let Change::Despawned { object, at } = *change {
+            if let WorldChange::Despawned { object, at } = *change {
                 self.interest.remove_object(object, &mut self.changes);
-                self.relay(at, eyes.world, stats);
+                self.apply_interest_changes(at, eyes.world, stats);
             }
         }
     }
 
     /// What is where. Whatever came and went within the tick was never there for anybody.
-    fn note(&mut self, moment: Moment, change: &Change, world: &World) {
+    fn note_change(&mut self, moment: TickTimes, change: &WorldChange, world: &World) {
         match *change {
-            Change::Spawned { object, cell } if world.contains(object) => {
+            WorldChange::Spawned { object, cell } if world.contains(object) => {
                 let kind = world.kind(object);
                 self.interest
-                    .add_object(object, self.classes[usize::from(kind)], cell);
+                    .add_object(object, self.interest_classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
-                    let (pose, place) = (world.pose(object), place(world, object));
-                    self.commons.book.begin(
+                    let (pose, place) = (world.pose(object), ground_position(world, object));
+                    self.shared_state.pose_table.insert(
                         world.pose_slot(object),
                         kind,
                         stamp(moment),
@@ -62,13 +62,13 @@ impl Network {
                     );
                 }
             }
-            Change::ChangeCell { object, to, .. } if world.contains(object) => {
+            WorldChange::ChangeCell { object, to, .. } if world.contains(object) => {
                 self.interest.change_cell(object, to)
             }
-            Change::Visibility { object } if world.contains(object) => {
+            WorldChange::Visibility { object } if world.contains(object) => {
                 self.interest.refresh(object)
             }
-            Change::Budget {
+            WorldChange::Budget {
                 player,
                 bytes_per_s,
             } => self.set_budget(moment.now, player, bytes_per_s),
@@ -76,19 +76,21 @@ impl Network {
         }
     }
 
-    fn note_poses(&mut self, moment: Moment, world: &World) {
-        for &object in world.posed() {
+    fn note_poses(&mut self, moment: TickTimes, world: &World) {
+        for &object in world.active_objects() {
             let (slot, pose, place) = (
                 world.pose_slot(object),
                 world.pose(object),
-                place(world, object),
+                ground_position(world, object),
             );
-            self.commons.book.note(slot, stamp(moment), pose, place);
+            self.shared_state
+                .pose_table
+                .update(slot, stamp(moment), pose, place);
         }
     }
 
-    fn add_viewers(&mut self, arrivals: &[Arrival]) {
-        for &Arrival { client, avatar, .. } in arrivals {
+    fn add_viewers(&mut self, arrivals: &[JoiningClient]) {
+        for &JoiningClient { client, avatar, .. } in arrivals {
             let home = self
                 .viewers
                 .get(client)
@@ -97,9 +99,9 @@ impl Network {
             self.interest.add_viewer(client, avatar, home);
             let number = self
                 .interest
-                .viewer_number(client)
+                .viewer_slot(client)
                 .expect("it was just added");
-            self.viewers.set_number(client, number);
+            self.viewers.set_interest_slot(client, number);
         }
     }
 
@@ -113,7 +115,7 @@ impl Network {
             ..
         } = self;
         viewers.for_each(|viewer| {
-            let home = grid.home(viewer.home, world.position(viewer.avatar), *margin_m);
+            let home = grid.home_cell(viewer.home, world.position(viewer.avatar), *margin_m);
             if home != viewer.home {
                 viewer.home = home;
                 interest.move_home(viewer.client, home);
@@ -121,42 +123,52 @@ impl Network {
         });
     }
 
-    fn tell(&mut self, moment: Moment, change: &Change, world: &World, stats: &mut RoomStats) {
+    fn dispatch_change(
+        &mut self,
+        moment: TickTimes,
+        change: &WorldChange,
+        world: &World,
+        stats: &mut RoomStats,
+    ) {
         match *change {
-            Change::Components { object, mask } => {
-                self.tell_followers(object, |viewer| {
-                    viewer.slots.touch(object, mask, moment.horizon)
+            WorldChange::Components { object, mask } => {
+                self.for_each_follower(object, |viewer| {
+                    viewer.slots.mark_changed(object, mask, moment.horizon)
                 });
             }
-            Change::Stirred { object } => {
-                self.tell_followers(object, |viewer| viewer.slots.stir(object))
+            WorldChange::BecameActive { object } => {
+                self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object))
             }
-            Change::Engaged {
+            WorldChange::EngagedObjects {
                 viewer,
                 object,
                 until,
             } => {
-                if let Some(viewer) = self.viewers.behind(viewer) {
+                if let Some(viewer) = self.viewers.get_by_avatar_mut(viewer) {
                     viewer.slots.engage(object, until);
                 }
             }
-            Change::Team { object } if world.contains(object) => {
+            WorldChange::Team { object } if world.contains(object) => {
                 self.change_team(moment, object, world)
             }
-            Change::Event {
+            WorldChange::Event {
                 kind,
                 about,
                 effect,
                 ref fields,
             } => {
-                self.tell_followers(about, |viewer| {
+                self.for_each_follower(about, |viewer| {
                     // What happened to it before it came into sight is not for this client, be it a
                     // moment before.
-                    if viewer.slots.since(about).is_none_or(|since| since > effect) {
+                    if viewer
+                        .slots
+                        .visible_since(about)
+                        .is_none_or(|since| since > effect)
+                    {
                         return;
                     }
-                    let mut notice = notice(kind, effect, fields, viewer);
-                    if viewer.notify(moment.now, &mut notice) {
+                    let mut notice = event_notice(kind, effect, fields, viewer);
+                    if viewer.send_notice(moment.now, &mut notice) {
                         stats.events += 1;
                     } else {
                         stats.notices_dropped += 1;
@@ -167,63 +179,65 @@ impl Network {
         }
     }
 
-    fn tell_followers(&mut self, object: ObjectId, mut tell: impl FnMut(&mut Viewer)) {
-        for &number in self.interest.follower_numbers(object) {
-            tell(self.viewers.numbered(number));
+    fn for_each_follower(&mut self, object: ObjectId, mut tell: impl FnMut(&mut Viewer)) {
+        for &number in self.interest.follower_slots(object) {
+            tell(self.viewers.at_interest_slot_mut(number));
         }
     }
 
     /// An object belongs to another team: others may know it better, and if it is an avatar, its
     /// player knows others better.
-    fn change_team(&mut self, moment: Moment, object: ObjectId, world: &World) {
-        let schema = &self.commons.schema;
-        for &number in self.interest.follower_numbers(object) {
-            let viewer = self.viewers.numbered(number);
-            let known = Known::of(world, schema, object, viewer);
+    fn change_team(&mut self, moment: TickTimes, object: ObjectId, world: &World) {
+        let schema = &self.shared_state.schema;
+        for &number in self.interest.follower_slots(object) {
+            let viewer = self.viewers.at_interest_slot_mut(number);
+            let known = ViewerAccess::of(world, schema, object, viewer);
             viewer
                 .slots
-                .set_audience(object, known.components, known.close, moment.horizon);
+                .set_audience(object, known.components, known.is_ally, moment.horizon);
         }
-        if let Some(viewer) = self.viewers.behind(object) {
+        if let Some(viewer) = self.viewers.get_by_avatar_mut(object) {
             let followed: Vec<ObjectId> = viewer
                 .slots
                 .objects()
                 .filter(|&object| world.contains(object))
                 .collect();
             for other in followed {
-                let known = Known::of(world, schema, other, viewer);
+                let known = ViewerAccess::of(world, schema, other, viewer);
                 viewer
                     .slots
-                    .set_audience(other, known.components, known.close, moment.horizon);
+                    .set_audience(other, known.components, known.is_ally, moment.horizon);
             }
         }
     }
 
     /// Hands what `interest` said to the clients' slots.
-    fn relay(&mut self, at: GameTime, world: &World, stats: &mut RoomStats) {
+    fn apply_interest_changes(&mut self, at: GameTime, world: &World, stats: &mut RoomStats) {
         for change in self.changes.drain(..) {
             match change {
-                interest::Change::Enter { viewer, object } => {
-                    let viewer = self.viewers.get_mut(viewer).expect(FOLLOWS);
-                    let Known { components, close } =
-                        Known::of(world, &self.commons.schema, object, viewer);
+                interest::InterestChange::ObjectEntered { viewer, object } => {
+                    let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
+                    let ViewerAccess {
+                        components,
+                        is_ally: close,
+                    } = ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
                     let (kind, own) = (world.kind(object), object == viewer.avatar);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
                     viewer.slots.follow(
-                        Newcomer {
+                        EnteringObject {
                             object,
                             kind,
-                            own,
+                            is_own: own,
                             components,
-                            pose,
-                            close,
+                            pose_slot: pose,
+                            is_ally: close,
                         },
                         at,
                     );
                     stats.enters += 1;
                 }
-                interest::Change::Leave { viewer, object } => {
-                    let viewer = self.viewers.get_mut(viewer).expect(FOLLOWS);
+                interest::InterestChange::Leave { viewer, object } => {
+                    let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
                     viewer.slots.unfollow(object, at);
                     stats.leaves += 1;
                 }
@@ -232,24 +246,24 @@ impl Network {
     }
 }
 
-const FOLLOWS: &str = "a follower is a client of the room";
+const FOLLOWER_IS_CLIENT: &str = "a follower is a client of the room";
 
 /// What the datagrams of a tick are stamped with.
-fn stamp(moment: Moment) -> GameTime {
+fn stamp(moment: TickTimes) -> GameTime {
     moment.now.whole_millis()
 }
 
-fn place(world: &World, object: ObjectId) -> [f32; 2] {
+fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
     let position = world.position(object);
     [position.x, position.y]
 }
 
 /// An event in the words of one client, who knows objects by its own aliases.
-fn notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
+fn event_notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
     let fields = fields.iter().map(|field| match *field {
-        EventField::Object(object) => Field::Object(viewer.slots.alias(object)),
-        EventField::Position(position) => Field::Position(position),
-        EventField::Number(number) => Field::Number(number),
+        EventField::Object(object) => EventValue::Object(viewer.slots.alias(object)),
+        EventField::Position(position) => EventValue::Position(position),
+        EventField::Number(number) => EventValue::Number(number),
     });
     Notice::Event {
         kind,

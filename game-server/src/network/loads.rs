@@ -7,7 +7,7 @@
 //!
 //! Invariant: a region's figures are the sums of its cells', and the map's those of its regions.
 //! Units: objects and players now; changes (components, poses and events that are told) in the last
-//! whole window of [`WINDOW_S`] seconds. Cost: what changed. 16 bytes a cell. Source: reference
+//! whole window of [`WINDOW_S`] seconds. Cost: what changed. 16 bytes a cell. PoseSource: reference
 //! 003, section 2.1 (cells that inform a load balancer; a k-d tree whose nodes know load and
 //! capacity).
 
@@ -17,28 +17,28 @@ use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
 
-use crate::logic::world::{Change, World};
+use crate::logic::world::{World, WorldChange};
 
 /// Regions along each axis, at most.
-pub const REGIONS: u16 = 8;
+pub const MAX_REGIONS_PER_AXIS: u16 = 8;
 /// How long changes are counted together: long enough for a crowd's noise, short enough for a cut
 /// that is needed.
 pub const WINDOW_S: u64 = 4;
 
 /// What some cells have to bear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct CellLoad {
     /// Objects, avatars among them.
     pub objects: u32,
     /// Avatars.
     pub players: u32,
-    /// Changes in the last whole window.
+    /// RecordChanges in the last whole window.
     pub changes: u32,
 }
 
 /// Sums of cells, row by row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Regions {
+pub struct RegionLoads {
     /// Along x.
     pub columns: u16,
     /// Along y.
@@ -46,37 +46,37 @@ pub struct Regions {
     /// Edge of a region, in cells; the last ones may stick out of the map.
     pub edge_cells: u16,
     /// `columns` x `rows` of them.
-    pub loads: Vec<Load>,
+    pub loads: Vec<CellLoad>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
+struct CellCounter {
     objects: u32,
     players: u16,
     /// Of which window `changes` is, by its lowest bits.
     window: u16,
     changes: u32,
-    before: u32,
+    previous_changes: u32,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct CellLoads {
+pub struct LoadMap {
     columns: u16,
     rows: u16,
     edge_cells: u16,
     window: u16,
-    cells: Vec<Count>,
-    regions: Vec<Count>,
+    cells: Vec<CellCounter>,
+    regions: Vec<CellCounter>,
     /// Where each object is counted, and whether as an avatar.
-    places: HashMap<ObjectId, (Cell, bool)>,
+    objects: HashMap<ObjectId, (Cell, bool)>,
 }
 
-impl CellLoads {
+impl LoadMap {
     /// Of a map on which nothing is.
     pub fn new(grid: Grid) -> Self {
         let (columns, rows) = (grid.columns(), grid.rows());
-        let edge_cells = columns.max(rows).div_ceil(REGIONS);
+        let edge_cells = columns.max(rows).div_ceil(MAX_REGIONS_PER_AXIS);
         let regions =
             usize::from(columns.div_ceil(edge_cells)) * usize::from(rows.div_ceil(edge_cells));
         Self {
@@ -84,57 +84,57 @@ impl CellLoads {
             rows,
             edge_cells,
             window: 0,
-            cells: vec![Count::default(); usize::from(columns) * usize::from(rows)],
-            regions: vec![Count::default(); regions],
-            places: HashMap::new(),
+            cells: vec![CellCounter::default(); usize::from(columns) * usize::from(rows)],
+            regions: vec![CellCounter::default(); regions],
+            objects: HashMap::new(),
         }
     }
 
     /// Takes over what a tick has changed.
-    pub fn note(&mut self, now: GameTime, changes: &[Change], world: &World) {
+    pub fn note_changes(&mut self, now: GameTime, changes: &[WorldChange], world: &World) {
         self.window = (now.micros() / 1_000_000 / WINDOW_S) as u16;
         for change in changes {
             match *change {
-                Change::Spawned { object, cell } => {
+                WorldChange::Spawned { object, cell } => {
                     let is_player = world.contains(object) && world.owner(object).is_some();
                     self.add(object, cell, is_player);
                 }
-                Change::Despawned { object, .. } => self.remove(object),
-                Change::ChangeCell { object, to, .. } => {
-                    if let Some(&(_, is_player)) = self.places.get(&object) {
+                WorldChange::Despawned { object, .. } => self.remove(object),
+                WorldChange::ChangeCell { object, to, .. } => {
+                    if let Some(&(_, is_player)) = self.objects.get(&object) {
                         self.remove(object);
                         self.add(object, to, is_player);
                     }
                 }
-                Change::Components { object, .. } => self.changed(object),
-                Change::Event { about, .. } => self.changed(about),
+                WorldChange::Components { object, .. } => self.count_change(object),
+                WorldChange::Event { about, .. } => self.count_change(about),
                 _ => {}
             }
         }
-        for &object in world.posed() {
-            self.changed(object);
+        for &object in world.active_objects() {
+            self.count_change(object);
         }
     }
 
     /// The figures of one cell.
-    pub fn cell(&self, cell: Cell) -> Load {
+    pub fn cell(&self, cell: Cell) -> CellLoad {
         self.cells[self.index(cell)].load(self.window)
     }
 
     /// The sum of the cells from `low` to `high`, both included. Cost: these cells.
-    pub fn within(&self, low: Cell, high: Cell) -> Load {
+    pub fn within(&self, low: Cell, high: Cell) -> CellLoad {
         let rows = low.row..=high.row.min(self.rows - 1);
         let cells = rows.flat_map(|row| {
             (low.column..=high.column.min(self.columns - 1)).map(move |x| Cell::new(x, row))
         });
         cells
             .map(|cell| self.cell(cell))
-            .fold(Load::default(), Load::plus)
+            .fold(CellLoad::default(), CellLoad::plus)
     }
 
     /// The summary. Cost: the regions, 64 at most.
-    pub fn regions(&self) -> Regions {
-        Regions {
+    pub fn regions(&self) -> RegionLoads {
+        RegionLoads {
             columns: self.columns.div_ceil(self.edge_cells),
             rows: self.rows.div_ceil(self.edge_cells),
             edge_cells: self.edge_cells,
@@ -147,31 +147,31 @@ impl CellLoads {
     }
 
     fn add(&mut self, object: ObjectId, cell: Cell, is_player: bool) {
-        self.places.insert(object, (cell, is_player));
-        self.each_at(cell, |count, _| {
+        self.objects.insert(object, (cell, is_player));
+        self.for_cell_and_region(cell, |count, _| {
             count.objects += 1;
             count.players += u16::from(is_player);
         });
     }
 
     fn remove(&mut self, object: ObjectId) {
-        let Some((cell, is_player)) = self.places.remove(&object) else {
+        let Some((cell, is_player)) = self.objects.remove(&object) else {
             return;
         };
-        self.each_at(cell, |count, _| {
+        self.for_cell_and_region(cell, |count, _| {
             count.objects -= 1;
             count.players -= u16::from(is_player);
         });
     }
 
-    fn changed(&mut self, object: ObjectId) {
-        if let Some(&(cell, _)) = self.places.get(&object) {
-            self.each_at(cell, Count::note_change);
+    fn count_change(&mut self, object: ObjectId) {
+        if let Some(&(cell, _)) = self.objects.get(&object) {
+            self.for_cell_and_region(cell, CellCounter::note_change);
         }
     }
 
     /// The cell and its region.
-    fn each_at(&mut self, cell: Cell, then: impl Fn(&mut Count, u16)) {
+    fn for_cell_and_region(&mut self, cell: Cell, then: impl Fn(&mut CellCounter, u16)) {
         let (index, window) = (self.index(cell), self.window);
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
         let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
@@ -187,12 +187,12 @@ impl CellLoads {
     }
 }
 
-impl Count {
+impl CellCounter {
     /// Counters of old windows are turned over when they are touched or read, not at each window's
     /// end.
     fn note_change(&mut self, window: u16) {
         if self.window != window {
-            self.before = if self.window.wrapping_add(1) == window {
+            self.previous_changes = if self.window.wrapping_add(1) == window {
                 self.changes
             } else {
                 0
@@ -202,13 +202,13 @@ impl Count {
         self.changes += 1;
     }
 
-    fn load(self, window: u16) -> Load {
+    fn load(self, window: u16) -> CellLoad {
         let changes = match window.wrapping_sub(self.window) {
-            0 => self.before,
+            0 => self.previous_changes,
             1 => self.changes,
             _ => 0,
         };
-        Load {
+        CellLoad {
             objects: self.objects,
             players: self.players.into(),
             changes,
@@ -216,7 +216,7 @@ impl Count {
     }
 }
 
-impl Load {
+impl CellLoad {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -228,10 +228,13 @@ impl Load {
     }
 }
 
-impl Regions {
+impl RegionLoads {
     /// The whole map.
-    pub fn total(&self) -> Load {
-        self.loads.iter().copied().fold(Load::default(), Load::plus)
+    pub fn total(&self) -> CellLoad {
+        self.loads
+            .iter()
+            .copied()
+            .fold(CellLoad::default(), CellLoad::plus)
     }
 }
 
@@ -243,11 +246,11 @@ mod tests {
 
     use super::*;
     use crate::config::RoomConfig;
-    use crate::games::field::Field;
+    use crate::games::field::FieldGame;
     use crate::logic::game::Game;
 
     #[test]
-    fn the_figures_are_those_of_a_plain_recount() {
+    fn the_loads_match_a_brute_force_recount() {
         for (width, height) in [(200.0, 200.0), (370.0, 45.0), (60.0, 20.0)] {
             check(width, height);
         }
@@ -260,9 +263,9 @@ mod tests {
             seed: 3,
             ..RoomConfig::default()
         };
-        let mut game = Field::new(10, 150);
+        let mut game = FieldGame::new(10, 150);
         let mut world = World::new(&config, game.schema());
-        let (mut loads, mut changes) = (CellLoads::new(config.grid()), Vec::new());
+        let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
         let mut by_window: BTreeMap<(u64, Cell), u32> = BTreeMap::new();
         let mut seen = 0;
         for tick in 0..400_u64 {
@@ -282,10 +285,10 @@ mod tests {
             game.step(&mut world, std::time::Duration::from_millis(50));
             world.finish_tick();
             world.drain_changes(&mut changes);
-            loads.note(now, &changes, &world);
+            loads.note_changes(now, &changes, &world);
             for change in &changes {
-                let (Change::Components { object, .. } | Change::Event { about: object, .. }) =
-                    *change
+                let (WorldChange::Components { object, .. }
+                | WorldChange::Event { about: object, .. }) = *change
                 else {
                     continue;
                 };
@@ -305,12 +308,12 @@ mod tests {
 
     /// How many changes there were in the last whole window.
     fn compare(
-        loads: &CellLoads,
+        loads: &LoadMap,
         world: &World,
         window: u64,
         by_window: &BTreeMap<(u64, Cell), u32>,
     ) -> u32 {
-        let mut cells: BTreeMap<Cell, Load> = BTreeMap::new();
+        let mut cells: BTreeMap<Cell, CellLoad> = BTreeMap::new();
         for object in world.objects() {
             let load = cells.entry(world.cell(object)).or_default();
             load.objects += 1;
@@ -333,7 +336,10 @@ mod tests {
                 "{cell:?}"
             );
         }
-        let total = cells.values().copied().fold(Load::default(), Load::plus);
+        let total = cells
+            .values()
+            .copied()
+            .fold(CellLoad::default(), CellLoad::plus);
         let regions = loads.regions();
         assert_eq!(
             (
@@ -342,7 +348,7 @@ mod tests {
             ),
             (total, total)
         );
-        assert!(regions.columns <= REGIONS && regions.rows <= REGIONS);
+        assert!(regions.columns <= MAX_REGIONS_PER_AXIS && regions.rows <= MAX_REGIONS_PER_AXIS);
         let edge = regions.edge_cells;
         for (index, load) in regions.loads.iter().enumerate() {
             let (column, row) = (

@@ -9,13 +9,13 @@
 
 mod apply;
 mod audience;
-pub mod commons;
-pub mod hearing;
+pub mod command_filter;
 pub mod interest;
 pub mod loads;
-mod pace;
+mod pacer;
+mod pulse_schedule;
 pub mod replication;
-mod rhythm;
+pub mod shared_state;
 pub mod viewer;
 mod viewers;
 
@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::{Effect, Notice};
-use ambit_proto::schema::{Schema, Sight};
+use ambit_proto::message::{EffectTime, Notice};
+use ambit_proto::schema::{InterestRadii, Schema};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::WireError;
 use bytes::Bytes;
@@ -32,15 +32,15 @@ use bytes::Bytes;
 use crate::config::RoomConfig;
 use crate::logic::game::Game;
 use crate::logic::world::World;
-use crate::stats::{RoomStats, Sharing};
-use commons::{Commons, Scratch, Tick};
-use hearing::Heard;
-use interest::{Interest, Sees, Zone};
+use crate::stats::{EncodingReuse, RoomStats};
+use command_filter::UplinkEvent;
+use interest::{AreaOfInterest, Interest, Visibility};
+use shared_state::{SendBuffers, SharedTickState, TickContext};
 use viewer::Viewer;
 use viewers::Viewers;
 
 /// Clients are put in order of where they are once in so many ticks.
-const ARRANGE_TICKS: u64 = 20;
+const SORT_INTERVAL_TICKS: u64 = 20;
 
 /// The network half of a room.
 pub struct Network {
@@ -48,20 +48,20 @@ pub struct Network {
     margin_m: f32,
     tick: Duration,
     /// Class of interest of each kind.
-    classes: Vec<u8>,
+    interest_classes: Vec<u8>,
     interest: Interest,
     viewers: Viewers,
     /// Bytes a second for who comes in.
     budget_bytes_per_s: u32,
-    commons: Commons,
+    shared_state: SharedTickState,
     /// What `interest` said last; empty between calls.
-    changes: Vec<interest::Change>,
-    scratch: Scratch,
+    changes: Vec<interest::InterestChange>,
+    buffers: SendBuffers,
 }
 
 /// When things happen: the room's clock, and when what is decided now takes effect.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct TickTimes {
     /// The room's clock.
     pub now: GameTime,
     /// `now` plus the local lag.
@@ -70,7 +70,7 @@ pub struct Moment {
 
 /// A client that comes in at this tick.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct JoiningClient {
     /// The connection.
     pub client: ClientId,
     /// Who plays.
@@ -80,15 +80,15 @@ pub struct Arrival {
 }
 
 /// The game's say on who sees what.
-pub struct Eyes<'a> {
+pub struct GameVisibility<'a> {
     /// The rules.
     pub game: &'a dyn Game,
     /// What they apply to.
     pub world: &'a World,
 }
 
-impl Sees for Eyes<'_> {
-    fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool {
+impl Visibility for GameVisibility<'_> {
+    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
         self.world.contains(object)
             && (viewer == object || self.game.sees(self.world, viewer, object))
     }
@@ -98,24 +98,24 @@ impl Network {
     /// A network without clients for a world without objects.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
         let grid = config.grid();
-        let (classes, zones) = classes(config, &schema);
+        let (classes, zones) = interest_classes(config, &schema);
         Network {
             interest: Interest::new(&grid, &zones),
             grid,
             margin_m: config.margin_m,
             tick: Duration::from_secs(1) / config.tick_hz,
-            classes,
+            interest_classes: classes,
             viewers: Viewers::default(),
             budget_bytes_per_s: config.budget_bytes_per_s,
-            commons: Commons::new(config, schema),
+            shared_state: SharedTickState::new(config, schema),
             changes: Vec::new(),
-            scratch: Scratch::default(),
+            buffers: SendBuffers::default(),
         }
     }
 
     /// A client is in: what it says is heard from now on. It sees once its `Arrival` is applied.
-    pub fn admit(&mut self, now: GameTime, arrival: Arrival, world: &World) {
-        let Arrival {
+    pub fn admit(&mut self, now: GameTime, arrival: JoiningClient, world: &World) {
+        let JoiningClient {
             client,
             player,
             avatar,
@@ -132,10 +132,10 @@ impl Network {
     }
 
     /// The clients that have confirmed nothing for too long.
-    pub fn deaf(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
+    pub fn unresponsive_clients(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
         self.viewers
             .iter()
-            .filter(move |viewer| viewer.is_deaf(now))
+            .filter(move |viewer| viewer.is_unresponsive(now))
             .map(|viewer| viewer.client)
     }
 
@@ -153,7 +153,7 @@ impl Network {
         client: ClientId,
         at: GameTime,
         bytes: &[u8],
-        heard: &mut Vec<Heard>,
+        heard: &mut Vec<UplinkEvent>,
     ) -> Result<(), WireError> {
         match self.viewers.get_mut(client) {
             Some(viewer) => viewer.handle_datagram(at, bytes, heard),
@@ -162,7 +162,7 @@ impl Network {
     }
 
     /// Tells a client that its command was refused.
-    pub fn refuse(
+    pub fn refuse_command(
         &mut self,
         now: GameTime,
         client: ClientId,
@@ -173,15 +173,15 @@ impl Network {
         let Some(viewer) = self.viewers.get_mut(client) else {
             return;
         };
-        if !viewer.notify(now, &mut Notice::Refused { command, code }) {
+        if !viewer.send_notice(now, &mut Notice::Refused { command, code }) {
             stats.notices_dropped += 1;
         }
     }
 
     /// Tells a client when inputs of its take effect.
-    pub fn note_effect(&mut self, client: ClientId, effect: Effect) {
+    pub fn queue_effect(&mut self, client: ClientId, effect: EffectTime) {
         if let Some(viewer) = self.viewers.get_mut(client) {
-            viewer.note_effect(effect);
+            viewer.queue_effect(effect);
         }
     }
 
@@ -198,7 +198,7 @@ impl Network {
 
     /// After the last tick, at `now`: hands out the same for clients that heard nothing at that
     /// tick, so that they know all that there is.
-    pub fn part(
+    pub fn send_final(
         &mut self,
         now: GameTime,
         world: &World,
@@ -217,37 +217,40 @@ impl Network {
         mut send: impl FnMut(ClientId, Bytes),
     ) {
         let Network {
-            commons,
-            scratch,
+            shared_state,
+            buffers: scratch,
             viewers,
             tick,
             ..
         } = self;
-        commons.records.clear();
-        if stats.ticks.is_multiple_of(ARRANGE_TICKS) {
-            viewers.arrange();
+        shared_state.records.clear();
+        if stats.ticks.is_multiple_of(SORT_INTERVAL_TICKS) {
+            viewers.sort_by_cell();
         }
         let clients = viewers.len();
-        let mut tick = Tick {
+        let mut tick = TickContext {
             now,
-            next: now + *tick,
+            next_tick_at: now + *tick,
             world,
-            commons,
-            scratch,
+            shared_state,
+            buffers: scratch,
             stats,
-            clients,
-            parting,
+            client_count: clients,
+            is_final: parting,
         };
         viewers.for_each(|viewer| {
-            tick.stats.late_events += viewer.late.take();
+            tick.stats.late_events += viewer.lateness.take();
             let client = viewer.client;
             viewer.send(&mut tick, |datagram| send(client, datagram));
         });
-        if let Some(viewer) = viewers.nth(tick.stats.ticks) {
+        if let Some(viewer) = viewers.round_robin(tick.stats.ticks) {
             viewer.sample_ages(&mut tick);
         }
-        add(&mut stats.records, self.commons.records.take_counts());
-        add(&mut stats.codes, self.commons.codes.take_counts());
+        add_sharing(&mut stats.records, self.shared_state.records.take_counts());
+        add_sharing(
+            &mut stats.pose_codes,
+            self.shared_state.coded_poses.take_counts(),
+        );
     }
 
     /// Sets what a player's clients are sent at most; all clients', those to come included, if it
@@ -264,14 +267,14 @@ impl Network {
     }
 
     /// Sets what one client is sent at most.
-    pub fn set_budget_of(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
+    pub fn set_client_budget(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
         if let Some(viewer) = self.viewers.get_mut(client) {
             viewer.set_budget(now, bytes_per_s);
         }
     }
 
     /// What all clients together may be sent, in bytes a second, as their lines are now.
-    pub fn budgets(&self) -> u64 {
+    pub fn total_budget_bytes_per_s(&self) -> u64 {
         self.viewers
             .iter()
             .map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s))
@@ -294,20 +297,20 @@ impl Network {
     }
 }
 
-fn add(sharing: &mut Sharing, (made, used): (u64, u64)) {
-    sharing.made += made;
-    sharing.used += used;
+fn add_sharing(sharing: &mut EncodingReuse, (made, used): (u64, u64)) {
+    sharing.encoded += made;
+    sharing.uses += used;
 }
 
 /// The class of interest of each kind, and the zones of each class; class 0 has the room's.
-fn classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<Zone>) {
-    let mut sights = vec![Sight {
+fn interest_classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<AreaOfInterest>) {
+    let mut sights = vec![InterestRadii {
         inner: config.inner,
         outer: config.outer,
     }];
     let mut classes = Vec::with_capacity(schema.kinds.len());
     for kind in &schema.kinds {
-        let sight = kind.sight.unwrap_or(sights[0]);
+        let sight = kind.interest_radii.unwrap_or(sights[0]);
         let class = sights
             .iter()
             .position(|&known| known == sight)
@@ -321,7 +324,7 @@ fn classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<Zone>) {
         classes,
         sights
             .into_iter()
-            .map(|Sight { inner, outer }| Zone { inner, outer })
+            .map(|InterestRadii { inner, outer }| AreaOfInterest { inner, outer })
             .collect(),
     )
 }

@@ -17,22 +17,22 @@ use ambit_proto::ids::{ClientId, ObjectId};
 use super::interest::IdHasher;
 use super::viewer::Viewer;
 
-type ById<Id> = HashMap<Id, u32, BuildHasherDefault<IdHasher>>;
+type IndexById<Id> = HashMap<Id, u32, BuildHasherDefault<IdHasher>>;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Viewers {
     /// By place.
-    seats: Vec<Option<Box<Viewer>>>,
+    entries: Vec<Option<Box<Viewer>>>,
     free: Vec<u32>,
     /// Places, in the order of the clients' ids.
-    order: Vec<u32>,
+    by_id_order: Vec<u32>,
     /// Places, neighbours beside each other; see [`Viewers::arrange`].
-    round: Vec<u32>,
-    by_client: ById<ClientId>,
-    by_avatar: ById<ObjectId>,
+    by_cell_order: Vec<u32>,
+    by_client: IndexById<ClientId>,
+    by_avatar: IndexById<ObjectId>,
     /// By the number that `interest` has for a viewer.
-    by_number: Vec<u32>,
+    by_interest_slot: Vec<u32>,
 }
 
 impl Viewers {
@@ -40,15 +40,15 @@ impl Viewers {
     pub(super) fn insert(&mut self, viewer: Viewer) {
         let (client, avatar) = (viewer.client, viewer.avatar);
         let place = self.free.pop().unwrap_or_else(|| {
-            self.seats.push(None);
-            self.seats.len() as u32 - 1
+            self.entries.push(None);
+            self.entries.len() as u32 - 1
         });
-        self.seats[place as usize] = Some(Box::new(viewer));
+        self.entries[place as usize] = Some(Box::new(viewer));
         let at = self
-            .order
+            .by_id_order
             .partition_point(|&other| self.at(other).client < client);
-        self.order.insert(at, place);
-        self.round.push(place);
+        self.by_id_order.insert(at, place);
+        self.by_cell_order.push(place);
         let before = self.by_client.insert(client, place);
         assert!(before.is_none(), "a client comes once");
         self.by_avatar.insert(avatar, place);
@@ -59,31 +59,31 @@ impl Viewers {
         let Some(place) = self.by_client.remove(&client) else {
             return false;
         };
-        let viewer = self.seats[place as usize]
+        let viewer = self.entries[place as usize]
             .take()
             .expect("a place that is given");
         // Its player may look on through the same avatar by another connection already.
         if self.by_avatar.get(&viewer.avatar) == Some(&place) {
             self.by_avatar.remove(&viewer.avatar);
         }
-        self.order.retain(|&other| other != place);
-        self.round.retain(|&other| other != place);
+        self.by_id_order.retain(|&other| other != place);
+        self.by_cell_order.retain(|&other| other != place);
         self.free.push(place);
         true
     }
 
     /// From now on `interest` calls the client this.
-    pub(super) fn set_number(&mut self, client: ClientId, number: u32) {
+    pub(super) fn set_interest_slot(&mut self, client: ClientId, number: u32) {
         let index = number as usize;
-        if self.by_number.len() <= index {
-            self.by_number.resize(index + 1, u32::MAX);
+        if self.by_interest_slot.len() <= index {
+            self.by_interest_slot.resize(index + 1, u32::MAX);
         }
-        self.by_number[index] = self.by_client[&client];
+        self.by_interest_slot[index] = self.by_client[&client];
     }
 
     /// The client that `interest` calls `number`.
-    pub(super) fn numbered(&mut self, number: u32) -> &mut Viewer {
-        self.at_mut(self.by_number[number as usize])
+    pub(super) fn at_interest_slot_mut(&mut self, number: u32) -> &mut Viewer {
+        self.at_mut(self.by_interest_slot[number as usize])
     }
 
     /// One client.
@@ -98,57 +98,61 @@ impl Viewers {
     }
 
     /// The client that sees through this object.
-    pub(super) fn behind(&mut self, avatar: ObjectId) -> Option<&mut Viewer> {
+    pub(super) fn get_by_avatar_mut(&mut self, avatar: ObjectId) -> Option<&mut Viewer> {
         let place = *self.by_avatar.get(&avatar)?;
         Some(self.at_mut(place))
     }
 
     /// All clients, by their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Viewer> {
-        self.order.iter().map(|&place| self.at(place))
+        self.by_id_order.iter().map(|&place| self.at(place))
     }
 
     /// Brings neighbours together again: to be called now and then.
-    pub(super) fn arrange(&mut self) {
-        let Viewers { round, seats, .. } = self;
+    pub(super) fn sort_by_cell(&mut self) {
+        let Viewers {
+            by_cell_order: round,
+            entries: seats,
+            ..
+        } = self;
         round.sort_unstable_by_key(|&place| {
-            let viewer = seats[place as usize].as_ref().expect(GIVEN);
-            (along_a_curve(viewer.home), viewer.client)
+            let viewer = seats[place as usize].as_ref().expect(OCCUPIED);
+            (z_order(viewer.home), viewer.client)
         });
     }
 
     /// Calls `each` with every client, neighbours one after the other.
     pub(super) fn for_each(&mut self, mut each: impl FnMut(&mut Viewer)) {
-        for &place in &self.round {
-            each(self.seats[place as usize].as_mut().expect(GIVEN));
+        for &place in &self.by_cell_order {
+            each(self.entries[place as usize].as_mut().expect(OCCUPIED));
         }
     }
 
     /// One client after the other, in turns without end.
-    pub(super) fn nth(&self, turn: u64) -> Option<&Viewer> {
-        let turn = turn.checked_rem(self.order.len() as u64)?;
-        Some(self.at(self.order[turn as usize]))
+    pub(super) fn round_robin(&self, turn: u64) -> Option<&Viewer> {
+        let turn = turn.checked_rem(self.by_id_order.len() as u64)?;
+        Some(self.at(self.by_id_order[turn as usize]))
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.by_id_order.len()
     }
 
     fn at(&self, place: u32) -> &Viewer {
-        self.seats[place as usize].as_ref().expect(GIVEN)
+        self.entries[place as usize].as_ref().expect(OCCUPIED)
     }
 
     fn at_mut(&mut self, place: u32) -> &mut Viewer {
-        self.seats[place as usize].as_mut().expect(GIVEN)
+        self.entries[place as usize].as_mut().expect(OCCUPIED)
     }
 }
 
-const GIVEN: &str = "a place that is given";
+const OCCUPIED: &str = "a place that is given";
 
 /// Number of a cell on a curve on which neighbours are near each other: the bits of column and row
 /// by turns.
-fn along_a_curve(cell: Cell) -> u32 {
+fn z_order(cell: Cell) -> u32 {
     let spread = |part: u16| {
         (0..16).fold(0, |spread, bit| {
             spread | (u32::from(part) >> bit & 1) << (2 * bit)
@@ -162,8 +166,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_of_a_block_lie_together_on_the_curve() {
-        let number = |column, row| along_a_curve(Cell { column, row });
+    fn cells_of_a_block_have_consecutive_z_order_codes() {
+        let number = |column, row| z_order(Cell { column, row });
         assert_eq!(
             [
                 number(0, 0),

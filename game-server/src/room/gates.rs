@@ -11,7 +11,7 @@
 //! 2. What a departed player carried is known until the player comes again or is out for good.
 //!
 //! Bound: a few words for each player, and for each departed one what was carried
-//! (`MAX_CARRIED_BYTES`). Cost: players x gates a tick, on maps that have gates.
+//! (`MAX_TRANSFER_STATE_BYTES`). Cost: players x gates a tick, on maps that have gates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What goes into a room at a tick, and into its journal.
 
 use ambit_proto::ids::{ClientId, PlayerId};
-use ambit_proto::keymap::Sample;
+use ambit_proto::keymap::KeySample;
 use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -77,7 +77,7 @@ pub enum RoomInput {
         /// The room's time at which it arrived.
         at: GameTime,
         /// The keys that were held.
-        sample: Sample,
+        sample: KeySample,
     },
     /// A datagram of a client.
     Datagram {
@@ -86,6 +86,7 @@ pub enum RoomInput {
         /// The room's time at which it arrived. Later than the time of the tick if that runs late.
         at: GameTime,
         /// Its payload.
+        #[serde(with = "crate::saved::datagram")]
         bytes: Bytes,
     },
 }

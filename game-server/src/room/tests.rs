@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{Action, Notice};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, Kind, Schema};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::wire;
 
@@ -187,10 +187,10 @@ struct Haunted {
 impl Game for Haunted {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![Kind {
+        let kinds = vec![ObjectKind {
             name: "body".into(),
             components,
-            ..Kind::default()
+            ..ObjectKind::default()
         }];
         let events = vec![EventKind {
             name: "boo".into(),

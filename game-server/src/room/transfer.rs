@@ -4,7 +4,7 @@
 //! admits them. Departure and arrival are inputs like all others, so a room that goes on at another
 //! host has executed them too.
 
-use ambit_proto::host::MAX_CARRIED_BYTES;
+use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::GameTime;
 
@@ -57,10 +57,10 @@ impl Room {
             return None;
         }
         let carried = self.game.carry(&self.world, player)?;
-        if carried.len() > MAX_CARRIED_BYTES {
+        if carried.len() > MAX_TRANSFER_STATE_BYTES {
             tracing::error!(
                 player = player.0,
-                "the game carries {} bytes through a gate, the limit is {MAX_CARRIED_BYTES}: the player stays",
+                "the game carries {} bytes through a gate, the limit is {MAX_TRANSFER_STATE_BYTES}: the player stays",
                 carried.len()
             );
             return None;

@@ -93,7 +93,7 @@ impl<'a> Decoder<'a> {
         }
         // The end takes at most one byte of the interval.
         if self.bytes.len() > self.taken - STATE_BYTES + 1 {
-            Err(WireError::Trailing)
+            Err(WireError::TrailingBits)
         } else {
             Ok(())
         }

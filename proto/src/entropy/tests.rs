@@ -229,5 +229,5 @@ fn a_decoder_knows_when_it_has_read_past_the_end() {
     for &decision in &decisions {
         decision.decode(&mut decoder);
     }
-    assert_eq!(decoder.finish(), Err(WireError::Trailing));
+    assert_eq!(decoder.finish(), Err(WireError::TrailingBits));
 }

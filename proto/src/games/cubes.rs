@@ -14,9 +14,9 @@ mod driver;
 #[cfg(feature = "physics")]
 mod physics;
 
-pub use self::driver::Driver;
+pub use self::driver::RandomDriver;
 #[cfg(feature = "physics")]
-pub use self::physics::{Body, Physics};
+pub use self::physics::{BodyId, Physics};
 
 use crate::pose::{MotionFormat, PoseFormat, Turning};
 use crate::time::GameTime;
@@ -30,7 +30,7 @@ pub const CUBE: u8 = 0;
 pub const PLAYER: u8 = 1;
 
 /// Edge of a small cube, in metres.
-pub const EDGE_M: f32 = 0.4;
+pub const CUBE_EDGE_M: f32 = 0.4;
 /// Edge of a player's cube, in metres.
 pub const PLAYER_EDGE_M: f32 = 1.0;
 
@@ -38,7 +38,7 @@ pub const PLAYER_EDGE_M: f32 = 1.0;
 pub const FRAMES_PER_S: u64 = 60;
 
 /// The grid of all poses, which both ends put their simulation on after each frame.
-pub const FORMAT: PoseFormat = PoseFormat {
+pub const POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 4_096,
     turn: Turning::Free { bits: 15 },
     motion: Some(MotionFormat {
@@ -50,7 +50,7 @@ pub const FORMAT: PoseFormat = PoseFormat {
 /// The grid of poses that clients interpolate: no fine one is needed where nothing goes on from
 /// them (reference 000 and 002). With velocities, a client knows the curve between two poses, and
 /// not only the straight line.
-pub const SNAPSHOT_FORMAT: PoseFormat = PoseFormat {
+pub const SNAPSHOT_POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
     motion: Some(MotionFormat {
@@ -59,7 +59,7 @@ pub const SNAPSHOT_FORMAT: PoseFormat = PoseFormat {
     }),
 };
 
-/// The controls, as indices of a keymap. Left and right are along x, up and down along y.
+/// The controls, as indices of a keymap. OmittedPoses and right are along x, up and down along y.
 pub mod control {
     /// Towards smaller x.
     pub const LEFT: u8 = 0;
@@ -83,7 +83,7 @@ pub mod component {
     pub const POSE: u8 = 0;
     /// The flags: what its player holds, as others' physics must know to go on alike; each with its
     /// control.
-    pub const HELD: [(u8, u8); 6] = [
+    pub const HELD_CONTROLS: [(u8, u8); 6] = [
         (1, super::control::LEFT),
         (2, super::control::RIGHT),
         (3, super::control::UP),
@@ -109,7 +109,7 @@ pub const fn edge_m(kind: u8) -> f32 {
     if kind == PLAYER {
         PLAYER_EDGE_M
     } else {
-        EDGE_M
+        CUBE_EDGE_M
     }
 }
 
@@ -119,13 +119,13 @@ pub const fn frame_at(horizon: GameTime) -> u64 {
 }
 
 /// When a frame is reached; `frame_at` of it is that frame.
-pub const fn time_of(frame: u64) -> GameTime {
+pub const fn frame_time(frame: u64) -> GameTime {
     GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
 }
 
 /// The last whole millisecond of a frame: keys that changed up to then act in the step from this
 /// frame to the next.
-pub const fn end_of(frame: u64) -> GameTime {
+pub const fn frame_end(frame: u64) -> GameTime {
     GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)
 }
 
@@ -134,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_reached_at_its_time_and_there_are_sixty_a_second() {
+    fn there_are_sixty_frames_a_second_and_each_has_its_time() {
         for frame in 0..10_000 {
-            assert_eq!(frame_at(time_of(frame)), frame);
-            assert_eq!(frame_at(end_of(frame)), frame);
+            assert_eq!(frame_at(frame_time(frame)), frame);
+            assert_eq!(frame_at(frame_end(frame)), frame);
             assert_eq!(
-                frame_at(GameTime::from_millis(end_of(frame).millis() + 1)),
+                frame_at(GameTime::from_millis(frame_end(frame).millis() + 1)),
                 frame + 1
             );
         }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_and_sixty_ticks_a_second_meet_in_the_same_frames() {
+    fn twenty_and_sixty_ticks_a_second_reach_the_same_frames() {
         for tick in 0..10_000 {
             assert_eq!(
                 frame_at(GameTime::from_millis(150 + 50 * tick)),
@@ -160,7 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_is_one_that_can_be_told() {
-        assert_eq!((FORMAT.check(), SNAPSHOT_FORMAT.check()), (Ok(()), Ok(())));
+    fn both_pose_formats_are_valid() {
+        assert_eq!(
+            (POSE_FORMAT.check(), SNAPSHOT_POSE_FORMAT.check()),
+            (Ok(()), Ok(()))
+        );
     }
 }

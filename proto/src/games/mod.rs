@@ -2,7 +2,7 @@
 //! goes on with.
 //!
 //! Any client understands any game by its schema; what stands here is for games whose objects
-//! clients simulate (`schema::Sync::Simulated`). Names, grids and controls are there for everybody,
-//! physics behind the feature `physics`.
+//! clients simulate (`schema::PosePresentation::Simulated`). Names, grids and controls are there
+//! for everybody, physics behind the feature `physics`.
 
 pub mod cubes;

@@ -12,15 +12,16 @@ use std::time::Duration;
 use super::Impairment;
 
 const KEYS: &str = "loss, duplicate, reorder, delay, jitter, rate, seed";
-const PER_CENT: &str = "a number from 0 to 100, in per cent";
-const DURATION: &str = "a number followed by ms or s, such as 50ms, at most 60s";
-const RATE: &str = "a number followed by kbit or mbit, such as 256kbit, from 1kbit to 10000mbit";
-const SEED: &str = "a whole number from 0 to 18446744073709551615";
+const PER_CENT_SYNTAX: &str = "a number from 0 to 100, in per cent";
+const DURATION_SYNTAX: &str = "a number followed by ms or s, such as 50ms, at most 60s";
+const RATE_SYNTAX: &str =
+    "a number followed by kbit or mbit, such as 256kbit, from 1kbit to 10000mbit";
+const SEED_SYNTAX: &str = "a whole number from 0 to 18446744073709551615";
 
 /// Longer delays are typing errors, and packets that are held back take memory.
-const LONGEST: Duration = Duration::from_mins(1);
+const MAX_DURATION: Duration = Duration::from_mins(1);
 /// In bits a second.
-const RATES: std::ops::RangeInclusive<f64> = 1e3..=1e10;
+const RATE_RANGE: std::ops::RangeInclusive<f64> = 1e3..=1e10;
 
 /// What is wrong with an impairment in text.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ pub enum ImpairmentError {
     },
     /// A key that there is not.
     #[error("unknown key `{key}` (with the value `{value}`); keys are {KEYS}")]
-    UnknownKey {
+    UnknownRecordKey {
         /// As written.
         key: String,
         /// As written.
@@ -92,17 +93,30 @@ impl FromStr for Impairment {
 impl Impairment {
     fn set(&mut self, key: &str, value: &str) -> Result<(), ImpairmentError> {
         let allowed = match key {
-            "loss" => per_cent(value).map(|it| self.loss = it).ok_or(PER_CENT),
-            "duplicate" => per_cent(value)
+            "loss" => parse_per_cent(value)
+                .map(|it| self.loss = it)
+                .ok_or(PER_CENT_SYNTAX),
+            "duplicate" => parse_per_cent(value)
                 .map(|it| self.duplicate = it)
-                .ok_or(PER_CENT),
-            "reorder" => per_cent(value).map(|it| self.reorder = it).ok_or(PER_CENT),
-            "delay" => duration(value).map(|it| self.delay = it).ok_or(DURATION),
-            "jitter" => duration(value).map(|it| self.jitter = it).ok_or(DURATION),
-            "rate" => rate(value).map(|it| self.rate = Some(it)).ok_or(RATE),
-            "seed" => value.parse().map(|it| self.seed = it).map_err(|_| SEED),
+                .ok_or(PER_CENT_SYNTAX),
+            "reorder" => parse_per_cent(value)
+                .map(|it| self.reorder = it)
+                .ok_or(PER_CENT_SYNTAX),
+            "delay" => parse_duration(value)
+                .map(|it| self.delay = it)
+                .ok_or(DURATION_SYNTAX),
+            "jitter" => parse_duration(value)
+                .map(|it| self.jitter = it)
+                .ok_or(DURATION_SYNTAX),
+            "rate" => parse_rate(value)
+                .map(|it| self.rate = Some(it))
+                .ok_or(RATE_SYNTAX),
+            "seed" => value
+                .parse()
+                .map(|it| self.seed = it)
+                .map_err(|_| SEED_SYNTAX),
             _ => {
-                return Err(ImpairmentError::UnknownKey {
+                return Err(ImpairmentError::UnknownRecordKey {
                     key: key.into(),
                     value: value.into(),
                 });
@@ -116,27 +130,27 @@ impl Impairment {
     }
 }
 
-fn per_cent(value: &str) -> Option<f32> {
+fn parse_per_cent(value: &str) -> Option<f32> {
     value
         .parse()
         .ok()
-        .filter(|per_cent| (0.0..=100.0).contains(per_cent))
+        .filter(|parse_per_cent| (0.0..=100.0).contains(parse_per_cent))
 }
 
-fn duration(value: &str) -> Option<Duration> {
-    let micros = with_unit(value, &[("ms", 1e3), ("s", 1e6)])?;
-    (0.0..=LONGEST.as_micros() as f64)
+fn parse_duration(value: &str) -> Option<Duration> {
+    let micros = parse_with_unit(value, &[("ms", 1e3), ("s", 1e6)])?;
+    (0.0..=MAX_DURATION.as_micros() as f64)
         .contains(&micros)
         .then(|| Duration::from_micros(micros.round() as u64))
 }
 
-fn rate(value: &str) -> Option<u64> {
-    let bits = with_unit(value, &[("kbit", 1e3), ("mbit", 1e6)])?;
-    RATES.contains(&bits).then(|| bits.round() as u64)
+fn parse_rate(value: &str) -> Option<u64> {
+    let bits = parse_with_unit(value, &[("kbit", 1e3), ("mbit", 1e6)])?;
+    RATE_RANGE.contains(&bits).then(|| bits.round() as u64)
 }
 
 /// A number and one of some units, given with what they stand for.
-fn with_unit(value: &str, units: &[(&str, f64)]) -> Option<f64> {
+fn parse_with_unit(value: &str, units: &[(&str, f64)]) -> Option<f64> {
     let number = |(unit, factor): &(&str, f64)| {
         let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
         Some(number * factor)
@@ -193,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documented_example_is_understood() {
+    fn the_documented_example_is_parsed() {
         let text = "loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7";
         let expected = Impairment {
             loss: 13.0,
@@ -224,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back_as_the_same() {
+    fn a_printed_impairment_parses_to_the_same_value() {
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let impairment = Impairment {
@@ -298,7 +312,7 @@ mod tests {
         ] {
             let error = text.parse::<Impairment>().expect_err(text).to_string();
             assert!(
-                error.starts_with("rate: `") && error.ends_with(RATE),
+                error.starts_with("rate: `") && error.ends_with(RATE_SYNTAX),
                 "{error}"
             );
         }

@@ -10,7 +10,7 @@ fn arrivals(impairment: Impairment, gap_ms: u64) -> Vec<Vec<f64>> {
     let sent = (0..PACKETS).map(|number| LocalTime::from_millis(number * gap_ms));
     sent.map(|now| {
         impairer
-            .pass(now, 100)
+            .send(now, 100)
             .map(|delay| (now + delay).micros() as f64 / 1e3)
             .collect()
     })
@@ -36,7 +36,7 @@ fn a_perfect_path_delivers_at_once() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_weather() {
+fn the_same_seed_gives_the_same_deliveries() {
     let bad = Impairment {
         loss: 20.0,
         duplicate: 5.0,
@@ -50,7 +50,7 @@ fn the_same_seed_gives_the_same_weather() {
 }
 
 #[test]
-fn loss_and_duplicates_come_as_often_as_they_should() {
+fn loss_and_duplicates_occur_at_their_rates() {
     let packets = arrivals(
         Impairment {
             loss: 13.0,
@@ -106,7 +106,7 @@ fn jitter_stays_within_its_bounds_and_keeps_the_order() {
 }
 
 #[test]
-fn a_reordered_packet_comes_after_later_ones_and_the_others_are_not_held_up() {
+fn a_reordered_packet_is_overtaken_and_delays_no_other() {
     let packets = arrivals(
         Impairment {
             delay: millis(50),
@@ -130,7 +130,7 @@ fn a_reordered_packet_comes_after_later_ones_and_the_others_are_not_held_up() {
 }
 
 #[test]
-fn a_narrow_line_sends_one_after_the_other_and_drops_what_would_wait_too_long() {
+fn a_narrow_link_queues_packets_and_drops_those_that_wait_too_long() {
     // 100 bytes at 80 kbit/s take 10 ms.
     let narrow = Impairment {
         rate: Some(80_000),
@@ -138,26 +138,26 @@ fn a_narrow_line_sends_one_after_the_other_and_drops_what_would_wait_too_long() 
     };
     let mut impairer = Impairer::new(narrow);
     let now = LocalTime::from_millis(1_000);
-    let burst: Vec<_> = (0..30).map(|_| impairer.pass(now, 100).next()).collect();
+    let burst: Vec<_> = (0..30).map(|_| impairer.send(now, 100).next()).collect();
     for (delay, number) in burst.iter().zip(1..) {
         let expected = (number <= 21).then(|| millis(10 * number));
         assert_eq!(*delay, expected, "packet {number}");
     }
     let later = now + millis(100);
-    assert_eq!(impairer.pass(later, 100).next(), Some(millis(120)));
+    assert_eq!(impairer.send(later, 100).next(), Some(millis(120)));
     let at_rest = now + millis(5_000);
-    assert_eq!(impairer.pass(at_rest, 100).next(), Some(millis(10)));
+    assert_eq!(impairer.send(at_rest, 100).next(), Some(millis(10)));
 }
 
 #[test]
-fn a_line_at_rest_takes_a_packet_however_slow_it_is() {
+fn an_idle_link_takes_a_packet_at_any_rate() {
     let mut impairer = Impairer::new(Impairment {
         rate: Some(1_000),
         ..Impairment::default()
     });
     assert_eq!(
-        impairer.pass(LocalTime::ZERO, 1_200).next(),
+        impairer.send(LocalTime::ZERO, 1_200).next(),
         Some(millis(9_600))
     );
-    assert_eq!(impairer.pass(LocalTime::from_millis(1), 1_200).next(), None);
+    assert_eq!(impairer.send(LocalTime::from_millis(1), 1_200).next(), None);
 }

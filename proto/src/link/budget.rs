@@ -12,8 +12,8 @@
 //! 2. While there are slices, the game earns its share of the rate, and slices the rest and what
 //!    the game leaves; neither can spend what the other has earned. Without slices all is the
 //!    game's.
-//! 3. The game leaves [`BARE_RESERVE`] to bare datagrams, slices leave what the game has saved, or
-//!    a part of it to a game that is quiet.
+//! 3. The game leaves [`CONTROL_RESERVE`] to bare datagrams, slices leave what the game has saved,
+//!    or a part of it to a game that is quiet.
 //! 4. What is available only grows until something is spent or the time is taken note of: hence
 //!    [`Budget::affordable_at`].
 //!
@@ -21,34 +21,34 @@
 //! which is what a rate in bytes a second earns in microseconds. Cost: some additions; a search
 //! when something must wait. Memory: 1.1 KiB.
 
-mod adapt;
 mod ledger;
+mod rate_controller;
 
 use std::time::Duration;
 
-use self::adapt::Adapt;
-pub use self::adapt::Pressure;
 use self::ledger::Ledger;
+pub use self::rate_controller::Pressure;
+use self::rate_controller::RateController;
 use super::MAX_DATAGRAM;
 use crate::time::LocalTime;
 
-/// Left to acknowledgements and pings by everything else: two of them.
-const BARE_RESERVE: u64 = 160;
+/// OmittedPoses to acknowledgements and pings by everything else: two of them.
+const CONTROL_RESERVE: u64 = 160;
 
 /// In bytes a second: below this a full datagram would take too much of a second to be scheduled
 /// sensibly.
-const LEAST_RATE: u32 = 4_000;
+const MIN_RATE: u32 = 4_000;
 
 /// What a quiet game may save up beside slices: what it says in two ticks of 50 ms goes out at
 /// once.
-const GAME_SAVES: Duration = Duration::from_millis(100);
+const GAME_SAVING_TIME: Duration = Duration::from_millis(100);
 
-/// A game that has said nothing for so long is quiet: slices then leave it [`QUIET_RESERVE`] and no
-/// more.
-const QUIET: Duration = Duration::from_secs(1);
+/// A game that has said nothing for so long is quiet: slices then leave it [`QUIET_GAME_RESERVE`]
+/// and no more.
+const QUIET_AFTER: Duration = Duration::from_secs(1);
 /// With what the slots of the ledger set free, a full datagram of a quiet game leaves within 30 ms
 /// at 256 kbit/s.
-const QUIET_RESERVE: u64 = 400;
+const QUIET_GAME_RESERVE: u64 = 400;
 
 const MILLIONTHS: u64 = 1_000_000;
 
@@ -68,7 +68,7 @@ pub struct BudgetConfig {
     /// goes to the blocks.
     pub game_percent: u8,
     /// Whether the rate gives way to signs that the path carries less.
-    pub adapts: bool,
+    pub adapts_rate: bool,
 }
 
 impl Default for BudgetConfig {
@@ -79,84 +79,84 @@ impl Default for BudgetConfig {
             overhead_bytes: 28 + 25,
             burst: Duration::from_millis(100),
             game_percent: 50,
-            adapts: true,
+            adapts_rate: true,
         }
     }
 }
 
 /// For what bytes are spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purse {
-    Bare,
+pub(super) enum TrafficClass {
+    Control,
     Game,
-    Slices,
+    SliceSet,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     config: BudgetConfig,
-    pub(super) adapt: Adapt,
+    pub(super) rate_controller: RateController,
     ledger: Ledger,
     /// When the purses below held what they say.
-    at: LocalTime,
-    purses: Purses,
-    slicing: bool,
+    settled_at: LocalTime,
+    balances: ClassBalances,
+    shares_with_slices: bool,
     /// When the game last spent something.
     game_spent_at: LocalTime,
 }
 
 /// In millionths of a byte.
 #[derive(Clone, Copy, Debug, Default)]
-struct Purses {
+struct ClassBalances {
     game: u64,
     slices: u64,
 }
 
 impl Budget {
     pub(super) fn new(config: BudgetConfig) -> Self {
-        let bytes_per_s = config.bytes_per_s.max(LEAST_RATE);
+        let bytes_per_s = config.bytes_per_s.max(MIN_RATE);
         Self {
-            adapt: Adapt::new(bytes_per_s),
+            rate_controller: RateController::new(bytes_per_s),
             config,
             ledger: Ledger::default(),
-            at: LocalTime::ZERO,
-            purses: Purses::default(),
-            slicing: false,
+            settled_at: LocalTime::ZERO,
+            balances: ClassBalances::default(),
+            shares_with_slices: false,
             game_spent_at: LocalTime::ZERO,
         }
     }
 
     /// The owner's limit from now on.
-    pub(super) fn set_nominal(&mut self, now: LocalTime, bytes_per_s: u32) {
-        self.settle(now);
-        self.adapt.set_nominal(bytes_per_s.max(LEAST_RATE));
+    pub(super) fn set_limit(&mut self, now: LocalTime, bytes_per_s: u32) {
+        self.settle_balances(now);
+        self.rate_controller.set_limit(bytes_per_s.max(MIN_RATE));
     }
 
     /// Draws conclusions from what became of the datagrams.
     pub(super) fn handle_timeout(&mut self, now: LocalTime) {
-        self.settle(now);
-        if self.config.adapts {
-            self.adapt.handle_timeout(now);
+        self.settle_balances(now);
+        if self.config.adapts_rate {
+            self.rate_controller.handle_timeout(now);
         }
     }
 
     /// Whether there are slices to share with.
-    pub(super) fn set_slicing(&mut self, now: LocalTime, slicing: bool) {
-        self.settle(now);
+    pub(super) fn set_shares_with_slices(&mut self, now: LocalTime, slicing: bool) {
+        self.settle_balances(now);
         if !slicing {
-            self.purses = Purses {
-                game: self.purses.game + self.purses.slices,
+            self.balances = ClassBalances {
+                game: self.balances.game + self.balances.slices,
                 slices: 0,
             };
         }
-        self.slicing = slicing;
-        self.settle(now);
+        self.shares_with_slices = slicing;
+        self.settle_balances(now);
     }
 
     /// Gives slices something in advance; the limit for any second stays.
-    pub(super) fn advance_slices(&mut self, now: LocalTime, bytes: usize) {
-        self.settle(now);
-        self.purses.slices += bytes as u64 * MILLIONTHS;
+    pub(super) fn credit_slices(&mut self, now: LocalTime, bytes: usize) {
+        self.settle_balances(now);
+        self.balances.slices += bytes as u64 * MILLIONTHS;
     }
 
     /// What a datagram of that length costs.
@@ -165,14 +165,14 @@ impl Budget {
     }
 
     /// How many bytes may leave at `now` for that.
-    pub(super) fn available(&self, purse: Purse, now: LocalTime) -> usize {
-        let Purses { game, slices } = self.earned(now);
+    pub(super) fn available(&self, purse: TrafficClass, now: LocalTime) -> usize {
+        let ClassBalances { game, slices } = self.balances_at(now);
         let room = self.rate().saturating_sub(self.ledger.last_second(now));
         let bytes = match purse {
-            Purse::Bare => room.min((game + slices) / MILLIONTHS),
-            Purse::Game => room.saturating_sub(BARE_RESERVE).min(game / MILLIONTHS),
-            Purse::Slices => room
-                .saturating_sub(self.kept_for_game(now))
+            TrafficClass::Control => room.min((game + slices) / MILLIONTHS),
+            TrafficClass::Game => room.saturating_sub(CONTROL_RESERVE).min(game / MILLIONTHS),
+            TrafficClass::SliceSet => room
+                .saturating_sub(self.reserved_for_game(now))
                 .min(slices / MILLIONTHS),
         };
         bytes as usize
@@ -180,12 +180,12 @@ impl Budget {
 
     /// The first moment at which that many bytes may leave if nothing else does before; in the past
     /// if they may now.
-    pub(super) fn affordable_at(&self, purse: Purse, bytes: usize) -> LocalTime {
-        let after = |micros| self.at + Duration::from_micros(micros);
+    pub(super) fn affordable_at(&self, purse: TrafficClass, bytes: usize) -> LocalTime {
+        let after = |micros| self.settled_at + Duration::from_micros(micros);
         // All that is earned within two seconds, and a second that is empty.
         let (mut before, mut by) = (0, 2 * MILLIONTHS);
-        if self.available(purse, self.at) >= bytes {
-            return self.at;
+        if self.available(purse, self.settled_at) >= bytes {
+            return self.settled_at;
         }
         while by - before > 1 {
             let middle = before.midpoint(by);
@@ -199,21 +199,21 @@ impl Budget {
     }
 
     /// Notes that a datagram leaves, and who pays. Returns false if that was more than there was.
-    pub(super) fn spend(&mut self, now: LocalTime, payments: &[(Purse, usize)]) -> bool {
-        self.settle(now);
+    pub(super) fn spend(&mut self, now: LocalTime, payments: &[(TrafficClass, usize)]) -> bool {
+        self.settle_balances(now);
         let total: usize = payments.iter().map(|&(_, bytes)| bytes).sum();
         let within = self.ledger.last_second(now) + total as u64 <= self.rate();
         for &(purse, bytes) in payments.iter().filter(|(_, bytes)| *bytes > 0) {
             let owed = bytes as u64 * MILLIONTHS;
-            let Purses { game, slices } = &mut self.purses;
-            let (first, second) = if purse == Purse::Slices {
+            let ClassBalances { game, slices } = &mut self.balances;
+            let (first, second) = if purse == TrafficClass::SliceSet {
                 (slices, game)
             } else {
                 (game, slices)
             };
             *second = second.saturating_sub(owed.saturating_sub(*first));
             *first = first.saturating_sub(owed);
-            if purse == Purse::Game {
+            if purse == TrafficClass::Game {
                 self.game_spent_at = now;
             }
         }
@@ -222,32 +222,39 @@ impl Budget {
     }
 
     fn rate(&self) -> u64 {
-        self.adapt.rate().into()
+        self.rate_controller.rate().into()
     }
 
-    fn settle(&mut self, now: LocalTime) {
-        let now = now.max(self.at);
+    fn settle_balances(&mut self, now: LocalTime) {
+        let now = now.max(self.settled_at);
         self.ledger.advance(now);
         let room = self.rate().saturating_sub(self.ledger.last_second(now)) * MILLIONTHS;
-        let Purses { game, slices } = self.earned(now);
+        let ClassBalances { game, slices } = self.balances_at(now);
         // What the ledger forbids is not saved up: after a burst and its pause things go on evenly.
         // Beside slices the game's savings are small, and what it lost here it would earn again at
         // their cost.
-        let game = if self.slicing { game } else { game.min(room) };
-        self.purses = Purses {
+        let game = if self.shares_with_slices {
+            game
+        } else {
+            game.min(room)
+        };
+        self.balances = ClassBalances {
             game,
             slices: slices.min(room),
         };
-        self.at = now;
+        self.settled_at = now;
     }
 
     /// What the purses hold at `now`.
-    fn earned(&self, now: LocalTime) -> Purses {
-        let micros = now.since(self.at).min(Duration::from_secs(2)).as_micros() as u64;
+    fn balances_at(&self, now: LocalTime) -> ClassBalances {
+        let micros = now
+            .since(self.settled_at)
+            .min(Duration::from_secs(2))
+            .as_micros() as u64;
         let earned = self.rate() * micros;
-        let Purses { game, slices } = self.purses;
-        if !self.slicing {
-            return Purses {
+        let ClassBalances { game, slices } = self.balances;
+        if !self.shares_with_slices {
+            return ClassBalances {
                 game: (game + earned).min(self.burst_limit()),
                 slices,
             };
@@ -259,34 +266,39 @@ impl Budget {
         let all_slices = slices + (earned - to_game) + over;
         let kept_slices = all_slices.min(self.burst_limit().max(slices));
         let game = (game - over + (all_slices - kept_slices)).min(self.burst_limit());
-        Purses {
+        ClassBalances {
             game,
             slices: kept_slices,
         }
     }
 
     fn burst_limit(&self) -> u64 {
-        (self.rate() * self.config.burst.as_micros() as u64).max(2 * self.full_datagram())
+        (self.rate() * self.config.burst.as_micros() as u64).max(2 * self.full_datagram_cost())
     }
 
     /// What the game can save beside slices.
     fn game_limit(&self) -> u64 {
         let share =
-            self.rate() * GAME_SAVES.as_micros() as u64 * u64::from(self.config.game_percent) / 100;
-        share.max(self.full_datagram())
+            self.rate() * GAME_SAVING_TIME.as_micros() as u64 * u64::from(self.config.game_percent)
+                / 100;
+        share.max(self.full_datagram_cost())
     }
 
     /// What slices leave of the second, in bytes: what the game has saved, as far as it can be
     /// expected to need it.
-    fn kept_for_game(&self, now: LocalTime) -> u64 {
-        let is_quiet =
-            self.game_spent_at == LocalTime::ZERO || now.since(self.game_spent_at) >= QUIET;
-        let most = if is_quiet { QUIET_RESERVE } else { u64::MAX };
-        (self.purses.game / MILLIONTHS).clamp(BARE_RESERVE, most)
+    fn reserved_for_game(&self, now: LocalTime) -> u64 {
+        let is_unchanged =
+            self.game_spent_at == LocalTime::ZERO || now.since(self.game_spent_at) >= QUIET_AFTER;
+        let most = if is_unchanged {
+            QUIET_GAME_RESERVE
+        } else {
+            u64::MAX
+        };
+        (self.balances.game / MILLIONTHS).clamp(CONTROL_RESERVE, most)
     }
 
-    fn full_datagram(&self) -> u64 {
-        (self.cost(MAX_DATAGRAM) as u64 + BARE_RESERVE) * MILLIONTHS
+    fn full_datagram_cost(&self) -> u64 {
+        (self.cost(MAX_DATAGRAM) as u64 + CONTROL_RESERVE) * MILLIONTHS
     }
 }
 

@@ -16,8 +16,8 @@
 //!    and nothing unless that is set. What contradicts an earlier slice is refused as an error.
 //!
 //! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they are sent
-//! to many) and 3 KiB; a receiver the block. Source: reference 001, "Sending large blocks of data";
-//! beyond it, pace and resending follow what the path does.
+//! to many) and 3 KiB; a receiver the block. PoseSource: reference 001, "Sending large blocks of
+//! data"; beyond it, pace and resending follow what the path does.
 
 mod format;
 mod receiver;
@@ -25,16 +25,16 @@ mod sender;
 
 use std::time::Duration;
 
-pub(super) use self::format::{MAX_SET_BITS, SLICE_HEAD_BITS};
+pub(super) use self::format::{MAX_SET_BITS, SLICE_HEADER_BITS};
 pub(crate) use self::format::{ReceivedSet, Slice};
-pub(super) use self::receiver::{Fit, Receiver};
-pub(super) use self::sender::{Carried, Sender};
+pub(super) use self::receiver::{BlockReceiver, SliceStatus};
+pub(super) use self::sender::{BlockSender, SliceId};
 
 /// Length of a slice, in bytes. With 1,150 bytes a datagram, 37 bits of header and 40 of its own,
 /// it leaves 116 bytes to a small body.
 pub const SLICE_BYTES: usize = 1_024;
 
-/// Slices of a chunk at most.
+/// SliceSet of a chunk at most.
 pub const MAX_SLICES: usize = 256;
 
 /// A block is so many chunks at most: 64 MiB.
@@ -80,9 +80,9 @@ pub struct ChunkProgress {
 
 /// Which slices of a chunk; the lowest bit of the first word is the first slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Slices([u64; MAX_SLICES / 64]);
+pub(crate) struct SliceSet([u64; MAX_SLICES / 64]);
 
-impl Slices {
+impl SliceSet {
     /// The first `count` slices.
     fn first(count: usize) -> Self {
         let mut all = Self::default();
@@ -110,15 +110,15 @@ impl Slices {
         self.0 == [0; MAX_SLICES / 64]
     }
 
-    fn and(self, other: Self) -> Self {
+    fn intersection(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
-    fn without(self, other: Self) -> Self {
+    fn difference(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    fn or(self, other: Self) -> Self {
+    fn union(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
@@ -141,10 +141,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_slice_is_found_going_round() {
+    fn the_search_for_the_next_slice_wraps_around() {
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut slices = Slices::default();
+            let mut slices = SliceSet::default();
             (0..rng.usize(0..8)).for_each(|_| slices.insert(rng.usize(..MAX_SLICES)));
             let from = rng.usize(..MAX_SLICES);
             let plain = (from..MAX_SLICES)

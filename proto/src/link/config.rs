@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::chunk::MAX_SET_BITS;
 use super::format::{MAX_HEADER_BITS, Messages};
 use super::{
-    BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan,
+    BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES,
+    PingSchedule,
 };
 use crate::ids::Seq;
 use crate::time::LocalTime;
@@ -20,7 +21,7 @@ pub struct LinkConfig {
     pub max_datagram: usize,
     /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`].
     /// More of them cost the memory of what they hold.
-    pub queue: usize,
+    pub queue_limit: usize,
     /// What the round trip is taken for before it is measured.
     pub initial_rtt: Duration,
     /// A datagram is never taken for lost by time alone before this: schedulers are late, too.
@@ -32,8 +33,8 @@ pub struct LinkConfig {
     /// How many datagrams may wait for their acknowledgement.
     pub ack_after: u16,
     /// When to ask for the peer's clock: clients do.
-    pub pings: Option<PingPlan>,
-    /// How much may leave; `None` for as much as the owner has to say.
+    pub pings: Option<PingSchedule>,
+    /// How much may leave; `Unchanged` for as much as the owner has to say.
     pub budget: Option<BudgetConfig>,
     /// How blocks are sent, and which are taken.
     pub chunks: ChunkConfig,
@@ -47,7 +48,7 @@ impl Default for LinkConfig {
     fn default() -> Self {
         Self {
             max_datagram: MAX_DATAGRAM,
-            queue: 256,
+            queue_limit: 256,
             initial_rtt: Duration::from_millis(200),
             min_timeout: Duration::from_millis(50),
             max_timeout: Duration::from_secs(2),
@@ -70,7 +71,7 @@ impl LinkConfig {
             ..ChunkConfig::default()
         };
         Self {
-            pings: Some(PingPlan::default()),
+            pings: Some(PingSchedule::default()),
             chunks,
             ..Self::default()
         }
@@ -85,7 +86,7 @@ impl LinkConfig {
     }
 
     /// Panics when a bound is out of its range.
-    pub(super) fn check(&self) {
+    pub(super) fn assert_valid(&self) {
         let least_bits = MAX_HEADER_BITS
             + MAX_SET_BITS
             + Messages::bits_of_one(MAX_MESSAGE)
@@ -95,7 +96,7 @@ impl LinkConfig {
             "datagrams of {self:?}"
         );
         assert!(
-            (1..=MESSAGE_WINDOW as usize).contains(&self.queue),
+            (1..=MESSAGE_WINDOW as usize).contains(&self.queue_limit),
             "queue of {self:?}"
         );
     }
@@ -107,7 +108,7 @@ pub enum LinkEvent {
     /// The peer has received that datagram.
     Acked(Seq),
     /// That datagram counts as lost: what it carried is to be sent anew, in its newest state.
-    Lost(Seq),
+    LostLeader(Seq),
     /// A reliable message of the peer's.
     Message(Bytes),
     /// A block of the peer's, whole.

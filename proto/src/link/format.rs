@@ -27,20 +27,20 @@ pub(super) const HELD_BITS: u32 = 24;
 
 /// The lowest bits of a datagram's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Short(u16);
+pub(crate) struct ShortNumber(u16);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Header {
-    pub(crate) number: Short,
+pub(crate) struct DatagramHeader {
+    pub(crate) number: ShortNumber,
     pub(crate) asks_for_ack: bool,
     pub(crate) ack: Option<Ack>,
     /// Absent in a datagram of a body and nothing else; the messages and what follows them are then
     /// absent, too.
-    pub(crate) extras: Option<Extras>,
+    pub(crate) extras: Option<HeaderExtras>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Extras {
+pub(crate) struct HeaderExtras {
     pub(crate) ping: bool,
     pub(crate) pong: Option<Pong>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Extras {
 /// The newest datagram received, and which of the 32 before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ack {
-    pub(crate) latest: Short,
+    pub(crate) latest: ShortNumber,
     /// Bit `i`, from the lowest: the one `i + 1` before `latest`.
     pub(crate) earlier: u32,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Ack {
 /// Answer to a ping. The sending time is told as the time since the arrival, which is short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pong {
-    pub(crate) pinged: Short,
+    pub(crate) pinged: ShortNumber,
     pub(crate) received_us: u64,
     pub(crate) held_us: u64,
 }
@@ -71,10 +71,10 @@ pub(crate) struct Message {
     pub(crate) bytes: Bytes,
 }
 
-impl Short {
+impl ShortNumber {
     const MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-    pub(super) fn of(number: u64) -> Self {
+    pub(super) fn from_number(number: u64) -> Self {
         Self((number & Self::MASK) as u16)
     }
 
@@ -101,7 +101,7 @@ impl Short {
     }
 }
 
-impl Wire for Short {
+impl Wire for ShortNumber {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut bits = u64::from(self.0);
         coder.bits(&mut bits, NUMBER_BITS)?;
@@ -116,7 +116,7 @@ pub(super) fn ask_for_ack(datagram: &mut [u8]) {
 }
 
 /// 31 bits when nothing is missing and nothing stands between header and body.
-impl Wire for Header {
+impl Wire for DatagramHeader {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         self.number.wire(coder)?;
         coder.flag(&mut self.asks_for_ack)?;
@@ -159,7 +159,7 @@ fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireErr
     Ok(())
 }
 
-impl Wire for Extras {
+impl Wire for HeaderExtras {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.flag(&mut self.ping)?;
         coder.option(&mut self.pong)
@@ -284,23 +284,23 @@ pub(super) fn read_bytes(
     Ok(())
 }
 
-impl Example for Header {
+impl Example for DatagramHeader {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let ack = rng.bool().then(|| Ack {
-            latest: Short::of(rng.u64(..)),
+            latest: ShortNumber::from_number(rng.u64(..)),
             earlier: [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..), 0][rng.usize(0..4)],
         });
         let pong = rng.bool().then(|| Pong {
-            pinged: Short::of(rng.u64(..)),
+            pinged: ShortNumber::from_number(rng.u64(..)),
             received_us: rng.u64(..) >> rng.u32(64 - RECEIVED_BITS..64),
             held_us: rng.u64(..) >> rng.u32(64 - HELD_BITS..64),
         });
-        let extras = rng.bool().then(|| Extras {
+        let extras = rng.bool().then(|| HeaderExtras {
             ping: rng.bool(),
             pong,
         });
         Self {
-            number: Short::of(rng.u64(..)),
+            number: ShortNumber::from_number(rng.u64(..)),
             asks_for_ack: rng.bool(),
             ack,
             extras,
@@ -333,32 +333,32 @@ mod tests {
             let number = rng.u64(..1 << 20);
             let known = (number + rng.u64(..16_384)).saturating_sub(8_191);
             assert_eq!(
-                Short::of(number).near(known),
+                ShortNumber::from_number(number).near(known),
                 Some(number),
                 "{number} near {known}"
             );
             let next = number + 1 + rng.u64(..16_384);
             assert_eq!(
-                Short::of(number).before(next),
+                ShortNumber::from_number(number).before(next),
                 Some(number),
                 "{number} before {next}"
             );
         }
-        assert_eq!(Short::of(16_383).near(3), None);
-        assert_eq!(Short::of(16_383).before(3), None);
-        assert_eq!(Short::of(0).before(0), None);
+        assert_eq!(ShortNumber::from_number(16_383).near(3), None);
+        assert_eq!(ShortNumber::from_number(16_383).before(3), None);
+        assert_eq!(ShortNumber::from_number(0).before(0), None);
     }
 
     #[test]
-    fn a_header_takes_31_bits_when_nothing_is_missing_and_few_more_when_one_is() {
+    fn a_header_takes_31_bits_and_a_few_more_when_numbers_are_missing() {
         let bits = |earlier| {
             let ack = Some(Ack {
-                latest: Short::of(70),
+                latest: ShortNumber::from_number(70),
                 earlier,
             });
-            measure(&mut Header {
+            measure(&mut DatagramHeader {
                 ack,
-                ..Header::default()
+                ..DatagramHeader::default()
             })
         };
         assert_eq!(
@@ -371,13 +371,13 @@ mod tests {
             ],
             [31, 37, 37, 65, 65]
         );
-        assert_eq!(measure(&mut Header::default()), 19);
+        assert_eq!(measure(&mut DatagramHeader::default()), 19);
         let pong = Some(Pong::default());
         let ack = Some(Ack::default());
-        let mut fullest = Header {
+        let mut fullest = DatagramHeader {
             ack,
-            extras: Some(Extras { ping: true, pong }),
-            ..Header::default()
+            extras: Some(HeaderExtras { ping: true, pong }),
+            ..DatagramHeader::default()
         };
         assert_eq!(measure(&mut fullest) + 2, MAX_HEADER_BITS);
     }

@@ -23,7 +23,7 @@ pub(super) struct Pair {
     pub(super) paths: [Impairer; 2],
     pub(super) now_ms: u64,
     /// By the time of arrival, then by the order of sending; to which end.
-    on_the_way: BTreeMap<(Duration, u64), (usize, Vec<u8>)>,
+    in_flight: BTreeMap<(Duration, u64), (usize, Vec<u8>)>,
     deliveries: u64,
 }
 
@@ -32,10 +32,10 @@ pub(super) struct End {
     /// How often it writes, at most, in milliseconds; 1 for one that reacts at once.
     pub(super) tick_ms: u64,
     /// Whether it writes a body every tick.
-    pub(super) talks: bool,
+    pub(super) sends_bodies: bool,
     /// If it writes a body of so many bytes a tick, or of as many as it may; and after it what else
     /// is due.
-    pub(super) talks_at_most: Option<usize>,
+    pub(super) max_bodies: Option<usize>,
     /// Whether its bodies ask for no acknowledgement.
     pub(super) quiet: bool,
     /// Its clock is ahead of the harness' by this.
@@ -60,7 +60,7 @@ pub(super) struct SentDatagram {
     pub(super) asks_for_ack: bool,
     pub(super) messages: Vec<u64>,
     pub(super) body_bytes: usize,
-    pub(super) fate: Option<LinkEvent>,
+    pub(super) outcome: Option<LinkEvent>,
 }
 
 pub(super) fn ms(millis: u64) -> Duration {
@@ -86,7 +86,7 @@ impl Pair {
     /// A client that reacts at once, and a server that talks 20 times a second.
     pub(super) fn client_and_server(impairment: Impairment) -> Self {
         let mut server = End::new(LinkConfig::default(), 50);
-        server.talks = true;
+        server.sends_bodies = true;
         Self::new([End::new(LinkConfig::client(), 1), server], impairment)
     }
 
@@ -95,7 +95,7 @@ impl Pair {
             ends,
             paths: [Impairer::new(impairment), Impairer::new(impairment)],
             now_ms: 10_000,
-            on_the_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             deliveries: 0,
         };
         pair.set_path(impairment);
@@ -134,7 +134,7 @@ impl Pair {
     /// Until all messages are delivered; returns how many milliseconds that took.
     pub(super) fn run_until_delivered(&mut self, from: usize, limit: Duration) -> u64 {
         let start = self.now_ms;
-        while !self.ends[from].link.outbox.is_empty() {
+        while !self.ends[from].link.reliable_queue.is_empty() {
             self.step();
             assert!(
                 ms(self.now_ms - start) < limit,
@@ -148,7 +148,7 @@ impl Pair {
     pub(super) fn step(&mut self) {
         self.now_ms += 1;
         while let Some(entry) = self
-            .on_the_way
+            .in_flight
             .first_entry()
             .filter(|entry| entry.key().0 <= ms(self.now_ms))
         {
@@ -166,9 +166,9 @@ impl Pair {
 
     fn carry(&mut self, from: usize, bytes: &[u8]) {
         let sent_at = LocalTime::from_millis(self.now_ms);
-        for delay in self.paths[from].pass(sent_at, bytes.len()) {
+        for delay in self.paths[from].send(sent_at, bytes.len()) {
             self.deliveries += 1;
-            self.on_the_way.insert(
+            self.in_flight.insert(
                 (ms(self.now_ms) + delay, self.deliveries),
                 (1 - from, bytes.to_vec()),
             );
@@ -183,8 +183,8 @@ impl End {
             max_timeout: config.max_timeout,
             link: Link::new(config),
             tick_ms,
-            talks: false,
-            talks_at_most: None,
+            sends_bodies: false,
+            max_bodies: None,
             quiet: false,
             clock_ahead: Duration::ZERO,
             sent: Vec::new(),
@@ -204,7 +204,7 @@ impl End {
     pub(super) fn acked(&self) -> usize {
         self.sent
             .iter()
-            .filter(|sent| matches!(sent.fate, Some(LinkEvent::Acked(_))))
+            .filter(|sent| matches!(sent.outcome, Some(LinkEvent::Acked(_))))
             .count()
     }
 
@@ -217,7 +217,7 @@ impl End {
             let mut number = 0;
             body.u64(&mut number).expect("a body");
             assert_eq!(number, u64::from(seq.0), "the body of another datagram");
-            let taken = self.link.received_number().expect("one was taken");
+            let taken = self.link.last_received_number().expect("one was taken");
             assert_eq!(taken % 16_384, number % 16_384);
         }
         self.poll(now_ms);
@@ -230,8 +230,8 @@ impl End {
         self.link.handle_timeout(now);
         self.poll(now_ms);
         let mut written = Vec::new();
-        if self.wants(now) && now_ms.is_multiple_of(self.tick_ms) || self.is_talk_due(now_ms) {
-            written.push(self.write(now_ms, self.is_talk_due(now_ms)));
+        if self.wants(now) && now_ms.is_multiple_of(self.tick_ms) || self.is_body_due(now_ms) {
+            written.push(self.write(now_ms, self.is_body_due(now_ms)));
         }
         self.check_all_settled(now_ms);
         let writes_more = self.link.budget.is_some() || self.link.sender.is_some();
@@ -241,8 +241,8 @@ impl End {
         written
     }
 
-    fn is_talk_due(&self, now_ms: u64) -> bool {
-        (self.talks || self.talks_at_most.is_some()) && now_ms.is_multiple_of(self.tick_ms)
+    fn is_body_due(&self, now_ms: u64) -> bool {
+        (self.sends_bodies || self.max_bodies.is_some()) && now_ms.is_multiple_of(self.tick_ms)
     }
 
     fn wants(&mut self, now: LocalTime) -> bool {
@@ -261,7 +261,7 @@ impl End {
         let (now, mut bytes, mut body_bits) = (self.local(now_ms), Vec::new(), 0);
         let budget = self.link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES || self.link.budget.is_some());
-        let most = self.talks_at_most;
+        let most = self.max_bodies;
         let body = |writer: &mut Writer<'_>, seq: Seq| {
             if let Some(most) = most.filter(|_| talks) {
                 body_bits = (8 * most).min(budget);
@@ -276,7 +276,8 @@ impl End {
         };
         let number = self.link.next_number();
         let seq = if self.quiet {
-            self.link.write_datagram_quietly(now, &mut bytes, body)
+            self.link
+                .write_datagram_without_ack_request(now, &mut bytes, body)
         } else {
             self.link.write_datagram(now, &mut bytes, body)
         };
@@ -305,7 +306,7 @@ impl End {
             asks_for_ack,
             messages,
             body_bytes,
-            fate: None,
+            outcome: None,
         });
         self.poll(now_ms);
         bytes
@@ -314,7 +315,7 @@ impl End {
     fn poll(&mut self, now_ms: u64) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
+                LinkEvent::Acked(seq) | LinkEvent::LostLeader(seq) => {
                     let back = seq.distance_to(self.seq_of(self.sent.len()));
                     let sent = self
                         .sent
@@ -322,7 +323,7 @@ impl End {
                         .checked_sub(back.cast_unsigned().into())
                         .expect("it was sent");
                     self.check_acked_set(seq, &event);
-                    let before = self.sent[sent].fate.replace(event.clone());
+                    let before = self.sent[sent].outcome.replace(event.clone());
                     assert_eq!(before, None, "reported again: {event:?}");
                 }
                 LinkEvent::Message(bytes) => {
@@ -342,7 +343,7 @@ impl End {
 
     fn check_all_settled(&mut self, now_ms: u64) {
         while let Some(sent) = self.sent.get(self.settled) {
-            if sent.fate.is_none() && sent.asks_for_ack {
+            if sent.outcome.is_none() && sent.asks_for_ack {
                 let age = ms(now_ms - sent.at_ms);
                 assert!(
                     age <= self.max_timeout,
@@ -380,14 +381,20 @@ impl End {
     fn seq_and_body(&self, bytes: &[u8]) -> (Seq, bool) {
         let shown = parts(bytes).0.number;
         let number = shown.before(self.link.next_number()).expect("it was sent");
-        (seq_of(number), bytes.len() == MAX_DATAGRAM && self.talks)
+        (
+            seq_of(number),
+            bytes.len() == MAX_DATAGRAM && self.sends_bodies,
+        )
     }
 }
 
 /// The link's part of a datagram.
-pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
-    let (mut header, mut messages, mut reader) =
-        (Header::default(), Messages::default(), Reader::new(bytes));
+pub(super) fn parts(bytes: &[u8]) -> (DatagramHeader, Messages) {
+    let (mut header, mut messages, mut reader) = (
+        DatagramHeader::default(),
+        Messages::default(),
+        Reader::new(bytes),
+    );
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {
         messages.wire(&mut reader).expect("messages");
@@ -396,8 +403,11 @@ pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
 }
 
 fn has_slice(bytes: &[u8]) -> bool {
-    let (mut header, mut messages, mut reader) =
-        (Header::default(), Messages::default(), Reader::new(bytes));
+    let (mut header, mut messages, mut reader) = (
+        DatagramHeader::default(),
+        Messages::default(),
+        Reader::new(bytes),
+    );
     let (mut set, mut has_slice) = (None::<ReceivedSet>, false);
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {

@@ -3,7 +3,7 @@
 //!
 //! The owner records while it writes a datagram, and takes at
 //! [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new base) and at
-//! [`LinkEvent::Lost`](super::LinkEvent::Lost) (dirty again).
+//! [`LinkEvent::LostLeader`](super::LinkEvent::LostLeader) (dirty again).
 //!
 //! Invariant: nothing is remembered of datagrams 1,024 and more before the newest. A link has half
 //! as many in flight, so an owner that polls the reports after each write or after some never loses
@@ -16,7 +16,7 @@ use super::SENT_WINDOW;
 use crate::ids::Seq;
 
 /// How far back a log goes: those in flight, and as many that were reported but not asked for yet.
-const WINDOW: i16 = 2 * SENT_WINDOW as i16;
+const REMEMBERED_NUMBERS: i16 = 2 * SENT_WINDOW as i16;
 
 /// What each datagram in flight carried.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl<T> PacketLog<T> {
     fn forget_before(&mut self, seq: Seq) {
         let outdated = |&mut (entry, _): &mut (Seq, Vec<T>)| {
             let age = entry.distance_to(seq);
-            !(0..WINDOW).contains(&age)
+            !(0..REMEMBERED_NUMBERS).contains(&age)
         };
         while let Some((_, mut list)) = self.entries.pop_front_if(outdated) {
             list.clear();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_back_what_was_recorded_as_a_plain_map_does() {
+    fn it_returns_what_was_recorded_as_a_plain_map_does() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut log, mut map) = (PacketLog::new(), BTreeMap::<u64, Vec<u64>>::new());
@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_bounded_for_an_owner_that_never_takes() {
+    fn it_stays_bounded_when_the_owner_never_takes() {
         let mut log = PacketLog::new();
         for number in 0..100_000_u32 {
             log.record(Seq(number as u16)).push(number);
-            assert!(log.len() <= WINDOW as usize && log.spare.len() <= 1);
+            assert!(log.len() <= REMEMBERED_NUMBERS as usize && log.spare.len() <= 1);
         }
         assert_eq!(
             log.take(Seq(99_999_u32 as u16)).collect::<Vec<_>>(),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_recycled() {
+    fn storage_is_reused() {
         let mut log = PacketLog::new();
         log.record(Seq(0)).extend(0..100);
         log.take(Seq(0));

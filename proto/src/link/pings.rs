@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use super::format::{HELD_BITS, Pong, RECEIVED_BITS, Short};
+use super::format::{HELD_BITS, Pong, RECEIVED_BITS, ShortNumber};
 use crate::time::LocalTime;
 
 /// How often to ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PingPlan {
+pub struct PingSchedule {
     /// Between pings while the clock settles, for which this many answers are needed. Four times as
     /// many pings are sent this way at most.
     pub settling_interval: Duration,
@@ -23,7 +23,7 @@ pub struct PingPlan {
     pub quiet_interval: Duration,
 }
 
-impl Default for PingPlan {
+impl Default for PingSchedule {
     fn default() -> Self {
         Self {
             settling_interval: Duration::from_millis(100),
@@ -36,37 +36,37 @@ impl Default for PingPlan {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pings {
-    plan: Option<PingPlan>,
+    schedule: Option<PingSchedule>,
     /// When the last one left, if any.
-    last: LocalTime,
+    last_sent: LocalTime,
     /// Whether anything has been said since, or it has no answer yet.
-    busy: bool,
+    is_busy: bool,
     sent: u32,
     answered: u32,
     /// Smoothed, zero before the first answer.
     round_trip: Duration,
     /// The newest ping of the peer's that has no answer yet, and when it arrived.
-    asked: Option<(u64, LocalTime)>,
+    unanswered: Option<(u64, LocalTime)>,
 }
 
 impl Pings {
-    pub(super) fn new(plan: Option<PingPlan>) -> Self {
+    pub(super) fn new(plan: Option<PingSchedule>) -> Self {
         Self {
-            plan,
-            last: LocalTime::ZERO,
-            busy: false,
+            schedule: plan,
+            last_sent: LocalTime::ZERO,
+            is_busy: false,
             sent: 0,
             answered: 0,
             round_trip: Duration::ZERO,
-            asked: None,
+            unanswered: None,
         }
     }
 
     pub(super) fn deadline(&self) -> Option<LocalTime> {
-        let plan = self.plan?;
+        let plan = self.schedule?;
         let settling =
             self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
-        let interval = match self.busy {
+        let interval = match self.is_busy {
             _ if settling => plan.settling_interval,
             true => plan.interval,
             false => plan.quiet_interval,
@@ -74,43 +74,43 @@ impl Pings {
         Some(if self.sent == 0 {
             LocalTime::ZERO
         } else {
-            self.last + interval
+            self.last_sent + interval
         })
     }
 
     /// Either side has said something.
     pub(super) fn note_busy(&mut self) {
-        self.busy = true;
+        self.is_busy = true;
     }
 
-    pub(super) fn due(&self, now: LocalTime) -> bool {
+    pub(super) fn is_due(&self, now: LocalTime) -> bool {
         self.deadline().is_some_and(|deadline| deadline <= now)
     }
 
     /// What to answer in a datagram that leaves at `now`.
     pub(super) fn pong(&self, now: LocalTime) -> Option<Pong> {
-        let (pinged, arrived) = self.asked?;
+        let (pinged, arrived) = self.unanswered?;
         // A datagram may be handed over after the tick's `now`, with its true time of arrival: then
         // nothing was held.
         let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
         let told = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
         told.then_some(Pong {
-            pinged: Short::of(pinged),
+            pinged: ShortNumber::from_number(pinged),
             received_us,
             held_us,
         })
     }
 
     pub(super) fn handle_ping(&mut self, now: LocalTime, number: u64) {
-        let newer = self.asked.is_none_or(|(asked, _)| number > asked);
+        let newer = self.unanswered.is_none_or(|(asked, _)| number > asked);
         if newer {
-            self.asked = Some((number, now));
+            self.unanswered = Some((number, now));
         }
     }
 
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
-        self.busy = false;
+        self.is_busy = false;
         self.round_trip = if self.answered == 1 {
             round_trip
         } else {
@@ -120,10 +120,10 @@ impl Pings {
 
     /// A datagram has left, with the answer that was due, and with a ping or without.
     pub(super) fn note_sent(&mut self, now: LocalTime, with_ping: bool) {
-        self.asked = None;
+        self.unanswered = None;
         if with_ping {
             self.sent = self.sent.saturating_add(1);
-            (self.last, self.busy) = (now, true);
+            (self.last_sent, self.is_busy) = (now, true);
         }
     }
 
@@ -138,13 +138,13 @@ mod tests {
 
     /// The pings of 10 s, of which each is answered or none, while something is said or nothing.
     fn pings_in_ten_seconds(answered: bool, busy: bool) -> usize {
-        let mut pings = Pings::new(Some(PingPlan::default()));
+        let mut pings = Pings::new(Some(PingSchedule::default()));
         let times = (0..10_000).map(LocalTime::from_millis);
         let sent = times.filter(|&now| {
             if busy {
                 pings.note_busy();
             }
-            let due = pings.due(now);
+            let due = pings.is_due(now);
             if due {
                 pings.note_sent(now, true);
                 if answered {
@@ -164,17 +164,17 @@ mod tests {
     }
 
     #[test]
-    fn who_speaks_again_after_a_silence_is_asked_at_once() {
-        let mut pings = Pings::new(Some(PingPlan {
+    fn a_peer_that_sends_again_after_silence_is_pinged_at_once() {
+        let mut pings = Pings::new(Some(PingSchedule {
             settling_answers: 0,
-            ..PingPlan::default()
+            ..PingSchedule::default()
         }));
         let at = LocalTime::from_millis;
         pings.note_sent(at(0), true);
         pings.handle_pong(Duration::ZERO);
-        assert!(!pings.due(at(2_500)));
+        assert!(!pings.is_due(at(2_500)));
         pings.note_busy();
-        assert!(pings.due(at(2_500)));
+        assert!(pings.is_due(at(2_500)));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(
             pings.pong(at(130)),
             Some(Pong {
-                pinged: Short::of(7),
+                pinged: ShortNumber::from_number(7),
                 received_us: 100_000,
                 held_us: 30_000
             })
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(
             pings.pong(at(90)),
             Some(Pong {
-                pinged: Short::of(7),
+                pinged: ShortNumber::from_number(7),
                 received_us: 100_000,
                 held_us: 0
             })
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_fit_its_fields_is_not_given() {
+    fn an_answer_that_does_not_fit_its_fields_is_not_sent() {
         let mut pings = Pings::new(None);
         pings.handle_ping(LocalTime::from_millis(1_000), 1);
         assert_eq!(pings.pong(LocalTime::from_millis(17_778)), None);

@@ -17,12 +17,12 @@ use crate::time::LocalTime;
 const MAX_DOUBLINGS: u8 = 6;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rtt {
-    /// Mean and variation; `None` until the first sample.
+pub(super) struct RttEstimator {
+    /// Mean and variation; `Unchanged` until the first sample.
     measured: Option<(Duration, Duration)>,
     initial: Duration,
     /// The peer may wait so long with an acknowledgement.
-    allowance: Duration,
+    ack_delay: Duration,
     min_timeout: Duration,
     max_timeout: Duration,
     doublings: u8,
@@ -30,12 +30,12 @@ pub(super) struct Rtt {
     doubled_at: LocalTime,
 }
 
-impl Rtt {
+impl RttEstimator {
     pub(super) fn new(config: &LinkConfig) -> Self {
         Self {
             measured: None,
             initial: config.initial_rtt,
-            allowance: config.ack_delay,
+            ack_delay: config.ack_delay,
             min_timeout: config.min_timeout,
             max_timeout: config.max_timeout,
             doublings: 0,
@@ -57,7 +57,7 @@ impl Rtt {
         });
     }
 
-    /// A datagram that left at `sent_at` has timed out. Those that left before the last doubling
+    /// A datagram that left at `read_game` has timed out. Those that left before the last doubling
     /// don't count again.
     pub(super) fn handle_timeout(&mut self, now: LocalTime, sent_at: LocalTime) {
         if self.doublings == 0 || sent_at >= self.doubled_at {
@@ -76,12 +76,12 @@ impl Rtt {
         let variation = self
             .measured
             .map_or(self.initial / 2, |(_, variation)| variation);
-        let once = (self.smoothed() + 4 * variation + self.allowance).max(self.min_timeout);
+        let once = (self.smoothed() + 4 * variation + self.ack_delay).max(self.min_timeout);
         (once * (1 << self.doublings)).min(self.max_timeout)
     }
 
     /// How long after its sending a datagram that others have overtaken may still come.
-    pub(super) fn overtaken_after(&self) -> Duration {
+    pub(super) fn reorder_timeout(&self) -> Duration {
         self.smoothed() * 5 / 4
     }
 }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_steady_round_trip_brings_the_time_out_close_to_it() {
-        let mut rtt = Rtt::new(&LinkConfig::default());
+        let mut rtt = RttEstimator::new(&LinkConfig::default());
         for _ in 0..100 {
             rtt.handle_sample(ms(80));
         }
@@ -106,12 +106,12 @@ mod tests {
             "{:?}",
             rtt.timeout()
         );
-        assert_eq!(rtt.overtaken_after(), ms(100));
+        assert_eq!(rtt.reorder_timeout(), ms(100));
     }
 
     #[test]
     fn time_outs_stay_within_their_bounds() {
-        let mut rtt = Rtt::new(&LinkConfig::default());
+        let mut rtt = RttEstimator::new(&LinkConfig::default());
         rtt.handle_sample(Duration::ZERO);
         assert_eq!(rtt.timeout(), ms(50));
         rtt.handle_sample(Duration::MAX);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn time_outs_double_once_a_round_and_a_sample_ends_that() {
-        let mut rtt = Rtt::new(&LinkConfig::default());
+        let mut rtt = RttEstimator::new(&LinkConfig::default());
         for _ in 0..100 {
             rtt.handle_sample(ms(80));
         }

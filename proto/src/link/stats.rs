@@ -22,7 +22,7 @@ pub struct LinkStats {
     pub lost: u64,
     /// Datagrams acknowledged after they had been reported as lost: what they carried was sent
     /// again in vain.
-    pub wasted: u64,
+    pub acked_after_loss: u64,
     /// Datagrams received again and dropped.
     pub duplicates: u64,
     /// Datagrams dropped because they are older than the window.
@@ -41,12 +41,12 @@ pub struct LinkStats {
     pub messages_received: u64,
     /// Copies of messages that had been delivered already.
     pub messages_repeated: u64,
-    /// Slices of blocks written for the first time.
+    /// SliceSet of blocks written for the first time.
     pub slices_sent: u64,
-    /// Slices written again because they were lost, or because it was not known in time that they
+    /// SliceSet written again because they were lost, or because it was not known in time that they
     /// were not.
     pub slices_resent: u64,
-    /// Slices taken for the first time.
+    /// SliceSet taken for the first time.
     pub slices_received: u64,
     /// Copies of slices that had been taken already.
     pub slices_repeated: u64,

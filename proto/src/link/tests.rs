@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::format::Ack;
-use super::format::{Extras, Short};
+use super::format::{HeaderExtras, ShortNumber};
 use super::harness::{End, Pair, message, ms, parts, path};
 use super::*;
 use crate::clock::ClockEstimate;
@@ -39,15 +39,15 @@ fn about_to_wrap(impairment: Impairment) -> Pair {
         ..LinkConfig::default()
     };
     let mut server = End::new(config(None), 50);
-    server.talks = true;
+    server.sends_bodies = true;
     Pair::new(
-        [End::new(config(Some(PingPlan::default())), 1), server],
+        [End::new(config(Some(PingSchedule::default())), 1), server],
         impairment,
     )
 }
 
 #[test]
-fn every_message_is_delivered_exactly_once_when_half_of_the_datagrams_are_lost() {
+fn messages_are_delivered_exactly_once_at_half_the_datagrams_lost() {
     for seed in 0..20 {
         let mut pair = about_to_wrap(stormy(50.0, seed));
         for number in 0..300 {
@@ -70,14 +70,14 @@ fn every_datagram_is_reported_exactly_once() {
     for seed in 0..5 {
         let mut pair = about_to_wrap(stormy(20.0, seed));
         pair.run(ms(20_000));
-        pair.ends[1].talks = false;
+        pair.ends[1].sends_bodies = false;
         pair.run(ms(5_000));
         for end in &pair.ends {
             let asked = end.sent.iter().filter(|sent| sent.asks_for_ack).count();
             let unsettled = end
                 .sent
                 .iter()
-                .filter(|sent| sent.asks_for_ack && sent.fate.is_none())
+                .filter(|sent| sent.asks_for_ack && sent.outcome.is_none())
                 .count();
             assert!(asked > 20 && unsettled <= 2, "{unsettled} of {asked}"); // The last pings may be on their way.
             assert!(
@@ -90,7 +90,7 @@ fn every_datagram_is_reported_exactly_once() {
 }
 
 #[test]
-fn little_is_repeated_in_vain() {
+fn few_messages_are_resent_needlessly() {
     let mut pair = Pair::client_and_server(Impairment {
         jitter: ms(10),
         reorder: 2.0,
@@ -104,16 +104,16 @@ fn little_is_repeated_in_vain() {
     assert!((80..200).contains(&client.resent), "{client:?}");
     assert!(server.messages_repeated * 10 <= client.resent, "{server:?}");
     assert!(
-        client.wasted + server.wasted <= (client.sent + server.sent) / 50,
+        client.acked_after_loss + server.acked_after_loss <= (client.sent + server.sent) / 50,
         "{client:?} {server:?}"
     );
 }
 
 #[test]
-fn a_lost_message_travels_again_within_a_few_round_trips_and_holds_up_no_other() {
+fn a_lost_message_is_resent_soon_and_delays_no_other() {
     for talks in [true, false] {
         let mut pair = Pair::client_and_server(path(0.0, 40, 1));
-        pair.ends[1].talks = talks;
+        pair.ends[1].sends_bodies = talks;
         pair.run(ms(3_000)); // The round trip is known: 80 ms, and up to 50 of the tick.
         pair.send(0, 1, 20, None);
         pair.set_path(path(100.0, 40, 1));
@@ -141,7 +141,7 @@ fn a_lost_message_travels_again_within_a_few_round_trips_and_holds_up_no_other()
 }
 
 #[test]
-fn a_path_that_becomes_slow_is_noticed_without_a_flood_of_copies() {
+fn a_path_that_becomes_slow_causes_no_flood_of_copies() {
     let mut pair = Pair::client_and_server(path(0.0, 10, 1));
     pair.run(ms(3_000));
     pair.set_path(path(0.0, 700, 1));
@@ -157,7 +157,7 @@ fn a_path_that_becomes_slow_is_noticed_without_a_flood_of_copies() {
 }
 
 #[test]
-fn a_message_is_not_sent_any_more_when_its_use_is_over() {
+fn an_expired_message_is_not_sent_again() {
     let mut pair = Pair::client_and_server(path(100.0, 40, 1));
     for number in 0..5 {
         pair.send(0, number, 20, Some(ms(300)));
@@ -180,7 +180,7 @@ fn a_message_is_not_sent_any_more_when_its_use_is_over() {
 }
 
 #[test]
-fn small_messages_leave_together_by_their_deadline_and_none_is_late() {
+fn small_messages_leave_together_and_by_their_deadline() {
     let mut pair = Pair::client_and_server(path(0.0, 20, 1));
     pair.run(ms(2_000));
     let before = pair.ends[0].sent.len();
@@ -189,7 +189,7 @@ fn small_messages_leave_together_by_their_deadline_and_none_is_late() {
         let wait = (number % 3 > 0).then(|| now + ms(40));
         pair.ends[0]
             .link
-            .send_reliable_by(now, message(number, 12), None, wait)
+            .send_reliable_with_deadline(now, message(number, 12), None, wait)
             .expect("there is room");
         pair.run(ms(10));
     }
@@ -217,7 +217,7 @@ fn small_messages_leave_together_by_their_deadline_and_none_is_late() {
 }
 
 #[test]
-fn a_partition_with_full_queues_heals() {
+fn full_queues_recover_after_a_network_partition() {
     let mut pair = about_to_wrap(path(0.0, 30, 1));
     pair.run(ms(1_000));
     pair.set_path(path(100.0, 30, 1));
@@ -240,13 +240,13 @@ fn a_partition_with_full_queues_heals() {
 }
 
 #[test]
-fn bodies_that_are_repeated_anyway_cause_no_answers() {
+fn bodies_without_an_ack_request_cause_no_answers() {
     let ends = [(); 2].map(|()| End::new(LinkConfig::default(), 50));
     let mut pair = Pair::new(ends, path(0.0, 30, 1));
-    (pair.ends[0].talks, pair.ends[0].quiet) = (true, true);
+    (pair.ends[0].sends_bodies, pair.ends[0].quiet) = (true, true);
     pair.run(ms(10_000));
     assert_eq!((pair.ends[0].sent.len(), pair.ends[1].sent.len()), (200, 0));
-    pair.ends[1].talks = true; // What it says tells of all that it has received.
+    pair.ends[1].sends_bodies = true; // What it says tells of all that it has received.
     pair.run(ms(1_000));
     assert!(
         (45..=55).contains(&pair.ends[0].acked()),
@@ -267,10 +267,10 @@ fn numbers_count_on_where_the_wire_wraps() {
         assert_eq!((seq, left.number_of(seq)), (Seq(number as u16), number));
         if number % 3 != 0 {
             right.handle_datagram(now, &there).expect("well formed");
-            assert_eq!(right.received_number(), Some(number));
-            assert!(right.ack_pending());
+            assert_eq!(right.last_received_number(), Some(number));
+            assert!(right.is_ack_pending());
             right.write_datagram(now, &mut back, |_, _| ());
-            assert!(!right.ack_pending());
+            assert!(!right.is_ack_pending());
             left.handle_datagram(now, &back).expect("well formed");
             let (newest, mask) = left.acked_set().expect("some were acknowledged");
             assert_eq!(newest, number);
@@ -287,12 +287,12 @@ fn numbers_count_on_where_the_wire_wraps() {
 }
 
 #[test]
-fn a_quiet_link_sends_pings_and_nothing_else() {
+fn an_idle_link_sends_only_pings() {
     let mut pair = Pair::client_and_server(path(0.0, 30, 1));
     pair.send(0, 1, 20, None);
     pair.send(1, 1, 20, None);
     pair.run(ms(2_000));
-    pair.ends[1].talks = false;
+    pair.ends[1].sends_bodies = false;
     pair.run(ms(1_000));
     let sent = |pair: &Pair| pair.ends.each_ref().map(|end| end.sent.len());
     let before = sent(&pair);
@@ -302,7 +302,7 @@ fn a_quiet_link_sends_pings_and_nothing_else() {
 }
 
 #[test]
-fn a_quiet_link_without_pings_falls_silent() {
+fn an_idle_link_without_pings_sends_nothing() {
     let ends = [(); 2].map(|()| End::new(LinkConfig::default(), 1));
     let mut pair = Pair::new(ends, path(30.0, 30, 1));
     (0..20).for_each(|number| pair.send(0, number, 20, None));
@@ -314,7 +314,7 @@ fn a_quiet_link_without_pings_falls_silent() {
 }
 
 #[test]
-fn acknowledgements_of_a_stream_cost_one_small_datagram_each_tick() {
+fn acknowledging_a_stream_costs_one_small_datagram_a_tick() {
     let mut pair = Pair::client_and_server(path(0.0, 30, 1));
     pair.run(ms(10_000));
     let client = &pair.ends[0];
@@ -327,7 +327,7 @@ fn acknowledgements_of_a_stream_cost_one_small_datagram_each_tick() {
 }
 
 #[test]
-fn a_pong_measures_the_way_and_not_the_tick() {
+fn a_pong_measures_the_path_and_not_the_tick() {
     let mut pair = Pair::client_and_server(Impairment {
         jitter: ms(10),
         ..path(5.0, 30, 4)
@@ -369,7 +369,7 @@ fn a_pong_measures_the_way_and_not_the_tick() {
 }
 
 #[test]
-fn duplicates_and_what_is_too_old_are_counted_and_dropped() {
+fn duplicates_and_old_datagrams_are_counted_and_dropped() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let now = LocalTime::from_millis(1_000);
     let mut datagrams = Vec::new();
@@ -425,13 +425,13 @@ fn a_refused_datagram_changes_nothing() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let now = LocalTime::from_millis(1_000);
     let ack = Some(Ack {
-        latest: Short::of(0),
+        latest: ShortNumber::from_number(0),
         earlier: 0,
     });
-    let mut lying = encode(&mut Header {
-        number: Short::of(500),
+    let mut lying = encode(&mut DatagramHeader {
+        number: ShortNumber::from_number(500),
         ack,
-        ..Header::default()
+        ..DatagramHeader::default()
     });
     lying.resize(100, 0);
     assert!(
@@ -462,7 +462,7 @@ fn a_refused_datagram_changes_nothing() {
 }
 
 #[test]
-fn an_acknowledgement_after_the_loss_is_waste_but_settles_the_messages() {
+fn a_late_acknowledgement_still_confirms_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let (mut there, mut back) = (Vec::new(), Vec::new());
     left.send_reliable(LocalTime::ZERO, message(1, 100), None)
@@ -470,7 +470,7 @@ fn an_acknowledgement_after_the_loss_is_waste_but_settles_the_messages() {
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
     let late = LocalTime::from_millis(3_000);
     left.handle_timeout(late);
-    assert_eq!(left.poll_event(), Some(LinkEvent::Lost(seq)));
+    assert_eq!(left.poll_event(), Some(LinkEvent::LostLeader(seq)));
     assert!(left.wants_to_send(late));
     right.handle_datagram(late, &there).expect("well formed");
     right.write_datagram(late, &mut back, |_, _| ());
@@ -479,13 +479,18 @@ fn an_acknowledgement_after_the_loss_is_waste_but_settles_the_messages() {
     assert!(!left.wants_to_send(late));
     let stats = left.stats();
     assert_eq!(
-        (stats.lost, stats.wasted, stats.acked, stats.resent),
+        (
+            stats.lost,
+            stats.acked_after_loss,
+            stats.acked,
+            stats.resent
+        ),
         (1, 1, 0, 0)
     );
 }
 
 #[test]
-fn a_body_of_any_length_arrives_whole_and_padding_is_never_taken_for_one() {
+fn bodies_of_any_length_arrive_whole_and_padding_is_not_a_body() {
     let now = LocalTime::from_millis(1_000);
     for bits in 0..40 {
         let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
@@ -527,7 +532,7 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
 
 /// Arbitrary bytes, and datagrams of a peer that knows the format and lies in every field.
 #[test]
-fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
+fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
     for seed in 0..20 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut link = Link::new(LinkConfig {
@@ -538,9 +543,9 @@ fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
         for step in 0..3_000_u64 {
             let now = LocalTime::from_millis(step * 5);
             let bytes = if rng.bool() {
-                lies(&mut rng, next)
+                invalid_datagram(&mut rng, next)
             } else {
-                noise(&mut rng)
+                random_datagram(&mut rng)
             };
             let _ = link.handle_datagram(now, &bytes);
             if rng.bool() {
@@ -554,7 +559,7 @@ fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
                 let _ = link.send_block(now, message(step, 5_000));
             }
             while let Some(event) = link.poll_event() {
-                if let LinkEvent::Acked(seq) | LinkEvent::Lost(seq) = event {
+                if let LinkEvent::Acked(seq) | LinkEvent::LostLeader(seq) = event {
                     assert!(
                         in_flight.remove(&seq.0),
                         "seed {seed}: {event:?} is told again, or was never sent"
@@ -571,29 +576,29 @@ fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
     }
 }
 
-pub(super) fn header_with_extras(number: u64) -> Header {
-    Header {
-        number: Short::of(number),
-        extras: Some(Extras::default()),
-        ..Header::default()
+pub(super) fn header_with_extras(number: u64) -> DatagramHeader {
+    DatagramHeader {
+        number: ShortNumber::from_number(number),
+        extras: Some(HeaderExtras::default()),
+        ..DatagramHeader::default()
     }
 }
 
-fn noise(rng: &mut fastrand::Rng) -> Vec<u8> {
+fn random_datagram(rng: &mut fastrand::Rng) -> Vec<u8> {
     let length = rng.usize(0..60);
     (0..length).map(|_| rng.u8(..)).collect()
 }
 
-fn lies(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
+fn invalid_datagram(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
     let near = |rng: &mut fastrand::Rng| {
-        Short::of(u64::from(
+        ShortNumber::from_number(u64::from(
             newest.0.wrapping_sub(rng.u16(0..200)).wrapping_add(3),
         ))
     };
-    let mut header = Header {
-        number: Short::of(rng.u64(..)),
+    let mut header = DatagramHeader {
+        number: ShortNumber::from_number(rng.u64(..)),
         asks_for_ack: rng.bool(),
-        ..Header::default()
+        ..DatagramHeader::default()
     };
     let earlier = [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..)][rng.usize(0..3)];
     header.ack = rng.bool().then(|| Ack {
@@ -605,7 +610,7 @@ fn lies(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
         received_us: rng.u64(..) >> 16,
         held_us: rng.u64(..) >> 40,
     });
-    header.extras = Some(Extras {
+    header.extras = Some(HeaderExtras {
         ping: rng.bool(),
         pong,
     });
@@ -635,7 +640,7 @@ fn lies(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
 }
 
 #[test]
-fn an_owner_that_does_not_poll_makes_the_peer_repeat_instead_of_losing_messages() {
+fn an_owner_that_does_not_poll_loses_no_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let mut now = LocalTime::from_millis(1_000);
     for number in 0..3_000 {

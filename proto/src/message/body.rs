@@ -38,7 +38,7 @@ impl BodyContext<'_> {
 
 /// What a client reads of a datagram.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Body {
+pub struct DatagramBody {
     /// Room time of the tick that wrote it: whole milliseconds.
     pub stamp: GameTime,
     /// In the order in which they were written.
@@ -50,8 +50,8 @@ pub struct Body {
 /// Begins a body. Returns the base of all times behind it: the stamp as the client reads it.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
     coder
-        .bits(&mut low_bits(now).into(), STAMP_BITS)
-        .expect(WRITES);
+        .bits(&mut low_time_bits(now).into(), STAMP_BITS)
+        .expect(WRITE_CANNOT_FAIL);
     now.whole_millis()
 }
 
@@ -65,12 +65,12 @@ pub fn write_record(
     coder
         .flag(&mut true)
         .and_then(|()| record.wire(context, stamp, coder))
-        .expect(WRITES);
+        .expect(WRITE_CANNOT_FAIL);
 }
 
 /// Ends the records.
 pub fn end_records(coder: &mut impl Coder) {
-    coder.flag(&mut false).expect(WRITES);
+    coder.flag(&mut false).expect(WRITE_CANNOT_FAIL);
 }
 
 /// Adds the pose section, behind the records' end: it is the last of a datagram.
@@ -81,34 +81,34 @@ pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
     }
 }
 
-pub(super) const WRITES: &str = "a writer refuses nothing";
+pub(super) const WRITE_CANNOT_FAIL: &str = "a writer refuses nothing";
 
-/// Reads what follows the link's part of a datagram; `None` if there is no body. An error spoils
-/// the whole body.
+/// Reads what follows the link's part of a datagram; `Unchanged` if there is no body. An error
+/// spoils the whole body.
 pub fn read_body(
     mut reader: Reader<'_>,
     context: &BodyContext<'_>,
-) -> Result<Option<Body>, WireError> {
+) -> Result<Option<DatagramBody>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
     }
-    let mut body = Body::default();
+    let mut body = DatagramBody::default();
     body.wire(context, &mut reader)?;
     body.poses.extend_from_slice(reader.rest()?);
     Ok(Some(body))
 }
 
-impl Body {
+impl DatagramBody {
     /// Reads, writes or measures stamp and records; the pose section is not part of this.
     pub fn wire<C: Coder>(
         &mut self,
         context: &BodyContext<'_>,
         coder: &mut C,
     ) -> Result<(), WireError> {
-        let mut low = u64::from(low_bits(self.stamp));
+        let mut low = u64::from(low_time_bits(self.stamp));
         coder.bits(&mut low, STAMP_BITS)?;
         if C::READS {
-            self.stamp = nearest(low as u32, context.near);
+            self.stamp = nearest_time(low as u32, context.near);
             self.records = read_records(self.stamp, context, coder)?;
             return Ok(());
         }
@@ -139,16 +139,16 @@ fn read_records(
 }
 
 /// The low [`STAMP_BITS`] of a moment's milliseconds.
-pub fn low_bits(time: GameTime) -> u32 {
-    (time.millis() & LOW) as u32
+pub fn low_time_bits(time: GameTime) -> u32 {
+    (time.millis() & LOW_BITS_MASK) as u32
 }
 
-const LOW: u64 = (1 << STAMP_BITS) - 1;
+const LOW_BITS_MASK: u64 = (1 << STAMP_BITS) - 1;
 
 /// Of the moments with these low bits of their milliseconds, the one nearest to `near`.
-pub fn nearest(low: u32, near: GameTime) -> GameTime {
-    let (period, half) = (LOW + 1, LOW / 2 + 1);
-    let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW;
+pub fn nearest_time(low: u32, near: GameTime) -> GameTime {
+    let (period, half) = (LOW_BITS_MASK + 1, LOW_BITS_MASK / 2 + 1);
+    let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW_BITS_MASK;
     let millis = near.millis() + ahead;
     GameTime::from_millis(if ahead >= half && millis >= period {
         millis - period
@@ -173,14 +173,14 @@ mod tests {
         let at = context(&Schema::example(), stamp).horizon(stamp);
         assert_eq!(at, GameTime::from_millis(10_150));
         let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
-        let enter = Record::Enter {
+        let enter = Record::ObjectEntered {
             alias: Alias { slot: 1, epoch: 2 },
             kind: 1,
             at,
             own: false,
             components: vec![(0, path)],
         };
-        let body = Body {
+        let body = DatagramBody {
             stamp,
             records: vec![enter],
             poses: Vec::new(),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_written_in_pieces_is_the_same_and_takes_what_was_said() {
+    fn a_body_written_in_pieces_has_the_same_bits_and_measured_size() {
         let schema = Schema::example();
         let now = GameTime::from_micros(5_000_016_667);
         let context = context(&schema, now);
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(writer.bits_written(), said + BODY_OVERHEAD_BITS);
         write_poses(&[7, 0, 9], &mut writer);
         writer.finish();
-        let body = Body {
+        let body = DatagramBody {
             stamp: now.whole_millis(),
             records: records.into(),
             poses: vec![7, 0, 9],
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_no_body_and_an_empty_body_is_one() {
+    fn padding_is_not_a_body_and_an_empty_body_is() {
         assert_eq!(read(&[], NEAR), Ok(None));
         let mut reader = Reader::new(&[0]);
         reader.skip(1).expect("a bit");
@@ -236,9 +236,9 @@ mod tests {
             read_body(reader, &context(&Schema::example(), NEAR)),
             Ok(None)
         );
-        let empty = Body {
+        let empty = DatagramBody {
             stamp: NEAR,
-            ..Body::default()
+            ..DatagramBody::default()
         };
         let bytes = bytes_of(&mut empty.clone());
         assert_eq!(bytes.len(), 4);
@@ -247,23 +247,23 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_the_schema_does_not_have_spoils_the_body() {
+    fn a_kind_unknown_to_the_schema_fails_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::Update {
+        let update = |kind| Record::ObjectUpdated {
             alias: Alias::default(),
             kind,
             at: NEAR,
             components: vec![],
         };
-        let mut body = Body {
+        let mut body = DatagramBody {
             stamp: NEAR,
             records: vec![leave(1), update(2)],
             poses: Vec::new(),
         };
         let mut bytes = Vec::new();
         body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes))
-            .expect(WRITES);
+            .expect(WRITE_CANNOT_FAIL);
         assert_eq!(
             read(&bytes, NEAR),
             Err(WireError::Unknown {
@@ -274,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn ones_between_the_records_and_the_poses_spoil_the_body() {
-        let mut body = Body {
+    fn nonzero_padding_before_the_poses_fails_the_body() {
+        let mut body = DatagramBody {
             stamp: NEAR,
             records: vec![],
             poses: vec![1],
@@ -283,11 +283,11 @@ mod tests {
         let mut bytes = bytes_of(&mut body);
         assert_eq!(bytes.len(), 5);
         bytes[3] |= 0x80;
-        assert_eq!(read(&bytes, NEAR), Err(WireError::Trailing));
+        assert_eq!(read(&bytes, NEAR), Err(WireError::TrailingBits));
     }
 
     #[test]
-    fn a_stamp_is_the_moment_nearest_to_what_the_reader_knows() {
+    fn a_stamp_is_the_moment_nearest_to_the_reader_s_time() {
         let hour = 3_600_000;
         for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
             let back = u64::min(near, (1 << 23) - 1);
@@ -299,11 +299,18 @@ mod tests {
                 near + (1 << 23) - 1,
             ] {
                 let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
-                assert_eq!(nearest(low_bits(stamp), near), stamp, "near {near:?}");
+                assert_eq!(
+                    nearest_time(low_time_bits(stamp), near),
+                    stamp,
+                    "near {near:?}"
+                );
             }
         }
-        // Before the beginning there is nothing.
-        assert_eq!(nearest(LOW as u32, GameTime::ZERO).millis(), LOW);
+        // PriorEstimate the beginning there is nothing.
+        assert_eq!(
+            nearest_time(LOW_BITS_MASK as u32, GameTime::ZERO).millis(),
+            LOW_BITS_MASK
+        );
     }
 
     fn leave(slot: u16) -> Record {
@@ -313,17 +320,17 @@ mod tests {
         }
     }
 
-    fn bytes_of(body: &mut Body) -> Vec<u8> {
+    fn bytes_of(body: &mut DatagramBody) -> Vec<u8> {
         let (mut bytes, schema) = (Vec::new(), Schema::example());
         let mut writer = Writer::new(&mut bytes);
         body.wire(&context(&schema, body.stamp), &mut writer)
-            .expect(WRITES);
+            .expect(WRITE_CANNOT_FAIL);
         write_poses(&body.poses, &mut writer);
         writer.finish();
         bytes
     }
 
-    fn read(bytes: &[u8], near: GameTime) -> Result<Option<Body>, WireError> {
+    fn read(bytes: &[u8], near: GameTime) -> Result<Option<DatagramBody>, WireError> {
         read_body(Reader::new(bytes), &context(&Schema::example(), near))
     }
 }

@@ -1,26 +1,26 @@
 //! Random messages for the list of formats ([`crate::wire::formats`]).
 //!
-//! Test support. Records and bodies are read in a context; here each brings one along:
+//! Test support. WrittenRecords and bodies are read in a context; here each brings one along:
 //! [`Schema::example_with_poses`], a local lag of 150 ms, and a moment in the room's life.
 
 use std::time::Duration;
 
 use super::{
-    Action, Body, BodyContext, Command, Effect, Field, Input, MAX_CHANGES, MAX_CUSTOM_BYTES,
-    MAX_EFFECTS, Notice, Record, Report, Uplink,
+    Action, BodyContext, Command, DatagramBody, EffectTime, EventValue, KeyInput, LatenessReport,
+    MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record, Uplink,
 };
 use crate::ids::Alias;
-use crate::keymap::{Keymap, Sample};
+use crate::keymap::{KeySample, Keymap};
 use crate::pose::{MAX_AT, Motion, Pose, PoseFormat, Turning};
-use crate::schema::{Codec, Component, Kind, MAX_FIELDS, MAX_POINTS, Schema};
+use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, ObjectKind, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
-use crate::timeline::{Gauge, Held, Waypoint};
+use crate::timeline::{Gauge, StepValue, Waypoint};
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Not on a whole millisecond, with room on both sides.
-const BASE: GameTime = GameTime::from_micros(100_000_567);
+const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
 /// A context of this schema.
 pub(crate) const fn context(schema: &Schema, near: GameTime) -> BodyContext<'_> {
@@ -37,19 +37,22 @@ pub struct ExampleRecord(pub Record);
 
 /// A body of records of [`Schema::example_with_poses`], without poses.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExampleBody(pub Body);
+pub struct ExampleBody(pub DatagramBody);
 
 impl Wire for ExampleRecord {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.0
-            .wire(&context(&Schema::example_with_poses(), BASE), BASE, coder)
+        self.0.wire(
+            &context(&Schema::example_with_poses(), BASE_TIME),
+            BASE_TIME,
+            coder,
+        )
     }
 }
 
 impl Wire for ExampleBody {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         self.0
-            .wire(&context(&Schema::example_with_poses(), BASE), coder)
+            .wire(&context(&Schema::example_with_poses(), BASE_TIME), coder)
     }
 }
 
@@ -81,16 +84,16 @@ impl Example for Notice {
     }
 }
 
-impl Example for Report {
+impl Example for LatenessReport {
     fn example(rng: &mut fastrand::Rng) -> Self {
         Self {
-            news: rng.u64(..) >> rng.u32(..64),
+            received: rng.u64(..) >> rng.u32(..64),
             late: rng.u64(..) >> rng.u32(..64),
         }
     }
 }
 
-impl Example for Input {
+impl Example for KeyInput {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let now = GameTime::from_millis(rng.u64(100_000..1 << 40));
         let mut keys = || Keymap(rng.u32(..) >> rng.u32(..32));
@@ -100,7 +103,7 @@ impl Example for Input {
         let samples = held[rng.usize(..=MAX_CHANGES)..].iter().map(|&keys| {
             at += Duration::from_millis(rng.u64(1..1_900) >> rng.u32(..11))
                 + Duration::from_millis(1);
-            Sample { at, keys }
+            KeySample { at, keys }
         });
         Self::with_changes(now, base, samples.collect::<Vec<_>>())
     }
@@ -108,19 +111,19 @@ impl Example for Input {
 
 impl Example for Uplink {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        let report = rng.bool().then(|| Report::example(rng));
-        let input = rng.bool().then(|| Input::example(rng));
+        let report = rng.bool().then(|| LatenessReport::example(rng));
+        let input = rng.bool().then(|| KeyInput::example(rng));
         Self {
             report,
             input,
-            lost_track: rng.bool().then(|| rng.u16(..)),
+            missing_baseline: rng.bool().then(|| rng.u16(..)),
         }
     }
 }
 
 impl Example for ExampleRecord {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self(any_record(rng, BASE))
+        Self(any_record(rng, BASE_TIME))
     }
 }
 
@@ -133,7 +136,7 @@ impl Example for ExampleBody {
         let records = (0..rng.usize(..6))
             .map(|_| any_record(rng, stamp))
             .collect();
-        Self(Body {
+        Self(DatagramBody {
             stamp,
             records,
             poses: Vec::new(),
@@ -166,11 +169,11 @@ fn any_float(rng: &mut fastrand::Rng) -> f32 {
     if float.is_nan() { f32::INFINITY } else { float }
 }
 
-fn any_field(rng: &mut fastrand::Rng) -> Field {
+fn any_field(rng: &mut fastrand::Rng) -> EventValue {
     match rng.u8(..3) {
-        0 => Field::Object(rng.bool().then(|| Alias::example(rng))),
-        1 => Field::Position(Position::example(rng)),
-        _ => Field::Number(rng.i64(..) >> rng.u8(..64)),
+        0 => EventValue::Object(rng.bool().then(|| Alias::example(rng))),
+        1 => EventValue::Position(Position::example(rng)),
+        _ => EventValue::Number(rng.i64(..) >> rng.u8(..64)),
     }
 }
 
@@ -184,35 +187,35 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
     match rng.u8(..4) {
-        0 => Record::Enter {
+        0 => Record::ObjectEntered {
             alias,
             kind,
             at,
             own: rng.bool(),
             components,
         },
-        1 => Record::Update {
+        1 => Record::ObjectUpdated {
             alias,
             kind,
             at,
             components,
         },
         2 => Record::Leave { alias, at },
-        _ => Record::Effects(any_effects(rng)),
+        _ => Record::EffectReports(any_effect_times(rng)),
     }
 }
 
 /// As many as there is time for since the room began.
-fn any_effects(rng: &mut fastrand::Rng) -> Vec<Effect> {
-    let mut effects = vec![Effect {
-        at: any_time(rng),
-        effect: any_time(rng),
+fn any_effect_times(rng: &mut fastrand::Rng) -> Vec<EffectTime> {
+    let mut effects = vec![EffectTime {
+        sampled_until: any_time(rng),
+        takes_effect_at: any_time(rng),
     }];
     while let Some(last) = effects
         .last()
         .filter(|_| effects.len() < MAX_EFFECTS && rng.bool())
     {
-        let [at, effect] = [last.at, last.effect].map(|time| {
+        let [at, effect] = [last.sampled_until, last.takes_effect_at].map(|time| {
             let before = rng.u64(1..1 << 20) >> rng.u32(..20);
             time.millis()
                 .checked_sub(before.max(1))
@@ -221,12 +224,19 @@ fn any_effects(rng: &mut fastrand::Rng) -> Vec<Effect> {
         let Some((at, effect)) = at.zip(effect) else {
             break;
         };
-        effects.push(Effect { at, effect });
+        effects.push(EffectTime {
+            sampled_until: at,
+            takes_effect_at: effect,
+        });
     }
     effects
 }
 
-fn any_components(rng: &mut fastrand::Rng, kind: &Kind, base: GameTime) -> Vec<(u8, Component)> {
+fn any_components(
+    rng: &mut fastrand::Rng,
+    kind: &ObjectKind,
+    base: GameTime,
+) -> Vec<(u8, Component)> {
     let mut components = Vec::new();
     for (index, spec) in (0..).zip(&kind.components) {
         if rng.bool() {
@@ -270,7 +280,7 @@ pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
             );
         }),
         (Component::Flag(flag), _) => {
-            any_points(rng, |rng, time| flag.insert(time, Held(rng.bool())))
+            any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())))
         }
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
@@ -312,7 +322,7 @@ pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
 /// Points around [`BASE`], often close together, sometimes more than one record carries.
 fn any_points(rng: &mut fastrand::Rng, mut insert: impl FnMut(&mut fastrand::Rng, GameTime)) {
     for _ in 0..rng.usize(..MAX_POINTS + 3) {
-        let time = GameTime::from_micros(rng.u64(..2 * BASE.micros()) >> rng.u8(..20));
+        let time = GameTime::from_micros(rng.u64(..2 * BASE_TIME.micros()) >> rng.u8(..20));
         insert(rng, time);
     }
 }

@@ -4,14 +4,14 @@
 //! so that one of an object that the client does not (or no longer) know can be passed over.
 //! Invariant: components are in ascending order of their index, each at most once.
 
-use super::body::{BodyContext, WRITES};
+use super::body::{BodyContext, WRITE_CANNOT_FAIL};
 use super::wire_variant;
 use crate::ids::Alias;
-use crate::schema::{Component, Kind};
+use crate::schema::{Component, ObjectKind};
 use crate::time::GameTime;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
-/// Effects in one record, at most.
+/// EffectReports in one record, at most.
 pub const MAX_EFFECTS: usize = 8;
 
 const RECORD_BITS: u32 = 2;
@@ -21,7 +21,7 @@ const KIND_BITS: u32 = 6;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// The client follows it.
-    Enter {
+    ObjectEntered {
         /// The client's name for it.
         alias: Alias,
         /// Index in the schema's kinds.
@@ -34,10 +34,10 @@ pub enum Record {
         components: Vec<(u8, Component)>,
     },
     /// Something about it has changed.
-    Update {
+    ObjectUpdated {
         /// The client's name for it.
         alias: Alias,
-        /// As in its `Enter`.
+        /// As in its `ObjectEntered`.
         kind: u8,
         /// From when on the numbers and texts hold.
         at: GameTime,
@@ -52,17 +52,17 @@ pub enum Record {
         at: GameTime,
     },
     /// When inputs of the client take effect; the newest first, 1 to [`MAX_EFFECTS`].
-    Effects(Vec<Effect>),
+    EffectReports(Vec<EffectTime>),
 }
 
 /// When inputs take effect. Whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effect {
+pub struct EffectTime {
     /// All that were sampled up to then, as the client told the time, unless an earlier effect
     /// covers them ...
-    pub at: GameTime,
+    pub sampled_until: GameTime,
     /// ... take effect then.
-    pub effect: GameTime,
+    pub takes_effect_at: GameTime,
 }
 
 impl Default for Record {
@@ -78,18 +78,20 @@ impl Record {
     /// The object's name, if it is about one.
     pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
-                Some(*alias)
-            }
-            Self::Effects(_) => None,
+            Self::ObjectEntered { alias, .. }
+            | Self::ObjectUpdated { alias, .. }
+            | Self::Leave { alias, .. } => Some(*alias),
+            Self::EffectReports(_) => None,
         }
     }
 
     /// The components that it carries.
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
-            Self::Enter { components, .. } | Self::Update { components, .. } => components,
-            Self::Leave { .. } | Self::Effects(_) => &[],
+            Self::ObjectEntered { components, .. } | Self::ObjectUpdated { components, .. } => {
+                components
+            }
+            Self::Leave { .. } | Self::EffectReports(_) => &[],
         }
     }
 
@@ -120,40 +122,42 @@ impl Record {
             Self::blank,
         )?;
         match self {
-            Self::Enter {
+            Self::ObjectEntered {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             } => {
-                let kind = wire_head(alias, kind, at, context, stamp, coder)?;
+                let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
                 coder.flag(own)?;
                 wire_components(components, kind, stamp, coder)
             }
-            Self::Update {
+            Self::ObjectUpdated {
                 alias,
                 kind,
                 at,
                 components,
             } => {
-                let kind = wire_head(alias, kind, at, context, stamp, coder)?;
+                let kind = wire_record_head(alias, kind, at, context, stamp, coder)?;
                 wire_components(components, kind, stamp, coder)
             }
             Self::Leave { alias, at } => {
                 alias.wire(coder)?;
                 coder.time(at, context.horizon(stamp))
             }
-            Self::Effects(effects) => wire_effects(effects, stamp, context.horizon(stamp), coder),
+            Self::EffectReports(effects) => {
+                wire_effect_times(effects, stamp, context.horizon(stamp), coder)
+            }
         }
     }
 
     const fn variant(&self) -> u64 {
         match self {
-            Self::Enter { .. } => 0,
-            Self::Update { .. } => 1,
+            Self::ObjectEntered { .. } => 0,
+            Self::ObjectUpdated { .. } => 1,
             Self::Leave { .. } => 2,
-            Self::Effects(_) => 3,
+            Self::EffectReports(_) => 3,
         }
     }
 
@@ -161,28 +165,28 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            0 => Self::Enter {
+            0 => Self::ObjectEntered {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             },
-            1 => Self::Update {
+            1 => Self::ObjectUpdated {
                 alias,
                 kind,
                 at,
                 components,
             },
             2 => Self::Leave { alias, at },
-            3 => Self::Effects(Vec::new()),
+            3 => Self::EffectReports(Vec::new()),
             _ => return None,
         })
     }
 }
 
-fn wire_effects<C: Coder>(
-    effects: &mut Vec<Effect>,
+fn wire_effect_times<C: Coder>(
+    effects: &mut Vec<EffectTime>,
     stamp: GameTime,
     horizon: GameTime,
     coder: &mut C,
@@ -191,18 +195,18 @@ fn wire_effects<C: Coder>(
     coder.bounded(&mut more, 0, MAX_EFFECTS as i64 - 1)?;
     if C::READS {
         effects.clear();
-        effects.resize(more as usize + 1, Effect::default());
+        effects.resize(more as usize + 1, EffectTime::default());
     }
-    let mut later: Option<Effect> = None;
+    let mut later: Option<EffectTime> = None;
     for effect in effects {
         match later {
             None => {
-                coder.time(&mut effect.at, stamp)?;
-                coder.time(&mut effect.effect, horizon)?;
+                coder.time(&mut effect.sampled_until, stamp)?;
+                coder.time(&mut effect.takes_effect_at, horizon)?;
             }
             Some(later) => {
-                wire_before(&mut effect.at, later.at, coder)?;
-                wire_before(&mut effect.effect, later.effect, coder)?;
+                wire_earlier_time(&mut effect.sampled_until, later.sampled_until, coder)?;
+                wire_earlier_time(&mut effect.takes_effect_at, later.takes_effect_at, coder)?;
             }
         }
         later = Some(*effect);
@@ -211,7 +215,7 @@ fn wire_effects<C: Coder>(
 }
 
 /// A moment before another one: a varint of the milliseconds between, less 1.
-fn wire_before<C: Coder>(
+fn wire_earlier_time<C: Coder>(
     time: &mut GameTime,
     later: GameTime,
     coder: &mut C,
@@ -236,15 +240,15 @@ fn wire_before<C: Coder>(
     Ok(())
 }
 
-/// What `Enter` and `Update` begin with; the object's kind.
-fn wire_head<'s>(
+/// What `ObjectEntered` and `ObjectUpdated` begin with; the object's kind.
+fn wire_record_head<'s>(
     alias: &mut Alias,
     kind: &mut u8,
     at: &mut GameTime,
     context: &BodyContext<'s>,
     stamp: GameTime,
     coder: &mut impl Coder,
-) -> Result<&'s Kind, WireError> {
+) -> Result<&'s ObjectKind, WireError> {
     alias.wire(coder)?;
     let mut index = u64::from(*kind);
     coder.bits(&mut index, KIND_BITS)?;
@@ -258,7 +262,7 @@ fn wire_head<'s>(
 
 fn wire_components<C: Coder>(
     components: &mut Vec<(u8, Component)>,
-    kind: &Kind,
+    kind: &ObjectKind,
     base: GameTime,
     coder: &mut C,
 ) -> Result<(), WireError> {
@@ -297,20 +301,20 @@ pub struct RecordWriter<'s> {
 
 /// What a record says of the object as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct RecordHead {
     /// The client's name for it.
     pub alias: Alias,
     /// Index in the schema's kinds.
     pub kind: u8,
     /// From when on.
     pub at: GameTime,
-    /// Whether it is the player's avatar: for an `Enter`.
+    /// Whether it is the player's avatar: for an `ObjectEntered`.
     pub own: bool,
 }
 
 /// Which components of an object are told, and from when on.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'c> {
+pub struct ComponentSelection<'c> {
     /// All components of the object, in the order of its kind.
     pub all: &'c [Component],
     /// Bit `i`, from the lowest: component `i` is told.
@@ -320,40 +324,55 @@ pub struct Parts<'c> {
 }
 
 impl RecordWriter<'_> {
-    /// An `Enter`.
-    pub fn enter(&self, head: &Head, parts: &Parts<'_>, coder: &mut impl Coder) {
-        self.enter_head(head, coder);
-        self.parts(head.kind, parts, coder);
+    /// An `ObjectEntered`.
+    pub fn write_enter(
+        &self,
+        head: &RecordHead,
+        parts: &ComponentSelection<'_>,
+        coder: &mut impl Coder,
+    ) {
+        self.write_enter_head(head, coder);
+        self.write_components(head.kind, parts, coder);
     }
 
-    /// An `Update`.
-    pub fn update(&self, head: &Head, parts: &Parts<'_>, coder: &mut impl Coder) {
-        self.update_head(head, coder);
-        self.parts(head.kind, parts, coder);
+    /// An `ObjectUpdated`.
+    pub fn write_update(
+        &self,
+        head: &RecordHead,
+        parts: &ComponentSelection<'_>,
+        coder: &mut impl Coder,
+    ) {
+        self.write_update_head(head, coder);
+        self.write_components(head.kind, parts, coder);
     }
 
     /// A `Leave`.
-    pub fn leave(&self, alias: Alias, at: GameTime, coder: &mut impl Coder) {
-        coder.flag(&mut true).expect(WRITES);
+    pub fn write_leave(&self, alias: Alias, at: GameTime, coder: &mut impl Coder) {
+        coder.flag(&mut true).expect(WRITE_CANNOT_FAIL);
         Record::Leave { alias, at }
             .wire(&self.context, self.stamp, coder)
-            .expect(WRITES);
+            .expect(WRITE_CANNOT_FAIL);
     }
 
-    /// The first half of an `Enter`: what differs from client to client.
-    pub fn enter_head(&self, head: &Head, coder: &mut impl Coder) {
-        self.head(0, head, coder);
-        coder.flag(&mut { head.own }).expect(WRITES);
+    /// The first half of an `ObjectEntered`: what differs from client to client.
+    pub fn write_enter_head(&self, head: &RecordHead, coder: &mut impl Coder) {
+        self.write_head(0, head, coder);
+        coder.flag(&mut { head.own }).expect(WRITE_CANNOT_FAIL);
     }
 
-    /// The first half of an `Update`.
-    pub fn update_head(&self, head: &Head, coder: &mut impl Coder) {
-        self.head(1, head, coder);
+    /// The first half of an `ObjectUpdated`.
+    pub fn write_update_head(&self, head: &RecordHead, coder: &mut impl Coder) {
+        self.write_head(1, head, coder);
     }
 
-    /// The second half of an `Enter` or an `Update`: the same bits for all clients that may know
-    /// the same.
-    pub fn parts(&self, kind: u8, parts: &Parts<'_>, coder: &mut impl Coder) {
+    /// The second half of an `ObjectEntered` or an `ObjectUpdated`: the same bits for all clients
+    /// that may know the same.
+    pub fn write_components(
+        &self,
+        kind: u8,
+        parts: &ComponentSelection<'_>,
+        coder: &mut impl Coder,
+    ) {
         let kind = self
             .context
             .schema
@@ -361,7 +380,7 @@ impl RecordWriter<'_> {
             .expect("a kind of the schema");
         coder
             .bits(&mut parts.mask.into(), kind.components.len() as u32)
-            .expect(WRITES);
+            .expect(WRITE_CANNOT_FAIL);
         let told = (0..)
             .zip(&kind.components)
             .zip(parts.all)
@@ -371,8 +390,8 @@ impl RecordWriter<'_> {
         }
     }
 
-    fn head(&self, record: u64, head: &Head, coder: &mut impl Coder) {
-        let Head {
+    fn write_head(&self, record: u64, head: &RecordHead, coder: &mut impl Coder) {
+        let RecordHead {
             mut alias,
             mut kind,
             mut at,
@@ -381,8 +400,8 @@ impl RecordWriter<'_> {
         coder
             .flag(&mut true)
             .and_then(|()| coder.bits(&mut { record }, RECORD_BITS))
-            .expect(WRITES);
-        wire_head(
+            .expect(WRITE_CANNOT_FAIL);
+        wire_record_head(
             &mut alias,
             &mut kind,
             &mut at,
@@ -390,7 +409,7 @@ impl RecordWriter<'_> {
             self.stamp,
             coder,
         )
-        .expect(WRITES);
+        .expect(WRITE_CANNOT_FAIL);
     }
 }
 
@@ -402,7 +421,7 @@ mod tests {
     use crate::wire::{Reader, Writer};
 
     #[test]
-    fn a_record_written_without_copies_is_read_as_one_of_copies() {
+    fn a_record_written_in_place_reads_as_one_written_from_copies() {
         let schema = Schema::example_with_poses();
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
@@ -417,14 +436,14 @@ mod tests {
                 .iter()
                 .map(|spec| any_component(&mut rng, &spec.codec))
                 .collect();
-            let head = Head {
+            let head = RecordHead {
                 alias: Alias { slot: 3, epoch: 4 },
                 kind,
                 at: writer.context.horizon(stamp),
                 own: true,
             };
             let mask = rng.u16(..) & ((1_u32 << specs.len()) - 1) as u16;
-            let parts = Parts {
+            let parts = ComponentSelection {
                 all: &all,
                 mask,
                 from: stamp + std::time::Duration::from_millis(rng.u64(..90)),
@@ -432,13 +451,13 @@ mod tests {
 
             let mut bytes = Vec::new();
             let mut out = Writer::new(&mut bytes);
-            writer.enter(&head, &parts, &mut out);
-            writer.update(&head, &parts, &mut out);
-            writer.leave(head.alias, head.at, &mut out);
+            writer.write_enter(&head, &parts, &mut out);
+            writer.write_update(&head, &parts, &mut out);
+            writer.write_leave(head.alias, head.at, &mut out);
             let mut measure = Measure::new();
-            writer.enter(&head, &parts, &mut measure);
-            writer.update(&head, &parts, &mut measure);
-            writer.leave(head.alias, head.at, &mut measure);
+            writer.write_enter(&head, &parts, &mut measure);
+            writer.write_update(&head, &parts, &mut measure);
+            writer.write_leave(head.alias, head.at, &mut measure);
             assert_eq!(out.bits_written(), measure.bits(), "seed {seed}");
             out.finish();
 
@@ -472,24 +491,24 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_takes_a_few_bytes_and_must_lie_in_the_past() {
+    fn an_effect_time_takes_few_bytes_and_must_lie_in_the_past() {
         let (schema, stamp) = (Schema::example(), GameTime::from_millis(50_000));
         let context = context(&schema, stamp);
-        let effect = Effect {
-            at: GameTime::from_millis(49_930),
-            effect: context.horizon(stamp),
+        let effect = EffectTime {
+            sampled_until: GameTime::from_millis(49_930),
+            takes_effect_at: context.horizon(stamp),
         };
         assert_eq!(
-            Record::Effects(vec![effect]).bits(&context, stamp),
+            Record::EffectReports(vec![effect]).bits(&context, stamp),
             1 + 2 + 3 + 10 + 5
         );
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         for (mut bits, width) in [(3, 2), (0, 3)] {
-            writer.bits(&mut bits, width).expect(WRITES);
+            writer.bits(&mut bits, width).expect(WRITE_CANNOT_FAIL);
         }
         for mut after in [-50_000, -60_000] {
-            writer.signed_varint(&mut after).expect(WRITES);
+            writer.signed_varint(&mut after).expect(WRITE_CANNOT_FAIL);
         }
         writer.finish();
         let mut read = Record::default();
@@ -502,11 +521,11 @@ mod tests {
 
     /// The plain way: the value at `from`, and the points behind it.
     fn from_then_on(component: &Component, from: GameTime) -> Component {
-        use crate::timeline::{Sample, Timeline};
-        fn cut<T: Sample>(timeline: &Timeline<T>, from: GameTime) -> Timeline<T> {
+        use crate::timeline::{Timeline, TimelineValue};
+        fn cut<T: TimelineValue>(timeline: &Timeline<T>, from: GameTime) -> Timeline<T> {
             let behind = timeline.points().filter(|(time, _)| *time > from);
             let mut cut = Timeline::new(40);
-            if let Some(value) = timeline.at(from) {
+            if let Some(value) = timeline.value_at(from) {
                 cut.insert(from, value);
             }
             behind.for_each(|(time, value)| cut.insert(time, value.clone()));

@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use super::body::{STAMP_BITS, low_bits, nearest};
-use crate::keymap::{CONTROLS, Keymap, Sample};
+use super::body::{STAMP_BITS, low_time_bits, nearest_time};
+use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, Wire, WireError};
 
-/// Changes of the controls in one datagram, at most: at 20 a second, what a player does in one and
-/// a half seconds.
+/// RecordChanges of the controls in one datagram, at most: at 20 a second, what a player does in
+/// one and a half seconds.
 pub const MAX_CHANGES: usize = 31;
 /// How long before the sample the oldest of them may lie.
 pub const MAX_CHANGE_AGE: Duration = Duration::from_millis(MAX_AGE_MS);
@@ -23,21 +23,21 @@ const MAX_AGE_MS: u64 = 65_535;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uplink {
     /// How much came late, about once a second.
-    pub report: Option<Report>,
+    pub report: Option<LatenessReport>,
     /// The controls.
-    pub input: Option<Input>,
+    pub input: Option<KeyInput>,
     /// The low 16 bits of the number of the newest datagram whose poses could not be read, for want
     /// of a base. It is said in each datagram until a section names no acked set, or only datagrams
     /// that came after that one.
-    pub lost_track: Option<u16>,
+    pub missing_baseline: Option<u16>,
 }
 
 /// How much of what a client was told came after it took effect. Counts events and updates since
 /// the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct LatenessReport {
     /// Events and updates that arrived.
-    pub news: u64,
+    pub received: u64,
     /// Those of them that arrived after their effect time.
     pub late: u64,
 }
@@ -45,30 +45,30 @@ pub struct Report {
 /// The controls at a moment, and how they came to be so: the changes of which the client does not
 /// know that they have arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct KeyInput {
     /// Held down then.
     pub keys: Keymap,
     /// The low 24 bits of the room's milliseconds, as the client estimates them.
     pub at: u32,
     /// The newest first, [`MAX_CHANGES`] at most.
-    changes: Vec<Change>,
+    changes: Vec<ButtonChange>,
 }
 
 /// A moment at which controls went down or came up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Change {
+struct ButtonChange {
     /// Milliseconds before the sample, or before the change that came after this one.
     before_ms: u64,
     /// Which controls; at least one.
     toggled: Keymap,
 }
 
-impl Input {
+impl KeyInput {
     /// These controls, held at `now`, and nothing else to tell.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
         Self {
             keys,
-            at: low_bits(now),
+            at: low_time_bits(now),
             changes: Vec::new(),
         }
     }
@@ -81,7 +81,7 @@ impl Input {
     pub fn with_changes(
         now: GameTime,
         base: Keymap,
-        samples: impl IntoIterator<Item = Sample>,
+        samples: impl IntoIterator<Item = KeySample>,
     ) -> Self {
         let (mut keys, mut changes) = (base, Vec::new());
         for sample in samples {
@@ -100,19 +100,19 @@ impl Input {
             let before_ms = std::mem::replace(&mut later, *at)
                 .checked_sub(*at)
                 .expect("samples of the past");
-            Change {
+            ButtonChange {
                 before_ms,
                 toggled: *toggled,
             }
         };
-        let changes: Vec<Change> = changes.iter().rev().map(before).collect();
+        let changes: Vec<ButtonChange> = changes.iter().rev().map(before).collect();
         assert!(
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
             "few changes, and new ones"
         );
         Self {
             keys,
-            at: low_bits(now),
+            at: low_time_bits(now),
             changes,
         }
     }
@@ -124,13 +124,13 @@ impl Input {
 
     /// When the keys were held: of all moments that it may have been, the one nearest to `near`.
     pub fn at(&self, near: GameTime) -> GameTime {
-        nearest(self.at, near)
+        nearest_time(self.at, near)
     }
 
     /// The changes, oldest first, and behind them what is held now: the same as the newest change,
     /// or later than it. `near` as in [`Input::at`].
-    pub fn samples(&self, near: GameTime) -> impl Iterator<Item = Sample> {
-        let newest = Sample {
+    pub fn samples(&self, near: GameTime) -> impl Iterator<Item = KeySample> {
+        let newest = KeySample {
             at: self.at(near),
             keys: self.keys,
         };
@@ -147,14 +147,14 @@ impl Input {
             keys.0 ^= change.toggled.0;
             let at = newest.at.saturating_sub(Duration::from_millis(age_ms));
             age_ms -= change.before_ms;
-            Sample { at, keys }
+            KeySample { at, keys }
         });
         changes.chain([newest])
     }
 }
 
-/// The number with these low 16 bits that is nearest to `near`: for [`Uplink::lost_track`].
-pub fn nearest_number(low: u16, near: u64) -> u64 {
+/// The number with these low 16 bits that is nearest to `near`: for [`Uplink::missing_baseline`].
+pub fn nearest_datagram_number(low: u16, near: u64) -> u64 {
     let ahead = low.wrapping_sub(near as u16).cast_signed();
     near.saturating_add_signed(ahead.into())
 }
@@ -169,12 +169,12 @@ impl Uplink {
     /// before it could be sent again.
     pub fn asks_for_ack(&self) -> bool {
         self.report.is_some()
-            || self.lost_track.is_some()
-            || self.input.as_ref().is_some_and(Input::has_changes)
+            || self.missing_baseline.is_some()
+            || self.input.as_ref().is_some_and(KeyInput::has_changes)
     }
 }
 
-/// Reads what follows the link's part of a datagram; `None` if there is no body.
+/// Reads what follows the link's part of a datagram; `Unchanged` if there is no body.
 pub fn read_uplink(mut reader: Reader<'_>) -> Result<Option<Uplink>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
@@ -189,19 +189,19 @@ impl Wire for Uplink {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.option(&mut self.report)?;
         coder.option(&mut self.input)?;
-        wire_number(&mut self.lost_track, coder)
+        wire_missing_baseline(&mut self.missing_baseline, coder)
     }
 }
 
-impl Wire for Report {
+impl Wire for LatenessReport {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.varint(&mut self.news)?;
+        coder.varint(&mut self.received)?;
         coder.varint(&mut self.late)
     }
 }
 
 /// 24 bits of time, the keys, 5 bits for how many changes there are, and the changes.
-impl Wire for Input {
+impl Wire for KeyInput {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut at = u64::from(self.at);
         coder.bits(&mut at, STAMP_BITS)?;
@@ -225,7 +225,7 @@ impl Wire for Input {
     }
 }
 
-impl Change {
+impl ButtonChange {
     /// Its time, a varint counted from `least_ms`; a flag and 5 bits if there is one control, or a
     /// flag and all of them.
     fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
@@ -260,7 +260,10 @@ fn wire_keys(keys: &mut Keymap, coder: &mut impl Coder) -> Result<(), WireError>
     Ok(())
 }
 
-fn wire_number<C: Coder>(number: &mut Option<u16>, coder: &mut C) -> Result<(), WireError> {
+fn wire_missing_baseline<C: Coder>(
+    number: &mut Option<u16>,
+    coder: &mut C,
+) -> Result<(), WireError> {
     let mut there = number.is_some();
     coder.flag(&mut there)?;
     if C::READS {
@@ -278,23 +281,23 @@ mod tests {
     fn a_steady_input_takes_six_bytes_and_a_change_two_more() {
         let now = GameTime::from_millis(123_456_789);
         let mut uplink = Uplink {
-            input: Some(Input::new(Keymap(0b1_0100), now)),
+            input: Some(KeyInput::new(Keymap(0b1_0100), now)),
             ..Uplink::default()
         };
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5);
         assert_eq!(encode(&mut uplink).len(), 6);
         assert!(!uplink.asks_for_ack() && !uplink.is_empty());
-        let change = Sample {
+        let change = KeySample {
             at: now.saturating_sub(Duration::from_millis(50)),
             keys: Keymap(0b1_0100),
         };
-        uplink.input = Some(Input::with_changes(now, Keymap(0b1_0000), [change]));
+        uplink.input = Some(KeyInput::with_changes(now, Keymap(0b1_0000), [change]));
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5 + 10 + 6);
         assert!(uplink.asks_for_ack());
     }
 
     #[test]
-    fn what_was_sampled_is_what_is_read_whatever_the_order_of_presses() {
+    fn samples_read_back_as_written_in_any_order_of_presses() {
         for seed in 0..1_000 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let base = Keymap(rng.u32(..) >> rng.u32(..32));
@@ -306,19 +309,19 @@ mod tests {
                 } else {
                     rng.u32(1..)
                 };
-                samples.push(Sample {
+                samples.push(KeySample {
                     at: GameTime::from_millis(at),
                     keys,
                 });
             }
             let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
-            let read: Input = decode(&encode(&mut Input::with_changes(
+            let read: KeyInput = decode(&encode(&mut KeyInput::with_changes(
                 now,
                 base,
                 samples.clone(),
             )))
             .expect("ours");
-            samples.push(Sample { at: now, keys });
+            samples.push(KeySample { at: now, keys });
             let near = now + Duration::from_secs(rng.u64(..3_600));
             assert_eq!(
                 read.samples(near).collect::<Vec<_>>(),
@@ -329,14 +332,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_changes_nothing_is_not_told() {
+    fn an_empty_change_is_not_sent() {
         let at = GameTime::from_millis;
-        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| Sample {
+        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| KeySample {
             at: at(ms),
             keys: Keymap(keys),
         });
-        let input = Input::with_changes(at(45), Keymap(1), samples);
-        let told = [(30, 0), (45, 0)].map(|(ms, keys)| Sample {
+        let input = KeyInput::with_changes(at(45), Keymap(1), samples);
+        let told = [(30, 0), (45, 0)].map(|(ms, keys)| KeySample {
             at: at(ms),
             keys: Keymap(keys),
         });
@@ -344,18 +347,18 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_another_age_are_refused() {
-        let mut input = Input {
-            changes: vec![Change {
+    fn changes_of_an_invalid_age_are_refused() {
+        let mut input = KeyInput {
+            changes: vec![ButtonChange {
                 before_ms: MAX_AGE_MS,
                 toggled: Keymap(1),
             }],
-            ..Input::default()
+            ..KeyInput::default()
         };
         assert_eq!(decode(&encode(&mut input)), Ok(input.clone()));
         let (mut bytes, mut more) = (
             Vec::new(),
-            Input {
+            KeyInput {
                 changes: vec![input.changes[0]; 2],
                 ..input
             },
@@ -369,7 +372,7 @@ mod tests {
         );
         writer.finish();
         assert_eq!(
-            decode::<Input>(&bytes),
+            decode::<KeyInput>(&bytes),
             Err(WireError::OutOfRange {
                 what: "age of a change"
             })
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_the_one_nearest_to_what_the_server_has_sent() {
+    fn a_number_resolves_to_the_one_nearest_to_the_last_sent() {
         for (number, near) in [
             (5, 9),
             (65_530, 65_540),
@@ -385,14 +388,17 @@ mod tests {
             (1_000_000, 1_010_000),
             (0, 3),
         ] {
-            assert_eq!(nearest_number(number as u16, near), number);
+            assert_eq!(nearest_datagram_number(number as u16, near), number);
         }
     }
 
     #[test]
-    fn padding_says_nothing() {
+    fn padding_reads_as_an_empty_uplink() {
         assert_eq!(read_uplink(Reader::new(&[])), Ok(None));
         assert_eq!(read_uplink(Reader::new(&[0])), Ok(Some(Uplink::default())));
-        assert_eq!(read_uplink(Reader::new(&[0, 0])), Err(WireError::Trailing));
+        assert_eq!(
+            read_uplink(Reader::new(&[0, 0])),
+            Err(WireError::TrailingBits)
+        );
     }
 }

@@ -108,7 +108,7 @@ impl<const FINE: bool> ExampleSection<FINE> {
             let (format, kept) = known().object(*slot).expect("a known slot");
             let (window, old) = (kept.base(&ACKED), kept.older_than(ACKED.window_start()));
             let (mode, base) = match (window, old) {
-                (Some(base), _) => (Mode::Window, Some(base)),
+                (Some(base), _) => (Mode::DatagramWindow, Some(base)),
                 (None, Some(base)) => (Mode::Old, Some(base)),
                 (None, None) => (Mode::Absolute, None),
             };

@@ -6,7 +6,7 @@
 //! without a word about it, and it is no harm that the receiver knows more than the sender has
 //! heard of.
 //!
-//! Numbers are those of datagrams, unwrapped ([`crate::link`]): they never start over.
+//! SentDatagrams are those of datagrams, unwrapped ([`crate::link`]): they never start over.
 //!
 //! Invariants:
 //! 1. What a sender may name is still there: entries of the last [`KEPT_DATAGRAMS`] datagrams and
@@ -14,11 +14,11 @@
 //!    window ends before the entries do.
 //! 2. The entries of a slot's earlier tenant stay until they are too old, so that its late poses
 //!    can be read; but they are no news of the new tenant ([`Kept::admits`]). A base is never a
-//!    pose of another tenant, since a sender codes the first pose only when an `Enter` of the
-//!    tenant has been acknowledged, which is an entry as well.
+//!    pose of another tenant, since a sender codes the first pose only when an `ObjectEntered` of
+//!    the tenant has been acknowledged, which is an entry as well.
 //!
 //! Bound: [`KEPT_DATAGRAMS`] + 1 entries of 40 bytes an object; [`Kept::prune`] brings it to what
-//! came within a round trip and 64 datagrams. Source: reference 002 (delta compression against
+//! came within a round trip and 64 datagrams. PoseSource: reference 002 (delta compression against
 //! acknowledged bases).
 
 use super::Pose;
@@ -156,7 +156,8 @@ pub struct Kept {
 const TENANTS: usize = 3;
 
 impl Kept {
-    /// Nothing is known yet of an object that an `Enter` in datagram `number` has introduced.
+    /// Nothing is known yet of an object that an `ObjectEntered` in datagram `number` has
+    /// introduced.
     pub const fn new(number: u64) -> Self {
         Self {
             entries: Vec::new(),
@@ -164,8 +165,8 @@ impl Kept {
         }
     }
 
-    /// The slot has a new tenant of the same format, which an `Enter` in datagram `number` has
-    /// introduced.
+    /// The slot has a new tenant of the same format, which an `ObjectEntered` in datagram `number`
+    /// has introduced.
     pub fn restart(&mut self, number: u64) {
         self.since.rotate_right(1);
         self.since[0] = number;
@@ -179,7 +180,7 @@ impl Kept {
     /// Adds a pose of the present tenant, also one that comes late; what is too old to be a base is
     /// dropped.
     pub fn note(&mut self, entry: Entry) {
-        // An `Enter` may be told more than once, and the first telling arrive last.
+        // An `ObjectEntered` may be told more than once, and the first telling arrive last.
         self.since[0] = self.since[0].min(entry.number);
         match self
             .entries
@@ -199,7 +200,7 @@ impl Kept {
         self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }
 
-    /// The base of mode [`Window`](super::Mode::Window).
+    /// The base of mode [`DatagramWindow`](super::Mode::DatagramWindow).
     pub fn base(&self, acked: &AckedSet) -> Option<&Entry> {
         self.entries
             .iter()
@@ -424,7 +425,7 @@ mod tests {
         kept.note(entry(25));
         assert_eq!(stamps(&kept, 25), [25, 20]);
         assert_eq!(stamps(&kept, 15), [8]);
-        // The first `Enter` of the new tenant arrives last.
+        // The first `ObjectEntered` of the new tenant arrives last.
         kept.note(entry(18));
         assert_eq!(stamps(&kept, 25), [25, 20, 18]);
         assert!(kept.admits(18));

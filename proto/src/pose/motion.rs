@@ -5,8 +5,8 @@
 //! pose and the base it is told relative to; only what does not is sent ([`foretell`]).
 //!
 //! Invariant: what is at rest has no velocity. Units: grid units, as [`MotionFormat`] says; metres
-//! and radians a second outside. Source: reference 002 (velocities unless at rest; quantise both
-//! ends).
+//! and radians a second outside. PoseSource: reference 002 (velocities unless at rest; quantise
+//! both ends).
 
 use super::fine::space::{add, scale, sub, turn_between};
 use super::{Pose, PoseFormat};

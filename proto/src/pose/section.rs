@@ -26,16 +26,17 @@
 //!
 //! How weights become symbols stands in [`super::shared`]. At the fine level, before all places:
 //! whether an object is told as the *reference*, one bit of even chance; if so its slot, a number
-//! as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is `Window`: it is
-//! the object that others move with, such as the player's own, and does not stand among the others.
-//! An object in mode `Window` is a candidate that is in, any other is the pose of a newcomer;
-//! behind the end of the places there is the end of newcomers.
+//! as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is
+//! `DatagramWindow`: it is the object that others move with, such as the player's own, and does not
+//! stand among the others. An object in mode `DatagramWindow` is a candidate that is in, any other
+//! is the pose of a newcomer; behind the end of the places there is the end of newcomers.
 //!
 //! # Bases
-//! Datagrams that are named are the section's acked set. The base of a pose in mode `Window` is the
-//! object's pose in the newest datagram of that set that told one, in a section or in a record; in
-//! mode `Old` the newest one that came before the 33 datagrams that the set can hold; in mode
-//! `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
+//! Datagrams that are named are the section's acked set. The base of a pose in mode
+//! `DatagramWindow` is the object's pose in the newest datagram of that set that told one, in a
+//! section or in a record; in mode `Old` the newest one that came before the 33 datagrams that the
+//! set can hold; in mode `Absolute` there is none. The fine level uses all poses of the set in mode
+//! `DatagramWindow`.
 //!
 //! Invariants:
 //! 1. A reader never takes a base that it does not have: it stops, and says of which slot
@@ -115,7 +116,7 @@ impl SectionHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The newest pose in the acked set.
-    Window,
+    DatagramWindow,
     /// The newest before the acked set's window: only while nothing newer than that has been sent.
     Old,
     /// Nothing.
@@ -244,13 +245,13 @@ impl<'o> SectionWriter<'o> {
             history: &self.seen,
         };
         match mode {
-            Mode::Window => encoder.object(&known, Some(pose)),
+            Mode::DatagramWindow => encoder.object(&known, Some(pose)),
             Mode::Old | Mode::Absolute => encoder.stranger(&known, pose),
         }
     }
 
     /// Adds the pose of the object that others move with, before all others; told as
-    /// [`SectionWriter::fine`] does in mode `Window`.
+    /// [`SectionWriter::fine`] does in mode `DatagramWindow`.
     ///
     /// # Panics
     /// When the section is of the shared level, or not at its beginning: our bug.
@@ -386,7 +387,7 @@ fn read_fine(
     let reference = decoder.reference_named()?;
     if let Some(slot) = reference {
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
-        base_of(slot, Mode::Window, header, kept)?;
+        base_of(slot, Mode::DatagramWindow, header, kept)?;
         header
             .acked
             .iter()
@@ -414,7 +415,7 @@ fn read_fine(
         }
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
         let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, entry.pose));
-        if let (Mode::Window, Some(acked)) = (mode, header.acked) {
+        if let (Mode::DatagramWindow, Some(acked)) = (mode, header.acked) {
             kept.history(&acked, &mut history);
         } else {
             history.clear();
@@ -427,7 +428,7 @@ fn read_fine(
             history: &seen,
         };
         let pose = match mode {
-            Mode::Window => decoder.object(&known)?.ok_or(WireError::OutOfRange {
+            Mode::DatagramWindow => decoder.object(&known)?.ok_or(WireError::OutOfRange {
                 what: "pose that is not in",
             })?,
             Mode::Old | Mode::Absolute => decoder.newcomer_pose(&known)?,
@@ -438,7 +439,7 @@ fn read_fine(
         }
     }
     if decoder.newcomer()?.is_some() {
-        return Err(WireError::Trailing.into());
+        return Err(WireError::TrailingBits.into());
     }
     Ok(decoder.finish()?)
 }
@@ -452,7 +453,7 @@ fn base_of<'k>(
 ) -> Result<Option<&'k Entry>, SectionError> {
     let base = match (mode, header.acked) {
         (Mode::Absolute, _) => return Ok(None),
-        (Mode::Window, Some(acked)) => kept.base(&acked),
+        (Mode::DatagramWindow, Some(acked)) => kept.base(&acked),
         (Mode::Old, Some(acked)) => kept.older_than(acked.window_start()),
         (_, None) => {
             return Err(WireError::OutOfRange {

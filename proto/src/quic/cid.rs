@@ -15,15 +15,15 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct ShortIds(SystemRandom);
+pub(super) struct ShortConnectionIds(SystemRandom);
 
-impl ShortIds {
+impl ShortConnectionIds {
     pub(super) fn new() -> Self {
         Self(SystemRandom::new())
     }
 }
 
-impl ConnectionIdGenerator for ShortIds {
+impl ConnectionIdGenerator for ShortConnectionIds {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut name = [0];
         self.0.fill(&mut name).expect("the system has random bytes");

@@ -1,9 +1,9 @@
 //! The congestion controller of every connection: a window that stays as it is.
 //!
-//! QUIC's controllers put datagrams under the window of a bulk transfer. Measured from server to
-//! client at 40 ms one way: 2.4 Mbit/s of datagrams arrive to 98 % at 2 % loss with a fixed window,
-//! to 40 % with cubic (New Reno alike), six times as late; at 20 % loss 80 % against 14 %. Jitter
-//! alone is enough, since reordering passes for loss. quinn's BBR copes, but is marked
+//! QUIC's controllers put datagrams under the window of a bulk transfer. ReportedLoad from server
+//! to client at 40 ms one way: 2.4 Mbit/s of datagrams arrive to 98 % at 2 % loss with a fixed
+//! window, to 40 % with cubic (New Reno alike), six times as late; at 20 % loss 80 % against 14 %.
+//! Jitter alone is enough, since reordering passes for loss. quinn's BBR copes, but is marked
 //! experimental, and its window grows to where it limits nothing either (feasibility, section 3).
 //!
 //! A game doesn't probe a path for what it carries. It sends what it has to say, and a byte held
@@ -97,7 +97,7 @@ mod tests {
         clippy::disallowed_methods,
         reason = "the trait wants an Instant; any will do"
     )]
-    fn loss_leaves_the_window_as_it_is() {
+    fn loss_leaves_the_window_unchanged() {
         let now = Instant::now();
         let mut controller = Arc::new(FixedWindow::default()).build(now, 1_200);
         assert_eq!(controller.initial_window(), WINDOW_BYTES);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_is_too_small_for_a_packet() {
+    fn every_window_holds_at_least_a_packet() {
         assert!(FixedWindow::new(0).window() >= 1_452);
     }
 }

@@ -4,9 +4,9 @@
 //! later fires [`LATE`] after it is due. What a server's connections wait for are mostly
 //! acknowledgements that would leave in a packet of their own; a little later the game has
 //! something to send, and they ride on that; a second packet of the peer's lets them go at once.
-//! Measured with 20 clients that send 20 times a second and are told something in every other tick:
-//! from 22.7 packets a second and client to 17.4, with both ends like this (or else the peer takes
-//! a late acknowledgement for a lost packet, and probes).
+//! ReportedLoad with 20 clients that send 20 times a second and are told something in every other
+//! tick: from 22.7 packets a second and client to 17.4, with both ends like this (or else the peer
+//! takes a late acknowledgement for a lost packet, and probes).
 //!
 //! The price: what a connection repeats because of a timer, it repeats so much later. That is
 //! handshakes and the streams; game datagrams have a link of their own. Pacing, which waits for
@@ -23,36 +23,36 @@ use std::time::{Duration, Instant};
 use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 
 /// One tick at 20 Hz, and a little for one that is late.
-const LATE: Duration = Duration::from_millis(55);
+const POSTPONEMENT: Duration = Duration::from_millis(55);
 /// What is due sooner comes when it is due.
-const SOON: Duration = Duration::from_millis(12);
+const EXACT_WITHIN: Duration = Duration::from_millis(12);
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LateTimers;
+pub struct LazyTimerRuntime;
 
 /// quinn sets a connection's timer anew with every packet, mostly to later. So the real timer stays
 /// at the earliest time that was asked for, and is only then set to what is asked for by then.
 #[derive(Debug)]
-struct Late {
+struct LazyTimer {
     timer: Pin<Box<dyn AsyncTimer>>,
     /// When that fires.
-    armed: Instant,
+    armed_for: Instant,
     /// When this is to.
-    wanted: Instant,
+    fires_at: Instant,
     /// What was due, when it was put off last.
-    put_off: Option<Instant>,
+    postponed_due: Option<Instant>,
 }
 
-impl Runtime for LateTimers {
+impl Runtime for LazyTimerRuntime {
     fn new_timer(&self, due: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        let mut put_off = None;
-        let wanted = when(due, TokioRuntime.now(), &mut put_off);
-        Box::pin(Late {
+        let mut postponed_due = None;
+        let wanted = fire_time(due, TokioRuntime.now(), &mut postponed_due);
+        Box::pin(LazyTimer {
             timer: TokioRuntime.new_timer(wanted),
-            armed: wanted,
-            wanted,
-            put_off,
+            armed_for: wanted,
+            fires_at: wanted,
+            postponed_due,
         })
     }
 
@@ -69,10 +69,10 @@ impl Runtime for LateTimers {
     }
 }
 
-impl AsyncTimer for Late {
+impl AsyncTimer for LazyTimer {
     fn reset(mut self: Pin<&mut Self>, due: Instant) {
-        self.wanted = when(due, TokioRuntime.now(), &mut self.put_off);
-        if self.wanted < self.armed {
+        self.fires_at = fire_time(due, TokioRuntime.now(), &mut self.postponed_due);
+        if self.fires_at < self.armed_for {
             self.arm();
         }
     }
@@ -80,7 +80,7 @@ impl AsyncTimer for Late {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         loop {
             std::task::ready!(self.timer.as_mut().poll(context));
-            if self.wanted <= self.armed {
+            if self.fires_at <= self.armed_for {
                 return Poll::Ready(());
             }
             self.arm();
@@ -88,17 +88,17 @@ impl AsyncTimer for Late {
     }
 }
 
-impl Late {
+impl LazyTimer {
     fn arm(&mut self) {
-        self.armed = self.wanted;
-        self.timer.as_mut().reset(self.wanted);
+        self.armed_for = self.fires_at;
+        self.timer.as_mut().reset(self.fires_at);
     }
 }
 
-fn when(due: Instant, now: Instant, put_off: &mut Option<Instant>) -> Instant {
-    if due >= now + SOON || now >= due + SOON || *put_off == Some(due) {
-        *put_off = Some(due);
-        due + LATE
+fn fire_time(due: Instant, now: Instant, postponed_due: &mut Option<Instant>) -> Instant {
+    if due >= now + EXACT_WITHIN || now >= due + EXACT_WITHIN || *postponed_due == Some(due) {
+        *postponed_due = Some(due);
+        due + POSTPONEMENT
     } else {
         due
     }
@@ -109,38 +109,44 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_timer_comes_late_unless_it_is_due_soon_and_late_stays_late() {
+    async fn a_timer_is_postponed_once_unless_it_is_due_soon() {
         let now = TokioRuntime.now();
         let ms = Duration::from_millis;
-        let mut put_off = None;
-        assert_eq!(when(now + ms(2), now, &mut put_off), now + ms(2));
-        assert_eq!(when(now + ms(25), now, &mut put_off), now + ms(25) + LATE);
+        let mut postponed_due = None;
+        assert_eq!(fire_time(now + ms(2), now, &mut postponed_due), now + ms(2));
+        assert_eq!(
+            fire_time(now + ms(25), now, &mut postponed_due),
+            now + ms(25) + POSTPONEMENT
+        );
         // Set anew a little before it would have been due, and after.
         for later in [20, 30, 40] {
             assert_eq!(
-                when(now + ms(25), now + ms(later), &mut put_off),
-                now + ms(25) + LATE,
+                fire_time(now + ms(25), now + ms(later), &mut postponed_due),
+                now + ms(25) + POSTPONEMENT,
                 "{later} ms later"
             );
         }
-        assert_eq!(when(now + ms(22), now + ms(20), &mut put_off), now + ms(22));
+        assert_eq!(
+            fire_time(now + ms(22), now + ms(20), &mut postponed_due),
+            now + ms(22)
+        );
         let begun = tokio::time::Instant::from_std(now);
-        let mut timer = LateTimers.new_timer(now + ms(25));
+        let mut timer = LazyTimerRuntime.new_timer(now + ms(25));
         std::future::poll_fn(|context| timer.as_mut().poll(context)).await;
         assert!(begun.elapsed() >= ms(75), "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_timer_that_is_set_anew_fires_at_the_last_time_that_it_was_set_to() {
+    async fn a_timer_that_is_reset_fires_at_the_last_time_set() {
         let ms = Duration::from_millis;
         for (first, last) in [(100, 300), (300, 100), (100, 101)] {
             let now = TokioRuntime.now();
-            let mut timer = LateTimers.new_timer(now + ms(first));
+            let mut timer = LazyTimerRuntime.new_timer(now + ms(first));
             timer.as_mut().reset(now + ms(last));
             std::future::poll_fn(|context| timer.as_mut().poll(context)).await;
             let took = TokioRuntime.now() - now;
             assert!(
-                (ms(last) + LATE..ms(last + 5) + LATE).contains(&took),
+                (ms(last) + POSTPONEMENT..ms(last + 5) + POSTPONEMENT).contains(&took),
                 "{first}, {last}: {took:?}"
             );
         }

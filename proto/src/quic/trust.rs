@@ -35,7 +35,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of the certificate that the server of `connection` has shown.
-    pub fn shown_by(connection: &quinn::Connection) -> Option<Self> {
+    pub fn of_peer(connection: &quinn::Connection) -> Option<Self> {
         let chain = connection
             .peer_identity()?
             .downcast::<Vec<CertificateDer<'static>>>()
@@ -94,54 +94,57 @@ fn hex_digit(byte: u8) -> Option<u8> {
 }
 
 /// Decides whether a server is the one that it should be.
-pub trait Trust: Send + Sync {
+pub trait TrustPolicy: Send + Sync {
     /// Whether `server` (the name that the connection was opened to) may show `shown`. Called
     /// during each handshake, before the server has proved that it holds the key: remember a new
     /// fingerprint once the connection is up.
-    fn trusts(&self, server: &str, shown: Fingerprint) -> bool;
+    fn is_trusted(&self, server: &str, shown: Fingerprint) -> bool;
 }
 
-impl<F: Fn(&str, Fingerprint) -> bool + Send + Sync> Trust for F {
-    fn trusts(&self, server: &str, shown: Fingerprint) -> bool {
+impl<F: Fn(&str, Fingerprint) -> bool + Send + Sync> TrustPolicy for F {
+    fn is_trusted(&self, server: &str, shown: Fingerprint) -> bool {
         self(server, shown)
     }
 }
 
 /// What a server has shown, and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct PresentedCertificate {
     /// The certificate.
     pub fingerprint: Fingerprint,
     /// Whether the answer was yes.
-    pub trusted: bool,
+    pub is_trusted: bool,
 }
 
 /// Lets a handshake go on when the server's certificate is trusted by its fingerprint.
 pub struct FingerprintVerifier {
-    trust: Box<dyn Trust>,
+    policy: Box<dyn TrustPolicy>,
     algorithms: WebPkiSupportedAlgorithms,
     /// The newest handshake's. Held for an assignment or a copy only.
-    shown: Mutex<Option<Shown>>,
+    presented: Mutex<Option<PresentedCertificate>>,
 }
 
 impl FingerprintVerifier {
     /// Trusts this one certificate, under any name.
     pub fn pinned(pin: Fingerprint) -> Arc<Self> {
-        Self::asking(move |_: &str, shown| shown == pin)
+        Self::with_policy(move |_: &str, shown| shown == pin)
     }
 
     /// Trusts what `trust` trusts.
-    pub fn asking(trust: impl Trust + 'static) -> Arc<Self> {
+    pub fn with_policy(trust: impl TrustPolicy + 'static) -> Arc<Self> {
         Arc::new(Self {
-            trust: Box::new(trust),
+            policy: Box::new(trust),
             algorithms: rustls::crypto::ring::default_provider().signature_verification_algorithms,
-            shown: Mutex::new(None),
+            presented: Mutex::new(None),
         })
     }
 
     /// What the newest handshake showed: for the message to a person when the connection fails.
-    pub fn shown(&self) -> Option<Shown> {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn presented(&self) -> Option<PresentedCertificate> {
+        *self
+            .presented
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,7 +152,7 @@ impl fmt::Debug for FingerprintVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("FingerprintVerifier")
-            .field("shown", &self.shown())
+            .field("shown", &self.presented())
             .finish_non_exhaustive()
     }
 }
@@ -164,10 +167,13 @@ impl ServerCertVerifier for FingerprintVerifier {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let fingerprint = Fingerprint::of(end_entity);
-        let trusted = self.trust.trusts(&server_name.to_str(), fingerprint);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Shown {
+        let trusted = self.policy.is_trusted(&server_name.to_str(), fingerprint);
+        *self
+            .presented
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(PresentedCertificate {
             fingerprint,
-            trusted,
+            is_trusted: trusted,
         });
         if trusted {
             Ok(ServerCertVerified::assertion())
@@ -228,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_length_or_other_digits_is_no_fingerprint() {
+    fn a_wrong_length_or_digit_is_not_a_fingerprint() {
         let long = "ab".repeat(33);
         for text in [
             "",
@@ -244,18 +250,21 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_shown_without_its_key_convinces_nobody() {
+    fn a_certificate_without_its_private_key_is_refused() {
         let (certificate, key) = identity();
         let (_, other_key) = identity();
         let verifier = FingerprintVerifier::pinned(Fingerprint::of(&certificate));
         assert_eq!(handshake(&verifier, certificate.clone(), key), Ok(()));
         // rustls checks that key and certificate belong together; a thief's server would not.
-        let stolen = Stolen {
+        let stolen = ForeignKeySigner {
             certificate: certificate.clone(),
             key: other_key,
         };
         assert!(stolen.handshake(&verifier).is_err());
-        assert_eq!(verifier.shown().map(|shown| shown.trusted), Some(true));
+        assert_eq!(
+            verifier.presented().map(|shown| shown.is_trusted),
+            Some(true)
+        );
     }
 
     type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
@@ -277,12 +286,12 @@ mod tests {
         shake_hands(verifier, server)
     }
 
-    struct Stolen {
+    struct ForeignKeySigner {
         certificate: CertificateDer<'static>,
         key: PrivateKeyDer<'static>,
     }
 
-    impl Stolen {
+    impl ForeignKeySigner {
         fn handshake(self, verifier: &Arc<FingerprintVerifier>) -> Result<(), Error> {
             let (own, own_key) = identity();
             let mut server =

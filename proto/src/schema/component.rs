@@ -18,7 +18,7 @@ use super::Codec;
 use crate::pose::Pose;
 use crate::space::Position;
 use crate::time::GameTime;
-use crate::timeline::{Gauge, Held, Sample, Timeline, Waypoint};
+use crate::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
 use crate::wire::{self, Coder, WireError};
 
 /// Points of one timeline in one record, at most.
@@ -43,7 +43,7 @@ pub enum Component {
     /// Of [`Codec::Gauge`].
     Gauge(Timeline<Gauge>),
     /// Of [`Codec::Flag`].
-    Flag(Timeline<Held<bool>>),
+    Flag(Timeline<StepValue<bool>>),
     /// Of [`Codec::Number`].
     Number(i64),
     /// Of [`Codec::Text`].
@@ -87,9 +87,11 @@ impl Component {
     /// What the other end reads when this is sent with the base `from`.
     pub fn clip(&self, from: GameTime) -> Self {
         match self {
-            Self::Path(path) => Self::Path(Tail::of(path, from).timeline()),
-            Self::Gauge(gauge) => Self::Gauge(Tail::of(gauge, from).timeline()),
-            Self::Flag(flag) => Self::Flag(Tail::of(flag, from).timeline()),
+            Self::Path(path) => Self::Path(TimelineTail::from_timeline(path, from).to_timeline()),
+            Self::Gauge(gauge) => {
+                Self::Gauge(TimelineTail::from_timeline(gauge, from).to_timeline())
+            }
+            Self::Flag(flag) => Self::Flag(TimelineTail::from_timeline(flag, from).to_timeline()),
             Self::Number(_) | Self::Text(_) | Self::Pose(_) => self.clone(),
         }
     }
@@ -150,33 +152,34 @@ impl Component {
     /// # Panics
     /// When this does not [fit](Self::fits) `codec`: our bug.
     pub fn wire_from(&self, codec: &Codec, from: GameTime, base: GameTime, coder: &mut impl Coder) {
-        let written = match (self, codec) {
-            (Self::Path(path), Codec::Path) => {
-                Tail::from_then_on(path, from, base).wire(base, coder, wire_waypoint)
-            }
-            (Self::Gauge(gauge), Codec::Gauge { max }) => Tail::from_then_on(gauge, from, base)
+        let written =
+            match (self, codec) {
+                (Self::Path(path), Codec::Path) => {
+                    TimelineTail::with_value_at(path, from, base).wire(base, coder, wire_waypoint)
+                }
+                (Self::Gauge(gauge), Codec::Gauge { max }) => TimelineTail::with_value_at(
+                    gauge, from, base,
+                )
                 .wire(base, coder, |gauge, coder| wire_gauge(gauge, *max, coder)),
-            (Self::Flag(flag), Codec::Flag) => {
-                Tail::from_then_on(flag, from, base)
-                    .wire(base, coder, |held, coder| coder.flag(&mut held.0))
-            }
-            (Self::Number(number), Codec::Number { min, max }) => {
-                coder.bounded(&mut { *number }, *min, *max)
-            }
-            (Self::Text(text), Codec::Text { max_bytes }) => {
-                coder.write_text(text, *max_bytes as usize)
-            }
-            (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
-            (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
-        };
+                (Self::Flag(flag), Codec::Flag) => TimelineTail::with_value_at(flag, from, base)
+                    .wire(base, coder, |held, coder| coder.flag(&mut held.0)),
+                (Self::Number(number), Codec::Number { min, max }) => {
+                    coder.bounded(&mut { *number }, *min, *max)
+                }
+                (Self::Text(text), Codec::Text { max_bytes }) => {
+                    coder.write_text(text, *max_bytes as usize)
+                }
+                (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
+                (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
+            };
         written.expect("a writer refuses nothing");
     }
 }
 
 /// A value that has a nearest one on the wire's grid.
-trait Quantise: Sample + Copy + Default {
+trait QuantisedValue: TimelineValue + Copy + Default {
     /// What the other end will hold.
-    fn on_grid(self) -> Self;
+    fn to_grid(self) -> Self;
 }
 
 impl Waypoint {
@@ -204,35 +207,35 @@ impl Gauge {
     }
 }
 
-impl Quantise for Waypoint {
-    fn on_grid(self) -> Self {
+impl QuantisedValue for Waypoint {
+    fn to_grid(self) -> Self {
         self.quantised()
     }
 }
 
-impl Quantise for Gauge {
-    fn on_grid(self) -> Self {
+impl QuantisedValue for Gauge {
+    fn to_grid(self) -> Self {
         self.quantised()
     }
 }
 
-impl Quantise for Held<bool> {
-    fn on_grid(self) -> Self {
+impl QuantisedValue for StepValue<bool> {
+    fn to_grid(self) -> Self {
         self
     }
 }
 
-fn merge<T: Quantise>(timeline: &mut Timeline<T>, update: &Timeline<T>) {
+fn merge<T: QuantisedValue>(timeline: &mut Timeline<T>, update: &Timeline<T>) {
     timeline.merge_tail(update.points().map(|(time, value)| (time, *value)));
 }
 
 /// The points of a timeline that travel: quantised, in whole milliseconds, no two in the same one.
-struct Tail<T> {
+struct TimelineTail<T> {
     points: [(GameTime, T); MAX_POINTS],
     len: usize,
 }
 
-impl<T: Quantise> Tail<T> {
+impl<T: QuantisedValue> TimelineTail<T> {
     fn empty() -> Self {
         Self {
             points: [(GameTime::ZERO, T::default()); MAX_POINTS],
@@ -240,7 +243,7 @@ impl<T: Quantise> Tail<T> {
         }
     }
 
-    fn of(timeline: &Timeline<T>, from: GameTime) -> Self {
+    fn from_timeline(timeline: &Timeline<T>, from: GameTime) -> Self {
         let (mut tail, from) = (Self::empty(), from.whole_millis());
         for (time, value) in timeline.tail(from) {
             if !tail.push(time, *value, from) {
@@ -251,9 +254,9 @@ impl<T: Quantise> Tail<T> {
     }
 
     /// The value at `from` and the points behind it.
-    fn from_then_on(timeline: &Timeline<T>, from: GameTime, base: GameTime) -> Self {
+    fn with_value_at(timeline: &Timeline<T>, from: GameTime, base: GameTime) -> Self {
         let (mut tail, base) = (Self::empty(), base.whole_millis());
-        if let Some(value) = timeline.at(from) {
+        if let Some(value) = timeline.value_at(from) {
             tail.push(from, value, base);
         }
         for (time, value) in timeline.tail(from).filter(|(time, _)| *time > from) {
@@ -267,7 +270,7 @@ impl<T: Quantise> Tail<T> {
     /// Adds the next point; false when there is no room for it. Of two points in one millisecond
     /// the later holds, and rounding may make two of those at or before `from`.
     fn push(&mut self, time: GameTime, value: T, from: GameTime) -> bool {
-        let point = (time.whole_millis(), value.on_grid());
+        let point = (time.whole_millis(), value.to_grid());
         let replaces = self
             .as_slice()
             .last()
@@ -303,7 +306,7 @@ impl<T: Quantise> Tail<T> {
         &self.points[..self.len]
     }
 
-    fn timeline(&self) -> Timeline<T> {
+    fn to_timeline(&self) -> Timeline<T> {
         let mut timeline = Timeline::new(TIMELINE_CAPACITY);
         self.insert_into(&mut timeline);
         timeline
@@ -316,16 +319,16 @@ impl<T: Quantise> Tail<T> {
     }
 }
 
-fn wire_timeline<T: Quantise, C: Coder>(
+fn wire_timeline<T: QuantisedValue, C: Coder>(
     timeline: &mut Timeline<T>,
     base: GameTime,
     coder: &mut C,
     value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
     let mut tail = if C::READS {
-        Tail::empty()
+        TimelineTail::empty()
     } else {
-        Tail::of(timeline, base)
+        TimelineTail::from_timeline(timeline, base)
     };
     tail.wire(base, coder, value)?;
     if C::READS {
@@ -377,7 +380,7 @@ fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(),
 impl Component {
     /// At `position` since `time`.
     pub fn at_rest(time: GameTime, position: Position) -> Self {
-        Self::Path(Timeline::with(
+        Self::Path(Timeline::starting_with(
             TIMELINE_CAPACITY,
             time,
             Waypoint::walk(position).quantised(),
@@ -386,7 +389,7 @@ impl Component {
 
     /// At `value` since `time`, changing by `rate` a second.
     pub fn gauge(time: GameTime, value: f32, rate: f32, max: f32) -> Self {
-        Self::Gauge(Timeline::with(
+        Self::Gauge(Timeline::starting_with(
             TIMELINE_CAPACITY,
             time,
             Gauge { value, rate, max }.quantised(),
@@ -395,7 +398,11 @@ impl Component {
 
     /// `value` since `time`.
     pub fn flag(time: GameTime, value: bool) -> Self {
-        Self::Flag(Timeline::with(TIMELINE_CAPACITY, time, Held(value)))
+        Self::Flag(Timeline::starting_with(
+            TIMELINE_CAPACITY,
+            time,
+            StepValue(value),
+        ))
     }
 }
 
@@ -407,7 +414,7 @@ mod tests {
     const BASE: GameTime = GameTime::from_millis(10_000);
 
     #[test]
-    fn both_ends_hold_the_same_bits_of_what_is_quantised() {
+    fn both_ends_hold_the_same_bits_of_a_quantised_value() {
         let mut rng = fastrand::Rng::with_seed(3);
         for _ in 0..10_000 {
             let max = 0.1 + rng.f32() * 200.0;
@@ -420,7 +427,7 @@ mod tests {
             .quantised();
             assert_eq!(stored.quantised(), stored);
             assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
-            let sent = Component::Gauge(Timeline::with(2, BASE, stored));
+            let sent = Component::Gauge(Timeline::starting_with(2, BASE, stored));
             let Component::Gauge(read) = through(&sent, &Codec::Gauge { max }) else {
                 panic!("another type")
             };
@@ -462,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_end_reads_what_clip_says() {
+    fn the_other_end_reads_the_clipped_component() {
         let mut path = Timeline::new(40);
         for n in 0..30 {
             path.insert(
@@ -486,10 +493,10 @@ mod tests {
     }
 
     #[test]
-    fn of_two_points_in_one_millisecond_the_later_travels() {
+    fn of_two_points_in_one_millisecond_the_later_is_sent() {
         let mut flag = Timeline::new(4);
         for (micros, value) in [(10_000_100, true), (10_000_200, false), (10_001_000, true)] {
-            flag.insert(GameTime::from_micros(micros), Held(value));
+            flag.insert(GameTime::from_micros(micros), StepValue(value));
         }
         let Component::Flag(read) = through(&Component::Flag(flag), &Codec::Flag) else {
             panic!("another type")
@@ -502,9 +509,12 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_at_the_base_after_rounding_travels_alone() {
-        let mut flag = Timeline::with(4, GameTime::ZERO, Held(false));
-        flag.insert(BASE + std::time::Duration::from_micros(700), Held(true));
+    fn a_value_that_rounds_to_the_base_time_is_sent_alone() {
+        let mut flag = Timeline::starting_with(4, GameTime::ZERO, StepValue(false));
+        flag.insert(
+            BASE + std::time::Duration::from_micros(700),
+            StepValue(true),
+        );
         assert_eq!(
             through(&Component::Flag(flag), &Codec::Flag),
             Component::flag(BASE, true)
@@ -512,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeline_without_points_says_nothing() {
+    fn a_timeline_without_points_is_sent_as_empty() {
         let nothing = Component::unknown(&Codec::Flag);
         assert_eq!(bits_of(&nothing, &Codec::Flag), 4);
         let mut known = Component::flag(BASE, true);
@@ -521,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_replaces_what_was_known_from_its_first_point_on() {
+    fn an_update_replaces_the_timeline_from_its_first_point_on() {
         let at = |millis, x| {
             (
                 GameTime::from_millis(millis),
@@ -582,12 +592,12 @@ mod tests {
         assert!(!Component::Number(0).fits(&Codec::Number { min: 1, max: 99 }));
         assert!(!Component::Text("abcd".into()).fits(&Codec::Text { max_bytes: 3 }));
         let nowhere = Waypoint::walk(Position::on_ground(f32::NAN, 0.0));
-        assert!(!Component::Path(Timeline::with(1, BASE, nowhere)).fits(&Codec::Path));
+        assert!(!Component::Path(Timeline::starting_with(1, BASE, nowhere)).fits(&Codec::Path));
     }
 
     #[test]
     #[should_panic(expected = "cannot carry")]
-    fn a_component_of_another_type_is_our_bug() {
+    fn a_component_of_another_type_panics() {
         bits_of(&Component::Number(1), &Codec::Flag);
     }
 

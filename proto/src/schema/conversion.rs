@@ -4,9 +4,9 @@
 //! the place. Messages are made from any schema: a host checks its game's when the room begins.
 
 use super::{
-    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind,
-    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
-    Sync,
+    Codec, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness,
+    InterestRadii, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, ObjectKind, PosePresentation,
+    Schema, SchemaError, SchemaPath, SchemaProblem,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
@@ -17,10 +17,10 @@ impl TryFrom<pb::Schema> for Schema {
     type Error = SchemaError;
 
     fn try_from(message: pb::Schema) -> Result<Self, SchemaError> {
-        let place = Place::root();
-        // Before anything is built from them; `check` would see it too late.
-        place.limit("kinds", message.kinds.len(), MAX_KINDS)?;
-        place.limit("events", message.events.len(), MAX_EVENTS)?;
+        let place = SchemaPath::root();
+        // PriorEstimate anything is built from them; `check` would see it too late.
+        place.check_count("kinds", message.kinds.len(), MAX_KINDS)?;
+        place.check_count("events", message.events.len(), MAX_EVENTS)?;
         let schema = Self {
             game: message.game,
             kinds: message
@@ -40,9 +40,9 @@ impl TryFrom<pb::Schema> for Schema {
     }
 }
 
-fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
-    let place = place.inside("kind", &message.name);
-    place.limit("components", message.components.len(), MAX_COMPONENTS)?;
+fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, SchemaError> {
+    let place = place.child("kind", &message.name);
+    place.check_count("components", message.components.len(), MAX_COMPONENTS)?;
     let sight = read_sight(&place, message.inner, message.outer)?;
     let freshness = message
         .freshness
@@ -57,43 +57,50 @@ fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
         .into_iter()
         .map(|component| read_component(&place, component));
     let sync = match message.sync.try_into() {
-        Ok(pb::kind::Sync::Interpolated) => Sync::Interpolated,
-        Ok(pb::kind::Sync::Simulated) => Sync::Simulated,
+        Ok(pb::kind::Sync::Interpolated) => PosePresentation::Interpolated,
+        Ok(pb::kind::Sync::Simulated) => PosePresentation::Simulated,
         Err(_) => {
-            return Err(place.error(Problem::Unknown {
+            return Err(place.error(SchemaProblem::Unknown {
                 what: "way of synchronising",
             }));
         }
     };
-    Ok(Kind {
+    Ok(ObjectKind {
         name: message.name,
         components: components.collect::<Result<_, _>>()?,
-        sight,
+        interest_radii: sight,
         freshness,
-        sync,
+        presentation: sync,
     })
 }
 
 /// 0 and 0: as far as the room says.
-fn read_sight(place: &Place, inner: u32, outer: u32) -> Result<Option<Sight>, SchemaError> {
+fn read_sight(
+    place: &SchemaPath,
+    inner: u32,
+    outer: u32,
+) -> Result<Option<InterestRadii>, SchemaError> {
     if (inner, outer) == (0, 0) {
         return Ok(None);
     }
-    let problem = || place.error(Problem::BadSight { inner, outer });
+    let problem = || place.error(SchemaProblem::BadInterestRadii { inner, outer });
     let narrow = |radius: u32| u16::try_from(radius).map_err(|_| problem());
-    Ok(Some(Sight {
+    Ok(Some(InterestRadii {
         inner: narrow(inner)?,
         outer: narrow(outer)?,
     }))
 }
 
-fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec, SchemaError> {
-    let place = place.inside("component", &message.name);
+fn read_component(
+    place: &SchemaPath,
+    message: pb::Component,
+) -> Result<ComponentSpec, SchemaError> {
+    let place = place.child("component", &message.name);
     let audience = match message.audience.try_into() {
-        Ok(pb::component::Audience::Public) => Audience::Public,
-        Ok(pb::component::Audience::Owner) => Audience::Owner,
-        Ok(pb::component::Audience::Team) => Audience::Team,
-        Err(_) => return Err(place.error(Problem::Unknown { what: "audience" })),
+        Ok(pb::component::Audience::Public) => ComponentAudience::Public,
+        Ok(pb::component::Audience::Owner) => ComponentAudience::Owner,
+        Ok(pb::component::Audience::Team) => ComponentAudience::Team,
+        Err(_) => return Err(place.error(SchemaProblem::Unknown { what: "audience" })),
     };
     let codec = match message.codec {
         Some(PbCodec::Path(pb::Path {})) => Codec::Path,
@@ -102,7 +109,7 @@ fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec
         Some(PbCodec::Number(pb::Number { min, max })) => Codec::Number { min, max },
         Some(PbCodec::Text(pb::Text { max_bytes })) => Codec::Text { max_bytes },
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
-        None => return Err(place.error(Problem::Unknown { what: "codec" })),
+        None => return Err(place.error(SchemaProblem::Unknown { what: "codec" })),
     };
     Ok(ComponentSpec {
         name: message.name,
@@ -111,7 +118,7 @@ fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec
     })
 }
 
-fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
+fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
     // What does not even fit is as bad as what lies beyond the bounds, which `check` knows.
     let narrow = |bits: u32| u8::try_from(bits).unwrap_or(u8::MAX);
     let turn = match message.turn {
@@ -119,7 +126,7 @@ fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError
         Some(PbTurn::Yaw(pb::pose::Yaw { bits })) => Turning::Yaw { bits: narrow(bits) },
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
         None => {
-            return Err(place.error(Problem::Unknown {
+            return Err(place.error(SchemaProblem::Unknown {
                 what: "way of turning",
             }));
         }
@@ -138,9 +145,9 @@ fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError
     })
 }
 
-fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, SchemaError> {
-    let place = place.inside("event", &message.name);
-    place.limit("fields", message.fields.len(), MAX_FIELDS)?;
+fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
+    let place = place.child("event", &message.name);
+    place.check_count("fields", message.fields.len(), MAX_FIELDS)?;
     let fields = message
         .fields
         .into_iter()
@@ -151,15 +158,15 @@ fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, Schema
     })
 }
 
-fn read_field(place: &Place, message: pb::Field) -> Result<FieldSpec, SchemaError> {
+fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
     let ty = match message.r#type.try_into() {
         Ok(pb::field::Type::Object) => FieldType::Object,
         Ok(pb::field::Type::Position) => FieldType::Position,
         Ok(pb::field::Type::Number) => FieldType::Number,
         Err(_) => {
             return Err(place
-                .inside("field", &message.name)
-                .error(Problem::Unknown { what: "type" }));
+                .child("field", &message.name)
+                .error(SchemaProblem::Unknown { what: "type" }));
         }
     };
     Ok(FieldSpec {
@@ -179,10 +186,10 @@ impl From<&Schema> for pb::Schema {
     }
 }
 
-impl From<&Kind> for pb::Kind {
-    fn from(kind: &Kind) -> Self {
+impl From<&ObjectKind> for pb::Kind {
+    fn from(kind: &ObjectKind) -> Self {
         let (inner, outer) = kind
-            .sight
+            .interest_radii
             .map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
         let components = kind.components.iter().map(pb::Component::from).collect();
         let Freshness {
@@ -197,9 +204,9 @@ impl From<&Kind> for pb::Kind {
             near_ms,
             far_ms,
         });
-        let sync = match kind.sync {
-            Sync::Interpolated => pb::kind::Sync::Interpolated,
-            Sync::Simulated => pb::kind::Sync::Simulated,
+        let sync = match kind.presentation {
+            PosePresentation::Interpolated => pb::kind::Sync::Interpolated,
+            PosePresentation::Simulated => pb::kind::Sync::Simulated,
         };
         Self {
             name: kind.name.clone(),
@@ -215,9 +222,9 @@ impl From<&Kind> for pb::Kind {
 impl From<&ComponentSpec> for pb::Component {
     fn from(component: &ComponentSpec) -> Self {
         let audience = match component.audience {
-            Audience::Public => pb::component::Audience::Public,
-            Audience::Owner => pb::component::Audience::Owner,
-            Audience::Team => pb::component::Audience::Team,
+            ComponentAudience::Public => pb::component::Audience::Public,
+            ComponentAudience::Owner => pb::component::Audience::Owner,
+            ComponentAudience::Team => pb::component::Audience::Team,
         };
         let codec = match component.codec {
             Codec::Path => PbCodec::Path(pb::Path {}),
@@ -286,14 +293,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_survives_the_way_to_the_client() {
+    fn a_schema_survives_conversion_and_back() {
         let bytes = pb::Schema::from(&Schema::example()).encode_to_vec();
         let message = pb::Schema::decode(bytes.as_slice()).expect("what we wrote");
         assert_eq!(Schema::try_from(message), Ok(Schema::example()));
     }
 
     #[test]
-    fn what_a_newer_game_may_say_is_an_error_that_names_the_place() {
+    fn an_unknown_value_is_an_error_that_names_its_path() {
         check(
             "schema, kind \"avatar\", component \"health\"",
             "codec",
@@ -314,13 +321,13 @@ mod tests {
     }
 
     #[test]
-    fn radii_that_do_not_fit_are_refused() {
+    fn radii_out_of_range_are_refused() {
         let mut message = pb::Schema::from(&Schema::example());
         message.kinds[1].outer = 65_536;
         let refusal = Schema::try_from(message).expect_err("17 bits");
         assert_eq!(
             refusal.problem,
-            Problem::BadSight {
+            SchemaProblem::BadInterestRadii {
                 inner: 0,
                 outer: 65_536
             }
@@ -334,18 +341,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_says_is_checked() {
+    fn a_converted_schema_is_checked() {
         let mut message = pb::Schema::from(&Schema::example());
         message.kinds[0].components.remove(0);
         assert_eq!(
             Schema::try_from(message).map_err(|error| error.problem),
-            Err(Problem::NoPath)
+            Err(SchemaProblem::NoPosition)
         );
         let message = pb::Schema {
             kinds: vec![pb::Kind::default(); 1_000],
             ..pb::Schema::default()
         };
-        let too_many = Problem::TooMany {
+        let too_many = SchemaProblem::TooMany {
             what: "kinds",
             count: 1_000,
             max: 64,
@@ -361,7 +368,7 @@ mod tests {
         break_it(&mut message);
         let refusal = SchemaError {
             place: place.into(),
-            problem: Problem::Unknown { what },
+            problem: SchemaProblem::Unknown { what },
         };
         assert_eq!(Schema::try_from(message), Err(refusal));
     }

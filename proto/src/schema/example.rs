@@ -1,7 +1,8 @@
 //! A game with one of everything: for tests, benches and the list of formats.
 
 use super::{
-    Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, Schema, Sight,
+    Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, ObjectKind,
+    Schema,
 };
 use crate::pose::{PoseFormat, Turning};
 
@@ -18,16 +19,16 @@ impl Schema {
             name: name.into(),
             ty,
         });
-        let far = Sight { inner: 0, outer: 3 };
+        let far = InterestRadii { inner: 0, outer: 3 };
         Self {
             game: "example".into(),
             kinds: vec![
                 avatar(),
-                Kind {
+                ObjectKind {
                     name: "stone".into(),
                     components: vec![path()],
-                    sight: Some(far),
-                    ..Kind::default()
+                    interest_radii: Some(far),
+                    ..ObjectKind::default()
                 },
             ],
             events: vec![EventKind {
@@ -39,7 +40,7 @@ impl Schema {
     }
 }
 
-fn avatar() -> Kind {
+fn avatar() -> ObjectKind {
     let components = vec![
         path(),
         ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
@@ -48,10 +49,10 @@ fn avatar() -> Kind {
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
     ];
-    Kind {
+    ObjectKind {
         name: "avatar".into(),
         components,
-        ..Kind::default()
+        ..ObjectKind::default()
     }
 }
 
@@ -71,10 +72,10 @@ impl Schema {
                 }),
             )
         };
-        let kind = |name: &str, components| Kind {
+        let kind = |name: &str, components| ObjectKind {
             name: name.into(),
             components,
-            ..Kind::default()
+            ..ObjectKind::default()
         };
         let name = ComponentSpec::team("name", Codec::Text { max_bytes: 32 });
         let fresher = Freshness {
@@ -86,7 +87,7 @@ impl Schema {
         schema.kinds.extend([
             kind("walker", vec![pose(100, Turning::Yaw { bits: 8 }), name]),
             kind("cube", vec![pose(512, Turning::Free { bits: 9 })]),
-            Kind {
+            ObjectKind {
                 freshness: fresher,
                 ..kind("ball", vec![pose(16, Turning::Fixed)])
             },

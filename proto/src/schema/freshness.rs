@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_fights_is_fresher_than_what_is_near() {
+    fn an_engaged_object_has_a_lower_target_age_than_a_near_one() {
         let freshness = Freshness::default();
         assert_eq!(freshness.target_ms(true, 300.0), 50);
         assert_eq!(freshness.target_ms(false, 15.0), 100);

@@ -141,7 +141,7 @@ fn agree(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
     );
     for millis in 0..52 {
         let t = at(millis);
-        let (ours, theirs) = (timeline.at(t), oracle.at(t));
+        let (ours, theirs) = (timeline.value_at(t), oracle.at(t));
         assert_eq!(ours.is_some(), theirs.is_some(), "{context}, {t:?}");
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
             assert!(
@@ -161,12 +161,12 @@ fn agree(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
 
 #[test]
 fn nothing_is_allocated_after_the_first_insertion() {
-    let mut timeline = Timeline::with(8, at(0), Held(0_u32));
+    let mut timeline = Timeline::starting_with(8, at(0), StepValue(0_u32));
     let storage = timeline.points.capacity();
     let mut rng = fastrand::Rng::with_seed(3);
     for now in 0..2_000 {
-        timeline.insert(at(rng.u64(..3_000)), Held(now));
-        let future = (0..12).map(|step| (at(u64::from(now) + step), Held(now)));
+        timeline.insert(at(rng.u64(..3_000)), StepValue(now));
+        let future = (0..12).map(|step| (at(u64::from(now) + step), StepValue(now)));
         timeline.replace_from(at(u64::from(now)), future);
         assert_eq!(timeline.points.capacity(), storage);
     }
@@ -175,7 +175,7 @@ fn nothing_is_allocated_after_the_first_insertion() {
 #[test]
 fn an_empty_timeline_has_no_value() {
     let mut timeline: Timeline<Waypoint> = Timeline::new(4);
-    assert_eq!(timeline.at(at(0)), None);
+    assert_eq!(timeline.value_at(at(0)), None);
     assert_eq!(timeline.next_after(at(0)), None);
     assert_eq!(timeline.tail(at(9)).len(), 0);
     timeline.forget_before(at(9));
@@ -184,8 +184,8 @@ fn an_empty_timeline_has_no_value() {
 }
 
 #[test]
-fn a_walker_is_on_the_straight_line_between_two_points_and_rests_at_the_last() {
-    let mut path = Timeline::with(8, at(1_000), Waypoint::walk(on_x(10.0)));
+fn a_walker_moves_straight_between_points_and_stops_at_the_last() {
+    let mut path = Timeline::starting_with(8, at(1_000), Waypoint::walk(on_x(10.0)));
     path.insert(at(3_000), Waypoint::walk(on_x(20.0)));
     for (millis, x) in [
         (0, 10.0),
@@ -196,7 +196,7 @@ fn a_walker_is_on_the_straight_line_between_two_points_and_rests_at_the_last() {
         (9_000, 20.0),
     ] {
         assert_eq!(
-            path.at(at(millis)),
+            path.value_at(at(millis)),
             Some(Waypoint::walk(on_x(x))),
             "{millis} ms"
         );
@@ -204,10 +204,10 @@ fn a_walker_is_on_the_straight_line_between_two_points_and_rests_at_the_last() {
 }
 
 #[test]
-fn a_new_click_replaces_the_rest_of_the_way() {
-    let mut path = Timeline::with(8, at(0), Waypoint::walk(on_x(0.0)));
+fn a_new_target_replaces_the_rest_of_the_path() {
+    let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(4_000), Waypoint::walk(on_x(20.0)));
-    let turn = path.at(at(1_000)).expect("it is on its way");
+    let turn = path.value_at(at(1_000)).expect("it is on its way");
     path.replace_from(
         at(1_000),
         [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))],
@@ -220,7 +220,7 @@ fn a_new_click_replaces_the_rest_of_the_way() {
         (4_000, 0.0),
     ] {
         assert_eq!(
-            path.at(at(millis)).map(|waypoint| waypoint.position),
+            path.value_at(at(millis)).map(|waypoint| waypoint.position),
             Some(on_x(x)),
             "{millis} ms"
         );
@@ -229,10 +229,10 @@ fn a_new_click_replaces_the_rest_of_the_way() {
 
 #[test]
 fn a_jump_takes_no_time() {
-    let mut path = Timeline::with(8, at(0), Waypoint::walk(on_x(0.0)));
+    let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
     path.insert(at(2_000), Waypoint::walk(on_x(16.0)));
-    let x = |millis| path.at(at(millis)).expect("a path").position.x;
+    let x = |millis| path.value_at(at(millis)).expect("a path").position.x;
     assert_eq!(
         [x(0), x(999), x(1_000), x(1_500), x(2_000)],
         [0.0, 0.0, 15.0, 15.5, 16.0]
@@ -240,10 +240,10 @@ fn a_jump_takes_no_time() {
 }
 
 #[test]
-fn only_the_point_itself_is_a_jump_so_a_path_cut_there_keeps_it() {
-    let mut path = Timeline::with(8, at(0), Waypoint::walk(on_x(0.0)));
+fn a_path_cut_at_a_jump_keeps_the_jump() {
+    let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
-    let jump = |millis| path.at(at(millis)).expect("a path").jump;
+    let jump = |millis| path.value_at(at(millis)).expect("a path").jump;
     assert_eq!(
         [jump(0), jump(999), jump(1_000), jump(1_001)],
         [false, false, true, false]
@@ -251,8 +251,8 @@ fn only_the_point_itself_is_a_jump_so_a_path_cut_there_keeps_it() {
 }
 
 #[test]
-fn a_gauge_goes_on_at_its_rate_and_stops_at_its_ends() {
-    let mut mana = Timeline::with(
+fn a_gauge_changes_at_its_rate_and_stops_at_its_bounds() {
+    let mut mana = Timeline::starting_with(
         8,
         at(0),
         Gauge {
@@ -279,7 +279,7 @@ fn a_gauge_goes_on_at_its_rate_and_stops_at_its_ends() {
         (60_000, 0.0),
     ] {
         assert_eq!(
-            mana.at(at(millis)).map(|gauge| gauge.value),
+            mana.value_at(at(millis)).map(|gauge| gauge.value),
             Some(value),
             "{millis} ms"
         );
@@ -294,32 +294,33 @@ fn a_gauge_is_finite_at_the_end_of_time() {
         max: 10.0,
     };
     assert_eq!(
-        Timeline::with(1, at(0), gauge)
-            .at(GameTime::MAX)
+        Timeline::starting_with(1, at(0), gauge)
+            .value_at(GameTime::MAX)
             .map(|gauge| gauge.value),
         Some(10.0)
     );
 }
 
 #[test]
-fn what_is_held_holds_until_the_next() {
-    let mut veiled = Timeline::with(8, at(100), Held(true));
-    veiled.insert(at(200), Held(false));
-    let told = [0, 100, 199, 200, 999].map(|millis| veiled.at(at(millis)) == Some(Held(true)));
+fn a_step_value_holds_until_the_next() {
+    let mut veiled = Timeline::starting_with(8, at(100), StepValue(true));
+    veiled.insert(at(200), StepValue(false));
+    let told =
+        [0, 100, 199, 200, 999].map(|millis| veiled.value_at(at(millis)) == Some(StepValue(true)));
     assert_eq!(told, [true, true, true, false, false]);
 }
 
 #[test]
-fn a_full_timeline_forgets_the_oldest_be_it_the_new_one() {
-    let mut timeline = Timeline::with(2, at(10), Held('b'));
-    timeline.insert(at(20), Held('c'));
-    timeline.insert(at(5), Held('a'));
-    assert_eq!(timeline.first(), Some((at(10), &Held('b'))));
-    timeline.insert(at(15), Held('d'));
+fn a_full_timeline_drops_the_oldest_even_if_it_is_the_new_one() {
+    let mut timeline = Timeline::starting_with(2, at(10), StepValue('b'));
+    timeline.insert(at(20), StepValue('c'));
+    timeline.insert(at(5), StepValue('a'));
+    assert_eq!(timeline.first(), Some((at(10), &StepValue('b'))));
+    timeline.insert(at(15), StepValue('d'));
     assert_eq!(
         timeline.points().collect::<Vec<_>>(),
-        [(at(15), &Held('d')), (at(20), &Held('c'))]
+        [(at(15), &StepValue('d')), (at(20), &StepValue('c'))]
     );
-    timeline.insert(at(15), Held('e'));
-    assert_eq!(timeline.at(at(16)), Some(Held('e')));
+    timeline.insert(at(15), StepValue('e'));
+    assert_eq!(timeline.value_at(at(16)), Some(StepValue('e')));
 }

@@ -4,7 +4,7 @@
 //! at once. A function that gets a value reads it with a writer or a measure, and overwrites it
 //! with a reader.
 
-use super::quantise::{SmallestThree, Steps, last_step};
+use super::quantise::{QuantisationSteps, SmallestThree, last_step};
 use super::{Wire, WireError};
 use crate::space::{MAX_XY, MAX_Z, MIN_Z, Position, UNITS_PER_METRE};
 use crate::time::GameTime;
@@ -98,7 +98,7 @@ pub trait Coder: Sized {
         );
         self.bits(&mut length, width_of(max as u64))?;
         if length > max as u64 {
-            return Err(WireError::TooLong {
+            return Err(WireError::LineTooLong {
                 length,
                 max: max as u64,
             });
@@ -153,7 +153,7 @@ pub trait Coder: Sized {
         per_unit: f32,
     ) -> Result<(), WireError> {
         let what = "quantised number";
-        let Some(steps) = Steps::new(min, max, per_unit) else {
+        let Some(steps) = QuantisationSteps::new(min, max, per_unit) else {
             assert!(
                 Self::READS,
                 "no range from {min} to {max}, {per_unit} a unit"

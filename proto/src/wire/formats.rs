@@ -25,7 +25,9 @@ use super::{Measure, Reader, Wire, WireError, Writer};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
 use crate::map::StaticMap;
-use crate::message::{Command, ExampleBody, ExampleRecord, Input, Notice, Report, Uplink};
+use crate::message::{
+    Command, ExampleBody, ExampleRecord, KeyInput, LatenessReport, Notice, Uplink,
+};
 use crate::pose::example::{ExampleHeader, ExampleSection};
 use crate::space::Position;
 
@@ -33,43 +35,43 @@ use crate::space::Position;
 pub fn formats() -> Vec<Format> {
     vec![
         // wire: the words that formats are made of.
-        Format::of::<primitives::Bits>("wire.bits"),
-        Format::of::<primitives::Integers>("wire.integers"),
-        Format::of::<primitives::Bounded>("wire.bounded"),
-        Format::of::<primitives::Varint>("wire.varint"),
-        Format::of::<primitives::SignedVarint>("wire.signed_varint"),
-        Format::of::<primitives::RawFloat>("wire.f32_bits"),
-        Format::of::<primitives::Quantised>("wire.quantised"),
-        Format::of::<primitives::Orientation>("wire.smallest_three"),
-        Format::of::<primitives::Time>("wire.time"),
-        Format::of::<primitives::Bytes>("wire.bytes"),
-        Format::of::<primitives::Text>("wire.text"),
-        Format::of::<primitives::List>("wire.list"),
-        Format::of::<primitives::Maybe>("wire.option"),
+        Format::for_type::<primitives::Bits>("wire.bits"),
+        Format::for_type::<primitives::Integers>("wire.integers"),
+        Format::for_type::<primitives::Bounded>("wire.bounded"),
+        Format::for_type::<primitives::Varint>("wire.varint"),
+        Format::for_type::<primitives::SignedVarint>("wire.signed_varint"),
+        Format::for_type::<primitives::RawFloat>("wire.f32_bits"),
+        Format::for_type::<primitives::Quantised>("wire.quantised"),
+        Format::for_type::<primitives::Orientation>("wire.smallest_three"),
+        Format::for_type::<primitives::Time>("wire.time"),
+        Format::for_type::<primitives::Bytes>("wire.bytes"),
+        Format::for_type::<primitives::Text>("wire.text"),
+        Format::for_type::<primitives::List>("wire.list"),
+        Format::for_type::<primitives::Maybe>("wire.option"),
         // ids, space, keymap
-        Format::of::<Alias>("ids.alias"),
-        Format::of::<Seq>("ids.seq"),
-        Format::of::<Position>("space.position"),
-        Format::of::<Keymap>("keymap.keymap"),
+        Format::for_type::<Alias>("ids.alias"),
+        Format::for_type::<Seq>("ids.seq"),
+        Format::for_type::<Position>("space.position"),
+        Format::for_type::<Keymap>("keymap.keymap"),
         // message
-        Format::of::<Command>("message.command"),
-        Format::of::<Notice>("message.notice"),
-        Format::of::<Report>("message.report"),
-        Format::of::<Input>("message.input"),
-        Format::of::<Uplink>("message.uplink"),
-        Format::of::<ExampleRecord>("message.record"),
-        Format::of::<ExampleBody>("message.body"),
+        Format::for_type::<Command>("message.command"),
+        Format::for_type::<Notice>("message.notice"),
+        Format::for_type::<LatenessReport>("message.report"),
+        Format::for_type::<KeyInput>("message.input"),
+        Format::for_type::<Uplink>("message.uplink"),
+        Format::for_type::<ExampleRecord>("message.record"),
+        Format::for_type::<ExampleBody>("message.body"),
         // pose
-        Format::of::<ExampleHeader>("pose.section_header"),
-        Format::of::<ExampleSection<false>>("pose.section_shared"),
-        Format::of::<ExampleSection<true>>("pose.section_fine"),
+        Format::for_type::<ExampleHeader>("pose.section_header"),
+        Format::for_type::<ExampleSection<false>>("pose.section_shared"),
+        Format::for_type::<ExampleSection<true>>("pose.section_fine"),
         // map
-        Format::of::<StaticMap>("map.static_map"),
+        Format::for_type::<StaticMap>("map.static_map"),
         // link
-        Format::of::<crate::link::Header>("link.header"),
-        Format::of::<crate::link::Messages>("link.messages"),
-        Format::of::<crate::link::Slice>("link.slice"),
-        Format::of::<crate::link::ReceivedSet>("link.received_set"),
+        Format::for_type::<crate::link::DatagramHeader>("link.header"),
+        Format::for_type::<crate::link::Messages>("link.messages"),
+        Format::for_type::<crate::link::Slice>("link.slice"),
+        Format::for_type::<crate::link::ReceivedSet>("link.received_set"),
     ]
 }
 
@@ -92,7 +94,7 @@ pub struct Format {
 
 impl Format {
     /// The entry of `T`.
-    pub const fn of<T: Example>(name: &'static str) -> Self {
+    pub const fn for_type<T: Example>(name: &'static str) -> Self {
         Self {
             name,
             encode_example: |seed| super::encode(&mut example::<T>(seed)),

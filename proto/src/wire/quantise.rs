@@ -6,23 +6,23 @@
 //!
 //! An orientation is a unit quaternion. Its largest component follows from the other three and from
 //! its sign, which is chosen to be positive, since `q` and `-q` turn the same way; the other three
-//! lie within 1/sqrt(2) of zero. Source: reference 002 for the method. What is refused by a reader
-//! besides: three components from which another one than the named would follow as the largest, so
-//! that each orientation has one encoding.
+//! lie within 1/sqrt(2) of zero. PoseSource: reference 002 for the method. What is refused by a
+//! reader besides: three components from which another one than the named would follow as the
+//! largest, so that each orientation has one encoding.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// A range of floats, cut in steps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
+pub(super) struct QuantisationSteps {
     min: f64,
     per_unit: f64,
     /// The highest step; the lowest is 0.
     pub(super) last: u64,
 }
 
-impl Steps {
-    /// `None` when the range is not finite, empty or of more than 2^32 steps.
+impl QuantisationSteps {
+    /// `Unchanged` when the range is not finite, empty or of more than 2^32 steps.
     #[inline]
     pub(super) fn new(min: f32, max: f32, per_unit: f32) -> Option<Self> {
         let (min, max, per_unit) = (f64::from(min), f64::from(max), f64::from(per_unit));
@@ -57,7 +57,7 @@ impl Steps {
 /// When `value` is not finite, or the range is none: our bug.
 pub fn quantise(value: f32, min: f32, max: f32, per_unit: f32) -> f32 {
     assert!(value.is_finite(), "{value} is not finite");
-    let steps = Steps::new(min, max, per_unit).expect("a finite range");
+    let steps = QuantisationSteps::new(min, max, per_unit).expect("a finite range");
     steps.value_of(steps.step_of(value))
 }
 
@@ -106,13 +106,13 @@ impl SmallestThree {
         );
         let largest = index_of_largest(quaternion);
         let sign = f64::from(quaternion[largest].signum());
-        let offsets = without(quaternion, largest)
+        let offsets = remove_component(quaternion, largest)
             .map(|part| (f64::from(part) * sign * scale / norm).round() as i64)
             .map(|offset| offset.clamp(-(centre(bits) as i64), centre(bits) as i64));
-        Self::nudged(largest, offsets, bits)
+        Self::with_largest_kept(largest, offsets, bits)
     }
 
-    fn nudged(largest: usize, mut offsets: [i64; 3], bits: u32) -> Self {
+    fn with_largest_kept(largest: usize, mut offsets: [i64; 3], bits: u32) -> Self {
         loop {
             let three = Self {
                 largest,
@@ -130,7 +130,8 @@ impl SmallestThree {
         }
     }
 
-    /// The unit quaternion, or `None` when another component than `largest` would be the largest.
+    /// The unit quaternion, or `Unchanged` when another component than `largest` would be the
+    /// largest.
     pub(super) fn quaternion(self, bits: u32) -> Option<[f32; 4]> {
         let scale = FRAC_1_SQRT_2 / centre(bits) as f64;
         let parts = self
@@ -157,7 +158,7 @@ fn index_of_largest(quaternion: [f32; 4]) -> usize {
     })
 }
 
-fn without(quaternion: [f32; 4], index: usize) -> [f32; 3] {
+fn remove_component(quaternion: [f32; 4], index: usize) -> [f32; 3] {
     let [a, b, c, d] = quaternion;
     match index {
         0 => [b, c, d],

@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         let mut padding = 0;
         self.bits(&mut padding, (self.remaining_bits() % 8) as u32)?;
         if padding != 0 {
-            return Err(WireError::Trailing);
+            return Err(WireError::TrailingBits);
         }
         let rest = &self.bytes[self.position / 8..];
         self.position = 8 * self.bytes.len();
@@ -57,12 +57,12 @@ impl<'a> Reader<'a> {
         let mut padding = 0;
         match self.remaining_bits() {
             left @ 0..8 => self.bits(&mut padding, left as u32)?,
-            _ => return Err(WireError::Trailing),
+            _ => return Err(WireError::TrailingBits),
         }
         if padding == 0 {
             Ok(())
         } else {
-            Err(WireError::Trailing)
+            Err(WireError::TrailingBits)
         }
     }
 

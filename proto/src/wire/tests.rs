@@ -23,7 +23,7 @@ fn every_format_is_read_as_it_was_written_and_measured() {
 }
 
 #[test]
-fn every_format_refuses_to_be_cut_at_any_byte() {
+fn every_format_refuses_truncation_at_any_byte() {
     for format in formats() {
         SEEDS.for_each(|seed| format.check_truncation(seed));
     }
@@ -83,7 +83,7 @@ fn bits_go_from_the_lowest_up_and_the_rest_of_the_last_byte_is_zero() {
 }
 
 #[test]
-fn a_writer_leaves_what_stands_before_it() {
+fn a_writer_keeps_earlier_bytes() {
     let mut bytes = vec![1, 2];
     let mut writer = Writer::new(&mut bytes);
     writer.u16(&mut 0x0403).expect("a writer refuses nothing");
@@ -119,7 +119,7 @@ fn bits_encoded_before_are_copied_to_any_offset() {
 }
 
 #[test]
-fn reading_beyond_the_end_leaves_the_reader_where_it_was() {
+fn reading_beyond_the_end_does_not_move_the_reader() {
     let mut reader = Reader::new(&[0xab, 0xcd]);
     let mut value = 0;
     reader.bits(&mut value, 4).expect("there are 16 bits");
@@ -131,13 +131,13 @@ fn reading_beyond_the_end_leaves_the_reader_where_it_was() {
 }
 
 #[test]
-fn nothing_may_stand_behind_the_end_but_zeros_up_to_a_whole_byte() {
+fn only_zero_padding_to_a_byte_may_follow_the_end() {
     let alias = encode(&mut Alias { slot: 3, epoch: 9 });
     assert_eq!(decode(&alias), Ok(Alias { slot: 3, epoch: 9 }));
     let with_a_byte = [alias.as_slice(), &[0]].concat();
-    assert_eq!(decode::<Alias>(&with_a_byte), Err(WireError::Trailing));
+    assert_eq!(decode::<Alias>(&with_a_byte), Err(WireError::TrailingBits));
     let with_a_bit = [alias[0], alias[1] | 0x80];
-    assert_eq!(decode::<Alias>(&with_a_bit), Err(WireError::Trailing));
+    assert_eq!(decode::<Alias>(&with_a_bit), Err(WireError::TrailingBits));
 }
 
 #[test]
@@ -215,21 +215,21 @@ fn a_reader_refuses_what_is_out_of_range() {
     );
     assert_eq!(
         ones().count(&mut 0, 4),
-        Err(WireError::TooLong { length: 7, max: 4 })
+        Err(WireError::LineTooLong { length: 7, max: 4 })
     );
     assert_eq!(
         ones().bytes(&mut Vec::new(), 4),
-        Err(WireError::TooLong { length: 7, max: 4 })
+        Err(WireError::LineTooLong { length: 7, max: 4 })
     );
     assert_eq!(
         ones().list(&mut Vec::<Alias>::new(), 4),
-        Err(WireError::TooLong { length: 7, max: 4 })
+        Err(WireError::LineTooLong { length: 7, max: 4 })
     );
     assert_eq!(ones().text(&mut String::new(), 7), Err(WireError::BadText));
 }
 
 #[test]
-fn a_range_that_is_none_is_an_error_of_the_reader_too() {
+fn an_empty_range_is_an_error_for_the_reader_too() {
     let ones = || Reader::new(&[0xff; 16]);
     assert!(ones().bounded(&mut 0, 4, 0).is_err());
     for (min, max, per_unit) in [
@@ -247,7 +247,7 @@ fn a_range_that_is_none_is_an_error_of_the_reader_too() {
 }
 
 #[test]
-fn a_time_is_what_its_whole_milliseconds_are() {
+fn a_time_is_sent_in_whole_milliseconds() {
     let base = GameTime::from_micros(5_000_900);
     for (sent, received) in [
         (5_000_900, 5_000_000),
@@ -306,7 +306,7 @@ fn oriented(quaternion: [f32; 4]) -> [f32; 4] {
 }
 
 #[test]
-fn an_orientation_is_off_by_a_ten_thousandth_at_most_and_stays_where_it_is() {
+fn an_orientation_is_exact_to_a_ten_thousandth_and_stays_stable() {
     let mut rng = fastrand::Rng::with_seed(1);
     for _ in 0..10_000 {
         let sent = unit_quaternion(&mut rng);
@@ -334,7 +334,7 @@ fn an_orientation_is_off_by_a_ten_thousandth_at_most_and_stays_where_it_is() {
 }
 
 #[test]
-fn rest_is_exact() {
+fn the_identity_orientation_is_exact() {
     for at_rest in [[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]] {
         assert_eq!(
             oriented(at_rest).map(f32::to_bits),
@@ -345,24 +345,24 @@ fn rest_is_exact() {
 
 #[test]
 #[should_panic(expected = "not within")]
-fn to_write_an_integer_out_of_range_is_our_bug() {
+fn writing_an_integer_out_of_range_panics() {
     let _ = Measure::new().bounded(&mut 9, 0, 8);
 }
 
 #[test]
 #[should_panic(expected = "not within")]
-fn to_write_a_number_that_is_none_is_our_bug() {
+fn writing_a_number_that_is_not_finite_panics() {
     let _ = Measure::new().quantised(&mut f32::NAN.clone(), 0.0, 8.0, 1.0);
 }
 
 #[test]
 #[should_panic(expected = "in 3 bits")]
-fn to_write_more_bits_than_the_field_has_is_our_bug() {
+fn writing_more_bits_than_the_field_has_panics() {
     let _ = Writer::new(&mut Vec::new()).bits(&mut 8, 3);
 }
 
 #[test]
 #[should_panic(expected = "not a unit quaternion")]
-fn to_write_a_quaternion_of_no_length_is_our_bug() {
+fn writing_a_quaternion_of_zero_length_panics() {
     let _ = Measure::new().smallest_three(&mut [0.0; 4], 9);
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::{
-    Body, BodyContext, Effect, Record, end_records, read_body, write_poses, write_record,
-    write_stamp,
+    BodyContext, DatagramBody, EffectTime, Record, end_records, read_body, write_poses,
+    write_record, write_stamp,
 };
 use ambit_proto::pose::fine::Scene;
 use ambit_proto::pose::{
@@ -18,32 +18,32 @@ use ambit_proto::pose::{
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::timeline::{Gauge, Held, Timeline, Waypoint};
+use ambit_proto::timeline::{Gauge, StepValue, Timeline, Waypoint};
 use ambit_proto::wire::{Reader, Writer};
 
 /// Of the datagram that carries the body.
-const NUMBER: u64 = 5_000;
+const DATAGRAM_NUMBER: u64 = 5_000;
 const ACKED: AckedSet = AckedSet {
-    newest: NUMBER - 2,
+    newest: DATAGRAM_NUMBER - 2,
     mask: u32::MAX,
 };
 const STAMP: GameTime = GameTime::from_millis(20_000_000);
 
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
-    let empty = Body {
+    let empty = DatagramBody {
         stamp: STAMP,
         records: Vec::new(),
         poses: Vec::new(),
     };
-    let records = Body {
+    let records = DatagramBody {
         records: records(),
         ..empty.clone()
     };
-    let with = |level| Body {
+    let with = |level| DatagramBody {
         poses: section(level, &poses()),
         ..empty.clone()
     };
-    let all = Body {
+    let all = DatagramBody {
         poses: section(Level::Shared, &poses()),
         ..records.clone()
     };
@@ -61,14 +61,20 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Reads the body down to the last pose, and writes it again.
-pub(super) fn again(_: &str, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn reencode(_: &str, bytes: &[u8]) -> Vec<u8> {
     let schema = Schema::example_with_poses();
     let body = read_body(Reader::new(bytes), &context(&schema))
         .expect("a body")
         .expect("there is one");
     let mut poses = Vec::new();
     if !body.poses.is_empty() {
-        let acked = read_section(&body.poses, NUMBER, body.stamp, &World::new(), &mut poses);
+        let acked = read_section(
+            &body.poses,
+            DATAGRAM_NUMBER,
+            body.stamp,
+            &SlotTable::new(),
+            &mut poses,
+        );
         assert_eq!(acked, Ok(Some(ACKED)));
     }
     let level = if body.poses.first().is_some_and(|first| first & 1 == 1) {
@@ -81,7 +87,7 @@ pub(super) fn again(_: &str, bytes: &[u8]) -> Vec<u8> {
     } else {
         section(level, &poses)
     };
-    write(Body { poses, ..body })
+    write(DatagramBody { poses, ..body })
 }
 
 pub(super) fn context(schema: &Schema) -> BodyContext<'_> {
@@ -92,7 +98,7 @@ pub(super) fn context(schema: &Schema) -> BodyContext<'_> {
     }
 }
 
-pub(super) fn write(mut body: Body) -> Vec<u8> {
+pub(super) fn write(mut body: DatagramBody) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     write_into(&mut body, &mut writer);
@@ -100,7 +106,7 @@ pub(super) fn write(mut body: Body) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn write_into(body: &mut Body, writer: &mut Writer<'_>) {
+pub(super) fn write_into(body: &mut DatagramBody, writer: &mut Writer<'_>) {
     let schema = Schema::example_with_poses();
     let stamp = write_stamp(body.stamp, writer);
     for record in &mut body.records {
@@ -121,9 +127,9 @@ pub(super) fn records() -> Vec<Record> {
         Waypoint::jump(Position::on_ground(80.0, 3.0)),
     );
     let mut flag = Timeline::new(4);
-    flag.insert(STAMP, Held(false));
-    flag.insert(horizon, Held(true));
-    let gauge = |value, rate, max| Timeline::with(4, STAMP, Gauge { value, rate, max });
+    flag.insert(STAMP, StepValue(false));
+    flag.insert(horizon, StepValue(true));
+    let gauge = |value, rate, max| Timeline::starting_with(4, STAMP, Gauge { value, rate, max });
     let components = vec![
         (0, Component::Path(path)),
         (1, Component::Gauge(gauge(62.5, 2.0, 100.0))),
@@ -138,26 +144,26 @@ pub(super) fn records() -> Vec<Record> {
     ];
     let alias = |slot, epoch| Alias { slot, epoch };
     let late = horizon.saturating_sub(Duration::from_millis(40));
-    let effects = [(60, 0), (95, 50), (180, 100)].map(|(age, before)| Effect {
-        at: STAMP.saturating_sub(Duration::from_millis(age)),
-        effect: horizon.saturating_sub(Duration::from_millis(before)),
+    let effects = [(60, 0), (95, 50), (180, 100)].map(|(age, before)| EffectTime {
+        sampled_until: STAMP.saturating_sub(Duration::from_millis(age)),
+        takes_effect_at: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::Enter {
+        Record::ObjectEntered {
             alias: alias(0, 1),
             kind: 0,
             at: horizon,
             own: true,
             components,
         },
-        Record::Enter {
+        Record::ObjectEntered {
             alias: alias(700, 255),
             kind: 2,
             at: late,
             own: false,
             components: walker,
         },
-        Record::Update {
+        Record::ObjectUpdated {
             alias: alias(3, 9),
             kind: 0,
             at: horizon,
@@ -167,7 +173,7 @@ pub(super) fn records() -> Vec<Record> {
             alias: alias(65_535, 0),
             at: horizon,
         },
-        Record::Effects(effects.into()),
+        Record::EffectReports(effects.into()),
     ]
 }
 
@@ -203,9 +209,9 @@ fn format(slot: u16) -> PoseFormat {
         .expect("a kind with poses")
 }
 
-struct World(Vec<(PoseFormat, Kept)>);
+struct SlotTable(Vec<(PoseFormat, Kept)>);
 
-impl Bases for World {
+impl Bases for SlotTable {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
         self.0
             .get(usize::from(slot))
@@ -213,7 +219,7 @@ impl Bases for World {
     }
 }
 
-impl World {
+impl SlotTable {
     fn new() -> Self {
         let known = |slot: u16| {
             let mut kept = Kept::new(0);
@@ -225,7 +231,7 @@ impl World {
             for ago in ago {
                 let stamp = STAMP.saturating_sub(Duration::from_millis(50 * ago));
                 kept.note(Entry {
-                    number: NUMBER - ago,
+                    number: DATAGRAM_NUMBER - ago,
                     stamp,
                     pose: pose(slot, *ago),
                 });
@@ -237,13 +243,13 @@ impl World {
 }
 
 pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
-    let (mut bytes, mut scene, world) = (Vec::new(), Scene::default(), World::new());
-    let header = SectionHeader::new(level, NUMBER, Some(ACKED));
+    let (mut bytes, mut scene, world) = (Vec::new(), Scene::default(), SlotTable::new());
+    let header = SectionHeader::new(level, DATAGRAM_NUMBER, Some(ACKED));
     let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
     for (slot, pose) in poses {
         let (format, kept) = world.object(*slot).expect("a slot of the world");
         let (mode, base) = match (kept.base(&ACKED), kept.older_than(ACKED.window_start())) {
-            (Some(base), _) => (Mode::Window, Some(base)),
+            (Some(base), _) => (Mode::DatagramWindow, Some(base)),
             (None, Some(base)) => (Mode::Old, Some(base)),
             (None, None) => (Mode::Absolute, None),
         };

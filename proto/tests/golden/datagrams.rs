@@ -5,11 +5,11 @@
 //! read them.
 
 use ambit_proto::ids::Seq;
-use ambit_proto::keymap::{Keymap, Sample};
+use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{
-    Action, Body, Command, Input, Notice, Report, Uplink, read_body, read_uplink,
+    Action, Command, DatagramBody, KeyInput, LatenessReport, Notice, Uplink, read_body, read_uplink,
 };
 use ambit_proto::pose::Level;
 use ambit_proto::schema::Schema;
@@ -22,11 +22,11 @@ use super::bodies;
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     let (mut server, mut client) = (server(), client());
     let (mut down, mut up, mut slice) = (Vec::new(), Vec::new(), Vec::new());
-    speak(&mut server, &mut down);
+    write_server_datagram(&mut server, &mut down);
     client
         .handle_datagram(ms(40), &down)
         .expect("what was written");
-    answer(&mut client, &mut up);
+    write_client_datagram(&mut client, &mut up);
     server
         .handle_datagram(ms(1_090), &up)
         .expect("what was written");
@@ -52,7 +52,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
         read_body(reader, &bodies::context(&schema)),
         Ok(Some(body()))
     );
-    answer(&mut client, &mut Vec::new());
+    write_client_datagram(&mut client, &mut Vec::new());
     client.handle_datagram(ms(90), &slice).expect("a datagram");
     let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
     assert!(
@@ -64,7 +64,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
         "{events:?}"
     );
 
-    speak(&mut server, &mut Vec::new());
+    write_server_datagram(&mut server, &mut Vec::new());
     let reader = server
         .handle_datagram(ms(1_090), &up)
         .expect("a datagram")
@@ -82,7 +82,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
 }
 
 /// The server's first datagram.
-fn speak(server: &mut Link, out: &mut Vec<u8>) {
+fn write_server_datagram(server: &mut Link, out: &mut Vec<u8>) {
     server
         .send_reliable(ms(1_000), encode(&mut notice()).into(), None)
         .expect("room");
@@ -92,7 +92,7 @@ fn speak(server: &mut Link, out: &mut Vec<u8>) {
 }
 
 /// The client's first datagram.
-fn answer(client: &mut Link, out: &mut Vec<u8>) {
+fn write_client_datagram(client: &mut Link, out: &mut Vec<u8>) {
     client
         .send_reliable(ms(50), encode(&mut command()).into(), None)
         .expect("room");
@@ -116,9 +116,9 @@ fn client() -> Link {
     })
 }
 
-fn body() -> Body {
+fn body() -> DatagramBody {
     let poses = bodies::section(Level::Shared, &bodies::poses());
-    Body {
+    DatagramBody {
         stamp: GameTime::from_millis(20_000_000),
         records: bodies::records(),
         poses,
@@ -142,15 +142,18 @@ fn command() -> Command {
 fn uplink() -> Uplink {
     let at = |millis: u64| GameTime::from_millis(20_000_000 + millis);
     let samples = [(20, 0x8000_0000), (70, 0x8000_0014), (123, 0x8000_0001)];
-    let samples = samples.map(|(millis, keys)| Sample {
+    let samples = samples.map(|(millis, keys)| KeySample {
         at: at(millis),
         keys: Keymap(keys),
     });
-    let input = Input::with_changes(at(123), Keymap(0), samples);
+    let input = KeyInput::with_changes(at(123), Keymap(0), samples);
     Uplink {
-        report: Some(Report { news: 300, late: 2 }),
+        report: Some(LatenessReport {
+            received: 300,
+            late: 2,
+        }),
         input: Some(input),
-        lost_track: Some(0x1233),
+        missing_baseline: Some(0x1233),
     }
 }
 

@@ -61,15 +61,15 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     out
 }
 
-pub(super) fn again(name: &str, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn reencode(name: &str, bytes: &[u8]) -> Vec<u8> {
     let (message, _) = name.split_once('/').expect("message/number");
     match message {
-        "client-to-world" => through::<world::ClientToWorld>(bytes),
-        "world-to-client" => through::<world::WorldToClient>(bytes),
-        "client-to-game" => through::<game::ClientToGame>(bytes),
-        "game-to-client" => through::<game::GameToClient>(bytes),
-        "world-to-host" => through::<host::WorldToHost>(bytes),
-        "host-to-world" => through::<host::HostToWorld>(bytes),
+        "client-to-world" => round_trip::<world::ClientToWorld>(bytes),
+        "world-to-client" => round_trip::<world::WorldToClient>(bytes),
+        "client-to-game" => round_trip::<game::ClientToGame>(bytes),
+        "game-to-client" => round_trip::<game::GameToClient>(bytes),
+        "world-to-host" => round_trip::<host::WorldToHost>(bytes),
+        "host-to-world" => round_trip::<host::HostToWorld>(bytes),
         other => panic!("no message {other}"),
     }
 }
@@ -86,7 +86,7 @@ fn push(out: &mut Vec<(String, Vec<u8>)>, name: &str, message: &impl Message) {
     ));
 }
 
-fn through<M: Message + Default + Debug>(bytes: &[u8]) -> Vec<u8> {
+fn round_trip<M: Message + Default + Debug>(bytes: &[u8]) -> Vec<u8> {
     let mut decoder = FrameDecoder::new(MAX_HOST);
     decoder.push(bytes);
     let frame = decoder

@@ -38,22 +38,22 @@ const FAMILIES: [Family; 3] = [
     Family {
         prefix: "format",
         samples: format_samples,
-        again: format_again,
+        again: reencode_format,
     },
     Family {
         prefix: "body",
         samples: bodies::samples,
-        again: bodies::again,
+        again: bodies::reencode,
     },
     Family {
         prefix: "frame",
         samples: frames::samples,
-        again: frames::again,
+        again: frames::reencode,
     },
 ];
 
 #[test]
-fn every_packet_is_read_and_written_as_it_was() {
+fn every_packet_is_reencoded_to_the_same_bytes() {
     for (name, bytes) in golden() {
         let (prefix, rest) = name.split_once('/').expect("family/name");
         if let Some(family) = FAMILIES.iter().find(|family| family.prefix == prefix) {
@@ -67,10 +67,10 @@ fn every_packet_is_read_and_written_as_it_was() {
 }
 
 #[test]
-fn this_build_writes_what_the_file_holds() {
+fn this_build_writes_the_bytes_of_the_file() {
     let samples: BTreeMap<String, Vec<u8>> = samples().into_iter().collect();
     if std::env::var_os("AMBIT_RENEW_GOLDEN").is_some() {
-        renew(&samples);
+        rewrite_file(&samples);
     }
     let golden = golden();
     for (name, bytes) in &samples {
@@ -87,7 +87,7 @@ fn this_build_writes_what_the_file_holds() {
 }
 
 #[test]
-fn datagrams_of_the_file_arrive() {
+fn datagrams_of_the_file_are_accepted() {
     let golden = golden();
     datagrams::check(|name| {
         golden
@@ -123,7 +123,7 @@ fn format_samples() -> Vec<(String, Vec<u8>)> {
     examples.collect()
 }
 
-fn format_again(name: &str, bytes: &[u8]) -> Vec<u8> {
+fn reencode_format(name: &str, bytes: &[u8]) -> Vec<u8> {
     let (name, _) = name.split_once('/').expect("format/seed");
     let format = formats().into_iter().find(|format| format.name == name);
     let format = format.unwrap_or_else(|| panic!("there is no format {name}: {HELP}"));
@@ -152,7 +152,7 @@ fn golden() -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-fn renew(samples: &BTreeMap<String, Vec<u8>>) {
+fn rewrite_file(samples: &BTreeMap<String, Vec<u8>>) {
     let version = message::VERSION;
     let mut text = format!(
         "# Packets of version {version} of the game's protocol, of every format, by name: written by, and held against,\n\

@@ -95,9 +95,9 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
 /// Ours are strong, theirs are pale; the less often it is sent, the thinner.
 fn style(scheme: Scheme) -> ShapeStyle {
     let (color, width) = match scheme {
-        Scheme::TheirStates(20) => (RGBColor(230, 150, 60), 1),
-        Scheme::TheirStates(_) => (RGBColor(200, 90, 20), 2),
-        Scheme::TheirSnapshots => (RGBColor(150, 150, 150), 1),
+        Scheme::ReferenceStates(20) => (RGBColor(230, 150, 60), 1),
+        Scheme::ReferenceStates(_) => (RGBColor(200, 90, 20), 2),
+        Scheme::ReferenceSnapshots => (RGBColor(150, 150, 150), 1),
         Scheme::Simulated(20) => (RGBColor(60, 140, 220), 1),
         Scheme::Simulated(_) => (RGBColor(20, 70, 160), 3),
         Scheme::Interpolated(20) => (RGBColor(90, 180, 90), 1),

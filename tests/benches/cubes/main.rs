@@ -89,8 +89,8 @@ fn tables(options: &Options) {
     let mut all = Vec::new();
     for jitter_ms in jitters {
         let heading = format!("## {jitter_ms} ms of jitter\n\n");
-        print!("{heading}{}", rows::HEAD);
-        write!(page, "{heading}{}", rows::HEAD).expect("a string grows");
+        print!("{heading}{}", rows::TABLE_HEAD);
+        write!(page, "{heading}{}", rows::TABLE_HEAD).expect("a string grows");
         let mut rows = Vec::new();
         for &loss in losses {
             for row in rows::measure(loss, jitter_ms, if quick { 10 } else { 30 }) {
@@ -129,7 +129,7 @@ fn limits(rows: &[Row]) -> String {
     for scheme in Scheme::ALL {
         let of_scheme = || rows.iter().filter(|row| row.scheme == scheme);
         let first = of_scheme()
-            .find(|row| row.figures.is_visible())
+            .find(|row| row.figures.has_visible_problem())
             .map(|row| row.loss);
         let fine = of_scheme()
             .map(|row| row.loss)

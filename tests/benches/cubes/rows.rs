@@ -4,11 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::replica::playout::Render;
+use ambit_client_core::replica::jitter_buffer::RenderTiming;
 use ambit_proto::games::cubes::Arena;
 use ambit_proto::impair::Impairment;
-use ambit_tests::ruler::ours::{Play, Watched};
-use ambit_tests::ruler::{Figures, theirs};
+use ambit_tests::physics_sync::ambit_scheme::{AmbitScenario, RunningScenario};
+use ambit_tests::physics_sync::{ErrorSummary, reference_schemes};
 
 /// In per cent.
 pub(crate) const LOSSES: [f32; 11] = [
@@ -24,14 +24,14 @@ const ARENA: Arena = Arena {
 };
 const DELAY: Duration = Duration::from_millis(50);
 
-pub(crate) const HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms | kB/s | visible |\n\
+pub(crate) const TABLE_HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms | kB/s | visible |\n\
                         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 /// Who shows it, and how often it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    TheirStates(u32),
-    TheirSnapshots,
+    ReferenceStates(u32),
+    ReferenceSnapshots,
     Simulated(u32),
     Interpolated(u32),
 }
@@ -39,9 +39,9 @@ pub(crate) enum Scheme {
 impl Scheme {
     /// All that are compared.
     pub(crate) const ALL: [Self; 7] = [
-        Self::TheirStates(20),
-        Self::TheirStates(60),
-        Self::TheirSnapshots,
+        Self::ReferenceStates(20),
+        Self::ReferenceStates(60),
+        Self::ReferenceSnapshots,
         Self::Simulated(20),
         Self::Simulated(60),
         Self::Interpolated(20),
@@ -52,8 +52,8 @@ impl Scheme {
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TheirStates(hz) => write!(f, "state sync, {hz} Hz"),
-            Self::TheirSnapshots => write!(f, "snapshots, 10 Hz"),
+            Self::ReferenceStates(hz) => write!(f, "state sync, {hz} Hz"),
+            Self::ReferenceSnapshots => write!(f, "snapshots, 10 Hz"),
             Self::Simulated(hz) => write!(f, "ambit simulated, {hz} Hz"),
             Self::Interpolated(hz) => write!(f, "ambit interpolated, {hz} Hz"),
         }
@@ -65,7 +65,7 @@ impl fmt::Display for Scheme {
 pub(crate) struct Row {
     pub(crate) loss: f32,
     pub(crate) scheme: Scheme,
-    pub(crate) figures: Figures,
+    pub(crate) figures: ErrorSummary,
 }
 
 impl fmt::Display for Row {
@@ -82,52 +82,65 @@ impl fmt::Display for Row {
             cm(figures.error_p50),
             cm(figures.error_p99),
             cm(figures.jump_p999),
-            figures.wrong_share * 100.0,
-            figures.wrong_s,
+            figures.wrong_at_rest_share * 100.0,
+            figures.longest_wrong_s,
             figures.behind_p50_ms,
             figures.bytes_per_s / 1_000.0,
-            if figures.is_visible() { "yes" } else { "no" },
+            if figures.has_visible_problem() {
+                "yes"
+            } else {
+                "no"
+            },
         )
     }
 }
 
 /// All schemes at one loss.
 pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
-    let play = |tick: u32, sync: &str| play(loss, jitter_ms, tick, sync, seconds);
+    let play = |tick: u32, sync: &str| scenario(loss, jitter_ms, tick, sync, seconds);
     let row = |scheme, figures| Row {
         loss,
         scheme,
         figures,
     };
-    let mut simulated = play(60, "simulated").begin();
-    let truth = simulated.truth();
-    let take = simulated.take(&truth);
+    let mut simulated = play(60, "simulated").start();
+    let truth = simulated.ground_truth();
+    let take = simulated.reference_scenario(&truth);
     let mut rows = vec![
-        row(Scheme::TheirStates(20), theirs::state_sync(&take, 20)),
-        row(Scheme::TheirStates(60), theirs::state_sync(&take, 60)),
-        row(Scheme::TheirSnapshots, theirs::snapshots(&take)),
+        row(
+            Scheme::ReferenceStates(20),
+            reference_schemes::state_sync(&take, 20),
+        ),
+        row(
+            Scheme::ReferenceStates(60),
+            reference_schemes::state_sync(&take, 60),
+        ),
+        row(
+            Scheme::ReferenceSnapshots,
+            reference_schemes::snapshots(&take),
+        ),
     ];
-    let ours = |mut watched: Watched| {
-        let truth = watched.truth();
+    let ours = |mut watched: RunningScenario| {
+        let truth = watched.ground_truth();
         watched.measure(&truth)
     };
     rows.push(row(
         Scheme::Simulated(20),
-        ours(play(20, "simulated").begin()),
+        ours(play(20, "simulated").start()),
     ));
     rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
     rows.push(row(
         Scheme::Interpolated(20),
-        ours(play(20, "interpolated").begin()),
+        ours(play(20, "interpolated").start()),
     ));
     rows.push(row(
         Scheme::Interpolated(60),
-        ours(play(60, "interpolated").begin()),
+        ours(play(60, "interpolated").start()),
     ));
     rows
 }
 
-fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play {
+fn scenario(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> AmbitScenario {
     let line = Impairment {
         loss,
         delay: DELAY,
@@ -135,11 +148,11 @@ fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play 
         seed: SEED,
         ..Impairment::default()
     };
-    Play {
+    AmbitScenario {
         seed: SEED,
         parameters: vec![("tick", tick.to_string()), ("sync", sync.to_owned())],
         client: ClientConfig {
-            render: Render::Adaptive,
+            render: RenderTiming::Adaptive,
             ..ClientConfig::default()
         },
         players: PLAYERS,
@@ -147,6 +160,6 @@ fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play 
         arena: ARENA,
         delay: DELAY,
         line,
-        how_long: Duration::from_secs(seconds),
+        duration: Duration::from_secs(seconds),
     }
 }

@@ -10,29 +10,29 @@ use std::time::{Duration, Instant};
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::logic::world::World;
 use ambit_game_server::record::{Header, Recording};
-use ambit_proto::games::cubes::{SNAPSHOT_FORMAT, frame_at, time_of};
+use ambit_proto::games::cubes::{SNAPSHOT_POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::impair::Impairment;
 use ambit_proto::pose::Level;
-use ambit_tests::hands::soak::Soak;
-use ambit_tests::hands::{Hands, wide};
-use ambit_tests::ruler::{katamari, snapshots};
+use ambit_tests::cube_players::soak::Soak;
+use ambit_tests::cube_players::{CubePlayers, wide_floor};
+use ambit_tests::physics_sync::{katamari, snapshot_size};
 use ambit_tests::sim::wire;
 
 const SEED: u64 = 5;
 
 /// Prints a scene's figures, of fewer seconds if that is asked for.
-pub(crate) type Print = fn(bool);
+pub(crate) type PrintScene = fn(bool);
 
 /// By name.
-pub(crate) const ALL: [(&str, Print); 4] = [
+pub(crate) const ALL: [(&str, PrintScene); 4] = [
     ("katamari", print_katamari),
     ("snapshots", print_snapshots),
     ("soak", print_soak),
     ("wide", print_wide),
 ];
 
-fn line(loss: u8) -> Impairment {
+fn impairment(loss: u8) -> Impairment {
     format!("delay=50ms,loss={loss}")
         .parse()
         .expect("a valid line")
@@ -49,9 +49,9 @@ fn print_katamari(quick: bool) {
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     for loss in if quick { vec![0] } else { vec![0, 5, 13] } {
-        let run = katamari::play(
+        let run = katamari::run(
             SEED,
-            &line(loss),
+            &impairment(loss),
             &[("budget", "256")],
             Duration::from_secs(seconds),
         );
@@ -59,12 +59,12 @@ fn print_katamari(quick: bool) {
             "| {loss} | {:.2}, {:.2} | {}, at most {} | {:.2}, {:.2} | {:.1} | {:.1} |",
             run.interacting.0 * 100.0,
             run.interacting.1 * 100.0,
-            run.at_once.0,
-            run.at_once.1,
+            run.interacting_at_once.0,
+            run.interacting_at_once.1,
             run.in_play.0 * 100.0,
             run.in_play.1 * 100.0,
             run.bytes_per_s as f32 / 1_000.0,
-            run.most_bytes_in_a_second as f32 / 1_000.0,
+            run.max_bytes_in_a_second as f32 / 1_000.0,
         );
     }
 }
@@ -78,17 +78,17 @@ fn print_snapshots(_: bool) {
         "| grid of 512 a metre | level | absolute: bytes on average, at most | delta: bytes on average, at most |"
     );
     println!("| --- | --- | --- | --- |");
-    let truth = snapshots::scene(SEED, 30);
+    let truth = snapshot_size::simulate_scene(SEED, 30);
     for (name, format) in [
-        ("places", snapshots::PLACES),
-        ("with velocities", SNAPSHOT_FORMAT),
+        ("places", snapshot_size::NO_VELOCITY_FORMAT),
+        ("with velocities", SNAPSHOT_POSE_FORMAT),
     ] {
         for level in [Level::Shared, Level::Fine] {
             let [absolute, delta] =
-                [false, true].map(|bases| snapshots::measure(&truth, format, level, bases));
+                [false, true].map(|bases| snapshot_size::measure(&truth, format, level, bases));
             println!(
                 "| {name} | {level:?} | {:.0}, {} | {:.0}, {} |",
-                absolute.mean, absolute.most, delta.mean, delta.most
+                absolute.mean, absolute.max, delta.mean, delta.max
             );
         }
     }
@@ -106,15 +106,15 @@ fn print_soak(quick: bool) {
     );
     println!("After each rest every client draws every cube where the room has it.\n");
     let run = || {
-        let mut soak = Soak::begin(SEED, &line(5));
+        let mut soak = Soak::start(SEED, &impairment(5));
         let rounds: Vec<_> = (0..rounds)
             .map(|_| {
                 let mut took = Duration::ZERO;
-                let left = allocation_counter::measure(|| took = soak.round(play));
+                let left = allocation_counter::measure(|| took = soak.run_round(play));
                 (took, left.count_current, left.bytes_current)
             })
             .collect();
-        (soak.state(), rounds)
+        (soak.state_hash(), rounds)
     };
     let (state, left) = run();
     for (round, (took, count, bytes)) in left.iter().enumerate() {
@@ -134,7 +134,7 @@ fn print_soak(quick: bool) {
     for (name, cubes, size) in [("100 cubes", "100", "32x32"), ("900 cubes", "900", "32x32")] {
         println!(
             "- the game's step, {name}, 4 players driven by dice, for 10 minutes: {}",
-            times(steps(cubes, size))
+            format_times(step_times(cubes, size))
         );
     }
 }
@@ -147,19 +147,19 @@ fn print_wide(quick: bool) {
     let seconds = if quick { 5 } else { 30 };
     for zones in [("1", "2"), ("3", "4")] {
         let begun = now();
-        let mut hands = wide::begin(SEED, &line(0), zones);
+        let mut hands = wide_floor::start(SEED, &impairment(0), zones);
         println!(
             "- inner={}, outer={}; in place after {:.1} s of this machine's time",
             zones.0,
             zones.1,
-            since(begun).as_secs_f32()
+            elapsed_since(begun).as_secs_f32()
         );
         for guest in 0..4 {
             hands.system.guest_mut(guest).sent_to = Some(Vec::new());
         }
         hands.clock = Some(now);
-        wide::roam(&mut hands, SEED, Duration::from_secs(seconds));
-        for (guest, around) in wide::surroundings(&hands).into_iter().enumerate() {
+        wide_floor::drive_about(&mut hands, SEED, Duration::from_secs(seconds));
+        for (guest, around) in wide_floor::client_loads(&hands).into_iter().enumerate() {
             let bytes =
                 wire::bytes(hands.system.guest(guest).sent_to.as_ref().expect("tapped")) / seconds;
             println!(
@@ -169,28 +169,28 @@ fn print_wide(quick: bool) {
         }
         println!(
             "  - a client's frame: {}",
-            times(std::mem::take(&mut hands.client_frames))
+            format_times(std::mem::take(&mut hands.client_frame_times))
         );
         println!(
             "  - a tick of the room, physics and all four clients: {}",
-            times(ticks(&hands))
+            format_times(tick_times(&hands))
         );
     }
 }
 
 /// How long the room's ticks take, all but the first: its recording is run again.
-fn ticks(hands: &Hands) -> Vec<Duration> {
+fn tick_times(hands: &CubePlayers) -> Vec<Duration> {
     let (recording, _) = hands.system.recording(hands.room).expect("it runs");
     let mut recording = Recording::read(recording).expect("the room's own");
     let begun = now();
     let mut room = recording.room(&Registry::standard()).expect("as before");
-    println!("  - the room made within {:?}", since(begun));
+    println!("  - the room made within {:?}", elapsed_since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own") {
         outputs.clear();
         let begun = now();
         room.tick(at, &mut inputs, &mut outputs);
-        times.push(since(begun));
+        times.push(elapsed_since(begun));
     }
     // It puts all cubes there, and then the physics looks at each for the first time.
     println!(
@@ -202,7 +202,7 @@ fn ticks(hands: &Hands) -> Vec<Duration> {
 }
 
 /// How long each step of the game takes, frame by frame: physics, and what it tells the world.
-fn steps(cubes: &str, size: &str) -> Vec<Duration> {
+fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
     let parameters = [
         ("cubes", cubes),
         ("size", size),
@@ -225,7 +225,7 @@ fn steps(cubes: &str, size: &str) -> Vec<Duration> {
     let mut world = World::new(&config, game.schema());
     let (mut times, mut changes) = (Vec::new(), Vec::new());
     for frame in 1..=600 * 60 {
-        world.begin_tick(time_of(frame));
+        world.begin_tick(frame_time(frame));
         if frame == 1 {
             game.start(&mut world);
             for player in 1..=4 {
@@ -235,7 +235,7 @@ fn steps(cubes: &str, size: &str) -> Vec<Duration> {
         }
         let begun = now();
         game.step(&mut world, Duration::from_secs(1) / 60);
-        times.push(since(begun));
+        times.push(elapsed_since(begun));
         world.finish_tick();
         changes.clear();
         world.drain_changes(&mut changes);
@@ -244,7 +244,7 @@ fn steps(cubes: &str, size: &str) -> Vec<Duration> {
     times
 }
 
-fn times(mut times: Vec<Duration>) -> String {
+fn format_times(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let us = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
     format!(
@@ -257,7 +257,7 @@ fn times(mut times: Vec<Duration>) -> String {
 }
 
 /// This machine's time since then.
-fn since(begun: Duration) -> Duration {
+fn elapsed_since(begun: Duration) -> Duration {
     now().saturating_sub(begun)
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::ViewEvent;
-use ambit_client_core::client::lobby::Ending;
+use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::room::{RoomInput, RoomOutput};
@@ -50,7 +50,7 @@ pub fn client(data: &[u8]) {
         match choices.below(STEPS) {
             WAIT => scene.now += Duration::from_millis(choices.word().into()),
             RAW => scene.client.handle_datagram(scene.now, choices.bytes()),
-            BODY => scene.body(choices.bytes()),
+            BODY => scene.send_body(choices.bytes()),
             MESSAGE => {
                 let message = choices.bytes();
                 let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
@@ -82,9 +82,9 @@ pub fn client(data: &[u8]) {
             }
             _ => scene
                 .client
-                .handle_game_closed(scene.now, Ending::Broken("cut".into())),
+                .handle_game_closed(scene.now, CloseReason::Broken("cut".into())),
         }
-        scene.settle();
+        scene.run_client();
     }
 }
 
@@ -92,7 +92,7 @@ struct Scene {
     client: Client,
     host: Link,
     now: LocalTime,
-    here: BTreeSet<u32>,
+    entered: BTreeSet<u32>,
     cubes: bool,
     schema: &'static Schema,
     /// Datagrams of the client at the last step.
@@ -110,7 +110,7 @@ impl Scene {
             }),
             host: Link::new(LinkConfig::default()),
             now: LocalTime::from_millis(1_000),
-            here: BTreeSet::new(),
+            entered: BTreeSet::new(),
             cubes,
             schema: if cubes {
                 cubes_schema()
@@ -120,8 +120,8 @@ impl Scene {
             sent: Vec::new(),
         };
         scene.client.connect(scene.now);
-        scene.settle();
-        for (request, body) in first_words() {
+        scene.run_client();
+        for (request, body) in lobby_messages() {
             scene.client.handle_world_message(
                 scene.now,
                 WorldToClient {
@@ -129,13 +129,13 @@ impl Scene {
                     body: Some(body),
                 },
             );
-            scene.settle();
+            scene.run_client();
         }
         scene
     }
 
     /// A datagram of an honest link with this body.
-    fn body(&mut self, bytes: &[u8]) {
+    fn send_body(&mut self, bytes: &[u8]) {
         let bits = (8 * bytes.len()).min(self.host.body_budget_bits(self.now));
         let mut datagram = Vec::new();
         self.host
@@ -146,7 +146,7 @@ impl Scene {
     }
 
     /// Does what the client wants, and looks at what it shows.
-    fn settle(&mut self) {
+    fn run_client(&mut self) {
         self.client.handle_timeout(self.now);
         self.sent.clear();
         // A client that is refused asks again at once only so often.
@@ -172,11 +172,11 @@ impl Scene {
         );
         while let Some(event) = self.client.poll_event() {
             match event {
-                ViewEvent::Enter(enter) => {
-                    assert!(self.here.insert(enter.id), "{} entered twice", enter.id)
+                ViewEvent::ObjectEntered(enter) => {
+                    assert!(self.entered.insert(enter.id), "{} entered twice", enter.id)
                 }
                 ViewEvent::Leave { id, .. } => {
-                    assert!(self.here.remove(&id), "{id} left without having entered")
+                    assert!(self.entered.remove(&id), "{id} left without having entered")
                 }
                 _ => {}
             }
@@ -211,7 +211,7 @@ impl Scene {
 }
 
 /// What the lobby says until the client calls the host.
-fn first_words() -> [(u64, world_to_client::Body); 3] {
+fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
     let welcome = pb::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
@@ -266,7 +266,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         game.extend([WAIT as u8, 100, 0, ACT as u8, 30, 40]);
     }
     let mut words = vec![1];
-    for (request, body) in first_words() {
+    for (request, body) in lobby_messages() {
         step(
             &mut words,
             WORLD,
@@ -292,14 +292,14 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut line = vec![0];
     step(&mut line, RAW, &[0; 12]);
     line.extend([7, WAIT as u8, 0, 8]);
-    vec![game, words, line, playground()]
+    vec![game, words, line, cubes_story()]
 }
 
 /// What a room of `cubes` sends, and a player who pushes to the right.
-fn playground() -> Vec<u8> {
+fn cubes_story() -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
     let mut room = Registry::standard()
-        .room(&header("cubes", &parameters))
+        .create_room(&header("cubes", &parameters))
         .expect("possible parameters");
     let mut scene = Scene::playing(CUBES);
     let mut story = vec![CUBES];
@@ -326,12 +326,12 @@ fn playground() -> Vec<u8> {
             story.push(RAW as u8);
             put_bytes(&mut story, &bytes);
             scene.client.handle_datagram(scene.now, &bytes);
-            scene.settle();
+            scene.run_client();
         }
         if tick == 2 {
             story.extend([ACT as u8, 1 << control::RIGHT, 0]);
             scene.client.input(scene.now, Keymap(1 << control::RIGHT));
-            scene.settle();
+            scene.run_client();
         }
         inputs.extend(
             scene
@@ -341,8 +341,8 @@ fn playground() -> Vec<u8> {
         );
         story.extend([WAIT as u8, 50, 0]);
         scene.now += Duration::from_millis(50);
-        scene.settle();
+        scene.run_client();
     }
-    assert_eq!(scene.here.len(), 5, "four cubes and the player's");
+    assert_eq!(scene.entered.len(), 5, "four cubes and the player's");
     story
 }

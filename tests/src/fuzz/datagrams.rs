@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::{Body, BodyContext, read_body, write_poses};
+use ambit_proto::message::{BodyContext, DatagramBody, read_body, write_poses};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::formats::{self, Format};
 use ambit_proto::wire::{Reader, Writer};
@@ -51,15 +51,15 @@ pub fn body(data: &[u8]) {
     };
     // A writer leaves out what has passed by the stamp; from then on nothing changes any more.
     if let Ok(Some(mut body)) = read_body(Reader::new(bytes), &context) {
-        let once = written(&mut body, &context);
+        let once = encode_body(&mut body, &context);
         let mut read = read_body(Reader::new(&once), &context)
             .expect("what we wrote")
             .expect("a body");
-        assert_eq!(written(&mut read, &context), once, "{body:?}");
+        assert_eq!(encode_body(&mut read, &context), once, "{body:?}");
     }
 }
 
-fn written(body: &mut Body, context: &BodyContext<'_>) -> Vec<u8> {
+fn encode_body(body: &mut DatagramBody, context: &BodyContext<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     body.wire(context, &mut writer)

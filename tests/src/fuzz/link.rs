@@ -24,18 +24,18 @@ pub fn link(data: &[u8]) {
         match step {
             WAIT => pair.now += Duration::from_millis(choices.word().into()),
             RAW => {
-                pair.undisturbed = false;
+                pair.heard_only_peer = false;
                 let _ = pair.link.handle_datagram(pair.now, choices.bytes());
             }
-            HEAR => pair.hear(|_| {}),
-            HEAR_SPOILT => {
+            RECEIVE => pair.receive(|_| {}),
+            RECEIVE_CORRUPTED => {
                 let (at, patch) = (choices.word(), choices.bytes());
-                pair.undisturbed = false;
-                pair.hear(|datagram| spoil(datagram, at, patch));
+                pair.heard_only_peer = false;
+                pair.receive(|datagram| corrupt(datagram, at, patch));
             }
-            SAY => pair.say(choices.word(), true),
-            SAY_IN_VAIN => pair.say(choices.word(), false),
-            SAY_QUIETLY => pair.say_quietly(),
+            SEND => pair.send(choices.word(), true),
+            SEND_LOST => pair.send(choices.word(), false),
+            SEND_PULSE => pair.send_pulse(),
             BLOCK | PEER_BLOCK => {
                 let block = Bytes::from(vec![choices.byte(); 1 + 4 * usize::from(choices.word())]);
                 let link = if step == BLOCK {
@@ -49,7 +49,7 @@ pub fn link(data: &[u8]) {
                 .link
                 .set_budget(pair.now, 64 * u32::from(choices.word())),
             QUEUE => {
-                let message = Bytes::copy_from_slice(limited(choices.bytes()));
+                let message = Bytes::copy_from_slice(truncated(choices.bytes()));
                 let useful =
                     Some(pair.now + Duration::from_secs(1)).filter(|_| choices.below(2) == 1);
                 let _ = pair.link.send_reliable(pair.now, message, useful);
@@ -57,7 +57,7 @@ pub fn link(data: &[u8]) {
             _ => {
                 let _ = pair.peer.send_reliable(
                     pair.now,
-                    Bytes::copy_from_slice(limited(choices.bytes())),
+                    Bytes::copy_from_slice(truncated(choices.bytes())),
                     None,
                 );
             }
@@ -69,12 +69,12 @@ pub fn link(data: &[u8]) {
 const STEPS: u8 = 12;
 const WAIT: usize = 0;
 const RAW: usize = 1;
-const HEAR: usize = 2;
-const HEAR_SPOILT: usize = 3;
-const SAY: usize = 4;
-const SAY_IN_VAIN: usize = 5;
+const RECEIVE: usize = 2;
+const RECEIVE_CORRUPTED: usize = 3;
+const SEND: usize = 4;
+const SEND_LOST: usize = 5;
 const QUEUE: usize = 6;
-const SAY_QUIETLY: usize = 7;
+const SEND_PULSE: usize = 7;
 const BLOCK: usize = 8;
 const PEER_BLOCK: usize = 9;
 const BUDGET: usize = 10;
@@ -88,24 +88,24 @@ struct Pair {
     written: usize,
     /// Whether the link has heard nobody but the peer: else it acknowledges what the peer never
     /// sent, and the peer says so.
-    undisturbed: bool,
-    fates: BTreeSet<usize>,
+    heard_only_peer: bool,
+    outcomes: BTreeSet<usize>,
 }
 
 impl Pair {
     fn new() -> Self {
         Pair {
             now: LocalTime::from_millis(1_000),
-            link: Link::new(both_ways()),
-            peer: Link::new(both_ways()),
+            link: Link::new(symmetric_config()),
+            peer: Link::new(symmetric_config()),
             written: 0,
-            undisturbed: true,
-            fates: BTreeSet::new(),
+            heard_only_peer: true,
+            outcomes: BTreeSet::new(),
         }
     }
 
     /// The peer writes; the link hears what `happens` to it on the way.
-    fn hear(&mut self, happens: impl FnOnce(&mut Vec<u8>)) {
+    fn receive(&mut self, happens: impl FnOnce(&mut Vec<u8>)) {
         let mut datagram = Vec::new();
         self.peer.write_datagram(self.now, &mut datagram, |_, _| {});
         happens(&mut datagram);
@@ -113,7 +113,7 @@ impl Pair {
     }
 
     /// The link writes, with a body of some bits; the peer hears it or doesn't.
-    fn say(&mut self, body_bits: u16, arrives: bool) {
+    fn send(&mut self, body_bits: u16, arrives: bool) {
         let budget = self.link.body_budget_bits(self.now);
         let bits = usize::from(body_bits).min(budget);
         let mut datagram = Vec::new();
@@ -126,25 +126,27 @@ impl Pair {
         assert_eq!(seq, Seq(self.written as u16));
         self.written += 1;
         if arrives {
-            self.arrive(&datagram);
+            self.deliver_to_peer(&datagram);
         }
     }
 
-    fn arrive(&mut self, datagram: &[u8]) {
+    fn deliver_to_peer(&mut self, datagram: &[u8]) {
         let heard = self.peer.handle_datagram(self.now, datagram).map(|_| ());
         assert!(
-            heard.is_ok() || !self.undisturbed,
+            heard.is_ok() || !self.heard_only_peer,
             "an honest peer does not understand the link: {heard:?}"
         );
     }
 
     /// The link writes a body that asks for no acknowledgement, and that arrives.
-    fn say_quietly(&mut self) {
+    fn send_pulse(&mut self) {
         let mut datagram = Vec::new();
         self.link
-            .write_datagram_quietly(self.now, &mut datagram, |writer, _| writer.append(&[7], 8));
+            .write_datagram_without_ack_request(self.now, &mut datagram, |writer, _| {
+                writer.append(&[7], 8)
+            });
         self.written += 1;
-        self.arrive(&datagram);
+        self.deliver_to_peer(&datagram);
     }
 
     fn poll(&mut self) {
@@ -157,7 +159,7 @@ impl Pair {
         );
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
+                LinkEvent::Acked(seq) | LinkEvent::LostLeader(seq) => {
                     let back =
                         usize::from(seq.distance_to(Seq(self.written as u16)).cast_unsigned());
                     assert!(
@@ -166,7 +168,7 @@ impl Pair {
                         self.written
                     );
                     assert!(
-                        self.fates.insert(self.written - back),
+                        self.outcomes.insert(self.written - back),
                         "{seq:?} has a second fate"
                     );
                 }
@@ -180,7 +182,7 @@ impl Pair {
 }
 
 /// All that a server's end does and all that a client's does: a budget, pings, blocks.
-fn both_ways() -> LinkConfig {
+fn symmetric_config() -> LinkConfig {
     LinkConfig {
         budget: LinkConfig::server().budget,
         ..LinkConfig::client()
@@ -188,13 +190,13 @@ fn both_ways() -> LinkConfig {
 }
 
 /// Writes `patch` over a datagram, or behind it.
-fn spoil(datagram: &mut Vec<u8>, at: u16, patch: &[u8]) {
+fn corrupt(datagram: &mut Vec<u8>, at: u16, patch: &[u8]) {
     let at = usize::from(at) % (datagram.len() + 1);
     let end = (at + patch.len()).min(datagram.len());
     datagram.splice(at..end, patch.iter().copied());
 }
 
-fn limited(message: &[u8]) -> &[u8] {
+fn truncated(message: &[u8]) -> &[u8] {
     &message[..message.len().min(MAX_MESSAGE)]
 }
 
@@ -212,25 +214,25 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     };
     let talk = [
         queue(QUEUE as u8, b"up"),
-        say(SAY, 300),
+        say(SEND, 300),
         queue(PEER_QUEUES, b"down"),
-        vec![HEAR as u8],
+        vec![RECEIVE as u8],
         wait(50),
     ];
     let losses = [
         queue(QUEUE as u8, &[7; 400]),
-        say(SAY_IN_VAIN, 0),
+        say(SEND_LOST, 0),
         wait(400),
-        say(SAY, 9_000),
-        vec![HEAR as u8],
+        say(SEND, 9_000),
+        vec![RECEIVE as u8],
     ];
     let spoilt = |at: u16, patch: &[u8]| {
-        let mut story = [vec![HEAR_SPOILT as u8], at.to_le_bytes().to_vec()].concat();
+        let mut story = [vec![RECEIVE_CORRUPTED as u8], at.to_le_bytes().to_vec()].concat();
         put_bytes(&mut story, patch);
         story
     };
     let wrong = [
-        say(SAY, 10),
+        say(SEND, 10),
         spoilt(2, &[1, 0]),
         spoilt(0, &[0xff; 4]),
         queue(RAW as u8, &[0; 20]),
@@ -240,14 +242,14 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let blocks = [
         block(PEER_BLOCK),
         block(BLOCK),
-        [vec![HEAR as u8], say(SAY, 8), wait(20)]
+        [vec![RECEIVE as u8], say(SEND, 8), wait(20)]
             .concat()
             .repeat(40),
     ];
     let narrow = [
         vec![BUDGET as u8, 100, 0, 7],
         talk.concat(),
-        vec![SAY_QUIETLY as u8],
+        vec![SEND_PULSE as u8],
         wait(30),
     ]
     .concat()

@@ -15,7 +15,9 @@ use ambit_proto::control::host::{
 };
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::time::LocalTime;
-use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
+use ambit_world_server::lobby::{
+    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+};
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
@@ -42,7 +44,7 @@ pub fn lobby(data: &[u8]) {
             WAIT => scene.wait(Duration::from_millis(4 * u64::from(choices.word()))),
             CONNECT => scene.connect(),
             FRAME => {
-                let conn = scene.any(choices.byte());
+                let conn = scene.pick_connection(choices.byte());
                 let frame = choices.bytes();
                 scene.lobby.handle_frame(scene.now, conn, frame);
             }
@@ -53,7 +55,7 @@ pub fn lobby(data: &[u8]) {
                 }
             }
             QUIT | BREAK => {
-                let conn = scene.any(choices.byte());
+                let conn = scene.pick_connection(choices.byte());
                 if scene.open.remove(&conn) {
                     let end = if step == QUIT {
                         Lobby::handle_quit
@@ -64,20 +66,20 @@ pub fn lobby(data: &[u8]) {
                 }
             }
             DRAIN if choices.byte() == 0 => scene.lobby.drain(scene.now),
-            _ => scene.lobby.handle_host_gone(
+            _ => scene.lobby.handle_host_lost(
                 scene.now,
                 HostId(u64::from(choices.byte() % 3)),
                 "it died",
             ),
         }
-        scene.pump();
+        scene.handle_outputs();
     }
 }
 
 struct Scene {
     lobby: Lobby,
     now: LocalTime,
-    next: u64,
+    last_connection: u64,
     open: BTreeSet<ConnId>,
 }
 
@@ -101,13 +103,13 @@ impl Scene {
         let mut scene = Scene {
             lobby,
             now: LocalTime::from_millis(1_000),
-            next: 0,
+            last_connection: 0,
             open: BTreeSet::new(),
         };
         scene
             .lobby
             .handle_host_start(scene.now, HONEST, Origin::Remote);
-        scene.pump();
+        scene.handle_outputs();
         let ready = HostReady {
             version: ambit_proto::control::WORLD_VERSION,
             address: "127.0.0.1:7777".into(),
@@ -115,7 +117,7 @@ impl Scene {
             capacity: 10,
             ..HostReady::default()
         };
-        scene.tell(host_to_world::Body::Ready(ready));
+        scene.send_to_lobby(host_to_world::Body::Ready(ready));
         scene
     }
 
@@ -134,15 +136,15 @@ impl Scene {
                     .is_none_or(|next| next > deadline),
                 "a deadline is not met"
             );
-            self.pump();
+            self.handle_outputs();
         }
         self.now = until;
     }
 
     fn connect(&mut self) {
         if self.open.len() < usize::from(CONNECTIONS) {
-            self.next += 1;
-            let conn = ConnId(self.next);
+            self.last_connection += 1;
+            let conn = ConnId(self.last_connection);
             self.open.insert(conn);
             self.lobby
                 .handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -150,45 +152,52 @@ impl Scene {
     }
 
     /// One of the connections, be it one that is gone.
-    fn any(&self, choice: u8) -> ConnId {
-        ConnId(self.next.saturating_sub(u64::from(choice % CONNECTIONS)))
+    fn pick_connection(&self, choice: u8) -> ConnId {
+        ConnId(
+            self.last_connection
+                .saturating_sub(u64::from(choice % CONNECTIONS)),
+        )
     }
 
-    fn pump(&mut self) {
+    fn handle_outputs(&mut self) {
         while let Some(output) = self.lobby.poll_output() {
             match output {
-                Output::Send { conn, .. } => assert!(self.open.contains(&conn), "{conn:?} is gone"),
-                Output::Broadcast { conns, .. } => {
+                LobbyAction::Send { conn, .. } => {
+                    assert!(self.open.contains(&conn), "{conn:?} is gone")
+                }
+                LobbyAction::Broadcast { conns, .. } => {
                     assert!(conns.iter().all(|conn| self.open.contains(conn)))
                 }
-                Output::Close { conn, .. } => {
+                LobbyAction::Close { conn, .. } => {
                     if self.open.remove(&conn) {
                         self.lobby.handle_disconnect(self.now, conn);
                     }
                 }
-                Output::Host {
+                LobbyAction::Host {
                     host: HONEST,
                     message,
                 } => {
                     if let Some(world_to_host::Body::OpenRoom(order)) = message.body {
-                        self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                        self.send_to_lobby(host_to_world::Body::RoomOpened(RoomOpened {
                             room: order.room,
                             error: None,
                         }));
                     }
                 }
-                Output::Forsake { host } => self.lobby.handle_host_gone(self.now, host, "given up"),
-                Output::Host { .. }
-                | Output::Condemn { .. }
-                | Output::Forget { .. }
-                | Output::Adopt { .. }
-                | Output::Record { .. }
-                | Output::Children(_) => {}
+                LobbyAction::DisconnectHost { host } => {
+                    self.lobby.handle_host_lost(self.now, host, "given up")
+                }
+                LobbyAction::Host { .. }
+                | LobbyAction::SaveCondemned { .. }
+                | LobbyAction::ForgetRoom { .. }
+                | LobbyAction::AdoptRoom { .. }
+                | LobbyAction::Record { .. }
+                | LobbyAction::SetChildCount(_) => {}
             }
         }
     }
 
-    fn tell(&mut self, body: host_to_world::Body) {
+    fn send_to_lobby(&mut self, body: host_to_world::Body) {
         self.lobby
             .handle_host(self.now, HONEST, HostToWorld { body: Some(body) });
     }

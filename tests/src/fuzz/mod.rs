@@ -10,8 +10,8 @@
 //! possible: the same value has to come out.
 //!
 //! **To add a target**: a function here, a line in [`TARGETS`], a file in `tests/fuzz/fuzz_targets`
-//! and a `[[bin]]` in `tests/fuzz/Cargo.toml`; then `tests/fuzz/run seeds`. A test holds the four
-//! together.
+//! and a `[[bin]]` in `tests/fuzz/PacketContents.toml`; then `tests/fuzz/run seeds`. A test holds
+//! the four together.
 
 mod choices;
 mod client;
@@ -47,7 +47,7 @@ pub struct Target {
     pub name: &'static str,
     /// What it does with an input.
     pub run: fn(&[u8]),
-    /// Inputs to begin with: valid ones, and such that reach far.
+    /// InputSender to begin with: valid ones, and such that reach far.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 

@@ -34,16 +34,16 @@ const FORMATS: [PoseFormat; 3] = [
 ];
 const OBJECTS: u16 = 24;
 /// Number of the last datagram that the client has got.
-const LAST: u64 = 1_000;
+const LAST_NUMBER: u64 = 1_000;
 /// Datagrams between two that spoke of an object, by its slot: most are known in the window, some
 /// only from before.
-const EVERY: [u64; 6] = [1, 2, 5, 11, 40, 90];
+const SEND_INTERVALS: [u64; 6] = [1, 2, 5, 11, 40, 90];
 
 /// A run of pose sections: each a step in datagrams, and its bytes.
 pub fn poses(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let mut known = known().clone();
-    let (mut number, mut read) = (LAST, Vec::new());
+    let mut known = known_objects().clone();
+    let (mut number, mut read) = (LAST_NUMBER, Vec::new());
     while !choices.is_over() {
         number += 1 + u64::from(choices.byte() % 64);
         let section = choices.bytes();
@@ -62,9 +62,9 @@ pub fn poses(data: &[u8]) {
 }
 
 #[derive(Clone)]
-struct Known(Vec<(PoseFormat, Kept)>);
+struct KnownObjects(Vec<(PoseFormat, Kept)>);
 
-impl Bases for Known {
+impl Bases for KnownObjects {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
         self.0
             .get(usize::from(slot))
@@ -72,13 +72,15 @@ impl Bases for Known {
     }
 }
 
-fn known() -> &'static Known {
-    static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+fn known_objects() -> &'static KnownObjects {
+    static KNOWN: LazyLock<KnownObjects> = LazyLock::new(|| {
         let objects = (0..OBJECTS).map(|slot| {
             let format = FORMATS[usize::from(slot) % FORMATS.len()];
             let mut kept = Kept::new(0);
-            let every = EVERY[usize::from(slot) % EVERY.len()];
-            for number in (LAST - 120..=LAST).filter(|number| number.is_multiple_of(every)) {
+            let every = SEND_INTERVALS[usize::from(slot) % SEND_INTERVALS.len()];
+            for number in
+                (LAST_NUMBER - 120..=LAST_NUMBER).filter(|number| number.is_multiple_of(every))
+            {
                 kept.note(Entry {
                     number,
                     stamp: stamp(number),
@@ -87,7 +89,7 @@ fn known() -> &'static Known {
             }
             (format, kept)
         });
-        Known(objects.collect())
+        KnownObjects(objects.collect())
     });
     &KNOWN
 }
@@ -115,11 +117,11 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let acked = [
         None,
         Some(AckedSet {
-            newest: LAST,
+            newest: LAST_NUMBER,
             mask: u32::MAX,
         }),
         Some(AckedSet {
-            newest: LAST - 3,
+            newest: LAST_NUMBER - 3,
             mask: 0x00ff_0f37,
         }),
     ];
@@ -138,14 +140,17 @@ fn story(section: &[u8]) -> Vec<u8> {
 }
 
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
-    let (number, mut out, mut history) = (LAST + 1, Vec::new(), Vec::new());
+    let (number, mut out, mut history) = (LAST_NUMBER + 1, Vec::new(), Vec::new());
     let mut scene = Scene::default();
     let mut writer = SectionWriter::with_scene(
         &mut out,
         &SectionHeader::new(level, number, acked),
         &mut scene,
     );
-    for (slot, (format, kept)) in (0..).zip(&known().0).filter(|(slot, _)| slot % 5 != 1) {
+    for (slot, (format, kept)) in (0..)
+        .zip(&known_objects().0)
+        .filter(|(slot, _)| slot % 5 != 1)
+    {
         let pose = pose(*format, slot, number);
         history.clear();
         let window = acked.and_then(|acked| {
@@ -154,7 +159,7 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         });
         let old = acked.and_then(|acked| kept.older_than(acked.window_start()));
         let (mode, base) = match (window, old) {
-            (Some(base), _) => (Mode::Window, Some(base)),
+            (Some(base), _) => (Mode::DatagramWindow, Some(base)),
             (None, Some(base)) => (Mode::Old, Some(base)),
             (None, None) => (Mode::Absolute, None),
         };

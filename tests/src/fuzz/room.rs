@@ -24,29 +24,29 @@ const TICK: usize = 0;
 const RAW: usize = 1;
 const BODY: usize = 2;
 const MESSAGE: usize = 3;
-const LOSE: usize = 4;
+const LOSE_CONNECTION: usize = 4;
 const JOIN: usize = 5;
 const REMOVE: usize = 6;
 /// Ticks of one story, at most: each simulates a world.
-const MOST_TICKS: u32 = 200;
+const MAX_TICKS: u32 = 200;
 const PLAYERS: u8 = 2;
 
 /// What connections may bring a room.
 pub fn room(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut scene = Scene::new();
-    while !choices.is_over() && scene.ticks < MOST_TICKS {
+    while !choices.is_over() && scene.ticks < MAX_TICKS {
         let step = choices.below(STEPS);
         let client = ClientId(u32::from(choices.byte() % (PLAYERS + 1)));
         match step {
             TICK => scene.tick(client.0 * 40 + 10),
             RAW => {
                 scene.forged.insert(client);
-                scene.datagram(client, Bytes::copy_from_slice(choices.bytes()));
+                scene.push_datagram(client, Bytes::copy_from_slice(choices.bytes()));
             }
-            BODY => scene.body(client, choices.bytes()),
-            MESSAGE => scene.message(client, choices.bytes()),
-            LOSE => scene.inputs.push(RoomInput::Disconnect {
+            BODY => scene.send_body(client, choices.bytes()),
+            MESSAGE => scene.send_message(client, choices.bytes()),
+            LOSE_CONNECTION => scene.inputs.push(RoomInput::Disconnect {
                 client,
                 player: player_of(client),
             }),
@@ -85,7 +85,7 @@ impl Scene {
     fn new() -> Self {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
         let room = Registry::standard()
-            .room(&header("field", &parameters))
+            .create_room(&header("field", &parameters))
             .expect("possible parameters");
         let now = GameTime::from_millis(50);
         let mut scene = Scene {
@@ -119,7 +119,7 @@ impl Scene {
         });
     }
 
-    fn datagram(&mut self, client: ClientId, bytes: Bytes) {
+    fn push_datagram(&mut self, client: ClientId, bytes: Bytes) {
         self.inputs.push(RoomInput::Datagram {
             client,
             at: self.now,
@@ -128,7 +128,7 @@ impl Scene {
     }
 
     /// A datagram of an honest link with this body.
-    fn body(&mut self, client: ClientId, body: &[u8]) {
+    fn send_body(&mut self, client: ClientId, body: &[u8]) {
         let now: LocalTime = self.now.into();
         let Some(link) = self.links.get_mut(&client) else {
             return;
@@ -136,16 +136,16 @@ impl Scene {
         let bits = (8 * body.len()).min(link.body_budget_bits(now));
         let mut datagram = Vec::new();
         link.write_datagram(now, &mut datagram, |writer, _| writer.append(body, bits));
-        self.datagram(client, datagram.into());
+        self.push_datagram(client, datagram.into());
     }
 
-    fn message(&mut self, client: ClientId, message: &[u8]) {
+    fn send_message(&mut self, client: ClientId, message: &[u8]) {
         let Some(link) = self.links.get_mut(&client) else {
             return;
         };
         let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
         let _ = link.send_reliable(self.now.into(), message, None);
-        self.body(client, &[]);
+        self.send_body(client, &[]);
     }
 
     fn tick(&mut self, ms: u32) {
@@ -220,7 +220,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         2,
         TICK as u8,
         1,
-        LOSE as u8,
+        LOSE_CONNECTION as u8,
         0,
         TICK as u8,
         1,

@@ -23,12 +23,12 @@ use super::{header, schemas};
 pub fn frames(data: &[u8]) {
     let mut choices = Choices::new(data);
     let (max, read): (usize, fn(&[u8])) = match choices.below(6) {
-        0 => (frame::MAX_TO_WORLD, read::<ClientToWorld>),
-        1 => (frame::MAX_FROM_WORLD, read::<WorldToClient>),
-        2 => (frame::MAX_TO_GAME, read::<ClientToGame>),
-        3 => (frame::MAX_FROM_GAME, read::<GameToClient>),
-        4 => (frame::MAX_HOST, read::<WorldToHost>),
-        _ => (frame::MAX_HOST, read::<HostToWorld>),
+        0 => (frame::MAX_TO_WORLD, check_round_trip::<ClientToWorld>),
+        1 => (frame::MAX_FROM_WORLD, check_round_trip::<WorldToClient>),
+        2 => (frame::MAX_TO_GAME, check_round_trip::<ClientToGame>),
+        3 => (frame::MAX_FROM_GAME, check_round_trip::<GameToClient>),
+        4 => (frame::MAX_HOST, check_round_trip::<WorldToHost>),
+        _ => (frame::MAX_HOST, check_round_trip::<HostToWorld>),
     };
     let mut decoder = FrameDecoder::new(max);
     while !choices.is_over() {
@@ -42,7 +42,7 @@ pub fn frames(data: &[u8]) {
 }
 
 /// What is understood is understood again when it is written.
-fn read<M: Message + Default + Debug>(bytes: &[u8]) {
+fn check_round_trip<M: Message + Default + Debug>(bytes: &[u8]) {
     if let Ok(message) = M::decode(bytes) {
         let written = message.encode_to_vec();
         let again = M::decode(&written[..])
@@ -117,7 +117,7 @@ pub fn ticket(data: &[u8]) {
             _ => {
                 latest = latest.max(now);
                 now = (now + u64::from(choices.word())).saturating_sub(u64::from(choices.byte()));
-                verifier.void(
+                verifier.revoke(
                     now,
                     RoomId(7),
                     PlayerId(choices.byte().into()),

@@ -58,11 +58,15 @@ pub fn known_hosts(data: &[u8]) {
     );
     let _ = text(data).parse::<Fingerprint>();
     let scratch = Scratch::new("known_hosts", data);
-    let known = KnownHosts::at(&scratch.0);
-    let before = known.pin(server);
+    let known = KnownHosts::from_path(&scratch.0);
+    let before = known.find_certificate(server);
     if known.check(server, shown).is_ok() {
         assert_eq!(
-            known.pin(server).ok().flatten().map(|pin| pin.fingerprint),
+            known
+                .find_certificate(server)
+                .ok()
+                .flatten()
+                .map(|pin| pin.fingerprint),
             Some(shown)
         );
         known.check(server, other).expect_err("another certificate");

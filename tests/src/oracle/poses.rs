@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::replica::Seen;
+use ambit_client_core::replica::VisibleObject;
 use ambit_game_server::network::viewer::Viewer;
 use ambit_game_server::room::Room;
 use ambit_proto::ids::{Alias, ClientId, ObjectId};
@@ -25,20 +25,20 @@ use ambit_proto::pose::{self, Pose};
 use ambit_proto::time::GameTime;
 
 /// How much of the truth is remembered: longer than any line of a test is silent.
-pub const PAST: Duration = Duration::from_secs(6);
+pub const HISTORY: Duration = Duration::from_secs(6);
 
 /// See the module.
 #[derive(Default)]
 pub struct PoseOracle {
     delay: Duration,
     /// Oldest first.
-    past: VecDeque<Tick>,
-    clients: BTreeMap<ClientId, Told>,
+    history: VecDeque<TickPoses>,
+    clients: BTreeMap<ClientId, ClientRecord>,
     /// Poses that were compared bit for bit: a check that never sees anything shows nothing.
-    pub compared: u64,
+    pub compared_poses: u64,
 }
 
-struct Tick {
+struct TickPoses {
     stamp: GameTime,
     /// By ascending object.
     poses: Vec<(ObjectId, Pose)>,
@@ -46,26 +46,26 @@ struct Tick {
 
 /// What one client was told of.
 #[derive(Default)]
-struct Told {
+struct ClientRecord {
     aliases: BTreeMap<Alias, ObjectId>,
     /// What its own numbers stand for.
     ids: BTreeMap<u32, ObjectId>,
     /// Up to which stamp each number's poses are compared.
-    compared: BTreeMap<u32, GameTime>,
+    compared_until: BTreeMap<u32, GameTime>,
 }
 
 /// How right one client's picture is at one moment.
 #[derive(Debug, Default)]
-pub struct Picture {
+pub struct ViewErrors {
     /// Of each object that is shown and ought to be, how far off it is, in metres; ascending.
-    pub off_m: Vec<f32>,
+    pub errors_m: Vec<f32>,
     /// Objects that it follows and doesn't show.
     pub missing: usize,
 }
 
 impl PoseOracle {
     /// A tick of the room is over.
-    pub fn note(&mut self, room: &Room) {
+    pub fn record_tick(&mut self, room: &Room) {
         let world = room.world();
         self.delay = room.config().delay;
         let mut poses: Vec<_> = world
@@ -74,16 +74,16 @@ impl PoseOracle {
             .map(|id| (id, world.pose(id)))
             .collect();
         poses.sort_unstable_by_key(|&(id, _)| id);
-        self.past.push_back(Tick {
+        self.history.push_back(TickPoses {
             stamp: world.now().saturating_sub(self.delay),
             poses,
         });
         while self
-            .past
+            .history
             .front()
-            .is_some_and(|tick| self.now().since(tick.stamp) > PAST)
+            .is_some_and(|tick| self.newest_stamp().since(tick.stamp) > HISTORY)
         {
-            self.past.pop_front();
+            self.history.pop_front();
         }
         let present: BTreeSet<ClientId> = room
             .network()
@@ -95,7 +95,7 @@ impl PoseOracle {
 
     /// The room tells this client; to be called after each tick for every client that is ever
     /// checked.
-    pub fn note_told(&mut self, room: &Room, viewer: &Viewer) {
+    pub fn record_sent(&mut self, room: &Room, viewer: &Viewer) {
         let told = self.clients.entry(viewer.client).or_default();
         for object in room.network().interest().followed(viewer.client) {
             if let Some(alias) = viewer.slots.alias(object) {
@@ -111,7 +111,7 @@ impl PoseOracle {
 
     /// Looks at all that a client knows.
     pub fn check(&mut self, viewer: ClientId, client: &Client) -> Result<(), String> {
-        let Some(play) = client.play() else {
+        let Some(play) = client.running_game() else {
             return Ok(());
         };
         let told = self.clients.entry(viewer).or_default();
@@ -132,13 +132,13 @@ impl PoseOracle {
                     seen.id
                 ));
             };
-            let Some(stamp) = seen.last_pose() else {
+            let Some(stamp) = seen.newest_pose_stamp() else {
                 continue;
             };
-            if told.compared.insert(seen.id, stamp) == Some(stamp) {
+            if told.compared_until.insert(seen.id, stamp) == Some(stamp) {
                 continue;
             }
-            let Some(tick) = find(&self.past, stamp) else {
+            let Some(tick) = find_tick(&self.history, stamp) else {
                 continue;
             };
             let (known, truth) = (seen.pose(stamp + self.delay), tick.pose(object));
@@ -147,17 +147,22 @@ impl PoseOracle {
                     "{viewer:?} knows {object:?} at {stamp:?} as {known:?}, it was {truth:?}"
                 ));
             }
-            self.compared += 1;
+            self.compared_poses += 1;
         }
         Ok(())
     }
 
     /// For how long what a client would show of an object has not been right to so many units of
     /// the grid on each axis.
-    pub fn age(&self, object: ObjectId, seen: Option<&Seen<'_, ()>>, units: u32) -> Duration {
+    pub fn age(
+        &self,
+        object: ObjectId,
+        seen: Option<&VisibleObject<'_, ()>>,
+        units: u32,
+    ) -> Duration {
         let mut age = Duration::ZERO;
-        for tick in self.past.iter().rev() {
-            age = self.now().since(tick.stamp);
+        for tick in self.history.iter().rev() {
+            age = self.newest_stamp().since(tick.stamp);
             let Some(truth) = tick.pose(object) else {
                 break;
             };
@@ -172,43 +177,50 @@ impl PoseOracle {
     /// Whether an object's pose has changed so lately; one that has just been born has.
     pub fn has_moved(&self, object: ObjectId, lately: Duration) -> bool {
         let mut ticks = self
-            .past
+            .history
             .iter()
             .rev()
-            .take_while(|tick| self.now().since(tick.stamp) <= lately);
+            .take_while(|tick| self.newest_stamp().since(tick.stamp) <= lately);
         let newest = ticks.next().and_then(|tick| tick.pose(object));
         ticks.any(|tick| tick.pose(object) != newest)
     }
 
     /// What a client shows at room time `t`, compared with what was so at that time.
-    pub fn picture(&self, room: &Room, viewer: ClientId, client: &Client, t: GameTime) -> Picture {
-        let mut picture = Picture::default();
-        let shown: BTreeMap<ObjectId, Seen<'_, ()>> = self.shown(viewer, client).collect();
+    pub fn view_errors(
+        &self,
+        room: &Room,
+        viewer: ClientId,
+        client: &Client,
+        t: GameTime,
+    ) -> ViewErrors {
+        let mut picture = ViewErrors::default();
+        let shown: BTreeMap<ObjectId, VisibleObject<'_, ()>> =
+            self.shown_objects(viewer, client).collect();
         for object in room.network().interest().followed(viewer) {
             // Nobody can show yet what was decided after that time.
-            let Some(truth) = self.truth(room, object, t) else {
+            let Some(truth) = self.true_pose(room, object, t) else {
                 continue;
             };
             match shown.get(&object).and_then(|seen| seen.position(t)) {
                 Some(position) => {
                     let format = room.world().pose_format(object);
                     picture
-                        .off_m
+                        .errors_m
                         .push(position.distance(format.position(&truth)));
                 }
                 None => picture.missing += 1,
             }
         }
-        picture.off_m.sort_unstable_by(f32::total_cmp);
+        picture.errors_m.sort_unstable_by(f32::total_cmp);
         picture
     }
 
     /// The objects that a client shows.
-    pub fn shown<'c>(
+    pub fn shown_objects<'c>(
         &self,
         viewer: ClientId,
         client: &'c Client,
-    ) -> impl Iterator<Item = (ObjectId, Seen<'c, ()>)> {
+    ) -> impl Iterator<Item = (ObjectId, VisibleObject<'c, ()>)> {
         let ids = self.clients.get(&viewer).map(|told| &told.ids);
         client
             .objects()
@@ -216,13 +228,13 @@ impl PoseOracle {
     }
 
     /// The pose of an object at room time `t`.
-    fn truth(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
+    fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
         let stamp = t.saturating_sub(self.delay);
-        let after = self.past.partition_point(|tick| tick.stamp <= stamp);
-        let from = self.past.get(after.checked_sub(1)?)?;
+        let after = self.history.partition_point(|tick| tick.stamp <= stamp);
+        let from = self.history.get(after.checked_sub(1)?)?;
         let before = from.pose(object)?;
         let Some(to) = self
-            .past
+            .history
             .get(after)
             .and_then(|tick| Some((tick.stamp, tick.pose(object)?)))
         else {
@@ -238,12 +250,14 @@ impl PoseOracle {
     }
 
     /// Stamp of the newest tick.
-    fn now(&self) -> GameTime {
-        self.past.back().map_or(GameTime::ZERO, |tick| tick.stamp)
+    fn newest_stamp(&self) -> GameTime {
+        self.history
+            .back()
+            .map_or(GameTime::ZERO, |tick| tick.stamp)
     }
 }
 
-impl Tick {
+impl TickPoses {
     fn pose(&self, object: ObjectId) -> Option<Pose> {
         let index = self
             .poses
@@ -253,15 +267,15 @@ impl Tick {
     }
 }
 
-impl Picture {
+impl ViewErrors {
     /// The largest error, leaving out a share of the objects (0 to 1).
-    pub fn off_but_for(&self, share: f64) -> f32 {
-        let last = ((self.off_m.len() as f64 * (1.0 - share)).ceil() as usize).saturating_sub(1);
-        self.off_m.get(last).copied().unwrap_or(0.0)
+    pub fn max_error_without(&self, share: f64) -> f32 {
+        let last = ((self.errors_m.len() as f64 * (1.0 - share)).ceil() as usize).saturating_sub(1);
+        self.errors_m.get(last).copied().unwrap_or(0.0)
     }
 }
 
-fn find(past: &VecDeque<Tick>, stamp: GameTime) -> Option<&Tick> {
+fn find_tick(past: &VecDeque<TickPoses>, stamp: GameTime) -> Option<&TickPoses> {
     past.binary_search_by_key(&stamp, |tick| tick.stamp)
         .ok()
         .map(|index| &past[index])

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Lines, PATIENCE, Scratch, Server, binary, server_signal};
+use super::{OutputLines, ScratchFolder, Server, WAIT_LIMIT, binary, server_signal};
 
 /// What servers and hosts show each other.
-const KEY: &str = "the key of a cluster of tests";
-const NODES: usize = 3;
+const CLUSTER_KEY: &str = "the key of a cluster of tests";
+const NODE_COUNT: usize = 3;
 
 /// Three nodes of NATS with JetStream.
 pub struct Nats {
-    nodes: Vec<Node>,
+    nodes: Vec<NatsNode>,
 }
 
-struct Node {
+struct NatsNode {
     arguments: Vec<String>,
     clients: u16,
     monitor: u16,
@@ -27,13 +27,13 @@ struct Node {
 
 impl Nats {
     /// Starts them.
-    pub fn start(scratch: &Scratch) -> Result<Self> {
-        let ports = free_ports(3 * NODES)?;
-        let routes: Vec<_> = (0..NODES)
+    pub fn start(scratch: &ScratchFolder) -> Result<Self> {
+        let ports = free_ports(3 * NODE_COUNT)?;
+        let routes: Vec<_> = (0..NODE_COUNT)
             .map(|node| format!("nats://127.0.0.1:{}", ports[node]))
             .collect();
         let node = |node: usize| {
-            let (clients, monitor) = (ports[NODES + node], ports[2 * NODES + node]);
+            let (clients, monitor) = (ports[NODE_COUNT + node], ports[2 * NODE_COUNT + node]);
             let store: PathBuf = scratch.path().join(format!("nats{node}"));
             let arguments = [
                 ("-a", "127.0.0.1".to_owned()),
@@ -48,7 +48,7 @@ impl Nats {
             let arguments = arguments
                 .into_iter()
                 .flat_map(|(flag, value)| [flag.to_owned(), value]);
-            Node {
+            NatsNode {
                 arguments: arguments.chain(["-js".to_owned()]).collect(),
                 clients,
                 monitor,
@@ -56,9 +56,9 @@ impl Nats {
             }
         };
         let mut nats = Self {
-            nodes: (0..NODES).map(node).collect(),
+            nodes: (0..NODE_COUNT).map(node).collect(),
         };
-        for node in 0..NODES {
+        for node in 0..NODE_COUNT {
             nats.start_node(node)?;
         }
         Ok(nats)
@@ -128,35 +128,35 @@ impl Drop for Nats {
 }
 
 /// A host that has come by itself; killed when dropped.
-pub struct Host {
+pub struct ClusterHost {
     child: Child,
-    log: Lines,
+    log: OutputLines,
     /// What it logged until somebody asked where it is.
-    beginning: Vec<String>,
+    first_lines: Vec<String>,
 }
 
-impl Host {
+impl ClusterHost {
     /// The process' id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// What it logged since the last call.
-    pub fn log(&mut self) -> Vec<String> {
-        self.log.now()
+    pub fn take_log(&mut self) -> Vec<String> {
+        self.log.take_available()
     }
 
-    fn begins_with(&mut self, pattern: &str) -> bool {
-        if self.beginning.is_empty() {
-            self.beginning = self.log.now();
+    fn first_lines_contain(&mut self, pattern: &str) -> bool {
+        if self.first_lines.is_empty() {
+            self.first_lines = self.log.take_available();
         }
-        self.beginning
+        self.first_lines
             .iter()
             .any(|line| strip(line).contains(pattern))
     }
 }
 
-impl Drop for Host {
+impl Drop for ClusterHost {
     fn drop(&mut self) {
         // Also one that was stopped.
         let _ = self.child.kill();
@@ -169,14 +169,14 @@ pub struct Cluster {
     /// The WorldServers that are left; the one that leads comes first.
     pub worlds: Vec<Server>,
     /// The hosts.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<ClusterHost>,
     /// The brokers.
     pub nats: Nats,
 }
 
 impl Cluster {
     /// Starts all of it and waits until the hosts are there.
-    pub fn start(scratch: &Scratch) -> Result<Self> {
+    pub fn start(scratch: &ScratchFolder) -> Result<Self> {
         let nats = Nats::start(scratch)?;
         let arguments = [
             "--hosts",
@@ -184,7 +184,7 @@ impl Cluster {
             "--nats",
             &nats.urls(),
             "--host-key",
-            KEY,
+            CLUSTER_KEY,
         ];
         let worlds = vec![
             Server::start(scratch, &arguments)?,
@@ -200,7 +200,7 @@ impl Cluster {
         }
         cluster
             .leader()
-            .await_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+            .wait_for_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
         Ok(cluster)
     }
 
@@ -215,7 +215,7 @@ impl Cluster {
     }
 
     /// Starts one more host, with these flags too.
-    pub fn add_host(&mut self, scratch: &Scratch, flags: &[&str]) -> Result<()> {
+    pub fn add_host(&mut self, scratch: &ScratchFolder, flags: &[&str]) -> Result<()> {
         let worlds: Vec<String> = self
             .worlds
             .iter()
@@ -236,7 +236,7 @@ impl Cluster {
                 "--world-cert",
                 certificate,
                 "--host-key",
-                KEY,
+                CLUSTER_KEY,
             ])
             .args(flags);
         command
@@ -244,11 +244,11 @@ impl Cluster {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = command.spawn().context("a game-server can't be started")?;
-        let log = Lines::of(child.stderr.take().expect("piped"));
-        self.hosts.push(Host {
+        let log = OutputLines::read_from(child.stderr.take().expect("piped"));
+        self.hosts.push(ClusterHost {
             child,
             log,
-            beginning: Vec::new(),
+            first_lines: Vec::new(),
         });
         Ok(())
     }
@@ -260,7 +260,7 @@ impl Cluster {
         let index = self
             .hosts
             .iter_mut()
-            .position(|host| host.begins_with(&pattern));
+            .position(|host| host.first_lines_contain(&pattern));
         index.with_context(|| format!("no host says that it is at {address}"))
     }
 
@@ -273,8 +273,8 @@ impl Cluster {
     }
 
     /// Waits until the WorldServer that is left leads and has both hosts.
-    pub fn await_succession(&self) -> Result<()> {
-        self.leader().await_metrics("two hosts", |metrics| {
+    pub fn wait_for_new_leader(&self) -> Result<()> {
+        self.leader().wait_for_metrics("two hosts", |metrics| {
             metrics.get("ambit_hosts") == Some(&2.0)
         })?;
         Ok(())
@@ -306,7 +306,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
 fn get(port: u16, path: &str) -> Result<String> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(WAIT_LIMIT))?;
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;

@@ -7,14 +7,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Lines, Scratch, binary};
+use super::{OutputLines, ScratchFolder, binary};
 
 /// A running console; killed when dropped.
 pub struct Console {
     name: String,
     child: Child,
     input: ChildStdin,
-    lines: Lines,
+    lines: OutputLines,
     /// Everything that it has printed and that was looked at so far.
     pub events: Vec<Value>,
 }
@@ -22,7 +22,7 @@ pub struct Console {
 impl Console {
     /// Starts one and waits until it has been welcomed.
     pub fn start(
-        scratch: &Scratch,
+        scratch: &ScratchFolder,
         server: SocketAddr,
         name: &str,
         arguments: &[&str],
@@ -37,7 +37,7 @@ impl Console {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().context("the console can't be started")?;
-        let lines = Lines::of(child.stdout.take().expect("piped"));
+        let lines = OutputLines::read_from(child.stdout.take().expect("piped"));
         let input = child.stdin.take().expect("piped");
         let mut console = Console {
             name: name.to_owned(),
@@ -81,7 +81,7 @@ impl Console {
     }
 
     /// Types a command and returns the next event of a kind.
-    pub fn ask(&mut self, command: &str, kind: &str) -> Result<Value> {
+    pub fn run_command(&mut self, command: &str, kind: &str) -> Result<Value> {
         self.type_in(command)?;
         self.wait_for(kind)
     }
@@ -94,7 +94,7 @@ impl Console {
     /// Types `quit` and returns the exit status and what was still printed.
     pub fn quit(mut self) -> Result<(i32, Vec<Value>)> {
         self.type_in("quit")?;
-        let rest = self.lines.rest();
+        let rest = self.lines.read_to_end();
         let Some(code) = self.child.wait()?.code() else {
             bail!("{} was ended by a signal", self.name)
         };

@@ -4,12 +4,12 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::{Lines, Scratch, Server, binary, server_signal};
+use super::{OutputLines, ScratchFolder, Server, binary, server_signal};
 
 /// A running host; killed when dropped.
 pub struct Host {
     child: Child,
-    log: Lines,
+    log: OutputLines,
 }
 
 impl Host {
@@ -18,7 +18,7 @@ impl Host {
 
     /// Starts one that goes to `server`, which has to have that key.
     pub fn start(
-        scratch: &Scratch,
+        scratch: &ScratchFolder,
         server: &Server,
         arguments: &[&str],
         variables: &[(&str, &str)],
@@ -46,19 +46,19 @@ impl Host {
         let mut child = command
             .spawn()
             .context("the game-server can't be started")?;
-        let log = Lines::of(child.stderr.take().expect("piped"));
+        let log = OutputLines::read_from(child.stderr.take().expect("piped"));
         Ok(Self { child, log })
     }
 
     /// The next line of its log that holds `words`.
-    pub fn await_log(&mut self, words: &str) -> Result<String> {
+    pub fn wait_for_log(&mut self, words: &str) -> Result<String> {
         self.log
             .find(words, |line| line.contains(words).then(|| line.to_owned()))
     }
 
     /// Where it tells players to connect, as soon as it takes rooms.
-    pub fn await_address(&mut self) -> Result<String> {
-        let line = self.await_log("hosting rooms")?;
+    pub fn wait_for_address(&mut self) -> Result<String> {
+        let line = self.wait_for_log("hosting rooms")?;
         let address = line
             .split_whitespace()
             .find_map(|word| word.strip_prefix("address="));
@@ -72,7 +72,7 @@ impl Host {
     /// at.
     pub fn terminate(mut self) -> Result<(Option<i32>, Vec<String>)> {
         server_signal(self.child.id(), "TERM")?;
-        let log = self.log.rest();
+        let log = self.log.read_to_end();
         Ok((self.child.wait()?.code(), log))
     }
 }

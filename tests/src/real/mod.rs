@@ -8,7 +8,7 @@
 mod cluster;
 mod console;
 mod host;
-pub mod raw;
+pub mod raw_client;
 mod server;
 
 pub use cluster::{Cluster, Nats, outage};
@@ -27,7 +27,7 @@ use anyhow::{Context, Result, bail};
 
 /// How long anything may take before a test gives up. Far beyond what is usual: the machines are
 /// shared.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const WAIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// Path of one of the project's binaries, built if it is not there.
 pub fn binary(name: &str) -> PathBuf {
@@ -49,15 +49,15 @@ pub fn binary(name: &str) -> PathBuf {
 }
 
 /// A folder of its own for a test, removed at the end.
-pub struct Scratch(PathBuf);
+pub struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     /// An empty folder; `name` tells whose it is.
     pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("ambit-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
-        Scratch(folder)
+        ScratchFolder(folder)
     }
 
     /// Where it is.
@@ -75,22 +75,22 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// The lines that a process prints, as they come.
-pub struct Lines {
+pub struct OutputLines {
     lines: Receiver<String>,
     seen: Vec<String>,
 }
 
-impl Lines {
+impl OutputLines {
     /// Reads `source` to its end on a thread of its own. Bound: 65,536 lines not yet looked at; the
     /// process waits then.
-    pub fn of(source: impl Read + Send + 'static) -> Self {
+    pub fn read_from(source: impl Read + Send + 'static) -> Self {
         let (sender, lines) = sync_channel(65_536);
         std::thread::spawn(move || {
             for line in BufReader::new(source).lines().map_while(Result::ok) {
@@ -99,7 +99,7 @@ impl Lines {
                 }
             }
         });
-        Lines {
+        OutputLines {
             lines,
             seen: Vec::new(),
         }
@@ -108,7 +108,7 @@ impl Lines {
     /// The next line that `wanted` makes something of.
     pub fn find<T>(&mut self, what: &str, mut wanted: impl FnMut(&str) -> Option<T>) -> Result<T> {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(WAIT_LIMIT) {
                 Ok(line) => {
                     let found = wanted(&line);
                     self.seen.push(line);
@@ -130,16 +130,16 @@ impl Lines {
     }
 
     /// All that is left, to the end of the output.
-    pub fn rest(&mut self) -> Vec<String> {
+    pub fn read_to_end(&mut self) -> Vec<String> {
         let mut rest = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+        while let Ok(line) = self.lines.recv_timeout(WAIT_LIMIT) {
             rest.push(line);
         }
         rest
     }
 
     /// What there is now, without waiting.
-    pub fn now(&mut self) -> Vec<String> {
+    pub fn take_available(&mut self) -> Vec<String> {
         self.lines.try_iter().collect()
     }
 

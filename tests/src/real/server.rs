@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Lines, PATIENCE, Scratch, binary};
+use super::{OutputLines, ScratchFolder, WAIT_LIMIT, binary};
 
 /// What `/metrics` says: a value for each series, its labels included in the name.
 pub type Metrics = BTreeMap<String, f64>;
 
 /// Nothing depends on it; a look costs both sides some work.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running server; killed when dropped.
 pub struct Server {
     child: Child,
-    lines: Lines,
-    log: Lines,
+    lines: OutputLines,
+    log: OutputLines,
     /// Where clients connect.
     pub world: SocketAddr,
     /// Where `/metrics` and `/healthz` are.
@@ -30,13 +30,13 @@ pub struct Server {
 
 impl Server {
     /// Starts one on free ports and waits until it is ready.
-    pub fn start(scratch: &Scratch, arguments: &[&str]) -> Result<Self> {
+    pub fn start(scratch: &ScratchFolder, arguments: &[&str]) -> Result<Self> {
         Self::start_with(scratch, arguments, &[])
     }
 
     /// The same, with environment variables.
     pub fn start_with(
-        scratch: &Scratch,
+        scratch: &ScratchFolder,
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Result<Self> {
@@ -55,8 +55,8 @@ impl Server {
         let mut child = command
             .spawn()
             .context("the world-server can't be started")?;
-        let mut lines = Lines::of(child.stdout.take().expect("piped"));
-        let log = Lines::of(child.stderr.take().expect("piped"));
+        let mut lines = OutputLines::read_from(child.stdout.take().expect("piped"));
+        let log = OutputLines::read_from(child.stderr.take().expect("piped"));
         let ready = lines.find("the line `ready`", |line| {
             line.starts_with("ready").then(|| line.to_owned())
         })?;
@@ -98,13 +98,17 @@ impl Server {
     }
 
     /// Looks at `/metrics` until `wanted` is the case. Hosts report once a second.
-    pub fn await_metrics(&self, what: &str, wanted: impl Fn(&Metrics) -> bool) -> Result<Metrics> {
-        for _ in 0..PATIENCE.as_millis() / BETWEEN_LOOKS.as_millis() {
+    pub fn wait_for_metrics(
+        &self,
+        what: &str,
+        wanted: impl Fn(&Metrics) -> bool,
+    ) -> Result<Metrics> {
+        for _ in 0..WAIT_LIMIT.as_millis() / POLL_INTERVAL.as_millis() {
             let metrics = self.metrics()?;
             if wanted(&metrics) {
                 return Ok(metrics);
             }
-            std::thread::sleep(BETWEEN_LOOKS);
+            std::thread::sleep(POLL_INTERVAL);
         }
         bail!(
             "{what} did not show in /metrics; at the end: {:#?}",
@@ -125,12 +129,12 @@ impl Server {
             .with_context(|| format!("VmRSS is '{line}'"))
     }
 
-    /// Status and body of a page on the HTTP port.
+    /// GameServerStatus and body of a page on the HTTP port.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
         use std::io::{Read, Write};
         let mut stream =
             std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(WAIT_LIMIT))?;
         write!(
             stream,
             "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
@@ -159,13 +163,13 @@ impl Server {
     }
 
     /// What it logged since the last call.
-    pub fn log(&mut self) -> Vec<String> {
-        self.log.now()
+    pub fn take_log(&mut self) -> Vec<String> {
+        self.log.take_available()
     }
 
     /// What it printed since the last call.
-    pub fn printed(&mut self) -> Vec<String> {
-        self.lines.now()
+    pub fn take_stdout(&mut self) -> Vec<String> {
+        self.lines.take_available()
     }
 
     /// Ids of its child processes.

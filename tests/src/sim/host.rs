@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash};
 
 use ambit_game_server::host_core::clock::{RoomClock, TickSchedule};
 use ambit_game_server::host_core::lease::ServingLease;
-use ambit_game_server::host_core::making::{NewRoom, RoomPlan};
+use ambit_game_server::host_core::making::{MadeRoom, RoomPlan};
 use ambit_game_server::host_core::messages::{HostMessage, RoomOrder};
 use ambit_game_server::host_core::protobuf::order_of;
 use ambit_game_server::host_core::release::{Release, ReleaseGate};
@@ -66,7 +66,7 @@ pub struct SimHost {
     /// Rooms that are being made.
     plans: BTreeMap<RoomId, RoomPlan>,
     /// A room that was made, until the core says what becomes of it.
-    made: Option<(NewRoom, Option<Vec<u8>>)>,
+    made: Option<(MadeRoom, Option<Vec<u8>>)>,
     /// The number of the newest journal entry that can't be lost with the process.
     journal_kept: u64,
     next_client: u32,

@@ -116,7 +116,7 @@ impl Path {
 
     /// When the copies of a datagram that is sent now arrive.
     pub fn datagram(&mut self, now: LocalTime, len: usize) -> Vec<LocalTime> {
-        let delays: Vec<Duration> = self.impairer.pass(now, len).collect();
+        let delays: Vec<Duration> = self.impairer.send(now, len).collect();
         if now < self.cut_until {
             Vec::new()
         } else {

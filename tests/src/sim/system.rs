@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::ViewEvent;
-use ambit_client_core::client::lobby::Ending;
-use ambit_client_core::client::request::{CreateRoom, Request};
+use ambit_client_core::client::lobby::CloseReason;
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::room::Room;
@@ -22,8 +22,10 @@ use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
-use ambit_world_server::kept::KeptRooms;
-use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
+use ambit_world_server::lobby::{
+    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+};
+use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
 use prost::Message;
 
@@ -45,7 +47,7 @@ pub struct System {
     lobby: Lobby,
     hosts: BTreeMap<HostId, Node>,
     /// What hosts have said of their rooms.
-    kept: KeptRooms,
+    kept: RoomCheckpoints,
     fleet: Fleet,
     guests: Vec<Guest>,
     /// Who is behind a lobby connection.
@@ -157,7 +159,7 @@ impl System {
             agenda: Agenda::new(),
             lobby,
             hosts: BTreeMap::new(),
-            kept: KeptRooms::default(),
+            kept: RoomCheckpoints::default(),
             fleet: Fleet::new(seed, registry.clone(), children),
             guests: Vec::new(),
             worlds: BTreeMap::new(),
@@ -222,14 +224,14 @@ impl System {
             .iter()
             .map(|&(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
-        let create = CreateRoom {
+        let create = NewRoom {
             name: "room".into(),
             game: game.to_owned(),
             capacity: 4_000,
             parameters,
-            ..CreateRoom::default()
+            ..NewRoom::default()
         };
-        self.request(first, Request::CreateRoom(create));
+        self.request(first, LobbyRequest::CreateRoom(create));
         self.run_until("a room", |system| {
             system.guests[first].client.room().is_some()
         });
@@ -237,11 +239,11 @@ impl System {
             .client
             .room()
             .expect("it has just been made");
-        self.request(first, Request::StartRoom);
+        self.request(first, LobbyRequest::StartRoom);
         for &guest in others {
             self.request(
                 guest,
-                Request::JoinRoom {
+                LobbyRequest::JoinRoom {
                     room,
                     password: String::new(),
                 },
@@ -347,7 +349,7 @@ impl System {
     }
 
     /// A request to the lobby.
-    pub fn request(&mut self, guest: usize, request: Request) {
+    pub fn request(&mut self, guest: usize, request: LobbyRequest) {
         self.with(guest, |client, now| {
             client
                 .request(now, request)
@@ -391,7 +393,7 @@ impl System {
             self.agenda
                 .add(self.now, Parcel::WorldGone { conn, quit: false });
             self.with(guest, |client, now| {
-                client.handle_world_closed(now, Ending::Broken("cut".into()))
+                client.handle_world_closed(now, CloseReason::Broken("cut".into()))
             });
         }
         self.drop_game(guest);
@@ -402,7 +404,7 @@ impl System {
         if let Some(conn) = self.guests[guest].game.take() {
             self.agenda.add(self.now, Parcel::GameGone { conn });
             self.with(guest, |client, now| {
-                client.handle_game_closed(now, Ending::Broken("cut".into()))
+                client.handle_game_closed(now, CloseReason::Broken("cut".into()))
             });
         }
     }
@@ -500,7 +502,7 @@ impl System {
             let oracle = self.oracles.entry((host, id)).or_default();
             let interest = oracle.check(room.room());
             let poses = self.poses.entry((host, id)).or_default();
-            poses.note(room.room());
+            poses.record_tick(room.room());
             let guests = room.room().network().viewers().filter_map(|viewer| {
                 let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.guests[*guest]))
@@ -509,7 +511,7 @@ impl System {
                 guests
                     .filter(|(_, guest)| guest.is_watched)
                     .find_map(|(viewer, guest)| {
-                        poses.note_told(room.room(), viewer);
+                        poses.record_sent(room.room(), viewer);
                         poses.check(viewer.client, &guest.client).err()
                     });
             if let Some(problem) = interest.err().or(problem) {
@@ -550,7 +552,7 @@ impl System {
                 if let Some(guest) = self.listening(conn) {
                     self.guests[guest].world = None;
                     self.with(guest, |client, now| {
-                        client.handle_world_closed(now, Ending::Broken(message))
+                        client.handle_world_closed(now, CloseReason::Broken(message))
                     });
                 }
             }
@@ -574,7 +576,10 @@ impl System {
                 if let Some(guest) = self.playing(conn) {
                     self.guests[guest].game = None;
                     self.with(guest, |client, now| {
-                        client.handle_game_closed(now, Ending::Broken("closed by the host".into()));
+                        client.handle_game_closed(
+                            now,
+                            CloseReason::Broken("closed by the host".into()),
+                        );
                     });
                 }
             }
@@ -734,30 +739,30 @@ impl System {
         }
     }
 
-    fn carry_lobby(&mut self, output: Output) {
+    fn carry_lobby(&mut self, output: LobbyAction) {
         match output {
-            Output::Send { conn, message } => self.send_world(conn, message.encode_to_vec()),
-            Output::Broadcast { conns, message } => {
+            LobbyAction::Send { conn, message } => self.send_world(conn, message.encode_to_vec()),
+            LobbyAction::Broadcast { conns, message } => {
                 let frame = message.encode_to_vec();
                 for conn in conns {
                     self.send_world(conn, frame.clone());
                 }
             }
-            Output::Close { conn, message, .. } => {
+            LobbyAction::Close { conn, message, .. } => {
                 let at = self.guests[self.worlds[&conn]].down.stream(self.now);
                 self.agenda.add(at, Parcel::WorldClosed { conn, message });
                 self.agenda
                     .add(self.now, Parcel::WorldGone { conn, quit: false });
             }
-            Output::Host { host, message } => self.tell_host(host, message),
-            Output::Forsake { host } => self.cut_link(host),
-            Output::Condemn { order } => self.fleet.note_condemned(RoomId(order.room)),
-            Output::Forget { room } => self.kept.forget(room),
-            Output::Children(wanted) => {
+            LobbyAction::Host { host, message } => self.tell_host(host, message),
+            LobbyAction::DisconnectHost { host } => self.cut_link(host),
+            LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
+            LobbyAction::ForgetRoom { room } => self.kept.remove(room),
+            LobbyAction::SetChildCount(wanted) => {
                 self.fleet.wanted = wanted;
                 self.nurse();
             }
-            Output::Adopt { .. } | Output::Record { .. } => {}
+            LobbyAction::AdoptRoom { .. } | LobbyAction::Record { .. } => {}
         }
     }
 

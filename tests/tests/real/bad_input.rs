@@ -14,16 +14,16 @@ use ambit_proto::control::world::{
 use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Action, Command, Notice};
 use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD};
-use ambit_tests::real::raw::Raw;
-use ambit_tests::real::{Console, Metrics, Scratch, Server};
+use ambit_tests::real::raw_client::RawClient;
+use ambit_tests::real::{Console, Metrics, ScratchFolder, Server};
 use anyhow::Result;
 
 #[test]
 fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
     beside_a_console("version", async |server| {
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         let answer = raw
-            .ask(ask::Body::Hello(Hello {
+            .request_answer(ask::Body::Hello(Hello {
                 version: 99,
                 ..Hello::default()
             }))
@@ -37,7 +37,7 @@ fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
             "{}",
             error.message
         );
-        raw.closed().await?;
+        raw.wait_closed().await?;
         Ok(())
     })
 }
@@ -48,7 +48,7 @@ fn random_bytes_are_answered_or_closed() -> Result<()> {
         for seed in 0..40 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let alpn = if seed % 2 == 0 { ALPN_WORLD } else { ALPN_GAME };
-            let mut raw = Raw::connect(server, alpn).await?;
+            let mut raw = RawClient::connect(server, alpn).await?;
             let mut bytes: Vec<u8> = (0..rng.usize(1..400)).map(|_| rng.u8(..)).collect();
             if seed % 4 < 2 {
                 // A frame of a believable length, with nonsense inside.
@@ -60,7 +60,7 @@ fn random_bytes_are_answered_or_closed() -> Result<()> {
             if seed % 3 == 0 {
                 raw.connection.close(7u32.into(), b"enough");
             }
-            raw.closed().await?;
+            raw.wait_closed().await?;
         }
         Ok(())
     })
@@ -69,7 +69,7 @@ fn random_bytes_are_answered_or_closed() -> Result<()> {
 #[test]
 fn a_frame_that_is_too_large_closes_the_connection() -> Result<()> {
     beside_a_console("oversize", async |server| {
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("giant").await?;
         raw.write(&u32::MAX.to_be_bytes()).await?;
         let code = raw
@@ -82,16 +82,18 @@ fn a_frame_that_is_too_large_closes_the_connection() -> Result<()> {
         if let Ok(code) = code {
             assert_eq!(code, ErrorCode::MessageTooLarge);
         }
-        raw.closed().await?;
+        raw.wait_closed().await?;
         Ok(())
     })
 }
 
 #[test]
-fn unknown_messages_and_requests_out_of_state_are_answered_by_name() -> Result<()> {
+fn unknown_messages_and_requests_out_of_state_get_named_errors() -> Result<()> {
     beside_a_console("state", async |server| {
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
-        let early = raw.ask(ask::Body::ListRooms(ListRooms::default())).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
+        let early = raw
+            .request_answer(ask::Body::ListRooms(ListRooms::default()))
+            .await?;
         assert_eq!(code(early.body.as_ref()), Some(ErrorCode::OutOfState));
         raw.hello("odd").await?;
         // Field 99 of `ClientToWorld` does not exist.
@@ -102,24 +104,26 @@ fn unknown_messages_and_requests_out_of_state_are_answered_by_name() -> Result<(
         .await?;
         let unknown = raw.find(|body| code(Some(&body))).await?;
         assert_eq!(unknown, ErrorCode::UnknownMessage);
-        let start = raw.ask(ask::Body::StartRoom(StartRoom {})).await?;
+        let start = raw
+            .request_answer(ask::Body::StartRoom(StartRoom {}))
+            .await?;
         assert_eq!(code(start.body.as_ref()), Some(ErrorCode::NotInRoom));
         let join = raw
-            .ask(ask::Body::JoinRoom(JoinRoom {
+            .request_answer(ask::Body::JoinRoom(JoinRoom {
                 room: 4_711,
                 ..JoinRoom::default()
             }))
             .await?;
         assert_eq!(code(join.body.as_ref()), Some(ErrorCode::NoSuchRoom));
         let long = raw
-            .ask(ask::Body::Say(Say {
+            .request_answer(ask::Body::Say(Say {
                 text: "x".repeat(5_000),
                 ..Say::default()
             }))
             .await?;
         assert_eq!(code(long.body.as_ref()), Some(ErrorCode::BadText));
         let bell = raw
-            .ask(ask::Body::Say(Say {
+            .request_answer(ask::Body::Say(Say {
                 text: "\u{7}".to_owned(),
                 ..Say::default()
             }))
@@ -132,9 +136,9 @@ fn unknown_messages_and_requests_out_of_state_are_answered_by_name() -> Result<(
 }
 
 #[test]
-fn whoever_asks_too_often_is_told_and_then_closed() -> Result<()> {
+fn a_client_that_asks_too_often_gets_an_error_and_is_closed() -> Result<()> {
     beside_a_console("often", async |server| {
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("eager").await?;
         let request = ClientToWorld {
             request: 77,
@@ -149,7 +153,7 @@ fn whoever_asks_too_often_is_told_and_then_closed() -> Result<()> {
             .find(|body| code(Some(&body)).filter(|&code| code == ErrorCode::RateLimited))
             .await?;
         assert_eq!(limited, ErrorCode::RateLimited);
-        raw.closed().await?;
+        raw.wait_closed().await?;
         Ok(())
     })
 }
@@ -157,14 +161,14 @@ fn whoever_asks_too_often_is_told_and_then_closed() -> Result<()> {
 #[test]
 fn a_client_that_never_reads_is_closed() -> Result<()> {
     beside_a_console("deaf", async |server| {
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("deaf").await?;
-        raw.ask(ask::Body::ListRooms(ListRooms { subscribe: true }))
+        raw.request_answer(ask::Body::ListRooms(ListRooms { subscribe: true }))
             .await?;
         // Others chat; the deaf one reads nothing and its queue runs full.
         let mut talkers = Vec::new();
         for number in 0..8 {
-            let mut talker = Raw::connect(server, ALPN_WORLD).await?;
+            let mut talker = RawClient::connect(server, ALPN_WORLD).await?;
             talker.hello(&format!("talker{number}")).await?;
             talkers.push(talker);
         }
@@ -172,7 +176,7 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
         while deaf.close_reason().is_none() {
             for talker in &mut talkers {
                 talker
-                    .ask(ask::Body::Say(Say {
+                    .request_answer(ask::Body::Say(Say {
                         text: "words ".repeat(80),
                         ..Say::default()
                     }))
@@ -188,7 +192,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
     // A stale one would take half a minute: `ambit_game_server::ticket` tests that by itself.
     beside_a_console_of("ticket", async |whole| {
         let server = whole.world;
-        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("cheat").await?;
         let ticket = ticket(&mut raw, "mine").await?;
         let good = ticket.ticket.clone();
@@ -206,7 +210,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
                 "byte {position}"
             );
         }
-        let mut first = Raw::connect(server, ALPN_GAME).await?;
+        let mut first = RawClient::connect(server, ALPN_GAME).await?;
         assert!(matches!(
             first.join(good.clone()).await?,
             game_to_client::Body::Joined(_)
@@ -214,22 +218,24 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
 
         // Good where it was made: another server has another signer.
-        let elsewhere = Scratch::new("ticket-elsewhere");
+        let elsewhere = ScratchFolder::new("ticket-elsewhere");
         let other = Server::start(&elsewhere, &[])?;
-        let mut guest = Raw::connect(other.world, ALPN_WORLD).await?;
+        let mut guest = RawClient::connect(other.world, ALPN_WORLD).await?;
         guest.hello("guest").await?;
         let foreign = self::ticket(&mut guest, "theirs").await?;
         assert_eq!(refusal(server, foreign.ticket).await?, ErrorCode::BadTicket);
 
         // Good when it was made: the room has gone with its only player.
-        let mut brief = Raw::connect(server, ALPN_WORLD).await?;
+        let mut brief = RawClient::connect(server, ALPN_WORLD).await?;
         brief.hello("brief").await?;
         let gone = self::ticket(&mut brief, "shortlived").await?;
-        whole.await_metrics("the third room", |metrics| {
+        whole.wait_for_metrics("the third room", |metrics| {
             metrics["ambit_host_rooms"] == 3.0
         })?;
-        brief.ask(ask::Body::LeaveRoom(LeaveRoom {})).await?;
-        whole.await_metrics("the end of the third room", |metrics| {
+        brief
+            .request_answer(ask::Body::LeaveRoom(LeaveRoom {}))
+            .await?;
+        whole.wait_for_metrics("the end of the third room", |metrics| {
             metrics["ambit_host_rooms"] == 2.0
         })?;
         assert_eq!(refusal(server, gone.ticket).await?, ErrorCode::BadTicket);
@@ -245,7 +251,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         };
         let told =
             |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
-        let metrics = whole.await_metrics("seven refused tickets", told)?;
+        let metrics = whole.wait_for_metrics("seven refused tickets", told)?;
         let expected = [
             ("foreign", 1.0),
             ("forged", 4.0),
@@ -261,12 +267,12 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
 }
 
 #[test]
-fn nonsense_in_datagrams_changes_nothing() -> Result<()> {
+fn malformed_datagrams_change_nothing() -> Result<()> {
     beside_a_console("datagrams", async |server| {
-        let mut lobby = Raw::connect(server, ALPN_WORLD).await?;
+        let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
         lobby.hello("noise").await?;
         let ticket = ticket(&mut lobby, "noisy").await?;
-        let mut game = Raw::connect(server, ALPN_GAME).await?;
+        let mut game = RawClient::connect(server, ALPN_GAME).await?;
         assert!(matches!(
             game.join(ticket.ticket.clone()).await?,
             game_to_client::Body::Joined(_)
@@ -283,14 +289,14 @@ fn nonsense_in_datagrams_changes_nothing() -> Result<()> {
 }
 
 #[test]
-fn positions_that_are_no_positions_are_refused() -> Result<()> {
+fn invalid_positions_are_refused() -> Result<()> {
     use ambit_proto::link::{Link, LinkConfig, LinkEvent};
     use ambit_proto::time::LocalTime;
     beside_a_console("positions", async |server| {
-        let mut lobby = Raw::connect(server, ALPN_WORLD).await?;
+        let mut lobby = RawClient::connect(server, ALPN_WORLD).await?;
         lobby.hello("lost").await?;
         let ticket = ticket(&mut lobby, "nowhere").await?;
-        let mut game = Raw::connect(server, ALPN_GAME).await?;
+        let mut game = RawClient::connect(server, ALPN_GAME).await?;
         assert!(matches!(
             game.join(ticket.ticket.clone()).await?,
             game_to_client::Body::Joined(_)
@@ -337,23 +343,23 @@ fn positions_that_are_no_positions_are_refused() -> Result<()> {
 }
 
 #[test]
-fn half_open_connections_are_given_up() -> Result<()> {
+fn half_open_connections_are_closed() -> Result<()> {
     beside_a_console("halfopen", async |server| {
         // A handshake and no stream; a stream and no hello.
-        let silent = Raw::connect(server, ALPN_WORLD).await?;
-        let game = Raw::connect(server, ALPN_GAME).await?;
-        silent.closed().await?;
-        game.closed().await?;
+        let silent = RawClient::connect(server, ALPN_WORLD).await?;
+        let game = RawClient::connect(server, ALPN_GAME).await?;
+        silent.wait_closed().await?;
+        game.wait_closed().await?;
         Ok(())
     })
 }
 
 #[test]
-fn a_crowd_that_says_nothing_keeps_nobody_out() -> Result<()> {
+fn silent_connections_keep_no_player_out() -> Result<()> {
     beside_a_console_of("silent", async |server| {
         let mut silent = Vec::new();
         for alpn in [ALPN_WORLD, ALPN_GAME] {
-            silent.extend(Raw::silent(server.world, alpn, 300).await?);
+            silent.extend(RawClient::connect_silent(server.world, alpn, 300).await?);
         }
         assert!(server.metrics()?["ambit_connections_made_total"] >= 301.0);
         let world = server.world;
@@ -362,7 +368,7 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() -> Result<()> {
         for connection in silent {
             connection.closed().await;
         }
-        server.await_metrics("the console alone", |metrics| {
+        server.wait_for_metrics("the console alone", |metrics| {
             metrics["ambit_connections"] == 1.0
         })?;
         Ok(())
@@ -370,17 +376,17 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() -> Result<()> {
 }
 
 #[test]
-fn a_client_that_shouts_and_never_listens_only_hurts_itself() -> Result<()> {
+fn a_client_that_floods_and_never_reads_only_hurts_itself() -> Result<()> {
     beside_a_console_of("shout", async |server| {
-        let mut lobby = Raw::connect(server.world, ALPN_WORLD).await?;
+        let mut lobby = RawClient::connect(server.world, ALPN_WORLD).await?;
         lobby.hello("loud").await?;
         // Into the console's room, the first of its server.
         let join = ask::Body::JoinRoom(JoinRoom {
             room: 1,
             ..JoinRoom::default()
         });
-        let ticket = ticket_by(&mut lobby, join).await?;
-        let mut game = Raw::connect(server.world, ALPN_GAME).await?;
+        let ticket = request_ticket(&mut lobby, join).await?;
+        let mut game = RawClient::connect(server.world, ALPN_GAME).await?;
         assert!(matches!(
             game.join(ticket.ticket).await?,
             game_to_client::Body::Joined(_)
@@ -392,7 +398,7 @@ fn a_client_that_shouts_and_never_listens_only_hurts_itself() -> Result<()> {
                 .await?;
         }
         let dropped = "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"}";
-        let metrics = server.await_metrics("the drops", |metrics| metrics[dropped] > 0.0)?;
+        let metrics = server.wait_for_metrics("the drops", |metrics| metrics[dropped] > 0.0)?;
         let resident_kib = server.resident_kib()?;
         println!(
             "{} of 20,000 datagrams dropped, the server holds {resident_kib} KiB",
@@ -408,10 +414,10 @@ fn a_client_that_shouts_and_never_listens_only_hurts_itself() -> Result<()> {
 
 /// A player comes, plays and goes.
 fn visit(world: SocketAddr) -> Result<()> {
-    let scratch = Scratch::new("visitor");
+    let scratch = ScratchFolder::new("visitor");
     let mut bob = Console::start(&scratch, world, "bob", &[])?;
-    bob.ask("create another game=field npcs=0", "created")?;
-    bob.ask("start", "started")?;
+    bob.run_command("create another game=field npcs=0", "created")?;
+    bob.run_command("start", "started")?;
     let own = bob.wait_until("his avatar", |event| {
         event["ev"] == "enter" && event["own"] == true
     })?;
@@ -431,11 +437,11 @@ fn beside_a_console(name: &str, bad: impl AsyncFnOnce(SocketAddr) -> Result<()>)
 
 /// The same, for what also looks at the server itself.
 fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>) -> Result<()> {
-    let scratch = Scratch::new(name);
+    let scratch = ScratchFolder::new(name);
     let mut server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask("create quiet game=field npcs=5", "created")?;
-    ann.ask("start", "started")?;
+    ann.run_command("create quiet game=field npcs=5", "created")?;
+    ann.run_command("start", "started")?;
     ann.wait_until("her avatar", |event| {
         event["ev"] == "enter" && event["own"] == true
     })?;
@@ -448,13 +454,13 @@ fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>)
     runtime.shutdown_background();
 
     ann.type_in("move 100 100")?;
-    let stats = ann.ask("stats", "stats")?;
+    let stats = ann.run_command("stats", "stats")?;
     let noticed = ann
         .events
         .iter()
         .find(|event| ["error", "left"].contains(&event["ev"].as_str().unwrap_or_default()));
     assert_eq!(noticed, None, "{stats}");
-    let log = server.log();
+    let log = server.take_log();
     assert!(
         !log.iter()
             .any(|line| line.contains("ERROR") || line.contains("panicked")),
@@ -462,30 +468,30 @@ fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>)
     );
     assert_eq!(ann.quit()?.0, 0);
     // What the bad ones held is given back.
-    server.await_metrics("the end of all connections", |metrics| {
+    server.wait_for_metrics("the end of all connections", |metrics| {
         metrics["ambit_connections"] == 0.0
     })?;
     Ok(())
 }
 
 /// Makes a room, starts it and gets a ticket for it.
-async fn ticket(raw: &mut Raw, room: &str) -> Result<Ticket> {
+async fn ticket(raw: &mut RawClient, room: &str) -> Result<Ticket> {
     let create = CreateRoom {
         name: room.to_owned(),
         game: "field".to_owned(),
         key: vec![7; 16],
         ..CreateRoom::default()
     };
-    let created = raw.ask(ask::Body::CreateRoom(create)).await?;
+    let created = raw.request_answer(ask::Body::CreateRoom(create)).await?;
     assert!(
         matches!(created.body, Some(answer::Body::RoomCreated(_))),
         "{created:?}"
     );
-    ticket_by(raw, ask::Body::StartRoom(StartRoom {})).await
+    request_ticket(raw, ask::Body::StartRoom(StartRoom {})).await
 }
 
 /// Asks for what brings a ticket.
-async fn ticket_by(raw: &mut Raw, body: ask::Body) -> Result<Ticket> {
+async fn request_ticket(raw: &mut RawClient, body: ask::Body) -> Result<Ticket> {
     raw.write(&encode_frame(&ClientToWorld {
         request: 1_000,
         body: Some(body),
@@ -502,11 +508,11 @@ async fn ticket_by(raw: &mut Raw, body: ask::Body) -> Result<Ticket> {
 }
 
 async fn refusal(server: SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
-    let mut game = Raw::connect(server, ALPN_GAME).await?;
+    let mut game = RawClient::connect(server, ALPN_GAME).await?;
     let game_to_client::Body::Error(error) = game.join(ticket).await? else {
         panic!("a bad ticket got in")
     };
-    game.closed().await?;
+    game.wait_closed().await?;
     Ok(error.code())
 }
 

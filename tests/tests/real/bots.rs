@@ -2,13 +2,13 @@
 
 use std::process::{Command, Output, Stdio};
 
-use ambit_tests::real::{self, Console, Scratch, Server};
+use ambit_tests::real::{self, Console, ScratchFolder, Server};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 #[test]
-fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
-    let scratch = Scratch::new("badline");
+fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
+    let scratch = ScratchFolder::new("badline");
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2,seed=1";
@@ -54,13 +54,13 @@ fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
 
     // The lobby still answers.
     let mut ann = Console::start(&scratch, server.world, "ann", &["--impair", impair])?;
-    ann.ask("rooms", "rooms")?;
+    ann.run_command("rooms", "rooms")?;
     Ok(())
 }
 
 #[test]
-fn four_bots_roll_cubes_about_for_a_minute_on_a_bad_line() -> Result<()> {
-    let scratch = Scratch::new("cubes");
+fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
+    let scratch = ScratchFolder::new("cubes");
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
@@ -115,8 +115,8 @@ fn four_bots_roll_cubes_about_for_a_minute_on_a_bad_line() -> Result<()> {
 }
 
 #[test]
-fn bots_notice_that_their_server_has_died() -> Result<()> {
-    let scratch = Scratch::new("deadserver");
+fn bots_detect_that_their_server_has_died() -> Result<()> {
+    let scratch = ScratchFolder::new("deadserver");
     let server = Server::start(&scratch, &[])?;
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
@@ -133,7 +133,7 @@ fn bots_notice_that_their_server_has_died() -> Result<()> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    server.await_metrics("three bots at play", |metrics| {
+    server.wait_for_metrics("three bots at play", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_commands_total"] >= 3.0
     })?;
     // As `kill -9` does: nobody is told.
@@ -153,7 +153,7 @@ fn two_hundred_bots_share_a_room() -> Result<()> {
         println!("left out by --quick");
         return Ok(());
     }
-    let scratch = Scratch::new("crowd");
+    let scratch = ScratchFolder::new("crowd");
     let server = Server::start(&scratch, &[])?;
     let before = cpu_seconds(server.id())?;
     let summary = bots(&scratch, &server, &["--count", "200", "--seconds", "20"])?;
@@ -164,11 +164,16 @@ fn two_hundred_bots_share_a_room() -> Result<()> {
     Ok(())
 }
 
-fn bots(scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
+fn bots(scratch: &ScratchFolder, server: &Server, arguments: &[&str]) -> Result<Value> {
     bots_of("crowd", scratch, server, arguments)
 }
 
-fn bots_of(profile: &str, scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
+fn bots_of(
+    profile: &str,
+    scratch: &ScratchFolder,
+    server: &Server,
+    arguments: &[&str],
+) -> Result<Value> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     command

@@ -6,21 +6,23 @@ use std::time::{Duration, Instant};
 
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as told};
 use ambit_proto::quic::ALPN_WORLD;
-use ambit_tests::real::raw::Raw;
-use ambit_tests::real::{Cluster, Console, Lines, Scratch, Server, binary, outage, server_signal};
+use ambit_tests::real::raw_client::RawClient;
+use ambit_tests::real::{
+    Cluster, Console, OutputLines, ScratchFolder, Server, binary, outage, server_signal,
+};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Longer than the lease of a host and the silence after which it is given up.
-const TOO_LONG: Duration = Duration::from_secs(4);
+const MAX_REQUEST_TIME: Duration = Duration::from_secs(4);
 /// What is answered within that at most, or refused for now, when a node of NATS has died.
 const ELECTION: Duration = Duration::from_secs(6);
 /// Bots at each server.
-const CROWD: usize = 10;
+const CROWD_SIZE: usize = 10;
 
 #[test]
-fn a_world_server_is_killed_and_rooms_and_chat_go_on_at_the_other() -> Result<()> {
-    let scratch = Scratch::new("cluster-world");
+fn after_a_world_server_is_killed_the_other_serves_rooms_and_chat() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-world");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     cluster.kill_leader()?;
@@ -39,7 +41,7 @@ fn a_world_server_is_killed_and_rooms_and_chat_go_on_at_the_other() -> Result<()
     }
     chat(&mut ann, &mut bob)?;
     println!("and in the chat after {} ms", killed.elapsed().as_millis());
-    cluster.await_succession()?;
+    cluster.wait_for_new_leader()?;
     // The room has not noticed: nobody was sent out of it or into it again.
     for console in [ann, bob] {
         let out = |event: &&Value| {
@@ -53,8 +55,8 @@ fn a_world_server_is_killed_and_rooms_and_chat_go_on_at_the_other() -> Result<()
 }
 
 #[test]
-fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
-    let scratch = Scratch::new("cluster-drain");
+fn a_world_server_that_gets_sigterm_hands_its_leadership_over() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-drain");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let leader = cluster.worlds.remove(0);
@@ -68,11 +70,11 @@ fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
         );
     }
     chat(&mut ann, &mut bob)?;
-    cluster.await_succession()?;
+    cluster.wait_for_new_leader()?;
     // To the hosts that was a link that has ended, from which their patience counts; not a server
     // that follows another.
     for host in &mut cluster.hosts {
-        let log = host.log();
+        let log = host.take_log();
         assert!(
             log.iter()
                 .any(|line| line.contains("the link to the WorldServer has ended")),
@@ -83,12 +85,11 @@ fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
 }
 
 #[test]
-fn a_host_that_is_asked_to_end_while_nobody_leads_hands_its_rooms_to_the_next_leader() -> Result<()>
-{
-    let scratch = Scratch::new("cluster-both");
+fn a_host_ended_without_a_leader_hands_rooms_to_the_next_leader() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-both");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
-    let before = place_of(&ann)?;
+    let before = host_address_of(&ann)?;
     outage(Duration::from_secs(2));
     let host = cluster.host_at(&before)?;
     cluster.kill_leader()?;
@@ -109,8 +110,8 @@ fn a_host_that_is_asked_to_end_while_nobody_leads_hands_its_rooms_to_the_next_le
 }
 
 #[test]
-fn a_world_server_that_waits_for_nats_ends_when_it_is_asked_to() -> Result<()> {
-    let scratch = Scratch::new("cluster-waits");
+fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-waits");
     let mut command = Command::new(binary("world-server"));
     scratch.confine(&mut command);
     // Nobody listens there.
@@ -128,7 +129,7 @@ fn a_world_server_that_waits_for_nats_ends_when_it_is_asked_to() -> Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut server = command.spawn()?;
-    let mut log = Lines::of(server.stderr.take().context("piped")?);
+    let mut log = OutputLines::read_from(server.stderr.take().context("piped")?);
     log.find("its complaint", |line| {
         line.contains("the directory can't be read").then_some(())
     })?;
@@ -139,7 +140,7 @@ fn a_world_server_that_waits_for_nats_ends_when_it_is_asked_to() -> Result<()> {
 
 #[test]
 fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
-    let scratch = Scratch::new("cluster-crowd");
+    let scratch = ScratchFolder::new("cluster-crowd");
     let mut cluster = Cluster::start(&scratch)?;
     let crowds: Vec<Child> = cluster
         .worlds
@@ -147,8 +148,8 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
         .enumerate()
         .map(|(room, world)| crowd(&scratch, world, room))
         .collect::<Result<_>>()?;
-    let everybody = (cluster.worlds.len() * CROWD) as f64;
-    cluster.leader().await_metrics("everybody", |metrics| {
+    let everybody = (cluster.worlds.len() * CROWD_SIZE) as f64;
+    cluster.leader().wait_for_metrics("everybody", |metrics| {
         metrics["ambit_host_players"] == everybody
     })?;
     outage(Duration::from_secs(2));
@@ -160,30 +161,30 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
         // Each of them was cut off the lobby, came back into its session, and was in its room all
         // the time.
         let shown = ["connected", "resumes", "errors", "moves"].map(|key| summary[key].as_u64());
-        let crowd = Some(CROWD as u64);
+        let crowd = Some(CROWD_SIZE as u64);
         assert_eq!(shown, [crowd, crowd, Some(0), Some(0)], "{summary}\n{said}");
         println!(
-            "a leader killed under {CROWD} bots: longest gap {} ms",
+            "a leader killed under {CROWD_SIZE} bots: longest gap {} ms",
             summary["gap_ms_max"]
         );
     }
-    cluster.await_succession()
+    cluster.wait_for_new_leader()
 }
 
 #[test]
-fn a_new_build_comes_beside_the_old_one_whose_rooms_go_on() -> Result<()> {
-    let scratch = Scratch::new("cluster-builds");
+fn a_new_build_starts_beside_the_old_one_whose_rooms_continue() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-builds");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
-    let first = place_of(&ann)?;
+    let first = host_address_of(&ann)?;
     cluster.add_host(&scratch, &["--build", "next"])?;
     cluster
         .leader()
-        .await_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
+        .wait_for_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
     // What begins now is of the new build.
     let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
-    cid.ask("create fresh game=field", "created")?;
-    let fresh = cid.ask("start", "started")?;
+    cid.run_command("create fresh game=field", "created")?;
+    let fresh = cid.run_command("start", "started")?;
     assert_eq!(
         cluster.host_at(fresh["address"].as_str().unwrap_or_default())?,
         2,
@@ -213,8 +214,8 @@ fn a_new_build_comes_beside_the_old_one_whose_rooms_go_on() -> Result<()> {
 }
 
 #[test]
-fn a_node_of_nats_is_killed_and_at_most_new_rooms_wait() -> Result<()> {
-    let scratch = Scratch::new("cluster-node");
+fn with_a_nats_node_killed_at_most_new_rooms_wait() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-node");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let mut cid = Console::start(&scratch, cluster.follower().world, "cid", &[])?;
@@ -224,11 +225,13 @@ fn a_node_of_nats_is_killed_and_at_most_new_rooms_wait() -> Result<()> {
     // All of this is answered while the broker's nodes look for a leader.
     chat(&mut ann, &mut bob)?;
     assert_eq!(
-        cid.ask("rooms", "rooms")?["rooms"].as_array().map(Vec::len),
+        cid.run_command("rooms", "rooms")?["rooms"]
+            .as_array()
+            .map(Vec::len),
         Some(1)
     );
-    cid.ask("join 1", "started")?;
-    cid.ask("leave", "left")?;
+    cid.run_command("join 1", "started")?;
+    cid.run_command("leave", "left")?;
     println!(
         "chat, list, join and leave took {} ms",
         killed.elapsed().as_millis()
@@ -242,14 +245,14 @@ fn a_node_of_nats_is_killed_and_at_most_new_rooms_wait() -> Result<()> {
 }
 
 #[test]
-fn nats_is_gone_for_ten_seconds_and_games_go_on() -> Result<()> {
-    let scratch = Scratch::new("cluster-outage");
+fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-outage");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
     (0..3).try_for_each(|node| cluster.nats.kill(node))?;
     outage(Duration::from_secs(2));
-    let refused = cid.ask("create too-early game=field", "error")?;
+    let refused = cid.run_command("create too-early game=field", "error")?;
     assert_eq!(refused["code"], "try_again", "{refused}");
     assert!(
         refused["message"]
@@ -261,7 +264,7 @@ fn nats_is_gone_for_ten_seconds_and_games_go_on() -> Result<()> {
     outage(Duration::from_secs(8));
     chat(&mut ann, &mut bob)?;
     // Games have gone on all the time.
-    let heard = |console: &mut Console| console.ask("stats", "stats");
+    let heard = |console: &mut Console| console.run_command("stats", "stats");
     for console in [&mut ann, &mut bob] {
         let stats = heard(console)?;
         assert!(
@@ -295,11 +298,11 @@ fn nats_is_gone_for_ten_seconds_and_games_go_on() -> Result<()> {
 }
 
 #[test]
-fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()> {
-    let scratch = Scratch::new("cluster-lease");
+fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-lease");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
-    let before = place_of(&ann)?;
+    let before = host_address_of(&ann)?;
     // Of a room that has just begun, nothing is known elsewhere yet.
     outage(Duration::from_secs(2));
     let host = cluster.host_at(&before)?;
@@ -310,16 +313,16 @@ fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()>
             event["ev"] == "started" && event["address"] != before.as_str()
         })?;
     }
-    outage(TOO_LONG);
+    outage(MAX_REQUEST_TIME);
     server_signal(id, "CONT")?;
     // It comes back, and is told that the room is not its own any more.
     cluster
         .leader()
-        .await_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        .wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     chat(&mut ann, &mut bob)?;
     let mut woken = Vec::new();
     for _ in 0..500 {
-        woken.extend(cluster.hosts[host].log());
+        woken.extend(cluster.hosts[host].take_log());
         if woken.iter().any(|line| line.contains("room closed")) {
             break;
         }
@@ -345,13 +348,13 @@ fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()>
 }
 
 #[test]
-fn a_room_whose_making_was_never_answered_is_made_once() -> Result<()> {
-    let scratch = Scratch::new("cluster-create");
+fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
+    let scratch = ScratchFolder::new("cluster-create");
     let mut cluster = Cluster::start(&scratch)?;
     let (leader, follower) = (cluster.leader().world, cluster.follower().world);
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
-        let mut ann = Raw::connect(leader, ALPN_WORLD).await?;
+        let mut ann = RawClient::connect(leader, ALPN_WORLD).await?;
         let told::Body::Welcome(welcome) = ann.hello("ann").await? else {
             bail!("no welcome")
         };
@@ -365,12 +368,12 @@ fn a_room_whose_making_was_never_answered_is_made_once() -> Result<()> {
             ask::Body::CreateRoom(create)
         };
         // Nobody hears the first answer: the server is gone before.
-        ann.ask_without_answer(wanted()).await?;
-        ann.pause().await;
+        ann.send_request(wanted()).await?;
+        ann.pause_briefly().await;
         cluster.kill_leader()?;
         let mut ann = loop {
             // Until the other one leads.
-            let mut ann = Raw::connect(follower, ALPN_WORLD).await?;
+            let mut ann = RawClient::connect(follower, ALPN_WORLD).await?;
             if let Ok(told::Body::Welcome(back)) =
                 ann.resume("ann", welcome.resume_token.clone()).await
             {
@@ -378,12 +381,12 @@ fn a_room_whose_making_was_never_answered_is_made_once() -> Result<()> {
                 break ann;
             }
         };
-        let answer = ann.ask(wanted()).await?.body;
+        let answer = ann.request_answer(wanted()).await?.body;
         let told::Body::RoomCreated(made) = answer.context("an answer")? else {
             bail!("not made")
         };
         let list = ann
-            .ask(ask::Body::ListRooms(world::ListRooms { subscribe: false }))
+            .request_answer(ask::Body::ListRooms(world::ListRooms { subscribe: false }))
             .await?
             .body;
         let Some(told::Body::RoomList(list)) = list else {
@@ -401,11 +404,11 @@ fn a_room_whose_making_was_never_answered_is_made_once() -> Result<()> {
 fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<()> {
     const RACERS: usize = 200;
     const SEATS: u32 = 50;
-    let scratch = Scratch::new("cluster-seats");
+    let scratch = ScratchFolder::new("cluster-seats");
     let cluster = Cluster::start(&scratch)?;
     let servers = [cluster.leader().world, cluster.follower().world];
     let mut maker = Console::start(&scratch, servers[1], "maker", &[])?;
-    maker.ask(
+    maker.run_command(
         &format!("create den game=field capacity={}", SEATS + 1),
         "created",
     )?;
@@ -416,14 +419,17 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
         for racer in 0..RACERS {
             let (server, start) = (servers[racer % 2], start.clone());
             racers.spawn(async move {
-                let mut racer_line = Raw::connect(server, ALPN_WORLD).await?;
+                let mut racer_line = RawClient::connect(server, ALPN_WORLD).await?;
                 racer_line.hello(&format!("racer{racer}")).await?;
                 start.wait().await;
                 let join = world::JoinRoom {
                     room: 1,
                     ..Default::default()
                 };
-                let answer = racer_line.ask(ask::Body::JoinRoom(join)).await?.body;
+                let answer = racer_line
+                    .request_answer(ask::Body::JoinRoom(join))
+                    .await?
+                    .body;
                 // The connection is kept: a seat of somebody who is gone would be free again.
                 anyhow::Ok((answer, racer_line))
             });
@@ -445,7 +451,7 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
         (seated, full.count()),
         (SEATS as usize, RACERS - SEATS as usize)
     );
-    let listed = maker.ask("rooms", "rooms")?;
+    let listed = maker.run_command("rooms", "rooms")?;
     assert_eq!(listed["rooms"][0]["players"], SEATS + 1);
     Ok(())
 }
@@ -474,9 +480,9 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
 }
 
 /// Bots in a room of their own.
-fn crowd(scratch: &Scratch, world: &Server, room: usize) -> Result<Child> {
+fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> {
     let (count, room, server) = (
-        CROWD.to_string(),
+        CROWD_SIZE.to_string(),
         format!("room{room}"),
         world.world.to_string(),
     );
@@ -501,17 +507,17 @@ fn crowd(scratch: &Scratch, world: &Server, room: usize) -> Result<Child> {
 }
 
 /// Ann at the WorldServer that leads, Bob at the other one, both in a room that runs.
-fn players(scratch: &Scratch, cluster: &Cluster) -> Result<(Console, Console)> {
+fn players(scratch: &ScratchFolder, cluster: &Cluster) -> Result<(Console, Console)> {
     let mut ann = Console::start(scratch, cluster.leader().world, "ann", &[])?;
     let mut bob = Console::start(scratch, cluster.follower().world, "bob", &[])?;
-    ann.ask("create den game=field", "created")?;
-    ann.ask("start", "started")?;
-    bob.ask("join 1", "started")?;
+    ann.run_command("create den game=field", "created")?;
+    ann.run_command("start", "started")?;
+    bob.run_command("join 1", "started")?;
     Ok((ann, bob))
 }
 
 /// Where the game runs that a console is in.
-fn place_of(console: &Console) -> Result<String> {
+fn host_address_of(console: &Console) -> Result<String> {
     let last = console
         .events
         .iter()

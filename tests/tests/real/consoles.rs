@@ -1,25 +1,25 @@
 //! People at consoles: they meet, part, talk, drop out and come back.
 
-use ambit_tests::real::{Console, Scratch, Server};
+use ambit_tests::real::{Console, ScratchFolder, Server};
 use anyhow::Result;
 use serde_json::Value;
 
 #[test]
-fn two_consoles_meet_talk_and_part() -> Result<()> {
-    let scratch = Scratch::new("meet");
+fn two_consoles_meet_chat_and_leave() -> Result<()> {
+    let scratch = ScratchFolder::new("meet");
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let created = ann.ask(
+    let created = ann.run_command(
         "create meadow game=field npcs=0 obstacles=0 size=200x200",
         "created",
     )?;
-    ann.ask("start", "started")?;
+    ann.run_command("start", "started")?;
     let own = ann.wait_until("her avatar", |event| {
         event["ev"] == "enter" && event["own"] == true
     })?;
     assert_eq!(own["kind"], "avatar");
-    bob.ask(&format!("join {}", created["room"]), "joined")?;
+    bob.run_command(&format!("join {}", created["room"]), "joined")?;
     bob.wait_for("started")?;
 
     let seen_by_ann = ann.wait_until("bob's avatar", |event| {
@@ -48,14 +48,14 @@ fn two_consoles_meet_talk_and_part() -> Result<()> {
 }
 
 #[test]
-fn a_killed_console_comes_back_into_its_room_and_avatar() -> Result<()> {
-    let scratch = Scratch::new("resume");
+fn a_killed_console_resumes_its_room_and_avatar() -> Result<()> {
+    let scratch = ScratchFolder::new("resume");
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let created = ann.ask("create meadow game=field npcs=0 obstacles=0", "created")?;
-    ann.ask("start", "started")?;
-    bob.ask(&format!("join {}", created["room"]), "joined")?;
+    let created = ann.run_command("create meadow game=field npcs=0 obstacles=0", "created")?;
+    ann.run_command("start", "started")?;
+    bob.run_command(&format!("join {}", created["room"]), "joined")?;
     let before = ann.wait_until("bob's avatar", |event| {
         event["ev"] == "enter" && event["name"] == "bob"
     })?;
@@ -91,14 +91,14 @@ fn a_killed_console_comes_back_into_its_room_and_avatar() -> Result<()> {
 }
 
 #[test]
-fn the_veiled_vanish_from_the_others_and_return() -> Result<()> {
-    let scratch = Scratch::new("veil");
+fn veiled_players_disappear_for_the_others_and_return() -> Result<()> {
+    let scratch = ScratchFolder::new("veil");
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let created = ann.ask("create meadow game=field npcs=0 obstacles=0", "created")?;
-    ann.ask("start", "started")?;
-    bob.ask(&format!("join {}", created["room"]), "joined")?;
+    let created = ann.run_command("create meadow game=field npcs=0 obstacles=0", "created")?;
+    ann.run_command("start", "started")?;
+    bob.run_command(&format!("join {}", created["room"]), "joined")?;
     let bobs = ann.wait_until("bob's avatar", |event| {
         event["ev"] == "enter" && event["name"] == "bob"
     })?;
@@ -119,14 +119,14 @@ fn the_veiled_vanish_from_the_others_and_return() -> Result<()> {
         "away for {away_ms} ms"
     );
     assert_ne!(back["id"], bobs["id"]);
-    let second = bob.ask("cast nonsense", "error")?;
+    let second = bob.run_command("cast nonsense", "error")?;
     assert_eq!(second["code"], "unknown_command");
     Ok(())
 }
 
 #[test]
 fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
-    let scratch = Scratch::new("pin");
+    let scratch = ScratchFolder::new("pin");
     let server = Server::start(&scratch, &[])?;
     let address = server.world;
     Console::start(&scratch, address, "ann", &[])?.quit()?;
@@ -160,7 +160,7 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
 
 #[test]
 fn wrong_usage_ends_with_2_and_an_unreachable_server_with_1() -> Result<()> {
-    let scratch = Scratch::new("usage");
+    let scratch = ScratchFolder::new("usage");
     let console = |arguments: &[&str]| -> Result<Option<i32>> {
         let mut command = std::process::Command::new(ambit_tests::real::binary("console"));
         scratch.confine(&mut command);
@@ -173,7 +173,7 @@ fn wrong_usage_ends_with_2_and_an_unreachable_server_with_1() -> Result<()> {
     };
     assert_eq!(console(&["--no-such-flag"])?, Some(2));
     assert_eq!(console(&["--impair", "loss=many"])?, Some(2));
-    // Port 1 on loopback: nobody is there.
+    // StatusPort 1 on loopback: nobody is there.
     assert_eq!(console(&["--server", "127.0.0.1:1"])?, Some(1));
     Ok(())
 }

@@ -8,22 +8,22 @@ use std::fs;
 use std::process::Command;
 
 use ambit_game_server::cli::Advertise;
-use ambit_tests::real::{self, Scratch, Server, binary};
+use ambit_tests::real::{self, ScratchFolder, Server, binary};
 use anyhow::Result;
 use clap::Parser as _;
 use serde_json::Value;
 
 use self::load::{
-    Start, command_of, files, image_variables, ours, pods, port_of, read, root, services, stages,
-    starts, unit, unit_value, variable, variables, yaml,
+    ProgramStart, command_of, files, image_variables, own_image, pods, port_of, program_starts,
+    read, root, services, stages, systemd_unit, unit_value, variable, variables, yaml,
 };
 
 /// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and
 /// `process.rs`.
-const ENDS_WITHIN_S: u64 = 10;
+const SHUTDOWN_LIMIT_S: u64 = 10;
 
 #[test]
-fn every_file_of_deploy_can_be_read() {
+fn every_file_in_deploy_can_be_parsed() {
     for name in files() {
         match name
             .rsplit_once('.')
@@ -48,15 +48,15 @@ fn every_file_of_deploy_can_be_read() {
         }
     }
     assert_eq!(
-        starts().len(),
+        program_starts().len(),
         9,
         "2 + 2 in compose, 2 in Kubernetes, 2 units and a drop-in"
     );
 }
 
 #[test]
-fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
-    for start in starts() {
+fn every_flag_and_variable_is_in_the_help_of_its_program() -> Result<()> {
+    for start in program_starts() {
         let help = help(&start.program)?;
         let flags = start.arguments.iter().filter(|it| it.starts_with("--"));
         for flag in flags.map(|flag| flag.split_once('=').map_or(flag.as_str(), |(flag, _)| flag)) {
@@ -84,8 +84,8 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
 }
 
 #[test]
-fn every_start_is_taken_by_its_program() {
-    for start in starts() {
+fn every_command_line_is_accepted_by_its_program() {
+    for start in program_starts() {
         let mut words = vec![start.program.clone()];
         words.extend(start.arguments.iter().cloned());
         for (name, value) in &start.variables {
@@ -118,9 +118,9 @@ fn every_start_is_taken_by_its_program() {
 }
 
 #[test]
-fn servers_of_a_cluster_are_given_all_that_it_takes() {
-    let is_one = |start: &&Start| start.value("--hosts").as_deref() == Some("cluster");
-    let all = starts();
+fn cluster_servers_get_all_required_options() {
+    let is_one = |start: &&ProgramStart| start.value("--hosts").as_deref() == Some("cluster");
+    let all = program_starts();
     for start in all.iter().filter(is_one) {
         let nodes = start.value("--nats").unwrap_or_default().split(',').count();
         assert!(
@@ -165,7 +165,7 @@ fn servers_of_a_cluster_are_given_all_that_it_takes() {
         ),
         command_of("systemd/ambit-world-server.service")
     );
-    let loaded = unit("systemd/cluster.conf")
+    let loaded = systemd_unit("systemd/cluster.conf")
         .into_iter()
         .filter(|(_, key, _)| key == "LoadCredential");
     let names: Vec<String> = loaded
@@ -176,12 +176,12 @@ fn servers_of_a_cluster_are_given_all_that_it_takes() {
 
 #[test]
 fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
-    let scratch = Scratch::new("probes");
+    let scratch = ScratchFolder::new("probes");
     let server = Server::start(&scratch, &[])?;
     let mut paths = BTreeSet::from(["/metrics".to_owned()]);
     for (name, document, pod) in pods() {
         for container in pod["containers"].as_array().into_iter().flatten() {
-            if container["image"].as_str().and_then(ours) != Some("world-server") {
+            if container["image"].as_str().and_then(own_image) != Some("world-server") {
                 continue;
             }
             for probe in ["readinessProbe", "livenessProbe"] {
@@ -225,8 +225,8 @@ fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
 }
 
 #[test]
-fn every_figure_in_dashboard_and_rules_is_one_of_the_server() -> Result<()> {
-    let scratch = Scratch::new("series");
+fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
+    let scratch = ScratchFolder::new("series");
     let server = Server::start(&scratch, &[])?;
     let text = server.get("/metrics")?.1;
     let kinds = text
@@ -299,7 +299,7 @@ fn ports_and_addresses_agree_among_the_files() {
         .cloned()
         .collect();
     assert_eq!(nats.len(), 3);
-    let all = starts();
+    let all = program_starts();
     let start = |name: &str| {
         all.iter()
             .find(|it| it.place == format!("compose: {name}"))
@@ -309,7 +309,7 @@ fn ports_and_addresses_agree_among_the_files() {
     for (name, service) in &services {
         let Some(program) = service["image"]
             .as_str()
-            .and_then(ours)
+            .and_then(own_image)
             .filter(|name| name.ends_with("-server"))
         else {
             continue;
@@ -370,7 +370,7 @@ fn ports_and_names_agree_among_the_manifests() {
             .iter()
             .filter(move |document| document["kind"] == kind)
     };
-    let all = starts();
+    let all = program_starts();
     let world = all
         .iter()
         .find(|it| it.place.starts_with("kubernetes/world-server.yaml"))
@@ -517,7 +517,7 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
         );
     }
     for (name, service) in services() {
-        let own = service["image"].as_str().and_then(ours).is_some();
+        let own = service["image"].as_str().and_then(own_image).is_some();
         let user = service["user"]
             .as_str()
             .and_then(|user| user.split(':').next()?.parse::<u32>().ok());
@@ -528,14 +528,14 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
         assert_eq!(service["cap_drop"][0], "ALL", "compose: {name}");
         if let Some(program) = service["image"]
             .as_str()
-            .and_then(ours)
+            .and_then(own_image)
             .filter(|name| name.ends_with("-server"))
         {
             let grace = service["stop_grace_period"]
                 .as_str()
                 .and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
             assert!(
-                grace.is_some_and(|grace| grace > ENDS_WITHIN_S),
+                grace.is_some_and(|grace| grace > SHUTDOWN_LIMIT_S),
                 "compose: {name}, {program}: {grace:?}"
             );
         }
@@ -550,7 +550,7 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
         assert!(
             pod["terminationGracePeriodSeconds"]
                 .as_u64()
-                .is_some_and(|grace| grace > ENDS_WITHIN_S),
+                .is_some_and(|grace| grace > SHUTDOWN_LIMIT_S),
             "{name}"
         );
         for container in pod["containers"].as_array().expect("containers") {
@@ -577,14 +577,14 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
         assert!(
             unit_value(&name, "TimeoutStopSec")
                 .parse::<u64>()
-                .is_ok_and(|grace| grace > ENDS_WITHIN_S),
+                .is_ok_and(|grace| grace > SHUTDOWN_LIMIT_S),
             "{name}"
         );
     }
 }
 
 #[test]
-fn the_dockerfile_copies_and_builds_what_is_there() {
+fn the_dockerfile_copies_and_builds_what_exists() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's");
     let stages = stages();
     let copied: BTreeSet<&str> = stages["build"]
@@ -654,7 +654,7 @@ fn the_dockerfile_copies_and_builds_what_is_there() {
         );
     }
     for (name, service) in services() {
-        let Some(stage) = service["image"].as_str().and_then(ours) else {
+        let Some(stage) = service["image"].as_str().and_then(own_image) else {
             continue;
         };
         assert_eq!(service["build"]["target"], stage, "compose: {name}");
@@ -662,12 +662,12 @@ fn the_dockerfile_copies_and_builds_what_is_there() {
 }
 
 #[test]
-fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them() -> Result<()> {
+fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<()> {
     if Command::new("openssl").arg("version").output().is_err() {
         println!("openssl is not here: nothing is checked");
         return Ok(());
     }
-    let scratch = Scratch::new("secrets");
+    let scratch = ScratchFolder::new("secrets");
     let folder = scratch.path().join("secrets");
     let make = || real::run(Command::new(root().join("deploy/make-secrets")).arg(&folder));
     make()?;
@@ -691,7 +691,7 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
             "{file} is none of {made:?}"
         );
     }
-    for start in starts()
+    for start in program_starts()
         .iter()
         .filter(|start| start.place.starts_with("kubernetes/world"))
     {
@@ -707,7 +707,7 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
         let names: Vec<String> = variables(name, &read(name)?).into_keys().collect();
         assert_eq!(
             names,
-            load::made_up_secrets(name).into_keys().collect::<Vec<_>>(),
+            load::example_secrets(name).into_keys().collect::<Vec<_>>(),
             "{name}"
         );
     }
@@ -736,7 +736,7 @@ fn help(program: &str) -> Result<BTreeSet<String>> {
 }
 
 /// All NATS nodes, at their port.
-fn check_nats(start: &Start, nodes: &BTreeSet<String>, domain: &str) {
+fn check_nats(start: &ProgramStart, nodes: &BTreeSet<String>, domain: &str) {
     let urls = start.value("--nats").expect("--nats");
     let told: BTreeSet<String> = urls.split(',').map(str::to_owned).collect();
     let expected: BTreeSet<String> = nodes

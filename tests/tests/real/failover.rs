@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ambit_tests::real::{self, Scratch, Server};
+use ambit_tests::real::{self, ScratchFolder, Server};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
@@ -11,38 +11,38 @@ const ROOMS: usize = 5;
 const BOTS: usize = 20;
 const KILLS: usize = 10;
 /// A room that loses two hosts within three seconds counts as what kills them.
-const APART: Duration = Duration::from_millis(3_500);
+const KILL_INTERVAL: Duration = Duration::from_millis(3_500);
 
 #[test]
-fn ten_hosts_are_killed_under_a_hundred_bots_and_nobody_is_dropped() -> Result<()> {
+fn ten_hosts_are_killed_under_a_hundred_bots_and_no_bot_is_dropped() -> Result<()> {
     end_hosts("KILL", &[])
 }
 
 #[test]
-fn ten_hosts_are_killed_under_a_hundred_bots_on_a_long_way() -> Result<()> {
+fn ten_hosts_are_killed_under_a_hundred_bots_with_high_latency() -> Result<()> {
     end_hosts("KILL", &["--impair", "delay=40ms"])
 }
 
 #[test]
-fn ten_hosts_are_asked_to_end_under_a_hundred_bots_and_hand_their_rooms_over() -> Result<()> {
+fn ten_hosts_get_sigterm_under_a_hundred_bots_and_hand_over_rooms() -> Result<()> {
     end_hosts("TERM", &[])
 }
 
 fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
-    let scratch = Scratch::new(&format!("failover-{signal}-{}", flags.len()));
+    let scratch = ScratchFolder::new(&format!("failover-{signal}-{}", flags.len()));
     let server = Server::start(&scratch, &["--hosts", "process:3"])?;
     let bots: Vec<Child> = (0..ROOMS)
-        .map(|room| start(&scratch, &server, room, flags))
+        .map(|room| start_bots(&scratch, &server, room, flags))
         .collect::<Result<_>>()?;
     let everybody = (ROOMS * BOTS) as f64;
-    server.await_metrics("everybody", |metrics| {
+    server.wait_for_metrics("everybody", |metrics| {
         metrics["ambit_host_players"] == everybody
     })?;
     for kill in 0..KILLS {
-        std::thread::sleep(APART);
+        std::thread::sleep(KILL_INTERVAL);
         let children = server.children();
         real::server_signal(children[kill % children.len()], signal)?;
-        server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 3.0)?;
+        server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 3.0)?;
     }
     let (mut acknowledged, mut moves, mut gaps) = (0, 0, Vec::new());
     for child in bots {
@@ -78,7 +78,12 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn start(scratch: &Scratch, server: &Server, room: usize, flags: &[&str]) -> Result<Child> {
+fn start_bots(
+    scratch: &ScratchFolder,
+    server: &Server,
+    room: usize,
+    flags: &[&str],
+) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     let (count, room, server) = (

@@ -11,5 +11,5 @@ mod failover;
 mod processes;
 mod server;
 mod sidecar;
-mod truth;
+mod trace;
 mod worlds;

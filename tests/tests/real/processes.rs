@@ -2,20 +2,20 @@
 
 use std::process::{Command, Stdio};
 
-use ambit_tests::real::{self, Console, Scratch, Server};
+use ambit_tests::real::{self, Console, ScratchFolder, Server};
 use anyhow::Result;
 use serde_json::Value;
 
 #[test]
-fn rooms_of_a_dead_host_go_on_at_another_and_nobody_is_sent_away() -> Result<()> {
-    let scratch = Scratch::new("hosts");
+fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()> {
+    let scratch = ScratchFolder::new("hosts");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;
     assert_eq!(server.children().len(), 2, "{}", server.ready);
     let mut consoles = Vec::new();
     for (index, name) in ["ann", "bob", "cat", "dan"].into_iter().enumerate() {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
-        console.ask(&format!("create room{index} game=field npcs=5"), "created")?;
-        let started = console.ask("start", "started")?;
+        console.run_command(&format!("create room{index} game=field npcs=5"), "created")?;
+        let started = console.run_command("start", "started")?;
         console.wait_until("the avatar", |event| {
             event["ev"] == "enter" && event["own"] == true
         })?;
@@ -50,13 +50,13 @@ fn rooms_of_a_dead_host_go_on_at_another_and_nobody_is_sent_away() -> Result<()>
 
     let children = server.children();
     real::server_signal(children[0], "KILL")?;
-    server.await_metrics("the rooms that move", |metrics| {
+    server.wait_for_metrics("the rooms that move", |metrics| {
         metrics["ambit_rooms_moved_total"] == 2.0
     })?;
     // Each of them has the avatar in sight again, and two have changed hosts for that.
     let mut moved = 0;
     for (console, _) in &mut consoles {
-        let seen = until_in_sight(console)?;
+        let seen = wait_until_in_sight(console)?;
         assert!(
             !console
                 .events
@@ -64,11 +64,11 @@ fn rooms_of_a_dead_host_go_on_at_another_and_nobody_is_sent_away() -> Result<()>
                 .any(|event| event["ev"] == "left" || event["ev"] == "error"),
             "{seen}"
         );
-        moved += usize::from(is_moved(console));
+        moved += usize::from(has_moved(console));
     }
     assert_eq!(moved, 2, "those of one host");
     // The dead one is replaced.
-    server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let replaced = server.children();
     assert!(
         replaced.len() == 2 && replaced.contains(&children[1]),
@@ -87,14 +87,14 @@ fn rooms_of_a_dead_host_go_on_at_another_and_nobody_is_sent_away() -> Result<()>
 }
 
 #[test]
-fn a_host_that_hangs_is_given_up_killed_and_replaced_and_its_rooms_go_on() -> Result<()> {
-    let scratch = Scratch::new("hung");
+fn a_hung_host_is_killed_and_replaced_and_its_rooms_continue() -> Result<()> {
+    let scratch = ScratchFolder::new("hung");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--host-silence", "1s"])?;
     let mut consoles = Vec::new();
     for name in ["ann", "bob"] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
-        console.ask(&format!("create {name}'s game=field npcs=5"), "created")?;
-        console.ask("start", "started")?;
+        console.run_command(&format!("create {name}'s game=field npcs=5"), "created")?;
+        console.run_command("start", "started")?;
         console.wait_until("the avatar", |event| {
             event["ev"] == "enter" && event["own"] == true
         })?;
@@ -106,26 +106,26 @@ fn a_host_that_hangs_is_given_up_killed_and_replaced_and_its_rooms_go_on() -> Re
     while real::is_alive(children[0]) || server.children().len() < 2 {
         std::thread::yield_now();
     }
-    server.await_metrics("a room that moves", |metrics| {
+    server.wait_for_metrics("a room that moves", |metrics| {
         metrics["ambit_rooms_moved_total"] == 1.0
     })?;
-    server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let mut moved = 0;
     for console in &mut consoles {
-        let seen = until_in_sight(console)?;
+        let seen = wait_until_in_sight(console)?;
         assert!(
             !console.events.iter().any(|event| event["ev"] == "left"),
             "{seen}"
         );
-        moved += usize::from(is_moved(console));
+        moved += usize::from(has_moved(console));
     }
     assert_eq!(moved, 1);
     Ok(())
 }
 
 #[test]
-fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
-    let scratch = Scratch::new("elastic");
+fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
+    let scratch = ScratchFolder::new("elastic");
     let server = Server::start(
         &scratch,
         &["--hosts", "process:1..3", "--host-capacity", "1"],
@@ -138,20 +138,20 @@ fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
     let mut consoles = Vec::new();
     for (name, hosts) in [("ann", 2.0), ("bob", 3.0), ("cat", 3.0)] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
-        console.ask("create den game=field npcs=5", "created")?;
-        console.ask("start", "started")?;
-        server.await_metrics("the hosts that are wanted", |metrics| {
+        console.run_command("create den game=field npcs=5", "created")?;
+        console.run_command("start", "started")?;
+        server.wait_for_metrics("the hosts that are wanted", |metrics| {
             metrics["ambit_hosts"] == hosts
         })?;
         consoles.push(console);
     }
     let mut dan = Console::start(&scratch, server.world, "dan", &[])?;
-    dan.ask("create den game=field", "created")?;
-    let refused = dan.ask("start", "error")?;
+    dan.run_command("create den game=field", "created")?;
+    let refused = dan.run_command("start", "error")?;
     assert_eq!(refused["code"], "no_host_available", "{refused}");
     // A room that ends makes room.
-    consoles[0].ask("leave", "left")?;
-    dan.ask("start", "started")?;
+    consoles[0].run_command("leave", "left")?;
+    dan.run_command("start", "started")?;
     assert_eq!(server.children().len(), 3);
     Ok(())
 }
@@ -160,12 +160,12 @@ fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
 fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const HOSTS: u32 = 4;
     const ROOMS: usize = 40;
-    const EACH: usize = 10;
+    const BOTS_PER_ROOM: usize = 10;
     if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
         println!("left out by --quick");
         return Ok(());
     }
-    let scratch = Scratch::new("evenly");
+    let scratch = ScratchFolder::new("evenly");
     let server = Server::start(&scratch, &["--hosts", &format!("process:{HOSTS}")])?;
     let hosts = server.children();
     // In four waves: the way in is what costs most, and this is not about that.
@@ -175,7 +175,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
             let mut command = Command::new(real::binary("bots"));
             scratch.confine(&mut command);
             let (count, name, address) = (
-                EACH.to_string(),
+                BOTS_PER_ROOM.to_string(),
                 format!("room{room}"),
                 server.world.to_string(),
             );
@@ -208,8 +208,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
                     .spawn()?,
             );
         }
-        let in_by_now = (ROOMS / 4 * (wave + 1) * EACH) as f64;
-        server.await_metrics("a wave of bots", |metrics| {
+        let in_by_now = (ROOMS / 4 * (wave + 1) * BOTS_PER_ROOM) as f64;
+        server.wait_for_metrics("a wave of bots", |metrics| {
             metrics["ambit_host_players"] == in_by_now
         })?;
     }
@@ -236,7 +236,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let cores = |now: f64, before: f64| (now - before) / seconds;
     println!(
         "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
-        ROOMS * EACH,
+        ROOMS * BOTS_PER_ROOM,
         cores(cpu_seconds(&hosts)?, before.0),
         hosts
             .iter()
@@ -253,7 +253,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         let summary = summary(bots)?;
         assert_eq!(
             (&summary["connected"], &summary["errors"]),
-            (&EACH.into(), &0.into()),
+            (&BOTS_PER_ROOM.into(), &0.into()),
             "{summary}"
         );
         ages.push((
@@ -271,8 +271,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
 }
 
 #[test]
-fn the_children_die_with_their_parent() -> Result<()> {
-    let scratch = Scratch::new("orphans");
+fn child_hosts_end_with_their_parent() -> Result<()> {
+    let scratch = ScratchFolder::new("orphans");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;
     let children = server.children();
     assert_eq!(children.len(), 2);
@@ -284,12 +284,12 @@ fn the_children_die_with_their_parent() -> Result<()> {
 }
 
 /// Asks until the own avatar is in sight; a room may be on its way.
-fn until_in_sight(console: &mut Console) -> Result<Value> {
+fn wait_until_in_sight(console: &mut Console) -> Result<Value> {
     loop {
         // A line is answered once all before it is done, so this ends with the console's own
         // patience.
         console.type_in("wait 100ms")?;
-        let seen = console.ask("objects", "objects")?;
+        let seen = console.run_command("objects", "objects")?;
         if seen["objects"]
             .as_array()
             .into_iter()
@@ -302,7 +302,7 @@ fn until_in_sight(console: &mut Console) -> Result<Value> {
 }
 
 /// Whether the console's room has changed hosts.
-fn is_moved(console: &Console) -> bool {
+fn has_moved(console: &Console) -> bool {
     console
         .events
         .iter()
@@ -311,7 +311,7 @@ fn is_moved(console: &Console) -> bool {
 
 /// Bots in a room for as long as a test takes.
 fn bots(
-    scratch: &Scratch,
+    scratch: &ScratchFolder,
     server: &Server,
     room: usize,
     count: usize,

@@ -1,42 +1,42 @@
 //! The server's own behaviour: start, HTTP, drain, options.
 
-use ambit_tests::real::{self, Console, Metrics, Scratch, Server, binary};
+use ambit_tests::real::{self, Console, Metrics, ScratchFolder, Server, binary};
 use anyhow::Result;
 
 #[test]
 fn sigterm_drains_and_ends_with_0() -> Result<()> {
-    let scratch = Scratch::new("drain");
+    let scratch = ScratchFolder::new("drain");
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask("create meadow game=field", "created")?;
-    ann.ask("start", "started")?;
+    ann.run_command("create meadow game=field", "created")?;
+    ann.run_command("start", "started")?;
     assert_eq!(server.terminate()?, Some(0));
-    expect_the_end(&mut ann)
+    expect_server_closed(&mut ann)
 }
 
 #[test]
-fn a_drain_ends_the_hosts_with_their_players_inside() -> Result<()> {
-    let scratch = Scratch::new("drain-hosts");
+fn a_drain_ends_the_hosts_and_their_players_sessions() -> Result<()> {
+    let scratch = ScratchFolder::new("drain-hosts");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;
     let children = server.children();
     let mut consoles = Vec::new();
     for name in ["ann", "bob"] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
-        console.ask(&format!("create {name} game=field"), "created")?;
-        console.ask("start", "started")?;
+        console.run_command(&format!("create {name} game=field"), "created")?;
+        console.run_command("start", "started")?;
         console.wait_until("the avatar", |event| {
             event["ev"] == "enter" && event["own"] == true
         })?;
         consoles.push(console);
     }
     assert_eq!(server.terminate()?, Some(0));
-    expect_gone(&children);
-    consoles.iter_mut().try_for_each(expect_the_end)
+    expect_ended(&children);
+    consoles.iter_mut().try_for_each(expect_server_closed)
 }
 
 #[test]
-fn while_the_server_drains_it_is_not_healthy() -> Result<()> {
-    let scratch = Scratch::new("unhealthy");
+fn a_draining_server_is_not_healthy() -> Result<()> {
+    let scratch = ScratchFolder::new("unhealthy");
     let server = Server::start(&scratch, &["--hosts", "process:1"])?;
     let children = server.children();
     // A host that stands still keeps the server from ending until it goes on.
@@ -51,18 +51,18 @@ fn while_the_server_drains_it_is_not_healthy() -> Result<()> {
     assert_eq!((status, body.as_str()), (503, "draining\n"));
     real::server_signal(children[0], "CONT")?;
     assert_eq!(server.wait()?, Some(0));
-    expect_gone(&children);
+    expect_ended(&children);
     Ok(())
 }
 
 #[test]
 fn health_and_metrics_answer() -> Result<()> {
-    let scratch = Scratch::new("metrics");
+    let scratch = ScratchFolder::new("metrics");
     let server = Server::start(&scratch, &[])?;
     assert_eq!(server.get("/healthz")?.0, 200);
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask("create meadow game=field", "created")?;
-    ann.ask("start", "started")?;
+    ann.run_command("create meadow game=field", "created")?;
+    ann.run_command("start", "started")?;
     ann.wait_until("her avatar", |event| {
         event["ev"] == "enter" && event["own"] == true
     })?;
@@ -83,7 +83,7 @@ fn health_and_metrics_answer() -> Result<()> {
             .iter()
             .any(|(name, &value)| name.contains("enters") && value > 0.0)
     };
-    let metrics = server.await_metrics("her avatar", seen)?;
+    let metrics = server.wait_for_metrics("her avatar", seen)?;
     for name in wanted {
         assert!(
             metrics.keys().any(|series| series.contains(name)),
@@ -95,16 +95,16 @@ fn health_and_metrics_answer() -> Result<()> {
 }
 
 #[test]
-fn metrics_say_what_happened() -> Result<()> {
-    let scratch = Scratch::new("figures");
+fn metrics_count_what_happened() -> Result<()> {
+    let scratch = ScratchFolder::new("figures");
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    let created = ann.ask("create meadow game=field npcs=0", "created")?;
-    ann.ask("start", "started")?;
+    let created = ann.run_command("create meadow game=field npcs=0", "created")?;
+    ann.run_command("start", "started")?;
     let mut consoles = vec![ann];
     for name in ["bob", "cat"] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
-        console.ask(&format!("join {}", created["room"]), "joined")?;
+        console.run_command(&format!("join {}", created["room"]), "joined")?;
         consoles.push(console);
     }
     for console in &mut consoles {
@@ -112,7 +112,7 @@ fn metrics_say_what_happened() -> Result<()> {
             event["ev"] == "enter" && event["own"] == true
         })?;
     }
-    let metrics = server.await_metrics("three avatars", |metrics| {
+    let metrics = server.wait_for_metrics("three avatars", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_enters_total"] >= 3.0
     })?;
     for (series, expected) in [
@@ -137,8 +137,8 @@ fn metrics_say_what_happened() -> Result<()> {
 }
 
 #[test]
-fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> Result<()> {
-    let scratch = Scratch::new("options");
+fn a_flag_overrides_a_variable_and_a_variable_the_file() -> Result<()> {
+    let scratch = ScratchFolder::new("options");
     let file = scratch.path().join("ambit.toml");
     std::fs::write(&file, "grace = \"7s\"\nmax-connections = 1\n")?;
     let file = ["--config", file.to_str().expect("a plain path")];
@@ -169,8 +169,8 @@ fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> Result<()> {
 }
 
 #[test]
-fn what_is_wrong_with_an_option_is_said_in_a_line() -> Result<()> {
-    let scratch = Scratch::new("wrong");
+fn a_wrong_option_is_explained_in_one_line() -> Result<()> {
+    let scratch = ScratchFolder::new("wrong");
     let taken = std::net::UdpSocket::bind("127.0.0.1:0")?;
     let port = taken.local_addr()?.to_string();
     for (arguments, expected) in [
@@ -192,7 +192,7 @@ fn what_is_wrong_with_an_option_is_said_in_a_line() -> Result<()> {
 }
 
 /// A player is told why there is no game any more.
-fn expect_the_end(console: &mut Console) -> Result<()> {
+fn expect_server_closed(console: &mut Console) -> Result<()> {
     let told = console.wait_until("the reason", |event| {
         ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default())
     })?;
@@ -205,7 +205,7 @@ fn expect_the_end(console: &mut Console) -> Result<()> {
 }
 
 /// Waits until none of these processes runs.
-fn expect_gone(processes: &[u32]) {
+fn expect_ended(processes: &[u32]) {
     while processes.iter().any(|&id| real::is_alive(id)) {
         std::thread::yield_now();
     }

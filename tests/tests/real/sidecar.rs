@@ -1,7 +1,7 @@
 //! Stands in for the sidecar of Agones: the same paths, the same rules for counters, the same form
 //! of errors.
 //!
-//! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
+//! PoseSource: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
 //! `proto/sdk/beta/beta.proto`.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ambit_tests::real::PATIENCE;
+use ambit_tests::real::WAIT_LIMIT;
 use anyhow::{Result, bail};
 use axum::Router;
 use axum::extract::State;
@@ -25,27 +25,27 @@ pub(crate) struct Sidecar {
     pub(crate) port: u16,
     /// One for each request.
     requests: Receiver<()>,
-    rules: Arc<Mutex<Rules>>,
+    state: Arc<Mutex<SidecarState>>,
     _stop: oneshot::Sender<()>,
 }
 
 /// How a sidecar answers, and what it was told.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub(crate) struct SidecarState {
     /// Whether it takes nothing.
-    pub(crate) errs: bool,
+    pub(crate) is_failing: bool,
     /// What `GET /gameserver` gives.
     pub(crate) game_server: Value,
     /// Those that the fleet declares: their count and capacity.
     pub(crate) counters: BTreeMap<String, (u64, u64)>,
     /// How often something was taken at a path.
-    pub(crate) taken: BTreeMap<String, u32>,
+    pub(crate) accepted: BTreeMap<String, u32>,
 }
 
-impl Rules {
+impl SidecarState {
     /// How often something was taken at a path.
-    pub(crate) fn taken(&self, path: &str) -> u32 {
-        self.taken.get(path).copied().unwrap_or_default()
+    pub(crate) fn accepted(&self, path: &str) -> u32 {
+        self.accepted.get(path).copied().unwrap_or_default()
     }
 
     /// Count and capacity of a counter.
@@ -64,13 +64,13 @@ impl Sidecar {
     pub(crate) fn start(port: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
-        let rules = Arc::new(Mutex::new(Rules {
-            errs: false,
+        let rules = Arc::new(Mutex::new(SidecarState {
+            is_failing: false,
             game_server: game_server("127.0.0.1", 7_000),
             counters: ["rooms", "players"]
                 .map(|name| (name.to_owned(), (0, 1)))
                 .into(),
-            taken: BTreeMap::new(),
+            accepted: BTreeMap::new(),
         }));
         let (sender, requests) = sync_channel(REQUESTS);
         let (stop, stopped) = oneshot::channel();
@@ -93,27 +93,27 @@ impl Sidecar {
         Ok(Self {
             port,
             requests,
-            rules,
+            state: rules,
             _stop: stop,
         })
     }
 
     /// How it answers from now on.
-    pub(crate) fn rules(&self) -> MutexGuard<'_, Rules> {
-        self.rules.lock().expect("no holder panics")
+    pub(crate) fn state(&self) -> MutexGuard<'_, SidecarState> {
+        self.state.lock().expect("no holder panics")
     }
 
     /// Looks again after each request until `wanted` is the case. There is always one more: health,
     /// twice a second.
-    pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&Rules) -> bool) -> Result<()> {
+    pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&SidecarState) -> bool) -> Result<()> {
         while self.requests.try_recv().is_ok() {}
-        for _ in 0..5 * PATIENCE.as_secs() {
-            if wanted(&self.rules()) {
+        for _ in 0..5 * WAIT_LIMIT.as_secs() {
+            if wanted(&self.state()) {
                 return Ok(());
             }
-            let _ = self.requests.recv_timeout(PATIENCE);
+            let _ = self.requests.recv_timeout(WAIT_LIMIT);
         }
-        bail!("{what} did not come: {:#?}", self.rules())
+        bail!("{what} did not come: {:#?}", self.state())
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn game_server(address: &str, port: u16) -> Value {
     })
 }
 
-type Shared = (Arc<Mutex<Rules>>, SyncSender<()>);
+type Shared = (Arc<Mutex<SidecarState>>, SyncSender<()>);
 
 async fn answer(
     State((rules, sender)): State<Shared>,
@@ -141,7 +141,7 @@ async fn answer(
 ) -> (StatusCode, String) {
     let path = uri.path().to_owned();
     let body = serde_json::from_str(&body).unwrap_or(Value::Null);
-    let result = judge(
+    let result = handle_request(
         &mut rules.lock().expect("no holder panics"),
         &method,
         &path,
@@ -152,7 +152,7 @@ async fn answer(
             *rules
                 .lock()
                 .expect("no holder panics")
-                .taken
+                .accepted
                 .entry(path)
                 .or_default() += 1;
             (StatusCode::OK, value.to_string())
@@ -167,8 +167,13 @@ async fn answer(
     answer
 }
 
-fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result<Value, String> {
-    if rules.errs {
+fn handle_request(
+    rules: &mut SidecarState,
+    method: &Method,
+    path: &str,
+    body: &Value,
+) -> Result<Value, String> {
+    if rules.is_failing {
         return Err("the API server does not answer".into());
     }
     match (method.as_str(), path) {
@@ -180,8 +185,8 @@ fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result
                 .counters
                 .get_mut(name)
                 .ok_or(format!("counter not found: {name}"))?;
-            let capacity = figure(body, "capacity").unwrap_or(counter.1);
-            let count = figure(body, "count").unwrap_or(counter.0);
+            let capacity = number_field(body, "capacity").unwrap_or(counter.1);
+            let count = number_field(body, "count").unwrap_or(counter.0);
             if count > capacity {
                 return Err(format!(
                     "out of range. Count must be within range [0,Capacity]. Found Count: {count}, Capacity: {capacity}"
@@ -197,6 +202,6 @@ fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result
 }
 
 /// 64-bit integers are strings in JSON.
-fn figure(body: &Value, name: &str) -> Option<u64> {
+fn number_field(body: &Value, name: &str) -> Option<u64> {
     body[name].as_str()?.parse().ok()
 }

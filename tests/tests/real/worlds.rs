@@ -1,22 +1,22 @@
 //! A world of two maps on two hosts: through the gate and back.
 
-use ambit_tests::real::{self, Cluster, Console, Scratch, Server};
+use ambit_tests::real::{self, Cluster, Console, ScratchFolder, Server};
 use anyhow::Result;
 use serde_json::Value;
 
 #[test]
 fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
-    let scratch = Scratch::new("gates");
+    let scratch = ScratchFolder::new("gates");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask(
+    ann.run_command(
         "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
         "created",
     )?;
-    let here = ann.ask("start", "started")?;
+    let here = ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    bob.ask("join twins", "joined")?;
+    bob.run_command("join twins", "joined")?;
     bob.wait_until("ann", |event| {
         event["ev"] == "enter" && event["own"] == false
     })?;
@@ -33,14 +33,14 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
         "each map has a home of its own"
     );
     let avatar = ann.wait_until("the avatar beyond", own_avatar)?;
-    assert!(near(&avatar, 5.0, 15.0), "{avatar}");
+    assert!(is_near(&avatar, 5.0, 15.0), "{avatar}");
     bob.wait_for("leave")?;
     // It is one world all the same: in the list, and in what is said.
     bob.type_in("say hello over there")?;
     ann.wait_until("bob's words", |event| {
         event["ev"] == "chat" && event["text"] == "hello over there"
     })?;
-    let rooms = bob.ask("rooms", "rooms")?;
+    let rooms = bob.run_command("rooms", "rooms")?;
     assert_eq!(
         (
             rooms["rooms"].as_array().map(Vec::len),
@@ -58,11 +58,11 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
         "{back}"
     );
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
-    assert!(near(&avatar, 25.0, 15.0), "{avatar}");
+    assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     bob.wait_until("ann again", |event| {
         event["ev"] == "enter" && event["own"] == false
     })?;
-    let crossed = server.await_metrics("two crossings", |metrics| {
+    let crossed = server.wait_for_metrics("two crossings", |metrics| {
         metrics["ambit_crossings_total"] == 2.0
     })?;
     assert_eq!(crossed["ambit_rooms_moved_total"], 0.0);
@@ -78,15 +78,15 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
 }
 
 #[test]
-fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -> Result<()> {
-    let scratch = Scratch::new("gates-dead");
+fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
+    let scratch = ScratchFolder::new("gates-dead");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask(
+    ann.run_command(
         "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
         "created",
     )?;
-    ann.ask("start", "started")?;
+    ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
     ann.wait_until("the other map", |event| {
@@ -97,10 +97,10 @@ fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -
         real::server_signal(child, "KILL")?;
         // First one of the maps, then both, since the second host has them then.
         let moved = [1.0, 3.0][at];
-        server.await_metrics("the rooms that move", |metrics| {
+        server.wait_for_metrics("the rooms that move", |metrics| {
             metrics["ambit_rooms_moved_total"] == moved
         })?;
-        server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
         if at == 0 {
             // Who loses the next host within three seconds may be what kills them.
             std::thread::sleep(std::time::Duration::from_millis(3_500));
@@ -111,21 +111,21 @@ fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -
         event["ev"] == "started" && event["map"] == 0
     })?;
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
-    assert!(near(&avatar, 25.0, 15.0), "{avatar}");
+    assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
     Ok(())
 }
 
 #[test]
-fn the_leader_dies_and_the_gates_are_open_again_at_the_next_one() -> Result<()> {
-    let scratch = Scratch::new("gates-leader");
+fn gates_open_again_at_the_next_leader_after_the_leader_died() -> Result<()> {
+    let scratch = ScratchFolder::new("gates-leader");
     let mut cluster = Cluster::start(&scratch)?;
     let mut ann = Console::start(&scratch, cluster.leader().world, "ann", &[])?;
-    ann.ask(
+    ann.run_command(
         "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
         "created",
     )?;
-    ann.ask("start", "started")?;
+    ann.run_command("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
     ann.wait_until("the other map", |event| {
@@ -135,13 +135,13 @@ fn the_leader_dies_and_the_gates_are_open_again_at_the_next_one() -> Result<()> 
     cluster.kill_leader()?;
     let back = ann.wait_for("welcome")?;
     assert_eq!(back["resumed"], true, "{back}");
-    cluster.await_succession()?;
+    cluster.wait_for_new_leader()?;
     ann.type_in("move 0.5 15")?;
     ann.wait_until("the first map", |event| {
         event["ev"] == "started" && event["map"] == 0
     })?;
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
-    assert!(near(&avatar, 25.0, 15.0), "{avatar}");
+    assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
     Ok(())
 }
@@ -150,7 +150,7 @@ fn own_avatar(event: &Value) -> bool {
     event["ev"] == "enter" && event["own"] == true
 }
 
-fn near(event: &Value, x: f64, y: f64) -> bool {
+fn is_near(event: &Value, x: f64, y: f64) -> bool {
     let off = |key: &str, wanted: f64| {
         event[key]
             .as_f64()

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use ambit_proto::impair::Impairment;
-use ambit_tests::cubes::{Cubes, PARAMETERS, TOLERANCE_UNITS};
-use ambit_tests::oracle::poses::Picture;
+use ambit_tests::measured_room::{MeasuredRoom, ROOM_PARAMETERS, TOLERANCE_UNITS};
+use ambit_tests::oracle::poses::ViewErrors;
 use ambit_tests::sim::wire;
 
 /// What 256 kbit/s are, in bytes.
@@ -19,10 +19,10 @@ const AT_REST: (f64, f32) = (0.2, 0.002);
 const MOVING: f64 = 0.02;
 
 #[test]
-fn nine_hundred_cubes_stay_within_the_budget_of_every_second_and_every_age_is_bounded() {
-    let mut cubes = Cubes::new(1, 2, &line(), "tumble", &PARAMETERS);
-    cubes.tap();
-    let ages = cubes.ages(
+fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
+    let mut cubes = MeasuredRoom::new(1, 2, &impairment(), "tumble", &ROOM_PARAMETERS);
+    cubes.record_traffic();
+    let ages = cubes.measure_ages(
         &[0, 1],
         Duration::from_secs(12),
         TOLERANCE_UNITS,
@@ -65,63 +65,68 @@ fn nine_hundred_cubes_stay_within_the_budget_of_every_second_and_every_age_is_bo
 }
 
 #[test]
-fn after_two_seconds_of_silence_the_picture_is_right_again_in_less_than_one() {
-    let mut cubes = Cubes::new(2, 2, &line(), "tumble", &PARAMETERS);
+fn a_client_is_right_again_one_second_after_two_seconds_of_silence() {
+    let mut cubes = MeasuredRoom::new(2, 2, &impairment(), "tumble", &ROOM_PARAMETERS);
     cubes.system.run_for(Duration::from_secs(2));
     let mut usual_m = 0.0_f32;
     for _ in 0..50 {
         cubes.system.run_for(Duration::from_millis(20));
-        usual_m = usual_m.max(cubes.picture(0).off_but_for(MOVING));
+        usual_m = usual_m.max(cubes.view_errors(0).max_error_without(MOVING));
     }
-    let is_right = |picture: &Picture| is_right(picture, usual_m);
-    let before = cubes.picture(0);
+    let is_accurate = |picture: &ViewErrors| is_accurate(picture, usual_m);
+    let before = cubes.view_errors(0);
     println!(
         "before the cut: {}, usually up to {usual_m} m",
-        described(&before)
+        describe(&before)
     );
-    assert!(is_right(&before) && usual_m < 1.0, "{}", described(&before));
+    assert!(
+        is_accurate(&before) && usual_m < 1.0,
+        "{}",
+        describe(&before)
+    );
     cubes.system.cut(0, Duration::from_secs(2));
     cubes.system.run_for(Duration::from_secs(2));
-    let cut = cubes.picture(0);
-    println!("at its end: {}", described(&cut));
+    let cut = cubes.view_errors(0);
+    println!("at its end: {}", describe(&cut));
     assert!(
-        cut.off_but_for(MOVING) > 4.0 * usual_m,
+        cut.max_error_without(MOVING) > 4.0 * usual_m,
         "the cut was felt: {}",
-        described(&cut)
+        describe(&cut)
     );
     let mut took = Duration::ZERO;
-    while !is_right(&cubes.picture(0)) {
+    while !is_accurate(&cubes.view_errors(0)) {
         cubes.system.run_for(Duration::from_millis(20));
         took += Duration::from_millis(20);
         assert!(
             took < Duration::from_secs(1),
             "a second later: {}",
-            described(&cubes.picture(0))
+            describe(&cubes.view_errors(0))
         );
     }
     println!(
         "right again {} ms after the cut: {}",
         took.as_millis(),
-        described(&cubes.picture(0))
+        describe(&cubes.view_errors(0))
     );
     assert!(cubes.system.guest(0).client.is_playing());
 }
 
-fn is_right(picture: &Picture, usual_m: f32) -> bool {
+fn is_accurate(picture: &ViewErrors, usual_m: f32) -> bool {
     let (share, most_m) = AT_REST;
-    let near = picture.off_but_for(share) <= most_m && picture.off_but_for(MOVING) <= usual_m;
-    near && picture.missing == 0 && picture.off_m.len() > 900
+    let near =
+        picture.max_error_without(share) <= most_m && picture.max_error_without(MOVING) <= usual_m;
+    near && picture.missing == 0 && picture.errors_m.len() > 900
 }
 
-fn described(picture: &Picture) -> String {
-    let off = [0.2, 0.1, 0.02, 0.0].map(|share| picture.off_but_for(share));
+fn describe(picture: &ViewErrors) -> String {
+    let off = [0.2, 0.1, 0.02, 0.0].map(|share| picture.max_error_without(share));
     format!(
         "{} missing of {}; p80, p90, p98 and max are off by {off:?} m",
         picture.missing,
-        picture.off_m.len()
+        picture.errors_m.len()
     )
 }
 
-fn line() -> Impairment {
+fn impairment() -> Impairment {
     "delay=30ms,jitter=5ms".parse().expect("a valid line")
 }

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::{Value, ViewEvent};
-use ambit_client_core::client::request::Request;
+use ambit_client_core::client::event::{ComponentValue, ViewEvent};
+use ambit_client_core::client::request::LobbyRequest;
 use ambit_proto::message::Action;
 
-use crate::script::{bad, compare_pictures, good, place, room_of};
+use crate::script::{avatar_position, bad_network, compare_pictures, good_network, room_of};
 
 #[test]
-fn a_client_whose_connections_break_comes_back_into_its_avatar() {
+fn a_client_whose_connections_break_resumes_its_avatar() {
     let (mut system, room) = room_of(
         1,
         3,
-        &good(),
+        &good_network(),
         &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
     );
-    let before = place(&system, room, 0);
+    let before = avatar_position(&system, room, 0);
     let player = system.guest(0).client.player();
     let leaves = |system: &ambit_tests::sim::System| {
         system
@@ -34,7 +34,7 @@ fn a_client_whose_connections_break_comes_back_into_its_avatar() {
     });
     system.run_for(Duration::from_secs(1));
     assert_eq!(system.guest(0).client.player(), player);
-    assert!(place(&system, room, 0).distance(before) < 0.01);
+    assert!(avatar_position(&system, room, 0).distance(before) < 0.01);
     assert_eq!(
         leaves(&system),
         leaves_before,
@@ -44,8 +44,8 @@ fn a_client_whose_connections_break_comes_back_into_its_avatar() {
 }
 
 #[test]
-fn a_game_connection_that_breaks_alone_is_made_anew_with_another_ticket() {
-    let (mut system, room) = room_of(2, 2, &bad(), &[("size", "50x50"), ("npcs", "5")]);
+fn a_broken_game_connection_is_replaced_with_a_new_ticket() {
+    let (mut system, room) = room_of(2, 2, &bad_network(), &[("size", "50x50"), ("npcs", "5")]);
     for _ in 0..3 {
         system.drop_game(0);
         system.run_until("the return", |system| {
@@ -59,11 +59,11 @@ fn a_game_connection_that_breaks_alone_is_made_anew_with_another_ticket() {
 }
 
 #[test]
-fn whoever_stays_away_longer_than_the_grace_period_is_gone() {
+fn a_player_away_longer_than_the_grace_period_is_removed() {
     let (mut system, room) = room_of(
         3,
         2,
-        &good(),
+        &good_network(),
         &[
             ("size", "50x50"),
             ("npcs", "0"),
@@ -92,7 +92,7 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
     let (mut system, room) = room_of(
         4,
         2,
-        &good(),
+        &good_network(),
         &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
     );
     let token = system.guest(0).client.resume_token().to_vec();
@@ -101,7 +101,7 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
         resume_token: token.clone(),
         ..ClientConfig::default()
     };
-    let second = system.arrive_with(config(), &good());
+    let second = system.arrive_with(config(), &good_network());
 
     system.run_until("the resume", |system| {
         system.guest(second).client.avatar().is_some()
@@ -122,10 +122,10 @@ fn a_new_name_shows_on_the_avatar() {
     let (mut system, _) = room_of(
         7,
         2,
-        &good(),
+        &good_network(),
         &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
     );
-    system.request(0, Request::SetName("Zoë".into()));
+    system.request(0, LobbyRequest::SetName("Zoë".into()));
     system.run_for(Duration::from_secs(1));
     let names = |system: &ambit_tests::sim::System| -> Vec<String> {
         let t = system
@@ -134,7 +134,7 @@ fn a_new_name_shows_on_the_avatar() {
             .room_time(system.local(1))
             .expect("it plays");
         let name = |value| {
-            if let Value::Text(name) = value {
+            if let ComponentValue::Text(name) = value {
                 Some(name)
             } else {
                 None
@@ -154,9 +154,9 @@ fn a_new_name_shows_on_the_avatar() {
 
 #[test]
 fn rooms_without_players_disappear_with_their_worlds() {
-    let (mut system, room) = room_of(5, 3, &good(), &[("npcs", "0")]);
+    let (mut system, room) = room_of(5, 3, &good_network(), &[("npcs", "0")]);
     for guest in 0..3 {
-        system.request(guest, Request::LeaveRoom);
+        system.request(guest, LobbyRequest::LeaveRoom);
     }
     system.run_for(Duration::from_secs(2));
     assert!(system.room(room).is_none());
@@ -164,9 +164,14 @@ fn rooms_without_players_disappear_with_their_worlds() {
 }
 
 #[test]
-fn hundreds_come_and_go_on_bad_lines_and_nobody_is_lost() {
+fn hundreds_come_and_go_on_bad_networks_and_no_player_is_lost() {
     let mut rng = fastrand::Rng::with_seed(6);
-    let (mut system, room) = room_of(6, 40, &bad(), &[("size", "120x120"), ("npcs", "10")]);
+    let (mut system, room) = room_of(
+        6,
+        40,
+        &bad_network(),
+        &[("size", "120x120"), ("npcs", "10")],
+    );
     for _ in 0..60 {
         let guest = rng.usize(0..40);
         match rng.u8(0..4) {
@@ -184,7 +189,7 @@ fn hundreds_come_and_go_on_bad_lines_and_nobody_is_lost() {
         system.run_for(Duration::from_millis(500));
     }
     for guest in 0..40 {
-        system.impair(guest, &good());
+        system.impair(guest, &good_network());
     }
     system.run_for(Duration::from_secs(15));
     for guest in 0..40 {

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use ambit_proto::games::cubes::SNAPSHOT_FORMAT;
+use ambit_proto::games::cubes::SNAPSHOT_POSE_FORMAT;
 use ambit_proto::impair::Impairment;
 use ambit_proto::pose::Level;
-use ambit_tests::hands::soak::Soak;
-use ambit_tests::hands::wide;
-use ambit_tests::ruler::{katamari, snapshots};
+use ambit_tests::cube_players::soak::Soak;
+use ambit_tests::cube_players::wide_floor;
+use ambit_tests::physics_sync::{katamari, snapshot_size};
 
 /// What 256 kbit/s are, in bytes.
 const BUDGET_BYTES: u64 = 32_000;
 
 #[test]
-fn a_katamari_among_nine_hundred_cubes_stays_within_the_budget_and_what_it_rolls_up_is_right() {
+fn a_katamari_of_900_cubes_stays_within_the_budget_and_is_drawn_right() {
     let line: Impairment = "delay=50ms".parse().expect("a valid line");
-    let run = katamari::play(3, &line, &[("budget", "256")], Duration::from_secs(10));
+    let run = katamari::run(3, &line, &[("budget", "256")], Duration::from_secs(10));
     println!("{run:?}");
     assert!(
         run.samples.0 > 5_000,
@@ -23,32 +23,33 @@ fn a_katamari_among_nine_hundred_cubes_stays_within_the_budget_and_what_it_rolls
         run.samples.0
     );
     assert!(
-        run.most_bytes_in_a_second <= BUDGET_BYTES,
+        run.max_bytes_in_a_second <= BUDGET_BYTES,
         "{} bytes within a second",
-        run.most_bytes_in_a_second
+        run.max_bytes_in_a_second
     );
     assert!(run.interacting.1 < 0.05, "p99 is {} m", run.interacting.1);
 }
 
 #[test]
-fn snapshots_of_a_hundred_and_four_cubes_take_fewer_bytes_than_the_literature_s() {
-    let truth = snapshots::scene(5, 30);
-    assert_eq!(truth.objects(), 104);
+fn snapshots_of_104_cubes_take_fewer_bytes_than_in_the_literature() {
+    let truth = snapshot_size::simulate_scene(5, 30);
+    assert_eq!(truth.object_count(), 104);
     for (name, format) in [
-        ("places", snapshots::PLACES),
-        ("with velocities", SNAPSHOT_FORMAT),
+        ("places", snapshot_size::NO_VELOCITY_FORMAT),
+        ("with velocities", SNAPSHOT_POSE_FORMAT),
     ] {
         for level in [Level::Fine, Level::Shared] {
-            let [absolute, delta] = [false, true]
-                .map(|with_bases| snapshots::measure(&truth, format, level, with_bases));
+            let [absolute, delta] = [false, true].map(|with_baselines| {
+                snapshot_size::measure(&truth, format, level, with_baselines)
+            });
             println!("{name}, {level:?}: absolute {absolute:?}, delta {delta:?}");
             assert!(
                 absolute.snapshots >= 295 && delta.mean < absolute.mean / 3.0,
                 "{name}, {level:?}"
             );
-            if format == snapshots::PLACES && level == Level::Shared {
+            if format == snapshot_size::NO_VELOCITY_FORMAT && level == Level::Shared {
                 assert!(
-                    absolute.mean < snapshots::REFERENCE_BYTES as f32,
+                    absolute.mean < snapshot_size::REFERENCE_BYTES as f32,
                     "{level:?}: {absolute:?}"
                 );
             }
@@ -57,17 +58,18 @@ fn snapshots_of_a_hundred_and_four_cubes_take_fewer_bytes_than_the_literature_s(
 }
 
 #[test]
-fn however_long_it_lasts_memory_stays_bounded_and_nobody_drifts_off() {
+fn a_long_run_keeps_memory_bounded_and_clients_in_sync() {
     let line = lossy(5);
     let run = |seed| {
-        let mut soak = Soak::begin(seed, &line);
+        let mut soak = Soak::start(seed, &line);
         let mut left = Vec::new();
         for _ in 0..4 {
             let mut took = Duration::ZERO;
-            let info = allocation_counter::measure(|| took = soak.round(Duration::from_secs(15)));
+            let info =
+                allocation_counter::measure(|| took = soak.run_round(Duration::from_secs(15)));
             left.push((info.count_current, info.bytes_current, took));
         }
-        (soak.state(), left)
+        (soak.state_hash(), left)
     };
     let (state, left) = run(7);
     println!("allocations, bytes and time to rest, by round: {left:?}");
@@ -81,29 +83,31 @@ fn however_long_it_lasts_memory_stays_bounded_and_nobody_drifts_off() {
 }
 
 #[test]
-fn on_a_wide_floor_a_client_knows_and_simulates_its_surroundings_alone() {
-    let mut hands = wide::begin(8, &lossy(0), ("1", "2"));
+fn on_a_wide_floor_a_client_simulates_only_its_area_of_interest() {
+    let mut hands = wide_floor::start(8, &lossy(0), ("1", "2"));
     for _ in 0..5 {
-        wide::roam(&mut hands, 8, Duration::from_secs(1));
-        for around in wide::surroundings(&hands) {
+        wide_floor::drive_about(&mut hands, 8, Duration::from_secs(1));
+        for around in wide_floor::client_loads(&hands) {
             println!("{around:?}");
             // What is announced or left at this moment is known half a second later.
             assert!(
-                around.followed > 80 && around.followed <= around.in_cells,
+                around.followed > 80 && around.followed <= around.in_subscribed_cells,
                 "{around:?}"
             );
             assert!(
-                around.in_sight <= around.in_cells && around.in_cells < 300,
+                around.in_sight <= around.in_subscribed_cells && around.in_subscribed_cells < 300,
                 "{around:?}"
             );
-            assert_eq!(around.bodies, around.in_sight, "{around:?}");
+            assert_eq!(around.simulated_bodies, around.in_sight, "{around:?}");
         }
     }
-    hands.rest(Duration::from_secs(8));
+    hands.release_keys_for(Duration::from_secs(8));
     assert!(hands.is_at_rest());
     for guest in 0..4 {
-        let known = hands.check_rest(guest).expect("all at rest is right");
-        assert_eq!(known, wide::surroundings(&hands)[guest].followed);
+        let known = hands
+            .check_drawn_at_rest(guest)
+            .expect("all at rest is right");
+        assert_eq!(known, wide_floor::client_loads(&hands)[guest].followed);
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::request::Request;
-use ambit_proto::games::cubes::{Arena, Driver, control};
+use ambit_client_core::client::request::LobbyRequest;
+use ambit_proto::games::cubes::{Arena, RandomDriver, control};
 use ambit_proto::ids::ObjectId;
 use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
-use ambit_tests::hands::{Hands, frames_of};
+use ambit_tests::cube_players::{CubePlayers, frames_in};
 
 const ARENA: Arena = Arena {
     width_m: 32.0,
@@ -17,22 +17,22 @@ const ARENA: Arena = Arena {
 const CUBES: usize = 25;
 
 #[test]
-fn others_see_cubes_come_to_who_attracts_them_and_fly_off_who_repels_them() {
+fn others_see_cubes_attracted_and_repelled_by_a_player() {
     for sync in ["simulated", "interpolated"] {
-        let mut hands = Hands::begin(
+        let mut hands = CubePlayers::start(
             1,
             2,
-            &line(),
+            &impairment(),
             &[("cubes", "25"), ("spacing", "1"), ("sync", sync)],
         );
-        hands.rest(Duration::from_secs(3));
+        hands.release_keys_for(Duration::from_secs(3));
         let ann = hands.avatar(0).expect("she plays");
-        let before = how_far(&hands, 1, ann);
+        let before = distance_to(&hands, 1, ann);
         press(&mut hands, control::ATTRACT, 1_500);
-        let attracted = how_far(&hands, 1, ann);
+        let attracted = distance_to(&hands, 1, ann);
         press(&mut hands, control::REPEL, 300);
-        hands.rest(Duration::from_secs(1));
-        let repelled = how_far(&hands, 1, ann);
+        hands.release_keys_for(Duration::from_secs(1));
+        let repelled = distance_to(&hands, 1, ann);
         println!(
             "{sync}: the nearest are at {before} m, attracted at {attracted} m, repelled at {repelled} m"
         );
@@ -44,17 +44,17 @@ fn others_see_cubes_come_to_who_attracts_them_and_fly_off_who_repels_them() {
 }
 
 #[test]
-fn who_joins_in_the_middle_soon_has_everything_right() {
+fn a_player_who_joins_late_soon_has_every_pose_right() {
     let mut scene = Scene::new(2, 2);
     scene.play(5);
-    let cid = scene.hands.arrive(&line());
-    let room = scene.hands.room;
+    let cid = scene.players.add_player(&impairment());
+    let room = scene.players.room;
     scene.play_until("the lobby", |hands| {
         hands.system.guest(cid).client.is_connected()
     });
-    scene.hands.system.request(
+    scene.players.system.request(
         cid,
-        Request::JoinRoom {
+        LobbyRequest::JoinRoom {
             room,
             password: String::new(),
         },
@@ -65,29 +65,33 @@ fn who_joins_in_the_middle_soon_has_everything_right() {
     scene.play(5);
     scene.come_to_rest();
     for guest in 0..3 {
-        assert_eq!(scene.hands.check_rest(guest), Ok(CUBES + 3));
+        assert_eq!(scene.players.check_drawn_at_rest(guest), Ok(CUBES + 3));
     }
 }
 
 #[test]
-fn who_leaves_takes_the_cube_out_of_everybody_s_sight() {
+fn the_cube_of_a_player_who_leaves_disappears_for_all_others() {
     let mut scene = Scene::new(3, 3);
     scene.play(4);
-    let cube = scene.hands.avatar(1).expect("it plays");
-    let is_seen =
-        |hands: &Hands, guest| hands.drawn(guest).iter().any(|(object, _)| *object == cube);
-    assert!([0, 2].iter().all(|&guest| is_seen(&scene.hands, guest)));
-    scene.hands.system.request(1, Request::LeaveRoom);
+    let cube = scene.players.avatar(1).expect("it plays");
+    let is_seen = |hands: &CubePlayers, guest| {
+        hands
+            .drawn_objects(guest)
+            .iter()
+            .any(|(object, _)| *object == cube)
+    };
+    assert!([0, 2].iter().all(|&guest| is_seen(&scene.players, guest)));
+    scene.players.system.request(1, LobbyRequest::LeaveRoom);
     scene.play(1);
     assert!(
-        [0, 2].iter().all(|&guest| !is_seen(&scene.hands, guest)),
+        [0, 2].iter().all(|&guest| !is_seen(&scene.players, guest)),
         "a second later"
     );
     assert!(
         !scene
-            .hands
+            .players
             .system
-            .room(scene.hands.room)
+            .room(scene.players.room)
             .expect("it runs")
             .world()
             .contains(cube)
@@ -95,30 +99,30 @@ fn who_leaves_takes_the_cube_out_of_everybody_s_sight() {
     scene.play(3);
     scene.come_to_rest();
     for guest in [0, 2] {
-        assert_eq!(scene.hands.check_rest(guest), Ok(CUBES + 2));
+        assert_eq!(scene.players.check_drawn_at_rest(guest), Ok(CUBES + 2));
     }
 }
 
 #[test]
-fn who_is_cut_off_comes_back_into_the_same_cube_and_everything_is_right_again() {
+fn a_player_who_is_cut_off_returns_to_the_same_cube() {
     for breaks in [false, true] {
         let mut scene = Scene::new(4, 3);
         scene.play(4);
-        let cube = scene.hands.avatar(1);
-        scene.hands.system.cut(1, Duration::from_secs(4));
+        let cube = scene.players.avatar(1);
+        scene.players.system.cut(1, Duration::from_secs(4));
         if breaks {
-            scene.hands.system.drop_connections(1);
+            scene.players.system.drop_connections(1);
         }
         scene.play(4);
         scene.play_until("the return", |hands| {
             hands.system.guest(1).client.avatar().is_some()
         });
-        assert_eq!(scene.hands.avatar(1), cube);
+        assert_eq!(scene.players.avatar(1), cube);
         scene.play(3);
         scene.come_to_rest();
         for guest in 0..3 {
             assert_eq!(
-                scene.hands.check_rest(guest),
+                scene.players.check_drawn_at_rest(guest),
                 Ok(CUBES + 3),
                 "connections broken: {breaks}"
             );
@@ -127,16 +131,16 @@ fn who_is_cut_off_comes_back_into_the_same_cube_and_everything_is_right_again() 
 }
 
 /// One of the players presses a control for so long; the rest keep still.
-fn press(hands: &mut Hands, control: u8, time_ms: u64) {
-    for _ in 0..frames_of(Duration::from_millis(time_ms)) {
-        hands.frame(|guest, _, _| Keymap(0).with(control, guest == 0));
+fn press(hands: &mut CubePlayers, control: u8, time_ms: u64) {
+    for _ in 0..frames_in(Duration::from_millis(time_ms)) {
+        hands.run_frame(|guest, _, _| Keymap(0).with(control, guest == 0));
     }
 }
 
 /// How far the nearest four of the small cubes are from a player's, on average, as a guest draws
 /// it.
-fn how_far(hands: &Hands, guest: usize, player: ObjectId) -> f32 {
-    let drawn = hands.drawn(guest);
+fn distance_to(hands: &CubePlayers, guest: usize, player: ObjectId) -> f32 {
+    let drawn = hands.drawn_objects(guest);
     let (_, centre) = drawn
         .iter()
         .find(|(object, _)| *object == player)
@@ -150,7 +154,7 @@ fn how_far(hands: &Hands, guest: usize, player: ObjectId) -> f32 {
     distances[..4].iter().sum::<f32>() / 4.0
 }
 
-fn line() -> Impairment {
+fn impairment() -> Impairment {
     "delay=40ms,jitter=10ms,loss=5"
         .parse()
         .expect("a valid line")
@@ -158,31 +162,36 @@ fn line() -> Impairment {
 
 /// Players whose keys are thrown by dice.
 struct Scene {
-    hands: Hands,
-    dice: Vec<Driver>,
+    players: CubePlayers,
+    dice: Vec<RandomDriver>,
 }
 
 impl Scene {
     fn new(seed: u64, players: usize) -> Self {
-        let hands = Hands::begin(seed, players, &line(), &[("cubes", "25")]);
+        let hands = CubePlayers::start(seed, players, &impairment(), &[("cubes", "25")]);
         Scene {
-            hands,
-            dice: (0..4).map(|player| Driver::new(seed, player)).collect(),
+            players: hands,
+            dice: (0..4)
+                .map(|player| RandomDriver::new(seed, player))
+                .collect(),
         }
     }
 
     fn frame(&mut self) {
-        let Self { hands, dice } = self;
-        hands.frame(|guest, frame, at| dice[guest].keys(frame, [at.x, at.y], ARENA));
+        let Self {
+            players: hands,
+            dice,
+        } = self;
+        hands.run_frame(|guest, frame, at| dice[guest].keys(frame, [at.x, at.y], ARENA));
     }
 
     fn play(&mut self, seconds: u64) {
-        (0..frames_of(Duration::from_secs(seconds))).for_each(|_| self.frame());
+        (0..frames_in(Duration::from_secs(seconds))).for_each(|_| self.frame());
     }
 
-    fn play_until(&mut self, what: &str, is_so: impl Fn(&Hands) -> bool) {
-        for _ in 0..frames_of(Duration::from_secs(20)) {
-            if is_so(&self.hands) {
+    fn play_until(&mut self, what: &str, is_so: impl Fn(&CubePlayers) -> bool) {
+        for _ in 0..frames_in(Duration::from_secs(20)) {
+            if is_so(&self.players) {
                 return;
             }
             self.frame();
@@ -193,9 +202,9 @@ impl Scene {
     /// All let go; three seconds after all lies still, everybody knows.
     fn come_to_rest(&mut self) {
         for _ in 0..40 {
-            self.hands.rest(Duration::from_millis(500));
-            if self.hands.is_at_rest() {
-                return self.hands.rest(Duration::from_secs(3));
+            self.players.release_keys_for(Duration::from_millis(500));
+            if self.players.is_at_rest() {
+                return self.players.release_keys_for(Duration::from_secs(3));
             }
         }
         panic!("it never lies still");

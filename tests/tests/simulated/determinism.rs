@@ -3,14 +3,19 @@
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record;
 
-use crate::script::{bad, romp, room_of};
+use crate::script::{act_randomly, bad_network, room_of};
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let run = |seed: u64| {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, _) = room_of(seed, 6, &bad(), &[("size", "80x80"), ("npcs", "10")]);
-        romp(&mut system, &mut rng, 6, 80.0, 40);
+        let (mut system, _) = room_of(
+            seed,
+            6,
+            &bad_network(),
+            &[("size", "80x80"), ("npcs", "10")],
+        );
+        act_randomly(&mut system, &mut rng, 6, 80.0, 40);
         system.traffic()
     };
     assert_eq!(run(1), run(1));
@@ -18,15 +23,15 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 }
 
 #[test]
-fn a_recorded_room_can_be_run_again_bit_by_bit() {
+fn a_recorded_room_can_be_replayed_bit_by_bit() {
     let mut rng = fastrand::Rng::with_seed(8);
     let (mut system, room) = room_of(
         8,
         5,
-        &bad(),
+        &bad_network(),
         &[("size", "80x80"), ("npcs", "10"), ("tick", "30")],
     );
-    romp(&mut system, &mut rng, 5, 80.0, 40);
+    act_randomly(&mut system, &mut rng, 5, 80.0, 40);
     let (recording, outputs) = system.recording(room).expect("it runs");
     let mut again = std::hash::DefaultHasher::new();
     record::replay(recording, &Registry::standard(), |now, outputs| {

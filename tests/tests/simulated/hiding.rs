@@ -10,18 +10,20 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::message::Action;
 use ambit_tests::sim::System;
 
-use crate::script::{BOLT, HEAL, VEIL, bad, good, place, romp, room_of};
+use crate::script::{
+    BOLT, HEAL, VEIL, act_randomly, avatar_position, bad_network, good_network, room_of,
+};
 
 /// What the veiled player does in the half minute of a run, told how many quarters of a second it
 /// has been veiled.
-type Secret = fn(&mut System, usize, usize);
+type HiddenAction = fn(&mut System, usize, usize);
 
 #[test]
-fn what_a_veiled_player_does_shows_in_no_other_players_datagrams() {
-    let secrets: [(&str, Secret); 3] = [
+fn the_acts_of_a_veiled_player_change_no_datagram_of_the_others() {
+    let secrets: [(&str, HiddenAction); 3] = [
         ("stands still", |_, _, _| {}),
-        ("walks", walks),
-        ("heals and walks", heals_and_walks),
+        ("walks", walk_about),
+        ("heals and walks", heal_and_walk),
     ];
     for seed in 0..3 {
         let runs: Vec<_> = secrets
@@ -54,18 +56,18 @@ fn what_a_veiled_player_does_shows_in_no_other_players_datagrams() {
 }
 
 #[test]
-fn a_bolt_that_strikes_the_veiled_flies_on() {
+fn a_bolt_that_hits_a_veiled_player_flies_on() {
     let (mut system, room) = room_of(
         4,
         3,
-        &good(),
+        &good_network(),
         &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
     );
     for (guest, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)]
         .into_iter()
         .enumerate()
     {
-        crate::script::walk(&mut system, room, guest, x, y);
+        crate::script::walk_to(&mut system, room, guest, x, y);
     }
     system.act(
         0,
@@ -75,7 +77,7 @@ fn a_bolt_that_strikes_the_veiled_flies_on() {
         },
     );
     system.run_for(Duration::from_secs(1));
-    let events_before: Vec<usize> = (0..3).map(|guest| hits(&system, guest)).collect();
+    let events_before: Vec<usize> = (0..3).map(|guest| damage_events(&system, guest)).collect();
     system.act(
         1,
         Action::Cast {
@@ -85,16 +87,20 @@ fn a_bolt_that_strikes_the_veiled_flies_on() {
     );
     system.run_for(Duration::from_secs(3));
     assert_eq!(
-        hits(&system, 0),
+        damage_events(&system, 0),
         events_before[0] + 1,
         "the veiled one feels it"
     );
     assert_eq!(
-        hits(&system, 1),
+        damage_events(&system, 1),
         events_before[1],
         "the shooter learns nothing"
     );
-    assert_eq!(hits(&system, 2), events_before[2], "nor does a bystander");
+    assert_eq!(
+        damage_events(&system, 2),
+        events_before[2],
+        "nor does a bystander"
+    );
     assert!(health(&system, room, 0) < 90.0);
 }
 
@@ -107,16 +113,16 @@ struct Run {
     was_seen_after: bool,
 }
 
-fn run(seed: u64, secret: Secret) -> Run {
+fn run(seed: u64, secret: HiddenAction) -> Run {
     const PLAYERS: usize = 6;
     let (mut system, room) = room_of(
         seed,
         PLAYERS,
-        &bad(),
+        &bad_network(),
         &[("size", "70x70"), ("npcs", "15"), ("obstacles", "8")],
     );
     let mut rng = fastrand::Rng::with_seed(seed);
-    romp_of_the_others(&mut system, &mut rng, PLAYERS, 8);
+    others_act_randomly(&mut system, &mut rng, PLAYERS, 8);
     for guest in 0..PLAYERS {
         system.guest_mut(guest).sent_to = Some(Vec::new());
     }
@@ -142,11 +148,11 @@ fn run(seed: u64, secret: Secret) -> Run {
     system.run_until("the veil", is_veiled);
     for quarter in 0..36 {
         secret(&mut system, 0, quarter);
-        romp_of_the_others(&mut system, &mut rng, PLAYERS, 1);
+        others_act_randomly(&mut system, &mut rng, PLAYERS, 1);
     }
     assert!(is_veiled(&system), "seed {seed}: it is over too early");
     let was_seen_after = is_seen(&system, room);
-    let ended_at = place(&system, room, 0);
+    let ended_at = avatar_position(&system, room, 0);
     let mut sent = |guest: usize| -> Vec<(u64, bytes::Bytes)> {
         let sent = system.guest_mut(guest).sent_to.take().expect("kept");
         sent.into_iter()
@@ -164,24 +170,29 @@ fn run(seed: u64, secret: Secret) -> Run {
 }
 
 /// The others walk and shoot about as ever; what they do depends on nothing but the dice.
-fn romp_of_the_others(system: &mut System, rng: &mut fastrand::Rng, players: usize, rounds: usize) {
+fn others_act_randomly(
+    system: &mut System,
+    rng: &mut fastrand::Rng,
+    players: usize,
+    rounds: usize,
+) {
     for _ in 0..rounds {
         for guest in 1..players {
-            let action = crate::script::anything(rng, 70.0);
+            let action = crate::script::random_action(rng, 70.0);
             if rng.bool() {
                 system.act(guest, action);
             }
         }
-        romp(system, rng, 0, 70.0, 1);
+        act_randomly(system, rng, 0, 70.0, 1);
     }
 }
 
-fn walks(system: &mut System, guest: usize, quarter: usize) {
+fn walk_about(system: &mut System, guest: usize, quarter: usize) {
     let (x, y) = [(5.0, 5.0), (65.0, 60.0), (10.0, 60.0)][quarter / 8 % 3];
     system.act(guest, Action::Move { x, y });
 }
 
-fn heals_and_walks(system: &mut System, guest: usize, quarter: usize) {
+fn heal_and_walk(system: &mut System, guest: usize, quarter: usize) {
     if quarter.is_multiple_of(5) {
         system.act(
             guest,
@@ -211,7 +222,7 @@ fn is_seen(system: &System, room: RoomId) -> bool {
 }
 
 /// Damage events that a client was told.
-fn hits(system: &System, guest: usize) -> usize {
+fn damage_events(system: &System, guest: usize) -> usize {
     let is_damage = |event: &&ambit_client_core::client::event::ViewEvent| matches!(event, ambit_client_core::client::event::ViewEvent::Event(happening) if &*happening.name == "damage");
     system.guest(guest).events.iter().filter(is_damage).count()
 }
@@ -222,7 +233,7 @@ fn health(system: &System, room: RoomId, guest: usize) -> f32 {
         .avatar(system.guest(guest).client.player().expect("welcomed"))
         .expect("it plays");
     let index = truth.world().schema().kinds[usize::from(truth.world().kind(avatar))]
-        .component_named("health")
+        .component_index("health")
         .expect("avatars have health");
     truth.world().gauge(avatar, index).value
 }

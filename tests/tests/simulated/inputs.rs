@@ -9,7 +9,7 @@ use ambit_client_core::client::own_inputs::OwnInput;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::impair::Impairment;
-use ambit_proto::keymap::{Keymap, Strokes};
+use ambit_proto::keymap::{ButtonEdges, Keymap};
 use ambit_proto::message::Action;
 use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
@@ -19,26 +19,29 @@ const TAPPED: usize = 4;
 const STEP: Duration = Duration::from_millis(5);
 
 #[test]
-fn no_tap_is_lost_and_none_is_doubled_at_half_the_datagrams_lost() {
+fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
     for (seed, inputs, tick_hz) in [
         (1, InputRate::Hz20, "20"),
         (2, InputRate::Hz60, "20"),
         (3, InputRate::Hz20, "60"),
     ] {
-        let mut scene = Scene::new(seed, inputs, tick_hz, &half_lost());
+        let mut scene = Scene::new(seed, inputs, tick_hz, &half_lost_network());
         let pressed = scene.tap_for(Duration::from_secs(30));
         for _ in 0..600 {
             scene.step();
         }
         for control in 0..TAPPED as u8 {
-            let count = |of: fn(&Strokes) -> Keymap| {
+            let count = |of: fn(&ButtonEdges) -> Keymap| {
                 scene
-                    .told
+                    .room_edges
                     .values()
                     .filter(|told| of(told).down(control))
                     .count()
             };
-            let (downs, ups) = (count(Strokes::just_pressed), count(Strokes::just_released));
+            let (downs, ups) = (
+                count(ButtonEdges::just_pressed),
+                count(ButtonEdges::just_released),
+            );
             let expected = pressed[usize::from(control)];
             assert!(expected > 20, "seed {seed}: {expected} taps of {control}");
             assert_eq!(
@@ -52,29 +55,29 @@ fn no_tap_is_lost_and_none_is_doubled_at_half_the_datagrams_lost() {
 }
 
 #[test]
-fn a_tap_is_told_within_a_tick_and_two_ways_on_a_good_line() {
-    let mut scene = Scene::new(4, InputRate::Hz20, "20", &good());
+fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
+    let mut scene = Scene::new(4, InputRate::Hz20, "20", &good_network());
     for _ in 0..100 {
         scene.step();
     }
     let before = scene.system.room_time(scene.room).expect("it runs");
-    scene.hold(Keymap(1));
-    scene.hold(Keymap(0));
+    scene.hold_keys(Keymap(1));
+    scene.hold_keys(Keymap(0));
     for _ in 0..60 {
         scene.step();
     }
     let (&at, told) = scene
-        .told
+        .room_edges
         .iter()
         .find(|(_, told)| told.just_pressed().down(0))
         .expect("it is told");
     assert!(
         told.just_released().down(0)
             || scene
-                .told
+                .room_edges
                 .range(at..)
                 .nth(1)
-                .is_some_and(|(_, next)| !next.is_quiet())
+                .is_some_and(|(_, next)| !next.is_unchanged())
     );
     // The way there, up to a tick, and the local lag.
     let waited = at.since(before);
@@ -86,8 +89,8 @@ fn a_tap_is_told_within_a_tick_and_two_ways_on_a_good_line() {
 }
 
 #[test]
-fn a_command_to_hold_keys_is_as_good_as_holding_them() {
-    let mut scene = Scene::new(5, InputRate::Hz20, "20", &good());
+fn a_command_to_hold_keys_equals_holding_them() {
+    let mut scene = Scene::new(5, InputRate::Hz20, "20", &good_network());
     scene.system.act(scene.guest, Action::Keys(0b110));
     for _ in 0..40 {
         scene.step();
@@ -100,7 +103,7 @@ fn a_command_to_hold_keys_is_as_good_as_holding_them() {
     );
     assert_eq!(
         scene
-            .told
+            .room_edges
             .values()
             .filter(|told| told.just_pressed() == Keymap(0b110))
             .count(),
@@ -109,9 +112,9 @@ fn a_command_to_hold_keys_is_as_good_as_holding_them() {
 }
 
 #[test]
-fn who_is_cut_off_holds_nothing_and_goes_on_holding_once_back() {
-    let mut scene = Scene::new(6, InputRate::Hz20, "20", &good());
-    scene.hold(Keymap(0b10));
+fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
+    let mut scene = Scene::new(6, InputRate::Hz20, "20", &good_network());
+    scene.hold_keys(Keymap(0b10));
     for _ in 0..40 {
         scene.step();
     }
@@ -128,12 +131,15 @@ fn who_is_cut_off_holds_nothing_and_goes_on_holding_once_back() {
     for _ in 0..2_000 {
         scene.step();
     }
-    let (downs, ups) = scene.told.values().fold((0, 0), |(downs, ups), told| {
-        (
-            downs + u32::from(told.just_pressed().down(1)),
-            ups + u32::from(told.just_released().down(1)),
-        )
-    });
+    let (downs, ups) = scene
+        .room_edges
+        .values()
+        .fold((0, 0), |(downs, ups), told| {
+            (
+                downs + u32::from(told.just_pressed().down(1)),
+                ups + u32::from(told.just_released().down(1)),
+            )
+        });
     assert_eq!(
         (downs, ups),
         (2, 1),
@@ -149,9 +155,9 @@ struct Scene {
     player: PlayerId,
     room: RoomId,
     /// What each tick told of the player's controls, by its horizon.
-    told: BTreeMap<GameTime, Strokes>,
+    room_edges: BTreeMap<GameTime, ButtonEdges>,
     /// What the client said of its own samples last, by their times.
-    own: BTreeMap<GameTime, OwnInput>,
+    client_inputs: BTreeMap<GameTime, OwnInput>,
 }
 
 impl Scene {
@@ -162,7 +168,7 @@ impl Scene {
             inputs,
             ..ClientConfig::default()
         };
-        let guest = system.arrive_with(config, &good());
+        let guest = system.arrive_with(config, &good_network());
         let room = system.gather(&[guest], "field", &[("npcs", "5"), ("tick", tick_hz)]);
         system.impair(guest, line);
         let player = system.guest(guest).client.player().expect("welcomed");
@@ -173,8 +179,8 @@ impl Scene {
             guest,
             player,
             room,
-            told,
-            own,
+            room_edges: told,
+            client_inputs: own,
         }
     }
 
@@ -199,23 +205,24 @@ impl Scene {
                 let (least, most) = if down { (5, 150) } else { (60, 900) };
                 next[control] =
                     self.system.now() + Duration::from_millis(self.rng.u64(least..=most));
-                self.hold(keys);
+                self.hold_keys(keys);
             }
             self.step();
         }
-        self.hold(Keymap(0));
+        self.hold_keys(Keymap(0));
         pressed
     }
 
-    fn hold(&mut self, keys: Keymap) {
+    fn hold_keys(&mut self, keys: Keymap) {
         self.system.input(self.guest, keys);
     }
 
     fn step(&mut self) {
         self.system.run_for(STEP);
         let world = self.system.room(self.room).expect("it runs").world();
-        self.told.insert(world.now(), world.strokes(self.player));
-        self.own.extend(
+        self.room_edges
+            .insert(world.now(), world.button_edges(self.player));
+        self.client_inputs.extend(
             self.system
                 .guest(self.guest)
                 .client
@@ -227,30 +234,34 @@ impl Scene {
     /// What the client knows of the effects of its inputs makes of them, tick by tick, what the
     /// room made of them.
     fn compare_with_client(&self, seed: u64) {
-        let unknown = self.own.values().filter(|input| !input.is_known).count();
-        assert_eq!(unknown, 0, "seed {seed}: of {}", self.own.len());
-        let mut strokes = Strokes::default();
-        for (&horizon, told) in &self.told {
-            strokes.begin();
-            self.own
+        let unknown = self
+            .client_inputs
+            .values()
+            .filter(|input| !input.is_confirmed)
+            .count();
+        assert_eq!(unknown, 0, "seed {seed}: of {}", self.client_inputs.len());
+        let mut strokes = ButtonEdges::default();
+        for (&horizon, told) in &self.room_edges {
+            strokes.begin_tick();
+            self.client_inputs
                 .values()
                 .filter(|input| input.effect == horizon)
-                .for_each(|input| strokes.hold(input.keys));
+                .for_each(|input| strokes.apply(input.keys));
             assert_eq!(strokes, *told, "seed {seed} at {horizon:?}");
         }
         println!(
             "seed {seed}: {} samples, {} ticks agree",
-            self.own.len(),
-            self.told.len()
+            self.client_inputs.len(),
+            self.room_edges.len()
         );
     }
 }
 
-fn good() -> Impairment {
-    crate::script::good()
+fn good_network() -> Impairment {
+    crate::script::good_network()
 }
 
-fn half_lost() -> Impairment {
+fn half_lost_network() -> Impairment {
     "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10"
         .parse()
         .expect("a valid line")

@@ -8,19 +8,21 @@ use std::time::Duration;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_proto::impair::Impairment;
 
-use crate::script::{bad, check_events, compare_pictures, good, romp, room_of, walk};
+use crate::script::{
+    act_randomly, bad_network, check_events, compare_pictures, good_network, room_of, walk_to,
+};
 
 #[test]
-fn everybody_follows_exactly_what_is_around_them() {
+fn every_viewer_follows_exactly_its_area_of_interest() {
     for seed in 0..6 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (mut system, room) = room_of(
             seed,
             10,
-            &bad(),
+            &bad_network(),
             &[("size", "90x70"), ("npcs", "25"), ("obstacles", "10")],
         );
-        romp(&mut system, &mut rng, 10, 70.0, 120);
+        act_randomly(&mut system, &mut rng, 10, 70.0, 120);
         let (checked, followed) = system.looked_at();
         assert!(
             followed > 1_000 && followed < checked,
@@ -37,13 +39,18 @@ fn everybody_follows_exactly_what_is_around_them() {
 }
 
 #[test]
-fn pictures_agree_with_the_truth_once_everything_has_arrived() {
+fn clients_agree_with_the_room_once_everything_has_arrived() {
     for seed in 10..14 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, room) = room_of(seed, 8, &bad(), &[("size", "90x70"), ("npcs", "25")]);
-        romp(&mut system, &mut rng, 8, 70.0, 60);
+        let (mut system, room) = room_of(
+            seed,
+            8,
+            &bad_network(),
+            &[("size", "90x70"), ("npcs", "25")],
+        );
+        act_randomly(&mut system, &mut rng, 8, 70.0, 60);
         for guest in 0..8 {
-            system.impair(guest, &good());
+            system.impair(guest, &good_network());
         }
         system.run_for(Duration::from_secs(3));
         compare_pictures(&mut system, room);
@@ -51,12 +58,12 @@ fn pictures_agree_with_the_truth_once_everything_has_arrived() {
 }
 
 #[test]
-fn a_cut_line_is_made_good_from_the_newest_state() {
+fn after_an_outage_a_client_gets_the_newest_state() {
     let mut rng = fastrand::Rng::with_seed(3);
-    let (mut system, room) = room_of(3, 6, &good(), &[("size", "80x80"), ("npcs", "30")]);
+    let (mut system, room) = room_of(3, 6, &good_network(), &[("size", "80x80"), ("npcs", "30")]);
     for round in 0..5 {
         system.cut(round, Duration::from_secs(3));
-        romp(&mut system, &mut rng, 6, 80.0, 12);
+        act_randomly(&mut system, &mut rng, 6, 80.0, 12);
         system.run_for(Duration::from_secs(2));
         compare_pictures(&mut system, room);
         check_events(&system, round);
@@ -68,16 +75,16 @@ fn a_cut_line_is_made_good_from_the_newest_state() {
 }
 
 #[test]
-fn events_are_delivered_once_whatever_the_line_does() {
+fn events_are_delivered_once_on_any_network() {
     for seed in 30..34 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (mut system, room) = room_of(
             seed,
             8,
-            &bad(),
+            &bad_network(),
             &[("size", "40x40"), ("npcs", "20"), ("obstacles", "0")],
         );
-        romp(&mut system, &mut rng, 8, 40.0, 80);
+        act_randomly(&mut system, &mut rng, 8, 40.0, 80);
         system.run_for(Duration::from_secs(5));
         let told = system.room(room).expect("it runs").stats().events;
         let heard: u64 = (0..8)
@@ -89,7 +96,7 @@ fn events_are_delivered_once_whatever_the_line_does() {
 }
 
 #[test]
-fn a_throttled_line_gets_the_newest_state_and_drops_nobody() {
+fn a_throttled_client_gets_the_newest_state_and_stays_connected() {
     let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2"
         .parse()
         .expect("a valid line");
@@ -100,7 +107,7 @@ fn a_throttled_line_gets_the_newest_state_and_drops_nobody() {
         &throttled,
         &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")],
     );
-    romp(&mut system, &mut rng, 6, 60.0, 60);
+    act_randomly(&mut system, &mut rng, 6, 60.0, 60);
     system.run_for(Duration::from_secs(5));
     compare_pictures(&mut system, room);
     assert!((0..6).all(|guest| system.guest(guest).client.is_playing()));
@@ -111,14 +118,14 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
     let (mut system, room) = room_of(
         5,
         1,
-        &good(),
+        &good_network(),
         &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")],
     );
-    let late = system.arrive("late", &good());
+    let late = system.arrive("late", &good_network());
     system.run_until("the lobby", |system| {
         system.guest(late).client.is_connected()
     });
-    let request = ambit_client_core::client::request::Request::JoinRoom {
+    let request = ambit_client_core::client::request::LobbyRequest::JoinRoom {
         room,
         password: String::new(),
     };
@@ -131,7 +138,7 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         .events
         .iter()
         .filter_map(|event| {
-            if let ViewEvent::Enter(enter) = event {
+            if let ViewEvent::ObjectEntered(enter) = event {
                 Some(enter)
             } else {
                 None
@@ -154,15 +161,15 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
 }
 
 #[test]
-fn whoever_walks_away_is_forgotten_and_found_again_under_another_id() {
+fn an_avatar_that_walks_away_and_returns_gets_another_id() {
     let (mut system, room) = room_of(
         7,
         2,
-        &good(),
+        &good_network(),
         &[("size", "100x100"), ("npcs", "0"), ("obstacles", "0")],
     );
-    walk(&mut system, room, 0, 5.0, 5.0);
-    walk(&mut system, room, 1, 8.0, 8.0);
+    walk_to(&mut system, room, 0, 5.0, 5.0);
+    walk_to(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
     let ids = |system: &ambit_tests::sim::System| -> Vec<u32> {
         system
@@ -175,10 +182,10 @@ fn whoever_walks_away_is_forgotten_and_found_again_under_another_id() {
     };
     let before = ids(&system);
     assert_eq!(before.len(), 1);
-    walk(&mut system, room, 1, 95.0, 95.0);
+    walk_to(&mut system, room, 1, 95.0, 95.0);
     system.run_for(Duration::from_secs(1));
     assert!(ids(&system).is_empty());
-    walk(&mut system, room, 1, 8.0, 8.0);
+    walk_to(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
     let after = ids(&system);
     assert_eq!(after.len(), 1);
@@ -186,13 +193,13 @@ fn whoever_walks_away_is_forgotten_and_found_again_under_another_id() {
 }
 
 #[test]
-fn two_hundred_clients_run_far_faster_than_real_time() {
+fn two_hundred_clients_are_simulated_faster_than_real_time() {
     let mut rng = fastrand::Rng::with_seed(21);
     let line: Impairment = "loss=5,delay=40ms,jitter=10ms"
         .parse()
         .expect("a valid line");
     let (mut system, room) = room_of(21, 200, &line, &[("size", "300x300"), ("npcs", "50")]);
-    romp(&mut system, &mut rng, 200, 300.0, 20);
+    act_randomly(&mut system, &mut rng, 200, 300.0, 20);
     let late: f64 = (0..200)
         .map(|guest| system.guest(guest).client.stats().late_share())
         .sum::<f64>()

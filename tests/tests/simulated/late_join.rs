@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::request::Request;
+use ambit_client_core::client::request::LobbyRequest;
 use ambit_proto::impair::Impairment;
 use ambit_proto::time::LocalTime;
-use ambit_tests::cubes::Cubes;
+use ambit_tests::measured_room::MeasuredRoom;
 use bytes::Bytes;
 
 const PARAMETERS: [(&str, &str); 8] = [
@@ -24,10 +24,10 @@ const PARAMETERS: [(&str, &str); 8] = [
 ];
 
 /// What a player looks at first.
-const NEAREST: usize = 50;
+const NEAREST_OBJECTS: usize = 50;
 
 #[test]
-fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
+fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
     let (mut cubes, late) = full_room();
     join(&mut cubes, late);
     let room = cubes.room;
@@ -44,13 +44,13 @@ fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
             .system
             .guest(late)
             .client
-            .play()
-            .and_then(|play| play.link().block_arriving());
+            .running_game()
+            .and_then(|play| play.link().incoming_block_progress());
         assert!(
             now < Duration::from_secs(5),
             "usable: {usable:?}, the map: {has_map:?}, {arriving:?} of it"
         );
-        if usable.is_none() && nearest_are_there(&cubes, late) {
+        if usable.is_none() && are_nearest_known(&cubes, late) {
             usable = Some(now);
         }
         if has_map.is_none() && cubes.system.guest(late).client.map().is_some() {
@@ -59,7 +59,7 @@ fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
     }
     let (usable, has_map) = (usable.expect("it is"), has_map.expect("it is there"));
     println!(
-        "after the host's yes: avatar and the nearest {NEAREST} in {usable:?}, 10,000 boxes in {has_map:?}"
+        "after the host's yes: avatar and the nearest {NEAREST_OBJECTS} in {usable:?}, 10,000 boxes in {has_map:?}"
     );
     assert!(usable < Duration::from_millis(300), "{usable:?}");
     let map = cubes.system.guest(late).client.map().expect("it is there");
@@ -77,10 +77,10 @@ fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
 }
 
 #[test]
-fn a_late_join_changes_no_byte_of_what_the_others_are_sent() {
+fn a_late_join_changes_no_byte_sent_to_the_others() {
     let run = |joins: bool| -> Vec<Vec<(LocalTime, Bytes)>> {
         let (mut cubes, late) = full_room();
-        cubes.tap();
+        cubes.record_traffic();
         if joins {
             join(&mut cubes, late);
         }
@@ -106,9 +106,9 @@ fn a_late_join_changes_no_byte_of_what_the_others_are_sent() {
 }
 
 /// Two who play, and one in the lobby.
-fn full_room() -> (Cubes, usize) {
+fn full_room() -> (MeasuredRoom, usize) {
     let line: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid line");
-    let mut cubes = Cubes::new(5, 2, &line, "tumble", &PARAMETERS);
+    let mut cubes = MeasuredRoom::new(5, 2, &line, "tumble", &PARAMETERS);
     let late = cubes.system.arrive("late", &line);
     cubes.system.run_until("the lobby", |system| {
         system.guest(late).client.is_connected()
@@ -117,11 +117,11 @@ fn full_room() -> (Cubes, usize) {
     (cubes, late)
 }
 
-fn join(cubes: &mut Cubes, late: usize) {
+fn join(cubes: &mut MeasuredRoom, late: usize) {
     let room = cubes.room;
     cubes.system.request(
         late,
-        Request::JoinRoom {
+        LobbyRequest::JoinRoom {
             room,
             password: String::new(),
         },
@@ -129,8 +129,8 @@ fn join(cubes: &mut Cubes, late: usize) {
 }
 
 /// Whether the avatar is there, and the nearest objects are drawn where they are.
-fn nearest_are_there(cubes: &Cubes, guest: usize) -> bool {
-    let Some((client, avatar)) = cubes.viewer(guest) else {
+fn are_nearest_known(cubes: &MeasuredRoom, guest: usize) -> bool {
+    let Some((client, avatar)) = cubes.viewer_of(guest) else {
         return false;
     };
     let room = cubes.system.room(cubes.room).expect("it runs");
@@ -140,13 +140,13 @@ fn nearest_are_there(cubes: &Cubes, guest: usize) -> bool {
     };
     let oracle = cubes.system.poses(cubes.room).expect("it has ticked");
     let here = room.world().position(avatar);
-    let shown: std::collections::BTreeMap<_, _> = oracle.shown(client, view).collect();
+    let shown: std::collections::BTreeMap<_, _> = oracle.shown_objects(client, view).collect();
     let mut near: Vec<_> = room.network().interest().followed(client).collect();
     near.sort_by(|&a, &b| {
         let distance = |object| here.distance(room.world().position(object));
         distance(a).total_cmp(&distance(b))
     });
-    near.iter().take(NEAREST).all(|object| {
+    near.iter().take(NEAREST_OBJECTS).all(|object| {
         shown
             .get(object)
             .is_some_and(|seen| seen.position(t).is_some())

@@ -4,19 +4,19 @@
 //! The oracles panic at the first; here is what the lines must still carry. `docs/loss.md` has the
 //! long runs' table.
 
-use ambit_tests::cubes::under_loss;
+use ambit_tests::measured_room::run_under_loss;
 
 #[test]
-fn no_object_is_revived_and_no_base_is_wrong_whatever_is_lost() {
+fn loss_revives_no_object_and_leaves_no_wrong_baseline() {
     for (loss, p99_ms) in [(0.0, 250), (5.0, 250), (20.0, 400), (50.0, 2_000)] {
-        let row = under_loss(7, loss, 4);
+        let row = run_under_loss(7, loss, 4);
         let ages = &row.ages.shown.near;
         println!(
             "{loss} %: {} bytes/s, {} poses/s, {} compared, lost track {} times, near: age p50 {:?} ms, p99 {:?} ms; not shown: {}, p50 {:?}, p99 {:?}",
             row.bytes_per_s,
             row.poses_per_s,
             row.compared,
-            row.lost_tracks,
+            row.missing_baselines,
             ages.quantile_ms(0.5),
             ages.quantile_ms(0.99),
             row.ages.not_shown.count(),
@@ -29,9 +29,9 @@ fn no_object_is_revived_and_no_base_is_wrong_whatever_is_lost() {
             row.compared
         );
         assert!(
-            row.most_bytes <= 32_000,
+            row.max_bytes_in_a_second <= 32_000,
             "{loss} %: {} bytes within a second",
-            row.most_bytes
+            row.max_bytes_in_a_second
         );
         assert!(
             ages.quantile_ms(0.99).is_some_and(|p99| p99 <= p99_ms),

@@ -1,20 +1,20 @@
 //! The whole system in one thread on virtual time. Scenarios are named for what they show; the
 //! oracle of interest watches every tick of every room. A failure names its seed.
 
+mod border_crossing;
 mod budget;
 mod connections;
-mod crossing;
 mod cubes;
 mod cubes_players;
+mod dense_crowd;
 mod determinism;
 mod fuzz_corpora;
 mod hiding;
-mod hosts;
+mod host_faults;
 mod inputs;
 mod interest;
 mod late_join;
 mod loss;
 mod prediction;
 mod script;
-mod throng;
 mod worlds;

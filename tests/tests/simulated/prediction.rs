@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::replica::Seen;
+use ambit_client_core::replica::VisibleObject;
 use ambit_game_server::logic::registry::Registry;
-use ambit_proto::games::cubes::{FORMAT, control, frame_at, time_of};
+use ambit_proto::games::cubes::{POSE_FORMAT, control, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, RoomId};
 use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
@@ -18,12 +18,12 @@ use ambit_tests::sim::System;
 
 const STEP: Duration = Duration::from_millis(1);
 /// Of the floor, from whose middle one sets out.
-const MIDDLE_M: f32 = 30.0;
+const CENTRE_M: f32 = 30.0;
 /// So far from it one turns back.
-const LEASH_M: f32 = 15.0;
+const MAX_DISTANCE_M: f32 = 15.0;
 
 #[test]
-fn without_loss_and_away_from_others_the_own_cube_is_drawn_where_the_host_will_have_it() {
+fn without_loss_the_own_cube_is_drawn_where_the_host_puts_it() {
     for (seed, tick_hz, inputs) in [
         (1, "20", InputRate::Hz20),
         (2, "20", InputRate::Hz60),
@@ -112,7 +112,7 @@ impl Scene {
                 self.act();
             }
             self.system.run_for(STEP);
-            self.look();
+            self.sample_drawn();
         }
     }
 
@@ -122,16 +122,16 @@ impl Scene {
         let at = self
             .truth
             .last_key_value()
-            .map_or(Position::on_ground(MIDDLE_M, MIDDLE_M), |(_, at)| *at);
+            .map_or(Position::on_ground(CENTRE_M, CENTRE_M), |(_, at)| *at);
         let way = [
             (at.x, control::LEFT, control::RIGHT),
             (at.y, control::DOWN, control::UP),
         ]
         .map(|(at, less, more)| {
             let wish = self.rng.i8(-1..=1);
-            let wish = if at < MIDDLE_M - LEASH_M {
+            let wish = if at < CENTRE_M - MAX_DISTANCE_M {
                 1
-            } else if at > MIDDLE_M + LEASH_M {
+            } else if at > CENTRE_M + MAX_DISTANCE_M {
                 -1
             } else {
                 wish
@@ -156,20 +156,24 @@ impl Scene {
         }
     }
 
-    fn look(&mut self) {
+    fn sample_drawn(&mut self) {
         let world = self.system.room(self.room).expect("it runs").world();
         self.truth.insert(
-            time_of(frame_at(world.now())),
-            FORMAT.position(&world.pose(self.avatar)),
+            frame_time(frame_at(world.now())),
+            POSE_FORMAT.position(&world.pose(self.avatar)),
         );
         self.system.with(self.guest, Client::handle_timeout);
         let (now, client) = (
             self.system.local(self.guest),
             &self.system.guest(self.guest).client,
         );
-        let own = client.objects().find(Seen::is_own).expect("in sight");
+        let own = client
+            .objects()
+            .find(VisibleObject::is_own)
+            .expect("in sight");
         let drawn = client.drawn(own.id, now).expect("it has a pose");
-        self.drawn.push((drawn.shows, drawn.position, drawn.linear));
+        self.drawn
+            .push((drawn.room_time, drawn.position, drawn.linear));
     }
 
     /// How far what was drawn was off at the horizons of the host's ticks.

@@ -17,12 +17,12 @@ pub(crate) fn system(seed: u64) -> System {
 }
 
 /// A line without faults but 20 ms of delay each way.
-pub(crate) fn good() -> Impairment {
+pub(crate) fn good_network() -> Impairment {
     "delay=20ms".parse().expect("a valid line")
 }
 
 /// What the load runs use.
-pub(crate) fn bad() -> Impairment {
+pub(crate) fn bad_network() -> Impairment {
     "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2"
         .parse()
         .expect("a valid line")
@@ -44,7 +44,7 @@ pub(crate) fn room_of(
 }
 
 /// Everybody does something at random, for so many rounds of a quarter of a second.
-pub(crate) fn romp(
+pub(crate) fn act_randomly(
     system: &mut System,
     rng: &mut fastrand::Rng,
     players: usize,
@@ -54,7 +54,7 @@ pub(crate) fn romp(
     for _ in 0..rounds {
         for guest in 0..players {
             if rng.u8(..) < 90 {
-                let action = anything(rng, size);
+                let action = random_action(rng, size);
                 system.act(guest, action);
             }
         }
@@ -63,7 +63,7 @@ pub(crate) fn romp(
 }
 
 /// A random action: mostly walking, here and there a spell.
-pub(crate) fn anything(rng: &mut fastrand::Rng, size: f32) -> Action {
+pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> Action {
     let place = (rng.f32() * size, rng.f32() * size);
     match rng.u8(0..10) {
         0 => Action::Cast {
@@ -89,7 +89,7 @@ pub(crate) fn anything(rng: &mut fastrand::Rng, size: f32) -> Action {
     }
 }
 
-/// Spells of `field`, by their place in its schema.
+/// SpellIds of `field`, by their place in its schema.
 pub(crate) const BOLT: u8 = 0;
 /// See [`BOLT`].
 pub(crate) const HEAL: u8 = 1;
@@ -99,7 +99,7 @@ pub(crate) const VEIL: u8 = 2;
 pub(crate) const BLINK: u8 = 3;
 
 /// Where a player's avatar really is, at the horizon.
-pub(crate) fn place(system: &System, room: RoomId, guest: usize) -> Position {
+pub(crate) fn avatar_position(system: &System, room: RoomId, guest: usize) -> Position {
     let player = system.guest(guest).client.player().expect("welcomed");
     let room = system.room(room).expect("it runs");
     room.world()
@@ -107,11 +107,11 @@ pub(crate) fn place(system: &System, room: RoomId, guest: usize) -> Position {
 }
 
 /// Walks a player there and waits until it has arrived.
-pub(crate) fn walk(system: &mut System, room: RoomId, guest: usize, x: f32, y: f32) {
+pub(crate) fn walk_to(system: &mut System, room: RoomId, guest: usize, x: f32, y: f32) {
     system.act(guest, Action::Move { x, y });
     let goal = Position::on_ground(x, y);
     system.run_until("arrival", |system| {
-        place(system, room, guest).ground_distance(goal) < 0.02
+        avatar_position(system, room, guest).ground_distance(goal) < 0.02
     });
 }
 
@@ -145,7 +145,7 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
         };
         let client = &system.guest(guest).client;
         let t = client.room_time(system.local(guest)).expect("it plays");
-        let play = client.play().expect("it plays");
+        let play = client.running_game().expect("it plays");
         let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
             let id = viewer
@@ -185,7 +185,7 @@ pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
     let (mut enters, mut leaves) = (0, 0);
     for event in &system.guest(guest).events {
         match event {
-            ViewEvent::Enter(enter) => {
+            ViewEvent::ObjectEntered(enter) => {
                 assert!(
                     here.insert(enter.id),
                     "guest {guest}: {} entered twice",
@@ -200,7 +200,7 @@ pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
                 );
                 leaves += 1;
             }
-            ViewEvent::Update(update) => {
+            ViewEvent::ObjectUpdated(update) => {
                 assert!(
                     here.contains(&update.id),
                     "guest {guest}: {} changed before it entered",

@@ -1,8 +1,8 @@
 //! Worlds of several maps: clients on bad lines go through gates at random, and hosts die while
 //! players are on the way.
 
-mod nomads;
-mod universe;
+mod lobby_and_hosts;
+mod wandering_game;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::impair::Impairment;
 use ambit_proto::message::Action;
 
-use self::universe::Universe;
+use self::lobby_and_hosts::LobbyAndHosts;
 use crate::script::room_of;
 
 #[test]
-fn clients_on_bad_lines_are_led_through_gates_and_each_is_in_one_place() {
+fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
     for seed in 1..=3 {
         let line: Impairment = "loss=10,delay=40ms,jitter=10ms"
             .parse()
@@ -43,7 +43,7 @@ fn clients_on_bad_lines_are_led_through_gates_and_each_is_in_one_place() {
         // Towards the middle, and what is under way comes to an end.
         (0..6).for_each(|guest| system.act(guest, Action::Move { x: 20.0, y: 20.0 }));
         system.run_for(Duration::from_secs(8));
-        let crossings = system.lobby().stats().crossings;
+        let crossings = system.lobby().stats().transfers_completed;
         println!(
             "seed {seed}: {crossings} crossings, {} rooms",
             system.lobby().stats().rooms
@@ -76,32 +76,32 @@ fn clients_on_bad_lines_are_led_through_gates_and_each_is_in_one_place() {
 }
 
 #[test]
-fn hosts_die_under_players_on_the_way_and_nobody_is_doubled_lost_or_robbed() {
+fn hosts_die_during_transfers_and_no_player_is_lost_or_duplicated() {
     let mut crossings = 0;
     for seed in 1..=20 {
-        let mut universe = Universe::new(seed, 8);
+        let mut universe = LobbyAndHosts::new(seed, 8);
         for second in 0..150 {
             universe.run_for(Duration::from_secs(1));
             if second > 5 && second < 80 && second % 6 == 0 {
-                universe.kill_a_host();
+                universe.kill_random_host();
             }
         }
-        let places = universe.places();
+        let places = universe.belongings_by_player();
         assert_eq!(places.len(), 8, "seed {seed}: {places:?}");
-        let hops: u64 = places.values().map(|purse| purse.hops).sum();
+        let hops: u64 = places.values().map(|purse| purse.gates_passed).sum();
         for (player, purse) in &places {
             assert_eq!(
                 purse.gold,
-                nomads::gold_of(*player),
+                wandering_game::initial_gold(*player),
                 "seed {seed}: {player} has what it set out with"
             );
         }
         assert_eq!(
             hops,
-            universe.lobby.stats().crossings,
+            universe.lobby.stats().transfers_completed,
             "seed {seed}: each way was gone once"
         );
-        assert_eq!(universe.seats(), 8, "seed {seed}");
+        assert_eq!(universe.seats_taken(), 8, "seed {seed}");
         crossings += hops;
     }
     println!("{crossings} crossings");
@@ -109,8 +109,8 @@ fn hosts_die_under_players_on_the_way_and_nobody_is_doubled_lost_or_robbed() {
 }
 
 fn is_bad(event: &ViewEvent) -> bool {
-    matches!(event, ViewEvent::Error(_) | ViewEvent::Left { .. })
+    matches!(event, ViewEvent::Error(_) | ViewEvent::OmittedPoses { .. })
 }
 
 /// By player: what it has.
-type Purses = BTreeMap<PlayerId, nomads::Purse>;
+type BelongingsByPlayer = BTreeMap<PlayerId, wandering_game::Belongings>;

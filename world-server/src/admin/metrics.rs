@@ -20,92 +20,92 @@ use prometheus_client::registry::Registry;
 use super::snapshot::Snapshot;
 
 /// No labels, and no exemplars with labels.
-type Plain = [(&'static str, &'static str); 0];
+type NoLabels = [(&'static str, &'static str); 0];
 
 /// The whole text.
 pub(crate) fn render(snapshot: Snapshot) -> Result<String, Error> {
     let mut registry = Registry::with_prefix("ambit");
-    registry.register_collector(Box::new(Figures(snapshot)));
+    registry.register_collector(Box::new(MetricsCollector(snapshot)));
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &registry)?;
     Ok(text)
 }
 
 #[derive(Debug)]
-struct Figures(Snapshot);
+struct MetricsCollector(Snapshot);
 
-impl Collector for Figures {
+impl Collector for MetricsCollector {
     fn encode(&self, encoder: DescriptorEncoder) -> Result<(), Error> {
-        let mut out = Out(encoder);
-        out.build()?;
+        let mut out = MetricsEncoder(encoder);
+        out.encode_build()?;
         self.encode_lobby(&mut out)?;
         self.encode_hosts(&mut out)
     }
 }
 
-impl Figures {
-    fn encode_lobby(&self, out: &mut Out) -> Result<(), Error> {
+impl MetricsCollector {
+    fn encode_lobby(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let Snapshot {
             lobby, draining, ..
         } = &self.0;
-        out.gauge("draining", "1 while the server ends", u64::from(*draining))?;
-        out.gauge("connections", "Lobby connections", lobby.connections as u64)?;
-        out.counter(
+        out.encode_gauge("draining", "1 while the server ends", u64::from(*draining))?;
+        out.encode_gauge("connections", "Lobby connections", lobby.connections as u64)?;
+        out.encode_counter(
             "connections_made",
             "Lobby connections that came in, the refused ones too",
             lobby.connections_total,
         )?;
-        out.gauge(
+        out.encode_gauge(
             "players",
             "Players, those within the grace period too",
             lobby.players as u64,
         )?;
-        out.gauge(
+        out.encode_gauge(
             "players_away",
             "Players within the grace period",
             lobby.players_away as u64,
         )?;
-        out.counter("sessions_resumed", "Sessions that came back", lobby.resumed)?;
-        out.gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
-        out.gauge(
+        out.encode_counter("sessions_resumed", "Sessions that came back", lobby.resumed)?;
+        out.encode_gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
+        out.encode_gauge(
             "rooms_running",
             "Rooms whose game goes on",
             lobby.rooms_running as u64,
         )?;
-        out.counter("rooms_made", "Rooms made", lobby.rooms_made)?;
-        out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
-        out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
-        out.counter(
+        out.encode_counter("rooms_made", "Rooms made", lobby.rooms_made)?;
+        out.encode_counter("rooms_started", "Rooms started", lobby.rooms_started)?;
+        out.encode_gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
+        out.encode_counter(
             "rooms_moved",
             "Rooms that lost their host and were to go on elsewhere",
             lobby.rooms_moved,
         )?;
-        out.counter(
+        out.encode_counter(
             "rooms_condemned",
             "Rooms closed because they seem to kill their hosts",
             lobby.rooms_condemned,
         )?;
-        out.counter(
+        out.encode_counter(
             "crossings",
             "Players who have gone through a gate to another map",
-            lobby.crossings,
+            lobby.transfers_completed,
         )?;
-        out.counter(
+        out.encode_counter(
             "hosts_refused",
             "Hosts that were refused",
             lobby.hosts_refused,
         )?;
-        out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
-        out.counter("chats", "Chat messages", lobby.chats)?;
+        out.encode_counter("tickets_issued", "Tickets issued", lobby.tickets)?;
+        out.encode_counter("chats", "Chat messages", lobby.chats)?;
         let named = |(code, count): (&codes::ErrorCode, &u64)| (codes::name(*code), *count);
         let refused = "Requests and connections that the lobby refused";
-        out.counters(
+        out.encode_counters(
             "lobby_refused",
             refused,
             "code",
             lobby.refused.iter().map(named),
         )?;
-        out.counters(
+        out.encode_counters(
             "lobby_closed",
             "Connections that the lobby closed",
             "code",
@@ -113,47 +113,47 @@ impl Figures {
         )
     }
 
-    fn encode_hosts(&self, out: &mut Out) -> Result<(), Error> {
+    fn encode_hosts(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let hosts = self.0.all_hosts();
-        out.gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
-        out.gauge(
+        out.encode_gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
+        out.encode_gauge(
             "host_players",
             "Players in the rooms of all hosts",
             hosts.players.into(),
         )?;
-        out.gauge(
+        out.encode_gauge(
             "game_connections",
             "Game connections, those not joined yet too",
             hosts.clients.into(),
         )?;
-        out.datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
-        out.bytes(hosts.bytes_in, hosts.bytes_out)?;
-        out.counter(
+        out.encode_datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
+        out.encode_bytes(hosts.bytes_in, hosts.bytes_out)?;
+        out.encode_counter(
             "enters",
             "Objects that came into a client's view",
             hosts.enters,
         )?;
-        out.counter("leaves", "Objects that left a client's view", hosts.leaves)?;
-        out.counter("events", "Events told, once for each client", hosts.events)?;
-        out.counter(
+        out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
+        out.encode_counter("events", "Events told, once for each client", hosts.events)?;
+        out.encode_counter(
             "late_events",
             "Events and updates that came after their effect, as clients report",
             hosts.late_events,
         )?;
-        out.counter("commands", "Commands carried out", hosts.commands)?;
-        out.counter(
+        out.encode_counter("commands", "Commands carried out", hosts.commands)?;
+        out.encode_counter(
             "commands_refused",
             "Commands that games refused",
             hosts.commands_refused,
         )?;
         let loudest = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
-        out.gauge(
+        out.encode_gauge(
             "amplification_permille",
             loudest,
             hosts.amplification_permille.into(),
         )?;
         let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
-        out.counters(
+        out.encode_counters(
             "datagram_bits",
             "Bits of game datagrams, by what they are for",
             "part",
@@ -164,35 +164,35 @@ impl Figures {
             let (what, how) = name.split_once('/')?;
             Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
         });
-        out.family("encodings", encodings, by_use)?;
+        out.encode_family("encodings", encodings, by_use)?;
         let poses = "Poses that were due for a client: sent, or foretold by it well enough, or left for want of room";
-        out.counters("poses", poses, "fate", counts(&hosts.poses))?;
-        out.counter(
+        out.encode_counters("poses", poses, "fate", counts(&hosts.poses))?;
+        out.encode_counter(
             "ticks_skipped",
             "Ticks skipped since a room was too far behind",
             hosts.ticks_skipped,
         )?;
-        out.ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
+        out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
         let work = "Work of the newest 256 ticks; of several hosts, the worst";
-        out.recent(
+        out.encode_recent(
             "recent_tick_work_seconds",
             work,
             hosts.recent_work.unwrap_or_default(),
         )?;
         let late =
             "How long after their due time the newest 256 ticks began; of several hosts, the worst";
-        out.recent(
+        out.encode_recent(
             "recent_tick_lateness_seconds",
             late,
             hosts.recent_lateness.unwrap_or_default(),
         )?;
-        out.cores(
+        out.encode_cores(
             self.0
                 .hosts
                 .iter()
                 .map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)),
         )?;
-        out.rooms_by_host(
+        out.encode_rooms_by_host(
             self.0
                 .hosts
                 .iter()
@@ -202,21 +202,21 @@ impl Figures {
             .tickets_refused
             .iter()
             .map(|(reason, count)| (reason.clone(), *count));
-        out.counters(
+        out.encode_counters(
             "tickets_refused",
             "Tickets refused by hosts",
             "reason",
             refused,
         )?;
-        out.drops(self.0.all_drops().iter())
+        out.encode_drops(self.0.all_drops().iter())
     }
 }
 
 /// The encoder, in the few shapes that are needed.
-struct Out<'a>(DescriptorEncoder<'a>);
+struct MetricsEncoder<'a>(DescriptorEncoder<'a>);
 
-impl Out<'_> {
-    fn gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+impl MetricsEncoder<'_> {
+    fn encode_gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let gauge = ConstGauge::new(value as i64);
         gauge.encode(
             self.0
@@ -224,7 +224,7 @@ impl Out<'_> {
         )
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+    fn encode_counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let counter = ConstCounter::new(value);
         counter.encode(
             self.0
@@ -232,21 +232,21 @@ impl Out<'_> {
         )
     }
 
-    fn counters(
+    fn encode_counters(
         &mut self,
         name: &str,
         help: &str,
         label: &'static str,
         values: impl Iterator<Item = (String, u64)>,
     ) -> Result<(), Error> {
-        self.family(
+        self.encode_family(
             name,
             help,
             values.map(|(value, count)| ([(label, value)], count)),
         )
     }
 
-    fn family<const N: usize>(
+    fn encode_family<const N: usize>(
         &mut self,
         name: &str,
         help: &str,
@@ -261,26 +261,26 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn datagrams(&mut self, received: u64, sent: u64) -> Result<(), Error> {
-        self.counters(
+    fn encode_datagrams(&mut self, received: u64, sent: u64) -> Result<(), Error> {
+        self.encode_counters(
             "datagrams",
             "Game datagrams",
             "direction",
-            both_ways(received, sent),
+            by_direction(received, sent),
         )
     }
 
-    fn bytes(&mut self, received: u64, sent: u64) -> Result<(), Error> {
+    fn encode_bytes(&mut self, received: u64, sent: u64) -> Result<(), Error> {
         let help = "Bytes of game datagrams, without QUIC's own";
-        self.counters(
+        self.encode_counters(
             "datagram_bytes",
             help,
             "direction",
-            both_ways(received, sent),
+            by_direction(received, sent),
         )
     }
 
-    fn ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
+    fn encode_ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
         let bounds = TICK_BUCKETS.into_iter().chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds
             .zip(buckets.iter().copied().chain(std::iter::repeat(0)))
@@ -290,10 +290,10 @@ impl Out<'_> {
         let mut encoder =
             self.0
                 .encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
-        encoder.encode_histogram::<Plain>(sum_s, count, &buckets, None)
+        encoder.encode_histogram::<NoLabels>(sum_s, count, &buckets, None)
     }
 
-    fn recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
+    fn encode_recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
         let mut encoder = self
             .0
             .encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -309,7 +309,10 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn rooms_by_host(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
+    fn encode_rooms_by_host(
+        &mut self,
+        hosts: impl Iterator<Item = (String, u32)>,
+    ) -> Result<(), Error> {
         let mut encoder = self.0.encode_descriptor(
             "rooms_by_host",
             "Rooms of a host",
@@ -322,7 +325,7 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
+    fn encode_cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
         let help = "Cores that a host's process used over the last second";
         let mut encoder = self
             .0
@@ -334,7 +337,7 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn drops<'n>(
+    fn encode_drops<'n>(
         &mut self,
         drops: impl Iterator<Item = (&'n String, &'n u64)>,
     ) -> Result<(), Error> {
@@ -345,10 +348,10 @@ impl Out<'_> {
                 *count,
             )
         });
-        self.family("drops", "What was dropped at a bounded queue", labelled)
+        self.encode_family("drops", "What was dropped at a bounded queue", labelled)
     }
 
-    fn build(&mut self) -> Result<(), Error> {
+    fn encode_build(&mut self) -> Result<(), Error> {
         let mut encoder =
             self.0
                 .encode_descriptor("build", "This build", None, MetricType::Info)?;
@@ -356,7 +359,7 @@ impl Out<'_> {
     }
 }
 
-fn both_ways(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)> {
+fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)> {
     [("in".to_owned(), received), ("out".to_owned(), sent)].into_iter()
 }
 
@@ -385,7 +388,7 @@ mod tests {
         snapshot.lobby.connections = 3;
         snapshot.lobby.refused.insert(codes::ErrorCode::RoomFull, 2);
         snapshot.drops.insert("lobby_out/slow_reader".into(), 4);
-        snapshot.gone = HostStats {
+        snapshot.lost_host_stats = HostStats {
             datagrams_in: 10,
             bytes_out: 11,
             late_events: 1,
@@ -428,7 +431,7 @@ mod tests {
             ..HostStats::default()
         };
         let text = render(Snapshot {
-            gone,
+            lost_host_stats: gone,
             ..Snapshot::default()
         })
         .unwrap();

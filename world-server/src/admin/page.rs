@@ -36,8 +36,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         put(format_args!(
             "<tr><td>{}<td>{}<td>{}<td>{} of {}<td>{state}</tr>",
             room.id,
-            escaped(&room.name),
-            escaped(&room.game),
+            escape_html(&room.name),
+            escape_html(&room.game),
             room.players,
             room.capacity
         ));
@@ -49,9 +49,9 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         put(format_args!(
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{} of {}<td>{}<td>{:.2}</tr>",
             id.0,
-            escaped(&host.label),
-            escaped(&host.build),
-            escaped(&host.address),
+            escape_html(&host.label),
+            escape_html(&host.build),
+            escape_html(&host.address),
             host.stats.rooms,
             host.capacity,
             host.stats.players,
@@ -66,7 +66,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         .iter()
         .flat_map(|(_, host)| &host.stats.room_loads)
     {
-        let (changes, most) = changes(load);
+        let (changes, most) = count_changes(load);
         put(format_args!(
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{} %</tr>",
             load.room,
@@ -87,13 +87,13 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
 }
 
 /// All changes in a window, and those in the region that has most of them.
-fn changes(load: &RoomLoad) -> (u64, u64) {
+fn count_changes(load: &RoomLoad) -> (u64, u64) {
     let changes = || load.changes.iter().map(|count| u64::from(*count));
     (changes().sum(), changes().max().unwrap_or_default())
 }
 
 /// Names are players' words.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

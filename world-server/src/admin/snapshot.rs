@@ -15,7 +15,7 @@ pub(crate) struct Snapshot {
     pub(crate) rooms: Vec<world::Room>,
     pub(crate) hosts: Vec<(HostId, Host)>,
     /// Sums of the hosts that are gone.
-    pub(crate) gone: HostStats,
+    pub(crate) lost_host_stats: HostStats,
     /// Things dropped at a bounded queue, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) draining: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// All hosts together: those that are there, and what was counted by those that are gone.
     pub(crate) fn all_hosts(&self) -> HostStats {
-        let mut sum = self.gone.clone();
+        let mut sum = self.lost_host_stats.clone();
         for (_, host) in &self.hosts {
             add_stats(&mut sum, &host.stats);
             sum.rooms += host.stats.rooms;
@@ -36,8 +36,8 @@ impl Snapshot {
             sum.amplification_permille = sum
                 .amplification_permille
                 .max(host.stats.amplification_permille);
-            worst(&mut sum.recent_work, host.stats.recent_work);
-            worst(&mut sum.recent_lateness, host.stats.recent_lateness);
+            merge_worst(&mut sum.recent_work, host.stats.recent_work);
+            merge_worst(&mut sum.recent_lateness, host.stats.recent_lateness);
         }
         sum
     }
@@ -79,7 +79,7 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
 }
 
 /// Figures of several hosts don't add up: the worst of each is shown.
-fn worst(of_all: &mut Option<TickFigures>, of_one: Option<TickFigures>) {
+fn merge_worst(of_all: &mut Option<TickFigures>, of_one: Option<TickFigures>) {
     let (all, one) = (of_all.unwrap_or_default(), of_one.unwrap_or_default());
     *of_all = Some(TickFigures {
         p50_us: all.p50_us.max(one.p50_us),
@@ -111,7 +111,7 @@ mod tests {
             ..HostStats::default()
         };
         let mut snapshot = Snapshot::default();
-        add_stats(&mut snapshot.gone, &host(5, 1, 2));
+        add_stats(&mut snapshot.lost_host_stats, &host(5, 1, 2));
         snapshot.hosts = vec![
             (HostId(2), attended(host(7, 3, 1))),
             (HostId(3), attended(host(1, 1, 0))),

@@ -12,28 +12,28 @@ use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream, VarIn
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
-use super::{Member, VERSION, exchange_signs, read_message};
+use super::{ClusterMember, VERSION, exchange_heartbeats, read_message};
 
 /// How long the leader may take to take a follower.
-const ANSWER_WITHIN: Duration = Duration::from_millis(400);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// How long a client may take to open its stream, and the last words to reach it.
-const STREAM_WITHIN: Duration = Duration::from_secs(5);
-const LAST_WITHIN: Duration = Duration::from_millis(500);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
+const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
 /// What a relayed stream is reset with when the client is gone without having quit.
-const GONE: VarInt = VarInt::from_u32(1);
+const CLIENT_LOST: VarInt = VarInt::from_u32(1);
 
 /// A link to the leader.
-pub(super) struct Link {
+pub(super) struct LeaderLink {
     pub(super) connection: Connection,
     /// Nothing else uses it.
     endpoint: Endpoint,
-    signs: (SendStream, RecvStream),
+    heartbeat_streams: (SendStream, RecvStream),
 }
 
-impl Link {
+impl LeaderLink {
     /// Holds the link until it ends; gives the reason.
-    pub(super) async fn hold(self) -> String {
-        let why = exchange_signs(self.signs.0, self.signs.1).await;
+    pub(super) async fn run_until_lost(self) -> String {
+        let why = exchange_heartbeats(self.heartbeat_streams.0, self.heartbeat_streams.1).await;
         self.endpoint.close(
             VarInt::from_u32(ErrorCode::ErrorUnspecified as u32),
             b"the link is over",
@@ -42,15 +42,15 @@ impl Link {
     }
 }
 
-impl Member {
+impl ClusterMember {
     /// Calls whoever leads.
-    pub(super) async fn call(&self, leader: &Leader) -> anyhow::Result<Link> {
-        timeout(ANSWER_WITHIN, self.call_now(leader))
+    pub(super) async fn connect_to_leader(&self, leader: &Leader) -> anyhow::Result<LeaderLink> {
+        timeout(ANSWER_TIMEOUT, self.connect_without_timeout(leader))
             .await
             .context("no answer")?
     }
 
-    async fn call_now(&self, leader: &Leader) -> anyhow::Result<Link> {
+    async fn connect_without_timeout(&self, leader: &Leader) -> anyhow::Result<LeaderLink> {
         let fingerprint = Fingerprint::try_from(&leader.certificate_sha256[..])?;
         let address = lookup_host(&leader.address)
             .await?
@@ -63,7 +63,7 @@ impl Member {
         };
         let mut endpoint = Endpoint::client(local)?;
         let verifier: Arc<FingerprintVerifier> = FingerprintVerifier::pinned(fingerprint);
-        endpoint.set_default_client_config(quic::peer_config(ALPN_PEER, verifier));
+        endpoint.set_default_client_config(quic::relay_client_config(ALPN_PEER, verifier));
         let connection = endpoint.connect(address, "ambit")?.await?;
         let mut signs = connection.open_bi().await?;
         let follow = Follow {
@@ -75,19 +75,20 @@ impl Member {
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch } = read_message(&mut signs.1).await?;
         tracing::debug!(epoch, "taken as a follower");
-        Ok(Link {
+        Ok(LeaderLink {
             connection,
             endpoint,
-            signs,
+            heartbeat_streams: signs,
         })
     }
 }
 
 /// Carries a client's connection to the leader, until one of the three ends.
-pub(crate) async fn relay(client: Connection, leader: Connection) {
+pub(crate) async fn relay_client(client: Connection, leader: Connection) {
     let again =
         |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
-    let Ok(Ok((mut to_client, mut from_client))) = timeout(STREAM_WITHIN, client.accept_bi()).await
+    let Ok(Ok((mut to_client, mut from_client))) =
+        timeout(STREAM_TIMEOUT, client.accept_bi()).await
     else {
         return client.close(
             VarInt::from_u32(ErrorCode::Idle as u32),
@@ -114,25 +115,29 @@ pub(crate) async fn relay(client: Connection, leader: Connection) {
         _ = down => {
             // The leader has said its last; the code of the end comes by the other half.
             let _ = to_client.finish();
-            let code = match timeout(2 * LAST_WITHIN, stopped).await {
+            let code = match timeout(2 * LAST_FRAMES_TIMEOUT, stopped).await {
                 Ok(Ok(Some(code))) => code,
                 _ => VarInt::from_u32(ErrorCode::TryAgain as u32),
             };
-            let _ = timeout(LAST_WITHIN, client.closed()).await;
+            let _ = timeout(LAST_FRAMES_TIMEOUT, client.closed()).await;
             let known = i32::try_from(code.into_inner()).map(codes::name_of_number).unwrap_or_default();
             client.close(code, known.as_bytes());
         }
         _ = leader.closed() => again("the leading server is gone; connect again"),
-        () = drop_probes(&client) => {}
+        () = discard_probes(&client) => {}
     }
     let quit = matches!(
         client.close_reason(),
         Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
     );
-    let _ = to_leader.reset(if quit { VarInt::from_u32(0) } else { GONE });
+    let _ = to_leader.reset(if quit {
+        VarInt::from_u32(0)
+    } else {
+        CLIENT_LOST
+    });
 }
 
 /// Takes what the client sends to see that this server lives, until the connection ends.
-async fn drop_probes(client: &Connection) {
+async fn discard_probes(client: &Connection) {
     while client.read_datagram().await.is_ok() {}
 }

@@ -16,32 +16,32 @@ use quinn::{Connection, VarInt};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::{PROBE_EVERY, VERSION, exchange_signs, read_message};
+use super::{PROBE_INTERVAL, VERSION, exchange_heartbeats, read_message};
 use crate::actor::{SetServers, WorldServer};
-use crate::hosts::remote::same_secret;
-use crate::line::ClientLine;
-use crate::session::Session;
+use crate::client_connection::ClientConnection;
+use crate::hosts::remote::secrets_match;
+use crate::session::ClientSession;
 
 /// How long a new follower may take to introduce itself.
-const HELLO_WITHIN: Duration = Duration::from_secs(2);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Followers at most: clients are told of all of them.
-const MOST_FOLLOWERS: usize = 64;
+const MAX_FOLLOWERS: usize = 64;
 
 /// The servers that follow, by their link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<usize, Server>>>);
 
 /// What takes those who want to follow.
-pub(crate) struct Reception {
+pub(crate) struct FollowerAcceptor {
     /// This server, as clients are told of it.
-    pub(crate) own: Server,
+    pub(crate) own_server: Server,
     pub(crate) key: String,
     pub(crate) epoch: u64,
     pub(crate) world: Addr<WorldServer>,
     pub(crate) followers: Followers,
 }
 
-impl Reception {
+impl FollowerAcceptor {
     /// Serves a link to its end.
     pub(crate) async fn serve(
         self,
@@ -50,19 +50,24 @@ impl Reception {
         slow_readers: Arc<AtomicU64>,
     ) {
         let remote = connection.remote_address();
-        let why = match timeout(HELLO_WITHIN, introduce(&connection, &self.key, self.epoch)).await {
+        let why = match timeout(
+            HELLO_TIMEOUT,
+            accept_follower(&connection, &self.key, self.epoch),
+        )
+        .await
+        {
             Ok(Ok((server, signs))) => {
                 tracing::info!(%remote, address = server.address, "a WorldServer follows");
                 let id = connection.stable_id();
                 self.change_followers(|all| {
-                    if all.len() < MOST_FOLLOWERS {
+                    if all.len() < MAX_FOLLOWERS {
                         all.insert(id, server);
                     }
                 })
                 .await;
                 let why = tokio::select! {
-                    why = exchange_signs(signs.0, signs.1) => why,
-                    () = take_clients(&connection, &self.world, &sessions, &slow_readers) => "the connection ended".to_owned(),
+                    why = exchange_heartbeats(signs.0, signs.1) => why,
+                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => "the connection ended".to_owned(),
                 };
                 self.change_followers(|all| drop(all.remove(&id))).await;
                 why
@@ -78,12 +83,16 @@ impl Reception {
         // Held until the list is told: a newer one is told later.
         let mut all = self.followers.0.lock().await;
         change(&mut all);
-        tell_servers(&self.world, all.values().cloned().chain([self.own.clone()])).await;
+        publish_servers(
+            &self.world,
+            all.values().cloned().chain([self.own_server.clone()]),
+        )
+        .await;
     }
 }
 
 /// Tells the lobby which servers there are.
-pub(super) async fn tell_servers(
+pub(super) async fn publish_servers(
     world: &Addr<WorldServer>,
     servers: impl IntoIterator<Item = Server>,
 ) {
@@ -91,12 +100,12 @@ pub(super) async fn tell_servers(
     let _ = world
         .send(SetServers(Servers {
             servers,
-            probe_ms: PROBE_EVERY.as_millis() as u32,
+            probe_ms: PROBE_INTERVAL.as_millis() as u32,
         }))
         .await;
 }
 
-async fn introduce(
+async fn accept_follower(
     connection: &Connection,
     key: &str,
     epoch: u64,
@@ -109,10 +118,10 @@ async fn introduce(
         follow.version
     );
     anyhow::ensure!(
-        same_secret(&follow.key, key.as_bytes()),
+        secrets_match(&follow.key, key.as_bytes()),
         "it does not have the key of `--host-key`"
     );
-    quic::widen(connection);
+    quic::allow_relayed_streams(connection);
     signs.0.write_all(&encode_frame(&Lead { epoch })).await?;
     Ok((
         Server {
@@ -124,7 +133,7 @@ async fn introduce(
 }
 
 /// Each further stream is a client.
-async fn take_clients(
+async fn accept_clients(
     connection: &Connection,
     world: &Addr<WorldServer>,
     sessions: &ArbiterHandle,
@@ -135,15 +144,17 @@ async fn take_clients(
             (world.clone(), sessions.clone(), Arc::clone(slow_readers));
         tokio::spawn(async move {
             let Ok(Ok(relay)) =
-                timeout(HELLO_WITHIN, read_message::<Relay>(&mut from_client)).await
+                timeout(HELLO_TIMEOUT, read_message::<Relay>(&mut from_client)).await
             else {
                 return;
             };
             let Ok(address) = relay.address.parse::<IpAddr>() else {
                 return;
             };
-            let line = ClientLine::relayed(address, (to_client, from_client));
-            Session::start_in_arbiter(&sessions, move |_| Session::new(line, world, slow_readers));
+            let line = ClientConnection::relayed(address, (to_client, from_client));
+            ClientSession::start_in_arbiter(&sessions, move |_| {
+                ClientSession::new(line, world, slow_readers)
+            });
         });
     }
 }

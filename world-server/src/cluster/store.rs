@@ -24,38 +24,38 @@ use prost::Message as _;
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, timeout};
 
-use super::leadership::{Found, RENEW_EVERY};
-use crate::lobby::Key;
+use super::leadership::{LeaderLookup, RENEW_INTERVAL};
+use crate::lobby::RecordKey;
 
 const STREAM: &str = "AMBIT_DIRECTORY";
 const PREFIX: &str = "ambit.directory.";
 const LEADER: &str = "ambit.directory.leader";
-const REQUEST_WITHIN: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// A write that takes longer says that the directory is ill.
-const ILL_AFTER: Duration = Duration::from_millis(500);
+const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
 /// Writes under way at a time.
-const AT_A_TIME: usize = 64;
+const MAX_WRITES_IN_FLIGHT: usize = 64;
 
 /// See the module.
 #[derive(Clone)]
-pub(crate) struct Store {
+pub(crate) struct DirectoryStore {
     jetstream: Context,
     stream: Stream<()>,
     /// Copies of everything that the broker keeps.
     replicas: usize,
-    places: String,
+    broker_addresses: String,
 }
 
 /// Why a write was not done.
 #[derive(Debug, PartialEq, Eq)]
-enum Failed {
+enum WriteError {
     /// Somebody else has written.
-    Overtaken,
+    AnotherWriter,
     /// The broker does not answer, or has no leader of its own.
     Unreachable,
 }
 
-impl Store {
+impl DirectoryStore {
     /// Begins to connect; the rest comes by itself.
     pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
         let servers: Vec<async_nats::ServerAddr> = urls
@@ -73,7 +73,7 @@ impl Store {
             .retry_on_initial_connect()
             .connection_timeout(Duration::from_secs(1))
             .ping_interval(Duration::from_secs(1))
-            .request_timeout(Some(REQUEST_WITHIN))
+            .request_timeout(Some(REQUEST_TIMEOUT))
             .reconnect_delay_callback(|attempts| {
                 Duration::from_millis((attempts as u64 * 20).min(500))
             })
@@ -89,7 +89,7 @@ impl Store {
             });
         let client = options.connect(servers).await.context("`--nats`")?;
         let mut jetstream = jetstream::new(client);
-        jetstream.set_timeout(REQUEST_WITHIN);
+        jetstream.set_timeout(REQUEST_TIMEOUT);
         let stream = jetstream
             .get_stream_no_info(STREAM)
             .await
@@ -98,17 +98,17 @@ impl Store {
             jetstream,
             stream,
             replicas: if urls.len() >= 3 { 3 } else { 1 },
-            places,
+            broker_addresses: places,
         })
     }
 
     /// Where the brokers are, for people; without what else is in their URLs.
-    pub(crate) fn places(&self) -> &str {
-        &self.places
+    pub(crate) fn broker_addresses(&self) -> &str {
+        &self.broker_addresses
     }
 
     /// Makes the stream, unless it is there.
-    async fn make(&self) -> anyhow::Result<()> {
+    async fn create_stream(&self) -> anyhow::Result<()> {
         let config = Config {
             name: STREAM.to_owned(),
             subjects: vec![format!("{PREFIX}>")],
@@ -130,17 +130,17 @@ impl Store {
     }
 
     /// What it says of the leader.
-    pub(crate) async fn find(&self) -> anyhow::Result<Found> {
-        timeout(REQUEST_WITHIN, self.find_now())
+    pub(crate) async fn look_up_leader(&self) -> anyhow::Result<LeaderLookup> {
+        timeout(REQUEST_TIMEOUT, self.look_up_leader_untimed())
             .await
             .context("NATS does not answer")?
     }
 
-    async fn find_now(&self) -> anyhow::Result<Found> {
+    async fn look_up_leader_untimed(&self) -> anyhow::Result<LeaderLookup> {
         let info = match self.stream.get_info().await {
             Ok(info) => info,
             Err(error) if is_missing(&error) => {
-                self.make().await?;
+                self.create_stream().await?;
                 self.stream.get_info().await?
             }
             Err(error) => return Err(error.into()),
@@ -153,7 +153,7 @@ impl Store {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Found {
+        Ok(LeaderLookup {
             last_sequence,
             leader,
         })
@@ -161,7 +161,7 @@ impl Store {
 
     /// Takes the leader's place with a write after that sequence. Gives its own sequence: the
     /// epoch.
-    pub(crate) async fn take(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
+    pub(crate) async fn take_lead(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
         let taken = self
             .write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())])
             .await;
@@ -169,7 +169,10 @@ impl Store {
     }
 
     /// All records, as they are at the epoch.
-    pub(crate) async fn read(&self, epoch: u64) -> anyhow::Result<BTreeMap<Key, Vec<u8>>> {
+    pub(crate) async fn read_records(
+        &self,
+        epoch: u64,
+    ) -> anyhow::Result<BTreeMap<RecordKey, Vec<u8>>> {
         let consumer = self
             .stream
             .create_consumer(OrderedConfig::default())
@@ -177,7 +180,7 @@ impl Store {
         let mut messages = consumer.messages().await?;
         let mut records = BTreeMap::new();
         loop {
-            let next = timeout(REQUEST_WITHIN, messages.next())
+            let next = timeout(REQUEST_TIMEOUT, messages.next())
                 .await
                 .context("NATS does not tell all of the directory")?;
             let message = next.context("the directory ends early")??;
@@ -188,7 +191,7 @@ impl Store {
             let key = message
                 .subject
                 .strip_prefix(PREFIX)
-                .and_then(|name| name.parse::<Key>().ok());
+                .and_then(|name| name.parse::<RecordKey>().ok());
             if let Some(key) = key.filter(|_| !message.payload.is_empty()) {
                 records.insert(key, message.payload.to_vec());
             }
@@ -199,25 +202,28 @@ impl Store {
     }
 
     /// Writes, one after the other; gives the sequence of the last.
-    async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, Failed> {
-        for part in writes.chunks(AT_A_TIME) {
+    async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, WriteError> {
+        for part in writes.chunks(MAX_WRITES_IN_FLIGHT) {
             let mut acks = Vec::with_capacity(part.len());
             for (subject, payload) in part {
                 let message = PublishMessage::build()
                     .payload(payload.clone())
                     .expected_last_sequence(after);
                 let sent = self.jetstream.send_publish(subject.clone(), message).await;
-                acks.push(sent.map_err(|error| failed(error.kind()))?);
+                acks.push(sent.map_err(|error| to_write_error(error.kind()))?);
                 after += 1;
             }
             for ack in acks {
-                after = ack.await.map_err(|error| failed(error.kind()))?.sequence;
+                after = ack
+                    .await
+                    .map_err(|error| to_write_error(error.kind()))?
+                    .sequence;
             }
         }
         Ok(after)
     }
 
-    async fn forget(&self, dead: Vec<Key>) {
+    async fn purge_records(&self, dead: Vec<RecordKey>) {
         for key in dead {
             // What is left behind costs some bytes, and is taken for what it is.
             let _ = self.stream.purge().filter(subject_of(key)).await;
@@ -225,15 +231,15 @@ impl Store {
     }
 }
 
-fn subject_of(key: Key) -> String {
+fn subject_of(key: RecordKey) -> String {
     format!("{PREFIX}{key}")
 }
 
-fn failed(kind: PublishErrorKind) -> Failed {
+fn to_write_error(kind: PublishErrorKind) -> WriteError {
     if kind == PublishErrorKind::WrongLastSequence {
-        Failed::Overtaken
+        WriteError::AnotherWriter
     } else {
-        Failed::Unreachable
+        WriteError::Unreachable
     }
 }
 
@@ -246,39 +252,42 @@ fn is_missing(error: &InfoError) -> bool {
 
 /// What lies at a desk, and how much was ever put there.
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingRecords {
     number: u64,
-    records: Changes,
+    records: RecordChanges,
 }
 
-/// The newest of each thing; `None` for what is gone.
-type Changes = BTreeMap<Key, Option<Vec<u8>>>;
+/// The newest of each thing; `Unchanged` for what is gone.
+type RecordChanges = BTreeMap<RecordKey, Option<Vec<u8>>>;
 
 /// What waits to be written. Bound: the newest of each thing.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
-    waiting: Mutex<Waiting>,
-    more: Notify,
+pub(crate) struct WriteQueue {
+    pending: Mutex<PendingRecords>,
+    wake: Notify,
 }
 
-impl Desk {
+impl WriteQueue {
     /// Puts down what came of one call. The number under which it will be written.
-    pub(crate) fn put(&self, records: impl IntoIterator<Item = (Key, Option<Vec<u8>>)>) -> u64 {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn enqueue(
+        &self,
+        records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
+    ) -> u64 {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.number += 1;
         waiting.records.extend(records);
-        self.more.notify_one();
+        self.wake.notify_one();
         waiting.number
     }
 
-    fn take(&self) -> (u64, Changes) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take_all(&self) -> (u64, RecordChanges) {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         (waiting.number, std::mem::take(&mut waiting.records))
     }
 
     /// What was not written after all, unless there is newer.
-    fn put_back(&self, records: Changes) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    fn requeue(&self, records: RecordChanges) {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, value) in records {
             waiting.records.entry(key).or_insert(value);
         }
@@ -287,41 +296,41 @@ impl Desk {
 
 /// How the writing goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct WriteProgress {
     /// Up to this number all is written.
     pub(crate) written: u64,
     /// Nothing is written in time.
-    pub(crate) ill: bool,
+    pub(crate) unavailable: bool,
 }
 
 /// Writes what is put down, and the leader's record again and again, until somebody else leads or
 /// `done` says that this server gives the place up: then it is free.
-pub(crate) async fn keep_writing(
-    store: Store,
+pub(crate) async fn run_writer(
+    store: DirectoryStore,
     mut leader: Leader,
     epoch: u64,
-    desk: Arc<Desk>,
-    progress: watch::Sender<Progress>,
+    desk: Arc<WriteQueue>,
+    progress: watch::Sender<WriteProgress>,
     mut done: watch::Receiver<bool>,
 ) {
     let mut after = epoch;
-    let mut renewals = tokio::time::interval(RENEW_EVERY);
+    let mut renewals = tokio::time::interval(RENEW_INTERVAL);
     renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut dead = Vec::new();
     loop {
         let renew = tokio::select! {
-            () = desk.more.notified() => false,
+            () = desk.wake.notified() => false,
             _ = renewals.tick() => true,
             _ = done.changed() => true,
         };
         leader.free = *done.borrow();
-        let (number, records) = desk.take();
+        let (number, records) = desk.take_all();
         let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
         // What is gone goes last: whatever was there is known to be elsewhere by then, should this
         // server die in between.
         let (there, gone): (Vec<_>, Vec<_>) =
             records.iter().partition(|(_, value)| value.is_some());
-        let write = |(key, value): (&Key, &Option<Vec<u8>>)| {
+        let write = |(key, value): (&RecordKey, &Option<Vec<u8>>)| {
             (subject_of(*key), value.clone().unwrap_or_default().into())
         };
         writes.extend(there.into_iter().chain(gone).map(write));
@@ -333,18 +342,18 @@ pub(crate) async fn keep_writing(
             continue;
         }
         let mut writing = std::pin::pin!(store.write(after, &writes));
-        let result = if let Ok(result) = timeout(ILL_AFTER, &mut writing).await {
+        let result = if let Ok(result) = timeout(UNAVAILABLE_AFTER, &mut writing).await {
             result
         } else {
-            progress.send_modify(|progress| progress.ill = true);
+            progress.send_modify(|progress| progress.unavailable = true);
             writing.await
         };
         match result {
             Ok(sequence) => {
                 after = sequence;
-                progress.send_replace(Progress {
+                progress.send_replace(WriteProgress {
                     written: number,
-                    ill: false,
+                    unavailable: false,
                 });
                 if leader.free {
                     return;
@@ -355,30 +364,30 @@ pub(crate) async fn keep_writing(
                         .filter(|(_, value)| value.is_none())
                         .map(|(key, _)| *key),
                 );
-                if dead.len() >= AT_A_TIME {
+                if dead.len() >= MAX_WRITES_IN_FLIGHT {
                     tokio::spawn({
                         let (store, dead) = (store.clone(), std::mem::take(&mut dead));
-                        async move { store.forget(dead).await }
+                        async move { store.purge_records(dead).await }
                     });
                 }
             }
             Err(_) if leader.free => return,
             Err(_) => {
-                progress.send_modify(|progress| progress.ill = true);
-                desk.put_back(records);
+                progress.send_modify(|progress| progress.unavailable = true);
+                desk.requeue(records);
                 // An answer that was lost looks the same as another leader.
-                match store.find().await {
-                    Ok(Found {
+                match store.look_up_leader().await {
+                    Ok(LeaderLookup {
                         leader: Some(found),
                         last_sequence,
                     }) if found.process == leader.process => {
                         after = last_sequence;
-                        desk.more.notify_one();
+                        desk.wake.notify_one();
                     }
                     Ok(_) => return,
                     Err(error) => tracing::warn!("the directory can't be written: {error:#}"),
                 }
-                tokio::time::sleep(RENEW_EVERY / 10).await;
+                tokio::time::sleep(RENEW_INTERVAL / 10).await;
             }
         }
     }

@@ -9,62 +9,63 @@ use clap::Command;
 use super::ConfigError;
 
 /// What the file itself may not hold.
-const CONFIG: &str = "config";
+const CONFIG_ARGUMENT: &str = "config";
 
 /// The file that the command line or the environment names.
-pub(super) fn path(command: &Command, arguments: &[OsString]) -> Option<PathBuf> {
+pub(super) fn find_path(command: &Command, arguments: &[OsString]) -> Option<PathBuf> {
     // Errors are told by the second pass, which knows the file's values.
     let matches = command
         .clone()
         .ignore_errors(true)
         .try_get_matches_from(arguments)
         .ok()?;
-    matches.get_one::<PathBuf>(CONFIG).cloned()
+    matches.get_one::<PathBuf>(CONFIG_ARGUMENT).cloned()
 }
 
 /// `command` with the file's values as defaults.
-pub(super) fn install(command: Command, path: &Path) -> Result<Command, ConfigError> {
+pub(super) fn apply_file(command: Command, path: &Path) -> Result<Command, ConfigError> {
     let problem = |problem: String| ConfigError::File {
         path: path.display().to_string(),
         problem,
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| problem(format!("cannot read the file: {error}")))?;
-    install_text(command, &text).map_err(problem)
+    apply_text(command, &text).map_err(problem)
 }
 
-fn install_text(mut command: Command, text: &str) -> Result<Command, String> {
+fn apply_text(mut command: Command, text: &str) -> Result<Command, String> {
     let table: toml::Table = text
         .parse()
         .map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
     for (key, value) in table {
-        let argument = known(&command, &key).ok_or_else(|| unknown_key(&command, &key))?;
-        let value = plain(&key, value)?;
-        check(&command, &key, &value)?;
+        let argument =
+            find_argument(&command, &key).ok_or_else(|| unknown_key_problem(&command, &key))?;
+        let value = to_flag_text(&key, value)?;
+        check_value(&command, &key, &value)?;
         command = command.mut_arg(argument, |argument| argument.default_value(value));
     }
     Ok(command)
 }
 
 /// The argument behind a key; keys are written as the flags are.
-fn known(command: &Command, key: &str) -> Option<clap::Id> {
-    let is_key = |argument: &&clap::Arg| argument.get_long() == Some(key) && key != CONFIG;
+fn find_argument(command: &Command, key: &str) -> Option<clap::Id> {
+    let is_key = |argument: &&clap::Arg| argument.get_long() == Some(key) && key != CONFIG_ARGUMENT;
     command
         .get_arguments()
         .find(is_key)
         .map(|argument| argument.get_id().clone())
 }
 
-fn unknown_key(command: &Command, key: &str) -> String {
+fn unknown_key_problem(command: &Command, key: &str) -> String {
     let known: Vec<&str> = command
         .get_arguments()
         .filter_map(clap::Arg::get_long)
-        .filter(|flag| *flag != CONFIG)
+        .filter(|flag| *flag != CONFIG_ARGUMENT)
         .collect();
     format!("unknown key `{key}`; known are {}", known.join(", "))
 }
 
-fn plain(key: &str, value: toml::Value) -> Result<String, String> {
+fn to_flag_text(key: &str, value: toml::Value) -> Result<String, String> {
     match value {
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
@@ -78,13 +79,13 @@ fn plain(key: &str, value: toml::Value) -> Result<String, String> {
 
 /// Checks one value by itself, so that the message names the file's key. What is asked of two flags
 /// together is checked by the full parse.
-fn check(command: &Command, key: &str, value: &str) -> Result<(), String> {
+fn check_value(command: &Command, key: &str, value: &str) -> Result<(), String> {
     let alone = command
         .get_arguments()
         .find(|argument| argument.get_long() == Some(key))
         .cloned();
     let alone = alone.expect("a known key").env(None::<&str>);
-    let alone = Command::new("file").arg(unbound(alone));
+    let alone = Command::new("file").arg(without_requirements(alone));
     match alone.try_get_matches_from(["file".to_owned(), format!("--{key}={value}")]) {
         Ok(_) => Ok(()),
         Err(error) => {
@@ -94,7 +95,7 @@ fn check(command: &Command, key: &str, value: &str) -> Result<(), String> {
 }
 
 /// The argument without its bonds to others, which are not there.
-fn unbound(argument: clap::Arg) -> clap::Arg {
+fn without_requirements(argument: clap::Arg) -> clap::Arg {
     argument.requires(clap::builder::Resettable::Reset)
 }
 
@@ -102,7 +103,7 @@ fn unbound(argument: clap::Arg) -> clap::Arg {
 mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
 
-    use super::super::{Config, Hosts};
+    use super::super::{Config, HostingMode};
     use super::*;
 
     #[test]
@@ -110,7 +111,7 @@ mod tests {
         let file = "listen = \"127.0.0.1:1\"\nmax-rooms = 7\nhosts = \"process:3\"";
         let config = parse(file, &["world-server", "--max-rooms", "8"]).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:1");
-        assert_eq!(config.hosts, Hosts::Process { min: 3, max: 3 });
+        assert_eq!(config.hosts, HostingMode::Process { min: 3, max: 3 });
         assert_eq!(config.max_rooms, 8);
     }
 
@@ -160,7 +161,7 @@ mod tests {
     }
 
     fn parse(file: &str, arguments: &[&str]) -> Result<Config, String> {
-        let command = install_text(Config::command(), file)?;
+        let command = apply_text(Config::command(), file)?;
         let matches = command
             .try_get_matches_from(arguments)
             .map_err(|error| error.to_string())?;

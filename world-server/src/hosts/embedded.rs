@@ -8,12 +8,12 @@ use ambit_game_server::logic::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Attended;
+use super::HostSession;
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
 /// A host that is ready, and the task that ends when it does.
-pub(crate) struct Embedded {
+pub(crate) struct EmbeddedHost {
     pub(crate) host: GameHost,
     pub(crate) ended: JoinHandle<()>,
 }
@@ -23,14 +23,14 @@ pub(crate) async fn start(
     config: HostConfig,
     registry: Registry,
     world: Addr<WorldServer>,
-) -> anyhow::Result<Embedded> {
+) -> anyhow::Result<EmbeddedHost> {
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
     // It ends with this process, and hands nothing over.
     tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
-    let attended = Attended::introduce(world_end, world, Origin::Embedded, |_| Ok(()))
+    let attended = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await
         .map_err(anyhow::Error::msg)?;
-    let ended = tokio::spawn(attended.attend(|| async { "it was closed".to_owned() }));
-    Ok(Embedded { host, ended })
+    let ended = tokio::spawn(attended.run(|| async { "it was closed".to_owned() }));
+    Ok(EmbeddedHost { host, ended })
 }

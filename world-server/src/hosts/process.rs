@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::Attended;
+use super::HostSession;
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
@@ -28,23 +28,23 @@ use crate::lobby::Origin;
 pub(crate) const SUBCOMMAND: &str = "game-server";
 
 /// Waits before a new child: doubled from the first to the last for a child that does not live
-/// `LIVES_FOR`.
+/// `STABLE_AFTER`.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
-const LIVES_FOR: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed
 /// after this.
-const DEAD_WITHIN: Duration = Duration::from_millis(200);
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How long a child may take to end itself when the server does; then it is killed. Less than the
-/// server waits for its hosts (`HOSTS_WITHIN` in `server/parts.rs`), so that no child that hangs
+/// server waits for its hosts (`HOSTS_TIMEOUT` in `server/parts.rs`), so that no child that hangs
 /// survives it.
-const EXIT_WITHIN: Duration = Duration::from_millis(1_500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// What all children have in common.
 #[derive(Clone)]
-pub(crate) struct Nursery {
+pub(crate) struct ChildSupervisor {
     /// What a child is told.
     pub(crate) arguments: Vec<OsString>,
     pub(crate) world: Addr<WorldServer>,
@@ -56,15 +56,15 @@ pub(crate) struct Nursery {
     pub(crate) stop: CancellationToken,
 }
 
-impl Nursery {
+impl ChildSupervisor {
     /// Keeps as many children running as are wanted, until the end of all.
-    pub(crate) async fn keep(mut self) {
+    pub(crate) async fn supervise(mut self) {
         let kept = Arc::new(AtomicU32::new(0));
         let mut places = JoinSet::new();
         while !self.stop.is_cancelled() {
             while kept.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
                 kept.fetch_add(1, Ordering::Relaxed);
-                places.spawn(self.clone().keep_one(Arc::clone(&kept)));
+                places.spawn(self.clone().supervise_one(Arc::clone(&kept)));
             }
             tokio::select! {
                 // The lobby's end is the server's.
@@ -77,11 +77,11 @@ impl Nursery {
     }
 
     /// Keeps one child running until the end of all, or until one ends when there are too many.
-    async fn keep_one(self, kept: Arc<AtomicU32>) {
+    async fn supervise_one(self, kept: Arc<AtomicU32>) {
         let mut backoff = FIRST_BACKOFF;
         while !self.stop.is_cancelled() {
             let started = now();
-            if let Err(error) = self.run().await {
+            if let Err(error) = self.run_child().await {
                 tracing::warn!("a host process failed: {error:#}");
                 // Nobody listens once the server has started.
                 let _ = self.ready.try_send(Err(format!("{error:#}")));
@@ -94,7 +94,7 @@ impl Nursery {
             {
                 return;
             }
-            backoff = if started.elapsed() >= LIVES_FOR {
+            backoff = if started.elapsed() >= STABLE_AFTER {
                 FIRST_BACKOFF
             } else {
                 (backoff * 2).min(LAST_BACKOFF)
@@ -104,18 +104,26 @@ impl Nursery {
     }
 
     /// One child, from its start to its end.
-    async fn run(&self) -> anyhow::Result<()> {
+    async fn run_child(&self) -> anyhow::Result<()> {
         let mut child = spawn(&self.arguments)?;
         let link = connect(&mut child, self.stop.clone())?;
-        let attended =
-            match Attended::introduce(link, self.world.clone(), Origin::Child, |_| Ok(())).await {
-                Ok(attended) => attended,
-                Err(reason) => {
-                    anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await)
-                }
-            };
+        let attended = match HostSession::register(link, self.world.clone(), Origin::Child, |_| {
+            Ok(())
+        })
+        .await
+        {
+            Ok(attended) => attended,
+            Err(reason) => {
+                anyhow::bail!(
+                    "{reason} ({})",
+                    wait_for_exit(&mut child, Duration::ZERO).await
+                )
+            }
+        };
         let _ = self.ready.try_send(Ok(()));
-        attended.attend(|| end(&mut child, DEAD_WITHIN)).await;
+        attended
+            .run(|| wait_for_exit(&mut child, EXIT_STATUS_TIMEOUT))
+            .await;
         Ok(())
     }
 }
@@ -151,20 +159,20 @@ fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEn
                 tracing::warn!("a host process's pipe: {error}");
             },
             // The pipe of a child that hangs does not end by itself.
-            () = overdue(&stop) => tracing::warn!("a host process did not end in time"),
+            () = wait_until_overdue(&stop) => tracing::warn!("a host process did not end in time"),
         }
     });
     Ok(link)
 }
 
 /// Waits until a child would have had to end.
-async fn overdue(stop: &CancellationToken) {
+async fn wait_until_overdue(stop: &CancellationToken) {
     stop.cancelled().await;
-    tokio::time::sleep(EXIT_WITHIN).await;
+    tokio::time::sleep(EXIT_TIMEOUT).await;
 }
 
 /// What became of a child whose pipe has ended. One that does not end itself in time is killed.
-async fn end(child: &mut Child, within: Duration) -> String {
+async fn wait_for_exit(child: &mut Child, within: Duration) -> String {
     if let Ok(Ok(status)) = tokio::time::timeout(within, child.wait()).await {
         return status.to_string();
     }

@@ -12,12 +12,12 @@ use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
 
-use super::Attended;
+use super::HostSession;
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
 /// How long a new connection may take to open its stream.
-const STREAM_WITHIN: Duration = Duration::from_secs(5);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a host's connection to its end. One that does not end by the host's own will may leave it
 /// with a lease: nobody hears of the end before that is over, which is within `silence`. `greeting`
@@ -30,7 +30,8 @@ pub(crate) async fn serve(
     greeting: Place,
 ) {
     let remote = connection.remote_address();
-    let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await
+    let Ok(Ok((output, input))) =
+        tokio::time::timeout(STREAM_TIMEOUT, connection.accept_bi()).await
     else {
         return close(&connection, ErrorCode::Idle);
     };
@@ -41,16 +42,18 @@ pub(crate) async fn serve(
         }
     });
     let admit = |ready: &ambit_proto::control::host::HostReady| {
-        if same_secret(&ready.key, key.as_bytes()) {
+        if secrets_match(&ready.key, key.as_bytes()) {
             Ok(())
         } else {
             Err("it does not have the key of `--host-key`".into())
         }
     };
-    match Attended::introduce(link, world, Origin::Remote, admit).await {
+    match HostSession::register(link, world, Origin::Remote, admit).await {
         Ok(attended) => {
             drop(greeting);
-            attended.attend(|| ended(&connection, silence)).await;
+            attended
+                .run(|| wait_for_end_reason(&connection, silence))
+                .await;
             close(&connection, ErrorCode::ErrorUnspecified);
         }
         Err(reason) => {
@@ -60,7 +63,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn ended(connection: &Connection, silence: Duration) -> String {
+async fn wait_for_end_reason(connection: &Connection, silence: Duration) -> String {
     let dials_again = VarInt::from_u32(ErrorCode::TryAgain as u32);
     match connection.close_reason() {
         Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
@@ -80,7 +83,7 @@ async fn ended(connection: &Connection, silence: Duration) -> String {
 }
 
 /// Compares digests, so that the time that it takes tells nothing about the secret.
-pub(crate) fn same_secret(shown: &[u8], secret: &[u8]) -> bool {
+pub(crate) fn secrets_match(shown: &[u8], secret: &[u8]) -> bool {
     digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
 }
 

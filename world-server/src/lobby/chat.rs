@@ -10,24 +10,24 @@ use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
 use super::output::ConnId;
-use super::refusal::Refusal;
-use super::request::{Audience, Say};
-use super::{Answer, DONE, Lobby};
+use super::refusal::LobbyRefusal;
+use super::request::{ChatRequest, ChatTarget};
+use super::{DONE, Lobby, RequestOutcome};
 
 impl Lobby {
-    pub(super) fn say(
+    pub(super) fn send_chat(
         &mut self,
         now: LocalTime,
         player: PlayerId,
-        say: Say,
-    ) -> Result<Answer, Refusal> {
-        let (channel, to, hearers) = self.hearers(player, say.to)?;
+        say: ChatRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let (channel, to, hearers) = self.chat_recipients(player, say.to)?;
         if !self.players.at_mut(player).chat.take(now) {
             let message = format!(
                 "at most {} chat messages a second; wait a little",
                 self.config.chat_per_s
             );
-            return Err(Refusal::new(ErrorCode::RateLimited, message));
+            return Err(LobbyRefusal::new(ErrorCode::RateLimited, message));
         }
         let chat = world::Chat {
             channel: channel.into(),
@@ -42,38 +42,38 @@ impl Lobby {
     }
 
     /// The channel, the player whispered to, and the connections that hear it.
-    fn hearers(
+    fn chat_recipients(
         &self,
         player: PlayerId,
-        to: Audience,
-    ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), Refusal> {
+        to: ChatTarget,
+    ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), LobbyRefusal> {
         match to {
-            Audience::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
-            Audience::Room => Ok((
+            ChatTarget::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
+            ChatTarget::Room => Ok((
                 world::Channel::Room,
                 None,
                 self.member_conns(self.room_of(player)?, None),
             )),
-            Audience::Player(to) => {
-                self.whisper(player, self.players.get(to).map(|to| to.id), || {
+            ChatTarget::Player(to) => {
+                self.whisper_recipients(player, self.players.get(to).map(|to| to.id), || {
                     format!("the id {to}")
                 })
             }
-            Audience::PlayerCalled(name) => {
-                self.whisper(player, self.players.called(&name), || {
+            ChatTarget::PlayerNamed(name) => {
+                self.whisper_recipients(player, self.players.find_by_name(&name), || {
                     "that name".to_owned()
                 })
             }
         }
     }
 
-    fn whisper(
+    fn whisper_recipients(
         &self,
         player: PlayerId,
         to: Option<PlayerId>,
         wanted: impl FnOnce() -> String,
-    ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), Refusal> {
-        let refuse = |message| Refusal::new(ErrorCode::NoSuchPlayer, message);
+    ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), LobbyRefusal> {
+        let refuse = |message| LobbyRefusal::new(ErrorCode::NoSuchPlayer, message);
         let to = to.ok_or_else(|| refuse(format!("no player has {}", wanted())))?;
         let heard_by = self
             .players

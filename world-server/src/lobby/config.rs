@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::policy::Policy;
-use super::pool::Children;
+use super::policy::PlacementPolicy;
+use super::pool::ChildPoolConfig;
 
 /// Limits and times. Each limit has an error code that says so to whoever hits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,19 +17,19 @@ pub struct LobbyConfig {
     /// How long the seat and the name of a player whose connection broke are kept.
     pub grace: Duration,
     /// How long a new connection may take to say hello.
-    pub hello_within: Duration,
-    /// How long a player in no room may stay without a request; `None` for any time.
+    pub hello_timeout: Duration,
+    /// How long a player in no room may stay without a request; `Unchanged` for any time.
     pub idle: Option<Duration>,
     /// How long a host may take to open a room.
-    pub open_within: Duration,
+    pub open_timeout: Duration,
     /// How long a host may be silent before it counts as hung. Hosts are heard every 250 ms.
     pub host_silence: Duration,
     /// Whether what the lobby knows is recorded, so that another WorldServer can go on with it.
     pub directory: bool,
     /// The children that the server keeps; none where rooms run elsewhere.
-    pub children: Children,
+    pub children: ChildPoolConfig,
     /// Which host gets the next room.
-    pub placement: Policy,
+    pub placement: PlacementPolicy,
     /// Connections at once. Raising it costs about 40 KB each.
     pub max_connections: usize,
     /// Connections at once from one IPv4 address or one IPv6 /64 network.
@@ -56,13 +56,13 @@ impl Default for LobbyConfig {
         Self {
             epoch_unix: Duration::ZERO,
             grace: Duration::from_secs(30),
-            hello_within: Duration::from_secs(5),
+            hello_timeout: Duration::from_secs(5),
             idle: Some(Duration::from_mins(10)),
-            open_within: Duration::from_secs(10),
+            open_timeout: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             directory: false,
-            children: Children::default(),
-            placement: Policy::default(),
+            children: ChildPoolConfig::default(),
+            placement: PlacementPolicy::default(),
             max_connections: 10_000,
             max_per_address: 4_096,
             max_rooms: 10_000,
@@ -79,7 +79,7 @@ impl Default for LobbyConfig {
 /// A game that rooms may play. The lobby knows games by these few words only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameInfo {
-    /// What `CreateRoom.game` names.
+    /// What `NewRoom.game` names.
     pub name: String,
     /// One line for people.
     pub description: String,

@@ -14,13 +14,13 @@ use ambit_proto::time::LocalTime;
 use super::config::LobbyConfig;
 use super::limits::TokenBucket;
 use super::output::ConnId;
-use super::refusal::Refusal;
+use super::refusal::LobbyRefusal;
 
 /// How far a connection has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It has not said hello.
-    Greeting,
+    Handshake,
     /// It is this player's.
     Player(PlayerId),
     /// It was told to close. What still comes from it is ignored.
@@ -28,7 +28,7 @@ pub(super) enum Stage {
 }
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct LobbyConnection {
     pub(super) stage: Stage,
     pub(super) requests: TokenBucket,
     /// Requests refused for their rate since the last one that was not.
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 
 #[derive(Debug, Default)]
 pub(super) struct Connections {
-    open: BTreeMap<ConnId, Connection>,
+    open: BTreeMap<ConnId, LobbyConnection>,
     by_address: AddressCount,
     /// Connections so far, those that were refused among them.
     total: u64,
@@ -54,26 +54,26 @@ impl Connections {
         conn: ConnId,
         address: IpAddr,
         config: &LobbyConfig,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LobbyRefusal> {
         self.total += 1;
         if self.open.len() >= config.max_connections {
             let message = format!(
                 "the server has its {} connections; try again later",
                 config.max_connections
             );
-            return Err(Refusal::new(ErrorCode::TooManyConnections, message));
+            return Err(LobbyRefusal::new(ErrorCode::TooManyConnections, message));
         }
         if self.by_address.of(address) >= config.max_per_address {
             let message = format!(
                 "there are {} connections from this address already",
                 config.max_per_address
             );
-            return Err(Refusal::new(ErrorCode::TooManyFromAddress, message));
+            return Err(LobbyRefusal::new(ErrorCode::TooManyFromAddress, message));
         }
         self.by_address.add(address);
         let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
-        let connection = Connection {
-            stage: Stage::Greeting,
+        let connection = LobbyConnection {
+            stage: Stage::Handshake,
             requests,
             refused_in_a_row: 0,
             active_at: now,
@@ -85,21 +85,21 @@ impl Connections {
     }
 
     /// The connection is closed.
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Connection> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<LobbyConnection> {
         let connection = self.open.remove(&conn)?;
         self.by_address.remove(connection.address);
         Some(connection)
     }
 
     /// A connection that was not told to close.
-    pub(super) fn live(&mut self, conn: ConnId) -> Option<&mut Connection> {
+    pub(super) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
         self.open
             .get_mut(&conn)
             .filter(|connection| connection.stage != Stage::Closing)
     }
 
     /// In order of their numbers, also those that were told to close.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &LobbyConnection)> {
         self.open
             .iter()
             .map(|(conn, connection)| (*conn, connection))

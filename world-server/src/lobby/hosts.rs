@@ -7,8 +7,8 @@ use ambit_proto::host::VERSION;
 use ambit_proto::time::LocalTime;
 
 use super::output::HostId;
-use super::placement::{Booked, Candidate, Measured};
-use super::room::Rooms;
+use super::placement::{BookedLoad, HostCandidate, ReportedLoad};
+use super::room::LobbyRooms;
 
 /// Host name and port, with room to spare; it travels in each ticket.
 const MAX_ADDRESS_BYTES: usize = 255;
@@ -36,7 +36,7 @@ pub struct Host {
     /// Its latest counters.
     pub stats: HostStats,
     /// What its reports say of its load.
-    pub measured: Measured,
+    pub measured: ReportedLoad,
     /// Whether it gets no more rooms, since it ends or has fallen silent.
     pub leaving: bool,
 }
@@ -96,7 +96,7 @@ impl TryFrom<HostReady> for Host {
             cores: ready.cores.max(1),
             instance: ready.instance,
             stats: HostStats::default(),
-            measured: Measured::default(),
+            measured: ReportedLoad::default(),
             leaving: false,
         })
     }
@@ -106,45 +106,45 @@ impl TryFrom<HostReady> for Host {
 pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Of those that are ready or about to be.
-    known: BTreeMap<HostId, Known>,
+    contacts: BTreeMap<HostId, HostContact>,
     /// When builds came: the number of the first host of each. Of those that hosts are of.
     builds: BTreeMap<String, u64>,
     last_id: u64,
-    /// Those that may have changed since [`Self::take_touched`].
-    touched: BTreeSet<HostId>,
+    /// Those that may have changed since [`Self::take_changed`].
+    changed: BTreeSet<HostId>,
 }
 
 /// What is known of a host beside what it says.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct HostContact {
     origin: Origin,
-    heard_at: LocalTime,
+    received_at: LocalTime,
     /// It was another lobby's, and has not come to this one yet.
-    absent: bool,
+    is_absent: bool,
 }
 
 impl Hosts {
     /// A host will soon be ready.
     pub(super) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
         self.last_id = self.last_id.max(id.0);
-        self.known.insert(
+        self.contacts.insert(
             id,
-            Known {
+            HostContact {
                 origin,
-                heard_at: now,
-                absent: false,
+                received_at: now,
+                is_absent: false,
             },
         );
     }
 
     /// A host of another lobby may come to this one. Until then it gets no rooms.
     pub(super) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
-        self.known.insert(
+        self.contacts.insert(
             id,
-            Known {
+            HostContact {
                 origin: Origin::Remote,
-                heard_at: now,
-                absent: true,
+                received_at: now,
+                is_absent: true,
             },
         );
         self.ready.insert(
@@ -157,14 +157,14 @@ impl Hosts {
     }
 
     /// What the process of that name is known as.
-    pub(super) fn called(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
+    pub(super) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
         self.iter()
             .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
             .map(|(id, _)| id)
     }
 
     pub(super) fn is_absent(&self, id: HostId) -> bool {
-        self.known.get(&id).is_some_and(|known| known.absent)
+        self.contacts.get(&id).is_some_and(|known| known.is_absent)
     }
 
     /// Whether another lobby could go on with what runs there.
@@ -183,20 +183,20 @@ impl Hosts {
     }
 
     /// Those that may have changed since the last call, those that are gone among them.
-    pub(super) fn take_touched(&mut self) -> BTreeSet<HostId> {
-        std::mem::take(&mut self.touched)
+    pub(super) fn take_changed(&mut self) -> BTreeSet<HostId> {
+        std::mem::take(&mut self.changed)
     }
 
     /// A host is ready, or says something else about itself than before.
     pub(super) fn add(&mut self, id: HostId, host: Host) {
-        self.touched.insert(id);
+        self.changed.insert(id);
         self.ready.insert(id, host);
     }
 
     pub(super) fn remove(&mut self, id: HostId) {
-        self.touched.insert(id);
+        self.changed.insert(id);
         let gone = self.ready.remove(&id);
-        self.known.remove(&id);
+        self.contacts.remove(&id);
         if let Some(host) = gone
             && self.ready.values().all(|other| other.build != host.build)
         {
@@ -209,21 +209,21 @@ impl Hosts {
     }
 
     pub(super) fn origin(&self, id: HostId) -> Origin {
-        self.known
+        self.contacts
             .get(&id)
             .map(|known| known.origin)
             .unwrap_or_default()
     }
 
     /// A host has said something.
-    pub(super) fn heard(&mut self, now: LocalTime, id: HostId) {
-        if let Some(known) = self.known.get_mut(&id) {
-            known.heard_at = now;
+    pub(super) fn note_received(&mut self, now: LocalTime, id: HostId) {
+        if let Some(known) = self.contacts.get_mut(&id) {
+            known.received_at = now;
         }
     }
 
-    pub(super) fn heard_at(&self, id: HostId) -> Option<LocalTime> {
-        self.known.get(&id).map(|known| known.heard_at)
+    pub(super) fn received_at(&self, id: HostId) -> Option<LocalTime> {
+        self.contacts.get(&id).map(|known| known.received_at)
     }
 
     /// The host gets no more rooms.
@@ -235,7 +235,7 @@ impl Hosts {
 
     pub(super) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
         if let Some(host) = self.ready.get_mut(&id) {
-            host.measured.note(now, &stats, host.cores);
+            host.measured.add_report(now, &stats, host.cores);
             host.stats = stats;
         }
     }
@@ -258,7 +258,7 @@ impl Hosts {
     }
 
     /// A host of that build has come, as this number or before.
-    pub(super) fn know_build(&mut self, build: &str, number: u64) {
+    pub(super) fn note_build(&mut self, build: &str, number: u64) {
         let since = self.builds.entry(build.to_owned()).or_insert(number);
         *since = number.min(*since);
     }
@@ -268,29 +268,29 @@ impl Hosts {
         self.builds.get(&host.build).copied().unwrap_or_default()
     }
 
-    pub(super) fn is_of(&self, id: HostId, build: &str) -> bool {
+    pub(super) fn has_build(&self, id: HostId, build: &str) -> bool {
         self.get(id).is_some_and(|host| host.build == build)
     }
 
     /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each
     /// room.
-    pub(super) fn candidates(&self, rooms: &Rooms) -> Vec<Candidate> {
-        let booked = booked(rooms);
+    pub(super) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
+        let booked = count_bookings(rooms);
         let staying = self.iter().filter(|(_, host)| !host.leaving);
         staying
             .map(|(id, host)| {
-                Candidate::new(id, host, booked.get(&id).copied().unwrap_or_default())
+                HostCandidate::new(id, host, booked.get(&id).copied().unwrap_or_default())
             })
             .collect()
     }
 }
 
 /// Rooms and players by host, as the lobby has them.
-fn booked(rooms: &Rooms) -> BTreeMap<HostId, Booked> {
-    let mut booked: BTreeMap<HostId, Booked> = BTreeMap::new();
+fn count_bookings(rooms: &LobbyRooms) -> BTreeMap<HostId, BookedLoad> {
+    let mut booked: BTreeMap<HostId, BookedLoad> = BTreeMap::new();
     for room in rooms.iter() {
-        if let Some(host) = room.hosted_by() {
-            booked.entry(host).or_default().add(room.crowd());
+        if let Some(host) = room.game_host() {
+            booked.entry(host).or_default().add(room.player_count());
         }
     }
     booked

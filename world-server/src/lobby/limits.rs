@@ -12,7 +12,7 @@ use ambit_proto::time::LocalTime;
 
 /// A token bucket in one number: the time at which it will be full again.
 ///
-/// Source: the generic cell rate algorithm (ITU-T I.371).
+/// PoseSource: the generic cell rate algorithm (ITU-T I.371).
 #[derive(Clone, Debug)]
 pub(super) struct TokenBucket {
     interval: Duration,
@@ -46,23 +46,23 @@ pub(super) type CreationKey = [u8; 16];
 
 /// The rooms that one player made within the last minute: at most as many as the limit allows.
 #[derive(Debug, Default)]
-pub(super) struct Creations(VecDeque<Creation>);
+pub(super) struct RecentCreations(VecDeque<RoomCreation>);
 
 #[derive(Debug)]
-struct Creation {
+struct RoomCreation {
     at: LocalTime,
     key: Option<CreationKey>,
     room: RoomId,
 }
 
-impl Creations {
+impl RecentCreations {
     /// How long a creation counts, and how long its key is remembered. Longer than the grace
     /// period, so that a client that lost its connection may repeat the request when it is back.
     const MEMORY: Duration = Duration::from_mins(1);
 
     /// The room that the request with this key made.
-    pub(super) fn made_by(&mut self, now: LocalTime, key: CreationKey) -> Option<RoomId> {
-        self.forget(now);
+    pub(super) fn room_for_key(&mut self, now: LocalTime, key: CreationKey) -> Option<RoomId> {
+        self.expire(now);
         self.0
             .iter()
             .find(|creation| creation.key == Some(key))
@@ -70,21 +70,21 @@ impl Creations {
     }
 
     /// How many there were within the last minute.
-    pub(super) fn recent(&mut self, now: LocalTime) -> usize {
-        self.forget(now);
+    pub(super) fn count_recent(&mut self, now: LocalTime) -> usize {
+        self.expire(now);
         self.0.len()
     }
 
-    pub(super) fn remember(&mut self, now: LocalTime, key: Option<CreationKey>, room: RoomId) {
-        self.0.push_back(Creation { at: now, key, room });
+    pub(super) fn add(&mut self, now: LocalTime, key: Option<CreationKey>, room: RoomId) {
+        self.0.push_back(RoomCreation { at: now, key, room });
     }
 
     /// Keys that are remembered, and what they made, the oldest first.
-    pub(super) fn remembered(&self) -> impl Iterator<Item = (Option<CreationKey>, RoomId)> + '_ {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Option<CreationKey>, RoomId)> + '_ {
         self.0.iter().map(|creation| (creation.key, creation.room))
     }
 
-    fn forget(&mut self, now: LocalTime) {
+    fn expire(&mut self, now: LocalTime) {
         while self
             .0
             .front()
@@ -121,14 +121,14 @@ mod tests {
 
     #[test]
     fn a_creation_is_remembered_for_a_minute() {
-        let mut creations = Creations::default();
-        creations.remember(at(0), Some([1; 16]), RoomId(1));
-        creations.remember(at(30_000), None, RoomId(2));
-        assert_eq!(creations.made_by(at(60_000), [1; 16]), Some(RoomId(1)));
-        assert_eq!(creations.made_by(at(60_000), [2; 16]), None);
-        assert_eq!(creations.recent(at(60_000)), 2);
-        assert_eq!(creations.made_by(at(60_001), [1; 16]), None);
-        assert_eq!(creations.recent(at(60_001)), 1);
+        let mut creations = RecentCreations::default();
+        creations.add(at(0), Some([1; 16]), RoomId(1));
+        creations.add(at(30_000), None, RoomId(2));
+        assert_eq!(creations.room_for_key(at(60_000), [1; 16]), Some(RoomId(1)));
+        assert_eq!(creations.room_for_key(at(60_000), [2; 16]), None);
+        assert_eq!(creations.count_recent(at(60_000)), 2);
+        assert_eq!(creations.room_for_key(at(60_001), [1; 16]), None);
+        assert_eq!(creations.count_recent(at(60_001)), 1);
     }
 
     fn at(millis: u64) -> LocalTime {

@@ -1,11 +1,11 @@
 //! Lists of rooms and players, and the news that keep them up to date.
 //!
-//! Changes are gathered: the first one is told at once, the next ones together when the interval is
-//! over. Only what differs from what was told before is told, so a room that was full for a moment
-//! between two times causes nothing.
+//! RecordChanges are gathered: the first one is told at once, the next ones together when the
+//! interval is over. Only what differs from what was told before is told, so a room that was full
+//! for a moment between two times causes nothing.
 //!
-//! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest
-//! ones, since those are the ones that wait for players; a list of players at most
+//! OffsetBounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the
+//! newest ones, since those are the ones that wait for players; a list of players at most
 //! [`MAX_LISTED_PLAYERS`]. A room of n members costs n messages at a change, each with what has
 //! changed; the interval grows with n, so that it costs a second a bounded number of messages.
 
@@ -19,11 +19,11 @@ use ambit_proto::time::LocalTime;
 use prost::Message;
 
 use super::output::ConnId;
-use super::players::Player;
-use super::refusal::Refusal;
-use super::room::Room;
+use super::players::LobbyPlayer;
+use super::refusal::LobbyRefusal;
+use super::room::LobbyRoom;
 use super::timers::Timer;
-use super::{Answer, Lobby};
+use super::{Lobby, RequestOutcome};
 
 /// Between two news of the list of rooms.
 const LISTING_INTERVAL: Duration = Duration::from_millis(100);
@@ -37,16 +37,16 @@ const MAX_LISTED_PLAYERS: usize = 4_096;
 
 /// Who watches the list of rooms, and what they know.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct ListingFeed {
     subscribers: BTreeSet<ConnId>,
     changed: BTreeSet<RoomId>,
     /// Every room as it was last told; whether or not anybody watched.
-    told: BTreeMap<RoomId, world::Room>,
+    published: BTreeMap<RoomId, world::Room>,
     /// When the next news may be told.
-    after: LocalTime,
+    next_publish_at: LocalTime,
 }
 
-impl Listing {
+impl ListingFeed {
     pub(super) fn unsubscribe(&mut self, conn: ConnId) {
         self.subscribers.remove(&conn);
     }
@@ -54,15 +54,20 @@ impl Listing {
 
 impl Lobby {
     /// The rooms as they are now. Who subscribes gets the changes from here on.
-    pub(super) fn list_rooms(&mut self, now: LocalTime, conn: ConnId, subscribe: bool) -> Answer {
+    pub(super) fn list_rooms(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        subscribe: bool,
+    ) -> RequestOutcome {
         self.listing.unsubscribe(conn);
         if subscribe {
             // What the list shows already would else be told again as a change.
             self.publish_listing(now);
             self.listing.subscribers.insert(conn);
         }
-        Answer::Now(Body::RoomList(world::RoomList {
-            rooms: self.listed_rooms(),
+        RequestOutcome::Immediate(Body::RoomList(world::RoomList {
+            rooms: self.newest_rooms(),
         }))
     }
 
@@ -71,9 +76,13 @@ impl Lobby {
         &mut self,
         player: PlayerId,
         everybody: bool,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let list = if everybody {
-            let players = self.players.iter().take(MAX_LISTED_PLAYERS).map(described);
+            let players = self
+                .players
+                .iter()
+                .take(MAX_LISTED_PLAYERS)
+                .map(player_entry);
             world::PlayerList {
                 room: 0,
                 players: players.collect(),
@@ -82,46 +91,46 @@ impl Lobby {
             let room = self.room_of(player)?;
             world::PlayerList {
                 room: room.0,
-                players: self.tell_roster(room),
+                players: self.roster_for_member(room),
             }
         };
-        Ok(Answer::Now(Body::PlayerList(list)))
+        Ok(RequestOutcome::Immediate(Body::PlayerList(list)))
     }
 
     /// What a player who comes in is told about the room.
     pub(super) fn room_joined(&mut self, room: RoomId) -> world::RoomJoined {
         world::RoomJoined {
             room: Some(self.rooms.at(room).listing()),
-            players: self.tell_roster(room),
+            players: self.roster_for_member(room),
         }
     }
 
     /// The room may look different in the list, or be gone.
-    pub(super) fn mark_listing(&mut self, now: LocalTime, room: RoomId) {
+    pub(super) fn mark_room_changed(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
         self.timers
-            .set_if_unset(Timer::Listing, self.listing.after.max(now));
+            .set_if_unset(Timer::ListingFeed, self.listing.next_publish_at.max(now));
     }
 
     /// The room's members may look different to each other.
-    pub(super) fn mark_roster(&mut self, now: LocalTime, room: RoomId) {
-        let after = self.rooms.at(room).roster_after;
+    pub(super) fn mark_roster_changed(&mut self, now: LocalTime, room: RoomId) {
+        let after = self.rooms.at(room).next_roster_at;
         self.timers
             .set_if_unset(Timer::Roster(room), after.max(now));
     }
 
     /// Tells those who watch what has changed.
     pub(super) fn publish_listing(&mut self, now: LocalTime) {
-        self.timers.cancel(Timer::Listing);
+        self.timers.cancel(Timer::ListingFeed);
         if self.listing.changed.is_empty() {
             return;
         }
-        self.listing.after = now + LISTING_INTERVAL;
+        self.listing.next_publish_at = now + LISTING_INTERVAL;
         for id in std::mem::take(&mut self.listing.changed) {
-            let room = self.rooms.get(id).map(Room::listing);
+            let room = self.rooms.get(id).map(LobbyRoom::listing);
             let told = match &room {
-                Some(room) => self.listing.told.insert(id, room.clone()),
-                None => self.listing.told.remove(&id),
+                Some(room) => self.listing.published.insert(id, room.clone()),
+                None => self.listing.published.remove(&id),
             };
             if room != told {
                 let change = room.map_or(Change::Gone(id.0), Change::Room);
@@ -143,20 +152,21 @@ impl Lobby {
         }
         let roster = self.roster(id);
         let room = self.rooms.at_mut(id);
-        room.roster_after = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
+        room.next_roster_at = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
         let gone: Vec<u64> = room
-            .roster_told
+            .published_roster
             .keys()
             .copied()
             .filter(|id| !present.contains(id))
             .collect();
-        let is_news = |player: &world::Player| room.roster_told.get(&player.id) != Some(player);
+        let is_news =
+            |player: &world::Player| room.published_roster.get(&player.id) != Some(player);
         let players: Vec<_> = roster.into_iter().filter(is_news).collect();
         for id in &gone {
-            room.roster_told.remove(id);
+            room.published_roster.remove(id);
         }
-        room.roster_told
+        room.published_roster
             .extend(players.iter().map(|player| (player.id, player.clone())));
         if !players.is_empty() || !gone.is_empty() {
             let members = self.member_conns(id, None);
@@ -172,10 +182,14 @@ impl Lobby {
     }
 
     /// The newest rooms, in order of their ids.
-    pub(super) fn listed_rooms(&self) -> Vec<world::Room> {
+    pub(super) fn newest_rooms(&self) -> Vec<world::Room> {
         let mut bytes = 0;
-        let worlds = self.rooms.iter().rev().filter(|room| room.zone.is_none());
-        let newest = worlds.take(MAX_LISTED_ROOMS).map(Room::listing);
+        let worlds = self
+            .rooms
+            .iter()
+            .rev()
+            .filter(|room| room.map_identity.is_none());
+        let newest = worlds.take(MAX_LISTED_ROOMS).map(LobbyRoom::listing);
         let mut rooms: Vec<_> = newest
             .take_while(|room| {
                 // Tag and length take up to 6 bytes more.
@@ -189,9 +203,9 @@ impl Lobby {
 
     /// The members, for one of them. What the others do not know yet, all are told again at the
     /// next news, since it may be as it was by then for the others, and not for this one.
-    fn tell_roster(&mut self, id: RoomId) -> Vec<world::Player> {
+    fn roster_for_member(&mut self, id: RoomId) -> Vec<world::Player> {
         let roster = self.roster(id);
-        let told = &mut self.rooms.at_mut(id).roster_told;
+        let told = &mut self.rooms.at_mut(id).published_roster;
         for player in &roster {
             if told.get(&player.id) != Some(player) {
                 told.insert(player.id, world::Player::default());
@@ -209,13 +223,13 @@ impl Lobby {
         let players = room.seats.iter().map(|seat| world::Player {
             ready: seat.ready,
             host: seat.player == room.host,
-            ..described(self.players.at(seat.player))
+            ..player_entry(self.players.at(seat.player))
         });
         players.collect()
     }
 }
 
-fn described(player: &Player) -> world::Player {
+fn player_entry(player: &LobbyPlayer) -> world::Player {
     world::Player {
         id: player.id.0,
         name: player.name().as_str().to_owned(),

@@ -10,12 +10,12 @@ use ambit_proto::time::LocalTime;
 
 use super::config::GameInfo;
 use super::output::ConnId;
-use super::refusal::Refusal;
-use super::request::{CreateRoom, JoinRoom};
-use super::room::{Phase, Room};
+use super::refusal::LobbyRefusal;
+use super::request::{CreateRoomRequest, JoinRoomRequest};
+use super::room::{LobbyRoom, RoomPhase};
 use super::timers::Timer;
 use super::worlds::{MAP_SEATS, check_map_seats};
-use super::{Answer, DONE, Lobby, output};
+use super::{DONE, Lobby, RequestOutcome, output};
 
 /// A room parameter that is the lobby's, not the game's (as is `worlds::MAP_SEATS`): whether a
 /// start waits until everybody is ready.
@@ -30,11 +30,11 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         player: PlayerId,
-        create: CreateRoom,
-    ) -> Result<Answer, Refusal> {
+        create: CreateRoomRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         if let Some(room) = create
             .key
-            .and_then(|key| self.players.at_mut(player).creations.made_by(now, key))
+            .and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
         {
             // To its maker the answer means that it is in.
             let made = self
@@ -45,9 +45,9 @@ impl Lobby {
                 let message = format!(
                     "room {room}, which this key made, is gone, or you have left it; use a new key"
                 );
-                Refusal::new(ErrorCode::NoSuchRoom, message)
+                LobbyRefusal::new(ErrorCode::NoSuchRoom, message)
             })?;
-            return Ok(created(made));
+            return Ok(room_created(made));
         }
         self.check_in_no_room(player)?;
         self.check_creation(&create)?;
@@ -56,14 +56,14 @@ impl Lobby {
 
         let key = create.key;
         let room = self.rooms.add(player, create);
-        let (id, answer) = (room.id, created(room));
+        let (id, answer) = (room.id, room_created(room));
         let maker = self.players.at_mut(player);
         maker.room = Some(id);
-        maker.creations.remember(now, key, id);
+        maker.creations.add(now, key, id);
         self.counters.rooms_made += 1;
-        self.mark_listing(now, id);
+        self.mark_room_changed(now, id);
         let joined = self.room_joined(id);
-        self.tell(player, Body::RoomJoined(joined));
+        self.notify(player, Body::RoomJoined(joined));
         Ok(answer)
     }
 
@@ -73,8 +73,8 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         player: PlayerId,
-        join: &JoinRoom,
-    ) -> Result<Answer, Refusal> {
+        join: &JoinRoomRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(player, join)?;
@@ -86,26 +86,28 @@ impl Lobby {
                     room.seats.capacity(),
                     join.room
                 );
-                Refusal::new(ErrorCode::RoomFull, message)
+                LobbyRefusal::new(ErrorCode::RoomFull, message)
             })?;
             self.players.at_mut(player).room = Some(join.room);
-            self.mark_roster(now, join.room);
-            self.mark_listing(now, join.room);
+            self.mark_roster_changed(now, join.room);
+            self.mark_room_changed(now, join.room);
         }
         self.send_ticket(now, player);
-        Ok(Answer::Now(Body::RoomJoined(self.room_joined(join.room))))
+        Ok(RequestOutcome::Immediate(Body::RoomJoined(
+            self.room_joined(join.room),
+        )))
     }
 
     pub(super) fn leave_room(
         &mut self,
         now: LocalTime,
         player: PlayerId,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
-        self.vacate(now, player, ErrorCode::ErrorUnspecified);
-        Ok(Answer::Now(room_left(
+        self.vacate_seat(now, player, ErrorCode::ErrorUnspecified);
+        Ok(RequestOutcome::Immediate(room_left_body(
             room,
-            Refusal::new(ErrorCode::ErrorUnspecified, "you left the room"),
+            LobbyRefusal::new(ErrorCode::ErrorUnspecified, "you left the room"),
         )))
     }
 
@@ -114,10 +116,10 @@ impl Lobby {
         now: LocalTime,
         player: PlayerId,
         ready: bool,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
         self.rooms.at_mut(room).seats.set_ready(player, ready);
-        self.mark_roster(now, room);
+        self.mark_roster_changed(now, room);
         Ok(DONE)
     }
 
@@ -127,57 +129,57 @@ impl Lobby {
         now: LocalTime,
         player: PlayerId,
         target: PlayerId,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
         let room = self.rooms.at_mut(id);
         if room.host != player {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::NotHost,
                 "only the room's host may kick",
             ));
         }
         if target == player || !room.seats.contains(target) {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::NoSuchPlayer,
                 format!("no other member of room {id} has the id {target}"),
             ));
         }
-        room.bar(target);
-        let why = Refusal::new(
+        room.ban(target);
+        let why = LobbyRefusal::new(
             ErrorCode::Kicked,
             "the room's host put you out; you can't come back to this room",
         );
-        self.put_out(now, target, why);
+        self.remove_player(now, target, why);
         Ok(DONE)
     }
 
     /// Takes the player out of its room and tells it why.
-    pub(super) fn put_out(&mut self, now: LocalTime, player: PlayerId, why: Refusal) {
+    pub(super) fn remove_player(&mut self, now: LocalTime, player: PlayerId, why: LobbyRefusal) {
         if let Some(room) = self.players.at(player).room {
-            self.vacate(now, player, why.code);
-            self.tell(player, room_left(room, why));
+            self.vacate_seat(now, player, why.code);
+            self.notify(player, room_left_body(room, why));
         }
     }
 
     /// Frees the player's seat, if it has one. The host of a running game is told, the others get a
     /// new host if they need one, and a room that is empty now goes.
-    pub(super) fn vacate(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
+    pub(super) fn vacate_seat(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
         let Some(id) = self.players.at(player).room else {
             return;
         };
         self.leave_maps(now, player, id, reason);
-        self.unseat(now, player, id);
+        self.free_seat(now, player, id);
         let room = self.rooms.at_mut(id);
         if room.has_started() {
             room.note_departure(now, player);
         }
         self.remove_from_game(player, id, reason);
-        self.settle_room(now, id);
+        self.settle_after_leave(now, id);
     }
 
     /// Tells the host of a running game that a player is out, and that its tickets are void.
     pub(super) fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
-        if let Some(host) = self.host_that_hears(id) {
+        if let Some(host) = self.reachable_host(id) {
             let void_tickets_until = self.counters.tickets;
             let remove = RemovePlayer {
                 room: id.0,
@@ -186,13 +188,13 @@ impl Lobby {
                 void_tickets_until,
             };
             self.outbox
-                .host(host, world_to_host::Body::RemovePlayer(remove));
+                .send_to_host(host, world_to_host::Body::RemovePlayer(remove));
         }
     }
 
     /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the
     /// same, since the player may still hold tickets.
-    pub(super) fn vacate_by_host(
+    pub(super) fn vacate_seat_by_host(
         &mut self,
         now: LocalTime,
         player: PlayerId,
@@ -200,28 +202,32 @@ impl Lobby {
         reason: ErrorCode,
     ) {
         self.leave_maps(now, player, id, reason);
-        self.unseat(now, player, id);
+        self.free_seat(now, player, id);
         self.remove_from_game(player, id, reason);
-        self.settle_room(now, id);
+        self.settle_after_leave(now, id);
     }
 
     /// Ends a room, and tells its members and the host that it runs on.
-    pub(super) fn dissolve(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
-        if let Some(host) = self.host_that_hears(id) {
+    pub(super) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
+        if let Some(host) = self.reachable_host(id) {
             let close = CloseRoom {
                 room: id.0,
                 reason: why.code.into(),
             };
             self.outbox
-                .host(host, world_to_host::Body::CloseRoom(close));
+                .send_to_host(host, world_to_host::Body::CloseRoom(close));
         }
-        self.dissolve_by_host(now, id, why);
+        self.close_room_by_host(now, id, why);
     }
 
     /// As `dissolve`, when the host that it ran on knows or is gone.
-    pub(super) fn dissolve_by_host(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
-        if self.rooms.get(id).is_some_and(|room| room.zone.is_some()) {
-            return self.lose_map(now, id, &why);
+    pub(super) fn close_room_by_host(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
+        if self
+            .rooms
+            .get(id)
+            .is_some_and(|room| room.map_identity.is_some())
+        {
+            return self.handle_map_lost(now, id, &why);
         }
         let Some(room) = self.rooms.remove(id) else {
             return;
@@ -229,31 +235,32 @@ impl Lobby {
         self.close_maps(&room, why.code);
         self.pool_changed = true;
         if room.has_started() {
-            self.outbox.push(output::Output::Forget { room: id });
+            self.outbox
+                .push(output::LobbyAction::ForgetRoom { room: id });
         }
-        if let Phase::Opening {
+        if let RoomPhase::Opening {
             starter: Some(starter),
             ..
         } = room.phase
         {
-            self.counters.refuse(why.code);
-            self.answer_later(starter, output::error(why.clone()));
+            self.counters.count_refused(why.code);
+            self.send_deferred_answer(starter, output::error_body(why.clone()));
         }
-        let conns = self.conns_of(&room, None);
+        let conns = self.room_conns(&room, None);
         for player in room.seats.players() {
-            self.leave_for_lobby(now, player);
+            self.return_to_lobby(now, player);
         }
-        self.outbox.broadcast(conns, room_left(id, why));
+        self.outbox.broadcast(conns, room_left_body(id, why));
         self.timers.cancel(Timer::Opening(id));
         self.timers.cancel(Timer::Trial(id));
         self.timers.cancel(Timer::Roster(id));
-        self.mark_listing(now, id);
+        self.mark_room_changed(now, id);
     }
 
     /// The room that the player is in.
-    pub(super) fn room_of(&self, player: PlayerId) -> Result<RoomId, Refusal> {
+    pub(super) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
         let refusal = || {
-            Refusal::new(
+            LobbyRefusal::new(
                 ErrorCode::NotInRoom,
                 "you are in no room; join or create one first",
             )
@@ -267,17 +274,17 @@ impl Lobby {
 
     /// The connections of the members who are there, in the order of sitting down.
     pub(super) fn member_conns(&self, room: RoomId, except: Option<PlayerId>) -> Vec<ConnId> {
-        self.conns_of(self.rooms.at(room), except)
+        self.room_conns(self.rooms.at(room), except)
     }
 
     /// News for a player, unless it is away.
-    pub(super) fn tell(&mut self, player: PlayerId, body: Body) {
+    pub(super) fn notify(&mut self, player: PlayerId, body: Body) {
         if let Some(conn) = self.players.at(player).conn {
-            self.outbox.news(conn, body);
+            self.outbox.notify(conn, body);
         }
     }
 
-    fn conns_of(&self, room: &Room, except: Option<PlayerId>) -> Vec<ConnId> {
+    fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
         let others = room
             .seats
             .players()
@@ -287,31 +294,31 @@ impl Lobby {
             .collect()
     }
 
-    fn unseat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+    fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
         let had_seat = self.rooms.at_mut(id).seats.free(player);
         assert!(had_seat, "who is in a room has a seat there");
-        self.leave_for_lobby(now, player);
-        self.mark_listing(now, id);
+        self.return_to_lobby(now, player);
+        self.mark_room_changed(now, id);
     }
 
     /// The player is in the lobby from now on. Its time to be idle there begins.
-    fn leave_for_lobby(&mut self, now: LocalTime, player: PlayerId) {
+    fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
         let player = self.players.at_mut(player);
         player.room = None;
-        if let Some(connection) = player.conn.and_then(|conn| self.connections.live(conn)) {
+        if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
             connection.active_at = now;
         }
     }
 
     /// A seat was freed: the room goes when it was the last one, and gets a new host when it was
     /// the host's.
-    fn settle_room(&mut self, now: LocalTime, id: RoomId) {
+    fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         if room.seats.is_empty() {
-            return self.dissolve(
+            return self.close_room(
                 now,
                 id,
-                Refusal::new(ErrorCode::RoomClosed, "everybody has left"),
+                LobbyRefusal::new(ErrorCode::RoomClosed, "everybody has left"),
             );
         }
         if !room.seats.contains(room.host) {
@@ -324,30 +331,30 @@ impl Lobby {
                 .expect("the room is not empty");
             self.rooms.at_mut(id).host = heir;
         }
-        self.mark_roster(now, id);
+        self.mark_roster_changed(now, id);
     }
 
-    fn check_in_no_room(&self, player: PlayerId) -> Result<(), Refusal> {
+    fn check_in_no_room(&self, player: PlayerId) -> Result<(), LobbyRefusal> {
         match self.players.at(player).room {
             None => Ok(()),
             Some(room) => {
                 let message = format!("you are in room {room}; leave it first");
-                Err(Refusal::new(ErrorCode::AlreadyInRoom, message))
+                Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message))
             }
         }
     }
 
     /// Whether such a room can be played.
-    fn check_creation(&self, create: &CreateRoom) -> Result<(), Refusal> {
+    fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
         let Some(game) = self.game(&create.game) else {
             let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
             let message = format!(
                 "there is no game of that name; there is: {}",
                 known.join(", ")
             );
-            return Err(Refusal::new(ErrorCode::UnknownGame, message));
+            return Err(LobbyRefusal::new(ErrorCode::UnknownGame, message));
         };
-        let bad = |message| Refusal::new(ErrorCode::BadParameter, message);
+        let bad = |message| LobbyRefusal::new(ErrorCode::BadParameter, message);
         if create.capacity < game.min_players {
             let message = format!(
                 "{} takes {} players, {} seats are too few",
@@ -366,18 +373,18 @@ impl Lobby {
             )));
         }
         check_map_seats(&create.parameters).map_err(bad)?;
-        (self.check)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
+        (self.check_parameters)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
     }
 
-    fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), Refusal> {
-        let refuse = |message| Err(Refusal::new(ErrorCode::TooManyRooms, message));
+    fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), LobbyRefusal> {
+        let refuse = |message| Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
         if self.rooms.len() >= self.config.max_rooms {
             return refuse(format!(
                 "the server has its {} rooms; join one of them",
                 self.config.max_rooms
             ));
         }
-        if self.players.at_mut(player).creations.recent(now) >= self.config.rooms_per_minute {
+        if self.players.at_mut(player).creations.count_recent(now) >= self.config.rooms_per_minute {
             return refuse(format!(
                 "a player may make {} rooms a minute; wait a little",
                 self.config.rooms_per_minute
@@ -388,30 +395,34 @@ impl Lobby {
 
     /// Whether rooms can be made and started: what is confirmed has to be known to the other
     /// servers.
-    pub(super) fn check_directory(&self) -> Result<(), Refusal> {
-        if self.directory_works {
+    pub(super) fn check_directory(&self) -> Result<(), LobbyRefusal> {
+        if self.directory_available {
             return Ok(());
         }
         let message = "the servers' directory (NATS) can't be written at the moment; try again in a few seconds";
-        Err(Refusal::new(ErrorCode::TryAgain, message))
+        Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
     }
 
     /// Whether the player may come in, seats aside.
-    fn check_join(&self, player: PlayerId, join: &JoinRoom) -> Result<(), Refusal> {
-        let Some(room) = self.rooms.get(join.room).filter(|room| room.zone.is_none()) else {
-            return Err(Refusal::new(
+    fn check_join(&self, player: PlayerId, join: &JoinRoomRequest) -> Result<(), LobbyRefusal> {
+        let Some(room) = self
+            .rooms
+            .get(join.room)
+            .filter(|room| room.map_identity.is_none())
+        else {
+            return Err(LobbyRefusal::new(
                 ErrorCode::NoSuchRoom,
                 format!("there is no room {}", join.room),
             ));
         };
-        if room.is_barred(player) {
-            return Err(Refusal::new(
+        if room.is_banned(player) {
+            return Err(LobbyRefusal::new(
                 ErrorCode::Kicked,
                 format!("the host of room {} put you out", join.room),
             ));
         }
         if room.password.is_some() && room.password != join.password {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::WrongPassword,
                 format!("that is not the password of room {}", join.room),
             ));
@@ -422,14 +433,14 @@ impl Lobby {
                 "room {} has started, and {} can't be joined then",
                 join.room, room.game
             );
-            return Err(Refusal::new(ErrorCode::AlreadyRunning, message));
+            return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
         }
         Ok(())
     }
 }
 
 /// Whether a start waits until everybody is ready.
-pub(super) fn must_be_ready(room: &Room) -> bool {
+pub(super) fn requires_ready(room: &LobbyRoom) -> bool {
     room.parameters
         .get(READY)
         .is_some_and(|value| value == READY_VALUES[1])
@@ -446,7 +457,7 @@ pub(super) fn parameters_of_game(
         .collect()
 }
 
-pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {
+pub(super) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
     Body::RoomLeft(world::RoomLeft {
         room: room.0,
         reason: why.code.into(),
@@ -454,8 +465,8 @@ pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {
     })
 }
 
-fn created(room: &Room) -> Answer {
-    Answer::Now(Body::RoomCreated(world::RoomCreated {
+fn room_created(room: &LobbyRoom) -> RequestOutcome {
+    RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated {
         room: Some(room.listing()),
     }))
 }

@@ -10,8 +10,8 @@ use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 
-use super::records::Key;
-use super::refusal::Refusal;
+use super::records::RecordKey;
+use super::refusal::LobbyRefusal;
 
 /// One lobby connection. The shell numbers them and never uses a number twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,14 +23,14 @@ pub struct HostId(pub u64);
 
 /// Whom an answer goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(super) struct RequestSource {
     pub(super) conn: ConnId,
     pub(super) request: u64,
 }
 
 /// What the shell is to carry out, in this order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Output {
+pub enum LobbyAction {
     /// A message for one connection.
     Send {
         /// To whom.
@@ -65,26 +65,26 @@ pub enum Output {
         message: WorldToHost,
     },
     /// Cut the link to a host that has fallen silent, and kill it if it is a child;
-    /// `handle_host_gone` is due as ever.
-    Forsake {
+    /// `handle_host_lost` is due as ever.
+    DisconnectHost {
         /// Which one.
         host: HostId,
     },
     /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for
     /// people to look at.
-    Condemn {
+    SaveCondemned {
         /// What the next host would be told, with a `Resume` that wants what was kept of the room
         /// filled in.
         order: OpenRoom,
     },
     /// Forget what hosts have said of a room: it is gone.
-    Forget {
+    ForgetRoom {
         /// Which one.
         room: RoomId,
     },
     /// The host runs the room, as another WorldServer had it: what it says of the room is to be
     /// kept.
-    Adopt {
+    AdoptRoom {
         /// Which room.
         room: RoomId,
         /// Where it runs.
@@ -94,46 +94,52 @@ pub enum Output {
     /// call after it.
     Record {
         /// What it is of.
-        key: Key,
-        /// All that is known of that; `None` when it is gone.
+        key: RecordKey,
+        /// All that is known of that; `Unchanged` when it is gone.
         value: Option<Vec<u8>>,
     },
     /// Keep so many children: start those that are missing; those too many were told to end.
-    Children(u32),
+    SetChildCount(u32),
 }
 
 /// Outputs that wait to be polled.
 #[derive(Debug, Default)]
-pub(super) struct Outbox(VecDeque<Output>);
+pub(super) struct OutputQueue(VecDeque<LobbyAction>);
 
 /// Where in the queue an answer belongs: before the news that the request causes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(usize);
+pub(super) struct AnswerPosition(usize);
 
-impl Outbox {
-    pub(super) fn poll(&mut self) -> Option<Output> {
+impl OutputQueue {
+    pub(super) fn poll(&mut self) -> Option<LobbyAction> {
         self.0.pop_front()
     }
 
     /// The end of the queue as it is now. Good until the next poll.
-    pub(super) fn place(&self) -> Place {
-        Place(self.0.len())
+    pub(super) fn position(&self) -> AnswerPosition {
+        AnswerPosition(self.0.len())
     }
 
     /// Puts the answer to a request where `place` was taken.
-    pub(super) fn answer_at(&mut self, place: Place, conn: ConnId, request: u64, body: Body) {
+    pub(super) fn answer_at(
+        &mut self,
+        place: AnswerPosition,
+        conn: ConnId,
+        request: u64,
+        body: Body,
+    ) {
         let message = WorldToClient {
             request,
             body: Some(body),
         };
-        self.0.insert(place.0, Output::Send { conn, message });
+        self.0.insert(place.0, LobbyAction::Send { conn, message });
     }
 
     pub(super) fn answer(&mut self, conn: ConnId, request: u64, body: Body) {
-        self.answer_at(self.place(), conn, request, body);
+        self.answer_at(self.position(), conn, request, body);
     }
 
-    pub(super) fn news(&mut self, conn: ConnId, body: Body) {
+    pub(super) fn notify(&mut self, conn: ConnId, body: Body) {
         self.answer(conn, 0, body);
     }
 
@@ -141,8 +147,8 @@ impl Outbox {
     pub(super) fn broadcast(&mut self, conns: Vec<ConnId>, body: Body) {
         match conns[..] {
             [] => {}
-            [conn] => self.news(conn, body),
-            _ => self.0.push_back(Output::Broadcast {
+            [conn] => self.notify(conn, body),
+            _ => self.0.push_back(LobbyAction::Broadcast {
                 conns,
                 message: WorldToClient {
                     request: 0,
@@ -153,29 +159,29 @@ impl Outbox {
     }
 
     /// Says goodbye and closes.
-    pub(super) fn goodbye(&mut self, conn: ConnId, refusal: Refusal) {
+    pub(super) fn send_goodbye(&mut self, conn: ConnId, refusal: LobbyRefusal) {
         let goodbye = Goodbye {
             code: refusal.code.into(),
             message: refusal.message.clone(),
         };
-        self.news(conn, Body::Goodbye(goodbye));
+        self.notify(conn, Body::Goodbye(goodbye));
         self.close(conn, refusal);
     }
 
-    pub(super) fn close(&mut self, conn: ConnId, refusal: Refusal) {
-        self.0.push_back(Output::Close {
+    pub(super) fn close(&mut self, conn: ConnId, refusal: LobbyRefusal) {
+        self.0.push_back(LobbyAction::Close {
             conn,
             code: refusal.code,
             message: refusal.message,
         });
     }
 
-    pub(super) fn push(&mut self, output: Output) {
+    pub(super) fn push(&mut self, output: LobbyAction) {
         self.0.push_back(output);
     }
 
-    pub(super) fn host(&mut self, host: HostId, body: world_to_host::Body) {
-        self.0.push_back(Output::Host {
+    pub(super) fn send_to_host(&mut self, host: HostId, body: world_to_host::Body) {
+        self.0.push_back(LobbyAction::Host {
             host,
             message: WorldToHost { body: Some(body) },
         });
@@ -183,6 +189,6 @@ impl Outbox {
 }
 
 /// A refusal as an answer.
-pub(super) fn error(refusal: Refusal) -> Body {
+pub(super) fn error_body(refusal: LobbyRefusal) -> Body {
     Body::Error(codes::error(refusal.code, refusal.message))
 }

@@ -14,21 +14,21 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Host;
 use super::output::HostId;
 
-/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core. Source:
-/// `docs/crowd.md`.
+/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core.
+/// PoseSource: `docs/crowd.md`.
 const ROOM_PERMILLE: u32 = 1;
 const PLAYER_PERMILLE: u32 = 1;
 /// A host that uses more than this share of its cores gets a room only where none uses less: what
 /// is left is for players who come.
 const BUSY_PERMILLE: u32 = 700;
 /// Hosts that use less than this are alike: who comes in just now costs some for a second or two.
-const LITTLE_PERMILLE: u32 = 300;
+const NEAR_IDLE_PERMILLE: u32 = 300;
 /// What a host may send to be counted as full, in bytes a second: a line of 1 Gbit/s.
 const FULL_BYTES_PER_S: f32 = 125_000_000.0;
 /// A host whose ticks begin so late (p99) is busy, whatever else it says: half a tick of 20 Hz.
 const LATE_US: u32 = 25_000;
 /// What the newest report counts beside those before.
-const NEWEST: f32 = 0.5;
+const NEWEST_REPORT_WEIGHT: f32 = 0.5;
 
 /// A room has as many players before long: rooms that begin one after the other would else all go
 /// where the last ones are empty yet.
@@ -36,24 +36,24 @@ const EXPECTED_PLAYERS: u32 = 10;
 
 /// What the lobby's books say of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Booked {
+pub(super) struct BookedLoad {
     rooms: u32,
     players: u32,
-    expected: u32,
+    expected_players: u32,
 }
 
-impl Booked {
+impl BookedLoad {
     /// Another room, with so many players.
     pub(super) fn add(&mut self, players: u32) {
         self.rooms += 1;
         self.players += players;
-        self.expected += players.max(EXPECTED_PLAYERS);
+        self.expected_players += players.max(EXPECTED_PLAYERS);
     }
 }
 
 /// What is to be placed.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct PlacementRequest<'a> {
     /// What is played.
     pub game: &'a str,
     /// Players who are in.
@@ -66,7 +66,7 @@ pub struct Wish<'a> {
 
 /// A place for a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct HostCandidate {
     /// Which host.
     pub host: HostId,
     /// Rooms that it takes.
@@ -76,37 +76,37 @@ pub struct Candidate {
     /// Players in them.
     pub players: u32,
     /// Players that are to be expected in them before long.
-    pub expected: u32,
+    pub expected_players: u32,
     /// What its rooms and players are known to cost, in thousandths of what it can carry.
     pub booked_permille: u32,
     /// What it has to carry, booked or measured, whichever is more.
     pub load_permille: u32,
 }
 
-impl Candidate {
+impl HostCandidate {
     /// A host with these rooms and players.
-    pub(super) fn new(id: HostId, host: &Host, booked: Booked) -> Self {
-        let Booked {
+    pub(super) fn new(id: HostId, host: &Host, booked: BookedLoad) -> Self {
+        let BookedLoad {
             rooms,
             players,
-            expected,
+            expected_players: expected,
         } = booked;
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
         let booked_permille = booked / host.cores.max(1);
         let load_permille = booked_permille.max(host.measured.permille);
-        Candidate {
+        HostCandidate {
             host: id,
             capacity: host.capacity,
             rooms,
             players,
-            expected,
+            expected_players: expected,
             booked_permille,
             load_permille,
         }
     }
 
     /// Whether it takes another room.
-    pub fn has_room(&self) -> bool {
+    pub fn has_capacity(&self) -> bool {
         self.rooms < self.capacity
     }
 
@@ -120,7 +120,7 @@ impl Candidate {
 pub trait Placement: Send {
     /// The host for a room; none if no host takes one. Pure: the same hosts give the same place.
     /// `hosts` are in the order in which they came, each once.
-    fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId>;
+    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId>;
 }
 
 /// The least loaded host of those in use, by what is booked or measured; one that is idle only when
@@ -129,40 +129,40 @@ pub trait Placement: Send {
 /// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MeasuredLoad {
+pub(super) struct MeasuredPlacement {
     /// How many hosts are in use in any case.
     pub(super) spread: usize,
 }
 
-impl Placement for MeasuredLoad {
-    fn place(&self, _: Wish<'_>, hosts: &[Candidate]) -> Option<HostId> {
+impl Placement for MeasuredPlacement {
+    fn place(&self, _: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let in_use = hosts.iter().filter(|host| host.rooms > 0).count();
         let mut idle_allowed = self.spread.saturating_sub(in_use);
-        let is_wanted = |host: &&Candidate| {
+        let is_wanted = |host: &&HostCandidate| {
             let is_idle = host.rooms == 0;
             let is_allowed = !is_idle || idle_allowed > 0;
             idle_allowed -= usize::from(is_idle && is_allowed);
             is_allowed
         };
-        let wanted: Vec<&Candidate> = hosts.iter().filter(is_wanted).collect();
-        let calm = |host: &&&Candidate| host.has_room() && !host.is_busy();
-        least(wanted.iter().filter(calm).copied())
+        let wanted: Vec<&HostCandidate> = hosts.iter().filter(is_wanted).collect();
+        let calm = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
+        least_loaded(wanted.iter().filter(calm).copied())
             .or_else(|| {
-                least(
+                least_loaded(
                     hosts
                         .iter()
-                        .filter(|host| host.has_room() && !host.is_busy()),
+                        .filter(|host| host.has_capacity() && !host.is_busy()),
                 )
             })
-            .or_else(|| least(hosts.iter().filter(|host| host.has_room())))
+            .or_else(|| least_loaded(hosts.iter().filter(|host| host.has_capacity())))
     }
 }
 
 /// By load in tenths, since no measurement is the same twice, and what is little comes and goes;
 /// then players, those who are expected first, then rooms; the one that came first of several.
-fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
-    let load = |host: &Candidate| {
-        if host.load_permille < LITTLE_PERMILLE {
+fn least_loaded<'a>(hosts: impl Iterator<Item = &'a HostCandidate>) -> Option<HostId> {
+    let load = |host: &HostCandidate| {
+        if host.load_permille < NEAR_IDLE_PERMILLE {
             0
         } else {
             host.load_permille / 100
@@ -172,7 +172,7 @@ fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
         .min_by_key(|host| {
             (
                 load(host),
-                host.expected,
+                host.expected_players,
                 host.players,
                 host.rooms,
                 host.host,
@@ -183,7 +183,7 @@ fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
 
 /// What a host's reports say of its load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measured {
+pub struct ReportedLoad {
     /// In thousandths of what it can carry: cores, the line, and whether its ticks come late.
     pub permille: u32,
     /// Smoothed, in thousandths of its cores.
@@ -193,11 +193,12 @@ pub struct Measured {
     at: Option<LocalTime>,
 }
 
-impl Measured {
+impl ReportedLoad {
     /// Another report of a host with so many cores has come.
-    pub(super) fn note(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
+    pub(super) fn add_report(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
         let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
-        self.cpu_permille += (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST);
+        self.cpu_permille +=
+            (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST_REPORT_WEIGHT);
         let since = self
             .at
             .map_or(Duration::ZERO, |at| now.since(at))
@@ -225,17 +226,20 @@ mod tests {
 
     #[test]
     fn rooms_of_the_same_size_are_spread_evenly() {
-        let mut hosts: Vec<Candidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
+        let mut hosts: Vec<HostCandidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
         for _ in 0..40 {
-            let place = MeasuredLoad { spread: 4 }
+            let place = MeasuredPlacement { spread: 4 }
                 .place(WISH, &hosts)
                 .expect("a place");
             let host = hosts
                 .iter_mut()
                 .find(|host| host.host == place)
                 .expect("one of them");
-            (host.rooms, host.players, host.expected) =
-                (host.rooms + 1, host.players + 10, host.expected + 10);
+            (host.rooms, host.players, host.expected_players) = (
+                host.rooms + 1,
+                host.players + 10,
+                host.expected_players + 10,
+            );
             host.load_permille = host.rooms + host.players;
         }
         assert!(
@@ -247,27 +251,26 @@ mod tests {
     }
 
     #[test]
-    fn rooms_that_begin_one_after_the_other_spread_evenly_whoever_is_in_already_and_whatever_little_that_costs()
-     {
-        let mut booked = [Booked::default(); 4];
+    fn new_rooms_spread_evenly_over_hosts_with_small_differences_in_load() {
+        let mut booked = [BookedLoad::default(); 4];
         for room in 0..40_u32 {
             let hosts = (1..=4).zip(&booked).map(|(id, of)| {
-                let Booked {
+                let BookedLoad {
                     rooms,
                     players,
-                    expected,
+                    expected_players: expected,
                 } = *of;
                 // Some are measured while many come in.
-                let load_permille = room * 37 % LITTLE_PERMILLE;
-                Candidate {
+                let load_permille = room * 37 % NEAR_IDLE_PERMILLE;
+                HostCandidate {
                     rooms,
                     players,
-                    expected,
+                    expected_players: expected,
                     load_permille,
                     ..candidate(id, 0, 0)
                 }
             });
-            let place = MeasuredLoad { spread: 4 }
+            let place = MeasuredPlacement { spread: 4 }
                 .place(WISH, &hosts.collect::<Vec<_>>())
                 .expect("a place");
             // Some rooms are full at once, others not yet.
@@ -277,17 +280,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_beyond_a_host_s_capacity_and_a_busy_one_is_the_last_resort() {
-        let place = |hosts: &[Candidate]| {
-            MeasuredLoad { spread: 2 }
+    fn no_host_exceeds_its_capacity_and_busy_hosts_are_the_last_resort() {
+        let place = |hosts: &[HostCandidate]| {
+            MeasuredPlacement { spread: 2 }
                 .place(WISH, hosts)
                 .map(|host| host.0)
         };
-        let busy = Candidate {
+        let busy = HostCandidate {
             load_permille: 900,
             ..candidate(1, 1, 1)
         };
-        let full = Candidate {
+        let full = HostCandidate {
             capacity: 3,
             ..candidate(2, 3, 0)
         };
@@ -298,7 +301,7 @@ mod tests {
             place(&[
                 busy,
                 full,
-                Candidate {
+                HostCandidate {
                     load_permille: 600,
                     ..candidate(3, 20, 500)
                 }
@@ -308,9 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_host_beyond_the_spread_is_taken_only_when_the_others_are_busy_or_full() {
-        let place = |hosts: &[Candidate]| {
-            MeasuredLoad { spread: 2 }
+    fn an_idle_host_beyond_the_spread_is_used_only_when_others_are_full() {
+        let place = |hosts: &[HostCandidate]| {
+            MeasuredPlacement { spread: 2 }
                 .place(WISH, hosts)
                 .map(|host| host.0)
         };
@@ -322,12 +325,12 @@ mod tests {
             place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]),
             Some(2)
         );
-        let busy = |id| Candidate {
+        let busy = |id| HostCandidate {
             load_permille: 800,
             ..candidate(id, 4, 9)
         };
         assert_eq!(place(&[busy(1), busy(2), candidate(3, 0, 0)]), Some(3));
-        let full = |id| Candidate {
+        let full = |id| HostCandidate {
             capacity: 4,
             ..candidate(id, 4, 9)
         };
@@ -336,15 +339,15 @@ mod tests {
 
     #[test]
     fn what_is_measured_counts_cores_the_line_and_lateness() {
-        let mut measured = Measured::default();
+        let mut measured = ReportedLoad::default();
         let second = |s: u64| LocalTime::from_millis(1_000 * s);
         let report = HostStats {
             cpu_permille: 500,
             ..HostStats::default()
         };
-        measured.note(second(1), &report, 2);
+        measured.add_report(second(1), &report, 2);
         assert_eq!(measured.permille, 250);
-        measured.note(
+        measured.add_report(
             second(2),
             &HostStats {
                 cpu_permille: 1_500,
@@ -353,7 +356,7 @@ mod tests {
             2,
         );
         assert_eq!(measured.permille, 500, "smoothed");
-        measured.note(
+        measured.add_report(
             second(3),
             &HostStats {
                 bytes_out: 100_000_000,
@@ -371,25 +374,25 @@ mod tests {
             bytes_out: 100_000_000,
             ..HostStats::default()
         };
-        measured.note(second(9), &report, 2);
+        measured.add_report(second(9), &report, 2);
         assert_eq!(measured.permille, BUSY_PERMILLE);
     }
 
-    const WISH: Wish<'_> = Wish {
+    const WISH: PlacementRequest<'_> = PlacementRequest {
         game: "field",
         players: 10,
         world: RoomId(1),
         map: 0,
     };
 
-    fn candidate(id: u64, rooms: u32, players: u32) -> Candidate {
+    fn candidate(id: u64, rooms: u32, players: u32) -> HostCandidate {
         let load_permille = rooms + players;
-        Candidate {
+        HostCandidate {
             host: HostId(id),
             capacity: 64,
             rooms,
             players,
-            expected: players,
+            expected_players: players,
             booked_permille: 0,
             load_permille,
         }

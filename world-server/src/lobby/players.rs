@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::config::{Entropy, LobbyConfig};
-use super::limits::{Creations, TokenBucket};
+use super::limits::{RecentCreations, TokenBucket};
 use super::output::ConnId;
 use super::text::{NameKey, PlayerName};
 
@@ -22,48 +22,48 @@ const HIGHEST_NUMBER: u32 = 99;
 /// Secret. Whoever has it takes the session over.
 pub(super) type ResumeToken = [u8; 16];
 
-pub(super) struct Player {
+pub(super) struct LobbyPlayer {
     pub(super) id: PlayerId,
-    /// `None` within the grace period.
+    /// `Unchanged` within the grace period.
     pub(super) conn: Option<ConnId>,
     /// Follows from the rooms' seats; here so that it needs no search.
     pub(super) room: Option<RoomId>,
-    pub(super) creations: Creations,
+    pub(super) creations: RecentCreations,
     pub(super) chat: TokenBucket,
     name: PlayerName,
     token: ResumeToken,
     previous_token: Option<ResumeToken>,
 }
 
-impl Player {
+impl LobbyPlayer {
     pub(super) fn name(&self) -> &PlayerName {
         &self.name
     }
 }
 
 /// What is known of a player beside the id and the room.
-pub(super) struct Kept {
+pub(super) struct SavedPlayer {
     pub(super) name: PlayerName,
     pub(super) token: ResumeToken,
     pub(super) previous_token: Option<ResumeToken>,
-    pub(super) creations: Creations,
+    pub(super) creations: RecentCreations,
 }
 
 /// Another player is called that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NameTaken;
 
-pub(super) struct Players {
-    by_id: BTreeMap<PlayerId, Player>,
+pub(super) struct LobbyPlayers {
+    by_id: BTreeMap<PlayerId, LobbyPlayer>,
     by_name: BTreeMap<NameKey, PlayerId>,
     by_token: BTreeMap<ResumeToken, PlayerId>,
     entropy: Entropy,
     last_id: u64,
-    /// Those that may have changed since [`Players::take_touched`].
-    touched: BTreeSet<PlayerId>,
+    /// Those that may have changed since [`Players::take_changed`].
+    changed: BTreeSet<PlayerId>,
 }
 
-impl Players {
+impl LobbyPlayers {
     pub(super) fn new(entropy: Entropy) -> Self {
         Self {
             by_id: BTreeMap::new(),
@@ -71,12 +71,12 @@ impl Players {
             by_token: BTreeMap::new(),
             entropy,
             last_id: 0,
-            touched: BTreeSet::new(),
+            changed: BTreeSet::new(),
         }
     }
 
     /// Unpredictable bytes.
-    pub(super) fn entropy(&mut self) -> [u8; 16] {
+    pub(super) fn random_bytes(&mut self) -> [u8; 16] {
         (self.entropy)()
     }
 
@@ -90,15 +90,15 @@ impl Players {
         self.last_id += 1;
         let id = PlayerId(self.last_id);
         let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
-        let token = self.entropy();
-        self.touched.insert(id);
+        let token = self.random_bytes();
+        self.changed.insert(id);
         self.by_name.insert(name.key(), id);
         self.by_token.insert(token, id);
-        let player = Player {
+        let player = LobbyPlayer {
             id,
             conn: Some(conn),
             room: None,
-            creations: Creations::default(),
+            creations: RecentCreations::default(),
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
             name,
             token,
@@ -111,7 +111,12 @@ impl Players {
     /// Puts in a player who came to another lobby, and is away; ids of new ones come after
     /// `last_id`. Nothing if a token is another one's, which no lobby would have let happen. Two
     /// may have the same name if one has just given it up: then it is changed.
-    pub(super) fn put(&mut self, id: PlayerId, mut kept: Kept, config: &LobbyConfig) -> Option<()> {
+    pub(super) fn restore(
+        &mut self,
+        id: PlayerId,
+        mut kept: SavedPlayer,
+        config: &LobbyConfig,
+    ) -> Option<()> {
         let tokens = [Some(kept.token), kept.previous_token];
         let taken = |token: &ResumeToken| self.by_token.contains_key(token);
         if tokens.iter().flatten().any(taken) {
@@ -119,12 +124,12 @@ impl Players {
         }
         if !self.is_free(&kept.name) {
             kept.name = self.free_name(kept.name);
-            self.touched.insert(id);
+            self.changed.insert(id);
         }
         self.by_name.insert(kept.name.key(), id);
         self.by_token
             .extend(tokens.into_iter().flatten().map(|token| (token, id)));
-        let player = Player {
+        let player = LobbyPlayer {
             id,
             conn: None,
             room: None,
@@ -148,12 +153,12 @@ impl Players {
     }
 
     /// Those that may have changed since the last call, those that are gone among them.
-    pub(super) fn take_touched(&mut self) -> BTreeSet<PlayerId> {
-        std::mem::take(&mut self.touched)
+    pub(super) fn take_changed(&mut self) -> BTreeSet<PlayerId> {
+        std::mem::take(&mut self.changed)
     }
 
     pub(super) fn remove(&mut self, id: PlayerId) {
-        self.touched.insert(id);
+        self.changed.insert(id);
         let Some(player) = self.by_id.remove(&id) else {
             return;
         };
@@ -164,29 +169,29 @@ impl Players {
         }
     }
 
-    pub(super) fn get(&self, id: PlayerId) -> Option<&Player> {
+    pub(super) fn get(&self, id: PlayerId) -> Option<&LobbyPlayer> {
         self.by_id.get(&id)
     }
 
     /// A player known to be there: the owner of a connection or of a seat.
-    pub(super) fn at(&self, id: PlayerId) -> &Player {
+    pub(super) fn at(&self, id: PlayerId) -> &LobbyPlayer {
         self.by_id
             .get(&id)
             .expect("connections and seats belong to players")
     }
 
-    pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut Player {
-        self.touched.insert(id);
+    pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
+        self.changed.insert(id);
         self.by_id
             .get_mut(&id)
             .expect("connections and seats belong to players")
     }
 
-    pub(super) fn called(&self, name: &str) -> Option<PlayerId> {
+    pub(super) fn find_by_name(&self, name: &str) -> Option<PlayerId> {
         self.by_name.get(&NameKey::of(name)).copied()
     }
 
-    pub(super) fn with_token(&self, token: &[u8]) -> Option<PlayerId> {
+    pub(super) fn find_by_token(&self, token: &[u8]) -> Option<PlayerId> {
         let token = ResumeToken::try_from(token).ok()?;
         self.by_token.get(&token).copied()
     }
@@ -194,7 +199,7 @@ impl Players {
     /// A new token. The one before stays good until [`Self::confirm_token`].
     pub(super) fn renew_token(&mut self, id: PlayerId) {
         self.confirm_token(id);
-        let token = self.entropy();
+        let token = self.random_bytes();
         self.by_token.insert(token, id);
         let player = self.at_mut(id);
         player.previous_token = Some(std::mem::replace(&mut player.token, token));
@@ -227,7 +232,7 @@ impl Players {
     }
 
     /// In order of their ids.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Player> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LobbyPlayer> {
         self.by_id.values()
     }
 
@@ -254,7 +259,7 @@ impl Players {
             return free;
         }
         let digits =
-            u64::from_be_bytes(*self.entropy().first_chunk().expect("16 bytes hold 8")) >> 1;
+            u64::from_be_bytes(*self.random_bytes().first_chunk().expect("16 bytes hold 8")) >> 1;
         (digits..)
             .take(1_000_000_000)
             .map(|digits| wanted.with_suffix(&format!("{:09}", digits % 1_000_000_000)))
@@ -279,7 +284,7 @@ mod tests {
             .map(|name| add(&mut players, name))
             .collect();
         assert_eq!(names, ["Ann", "ann-2", "ANN-3"]);
-        let second = players.called("ann-2").expect("a player");
+        let second = players.find_by_name("ann-2").expect("a player");
         players.remove(second);
         assert_eq!(add(&mut players, "ann"), "ann-2");
     }
@@ -302,15 +307,21 @@ mod tests {
         players.renew_token(PlayerId(1));
         let second = players.token(PlayerId(1));
         assert_eq!(
-            (players.with_token(&first), players.with_token(&second)),
+            (
+                players.find_by_token(&first),
+                players.find_by_token(&second)
+            ),
             (Some(PlayerId(1)), Some(PlayerId(1)))
         );
         players.confirm_token(PlayerId(1));
         assert_eq!(
-            (players.with_token(&first), players.with_token(&second)),
+            (
+                players.find_by_token(&first),
+                players.find_by_token(&second)
+            ),
             (None, Some(PlayerId(1)))
         );
-        assert_eq!(players.with_token(b"short"), None);
+        assert_eq!(players.find_by_token(b"short"), None);
         players.remove(PlayerId(1));
         assert!(players.by_token.is_empty() && players.by_name.is_empty());
     }
@@ -326,15 +337,15 @@ mod tests {
         assert_eq!(players.rename(PlayerId(2), name("ann")), Ok(()));
     }
 
-    fn players() -> Players {
+    fn players() -> LobbyPlayers {
         let mut calls = 0_u128;
-        Players::new(Box::new(move || {
+        LobbyPlayers::new(Box::new(move || {
             calls += 1;
             (calls << 64 | calls).to_be_bytes()
         }))
     }
 
-    fn add(players: &mut Players, wanted: &str) -> String {
+    fn add(players: &mut LobbyPlayers, wanted: &str) -> String {
         let id = players.add(Some(name(wanted)), ConnId(1), &LobbyConfig::default());
         players.at(id).name().as_str().to_owned()
     }

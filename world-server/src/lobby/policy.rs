@@ -1,56 +1,56 @@
 //! The ways to place rooms that an operator can choose from.
 //!
-//! [`Policy`] is the name, [`Policy::with`] the [`Placement`] behind it. By load (see `placement`),
-//! measured or from the lobby's own books alone; or by static zones, for worlds of several maps:
-//! the load of each part of the world is where its home is.
+//! [`PlacementPolicy`] is the name, [`PlacementPolicy::with`] the [`Placement`] behind it. By load
+//! (see `placement`), measured or from the lobby's own books alone; or by static zones, for worlds
+//! of several maps: the load of each part of the world is where its home is.
 //!
-//! Source: reference 003, section 2.1 (users to servers that are not overloaded; static zones).
+//! PoseSource: reference 003, section 2.1 (users to servers that are not overloaded; static zones).
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::output::HostId;
-use super::placement::{Candidate, MeasuredLoad, Placement, Wish};
-use super::pool::Children;
+use super::placement::{HostCandidate, MeasuredPlacement, Placement, PlacementRequest};
+use super::pool::ChildPoolConfig;
 
 /// Which host gets the next room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum PlacementPolicy {
     /// The one that has the least to carry, by the lobby's books or by its own reports, whichever
     /// says more.
     #[default]
-    Measured,
+    ReportedLoad,
     /// The one that has the least to carry by the lobby's books: the same rooms give the same
     /// places.
-    LeastLoaded,
+    BookedPlacement,
     /// The home of the map; where that is full, as measured.
     Zones,
 }
 
-impl Policy {
-    const ALL: [(Policy, &str); 3] = [
-        (Self::Measured, "measured"),
-        (Self::LeastLoaded, "least-loaded"),
+impl PlacementPolicy {
+    const ALL: [(PlacementPolicy, &str); 3] = [
+        (Self::ReportedLoad, "measured"),
+        (Self::BookedPlacement, "least-loaded"),
         (Self::Zones, "zones"),
     ];
 
     /// The policy at work, over hosts of which so many are kept in use.
-    pub(super) fn with(self, children: Children) -> Box<dyn Placement> {
+    pub(super) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
         let spread = if children.max == 0 {
             usize::MAX
         } else {
             children.min as usize
         };
-        let by_load = MeasuredLoad { spread };
+        let by_load = MeasuredPlacement { spread };
         match self {
-            Self::Measured => Box::new(by_load),
-            Self::LeastLoaded => Box::new(LeastLoaded(by_load)),
-            Self::Zones => Box::new(StaticZones { otherwise: by_load }),
+            Self::ReportedLoad => Box::new(by_load),
+            Self::BookedPlacement => Box::new(BookedPlacement(by_load)),
+            Self::Zones => Box::new(ZonePlacement { fallback: by_load }),
         }
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for PlacementPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (_, name) = Self::ALL
             .iter()
@@ -60,7 +60,7 @@ impl fmt::Display for Policy {
     }
 }
 
-impl FromStr for Policy {
+impl FromStr for PlacementPolicy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -73,13 +73,13 @@ impl FromStr for Policy {
 
 /// By what rooms and players are known to cost.
 #[derive(Clone, Copy, Debug)]
-struct LeastLoaded(MeasuredLoad);
+struct BookedPlacement(MeasuredPlacement);
 
-impl Placement for LeastLoaded {
-    fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId> {
+impl Placement for BookedPlacement {
+    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let booked: Vec<_> = hosts
             .iter()
-            .map(|host| Candidate {
+            .map(|host| HostCandidate {
                 load_permille: host.booked_permille,
                 ..*host
             })
@@ -93,19 +93,19 @@ impl Placement for LeastLoaded {
 /// and nothing has to be remembered. Maps that run stay where they are when hosts come and go; load
 /// does not count (that is the price of zones that are static), capacity does.
 #[derive(Clone, Copy, Debug)]
-struct StaticZones {
-    otherwise: MeasuredLoad,
+struct ZonePlacement {
+    fallback: MeasuredPlacement,
 }
 
-impl Placement for StaticZones {
-    fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId> {
-        let mut order: Vec<&Candidate> = hosts.iter().collect();
+impl Placement for ZonePlacement {
+    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
+        let mut order: Vec<&HostCandidate> = hosts.iter().collect();
         order.sort_by_key(|host| std::cmp::Reverse((weight(wish.world.0, host.host.0), host.host)));
         let home = order.get(wish.map as usize % order.len().max(1))?;
-        if home.has_room() {
+        if home.has_capacity() {
             Some(home.host)
         } else {
-            self.otherwise.place(wish, hosts)
+            self.fallback.place(wish, hosts)
         }
     }
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_policy_s_name_is_read_back() {
-        for (policy, name) in Policy::ALL {
+        for (policy, name) in PlacementPolicy::ALL {
             assert_eq!(
                 (policy.to_string().as_str(), name.parse()),
                 (name, Ok(policy))
@@ -138,13 +138,13 @@ mod tests {
         }
         assert!(
             "best"
-                .parse::<Policy>()
+                .parse::<PlacementPolicy>()
                 .is_err_and(|allowed| allowed.contains("`zones`"))
         );
     }
 
     #[test]
-    fn the_maps_of_a_world_are_spread_evenly_and_each_has_the_same_home_every_time() {
+    fn the_maps_of_a_world_spread_evenly_and_keep_their_home_hosts() {
         let hosts: Vec<_> = (1..=4).map(|id| candidate(id, 0)).collect();
         for world in 1..50 {
             let mut maps: BTreeMap<HostId, u32> = BTreeMap::new();
@@ -168,9 +168,9 @@ mod tests {
     fn a_home_that_is_full_or_gone_is_left_to_the_load() {
         let hosts: Vec<_> = (1..=3).map(|id| candidate(id, id as u32)).collect();
         let home = place(7, 0, &hosts).expect("a place");
-        let full = |host: &Candidate| {
+        let full = |host: &HostCandidate| {
             if host.host == home {
-                Candidate { rooms: 64, ..*host }
+                HostCandidate { rooms: 64, ..*host }
             } else {
                 *host
             }
@@ -195,32 +195,35 @@ mod tests {
     #[test]
     fn by_the_books_alone_no_report_counts() {
         let hosts = [
-            Candidate {
+            HostCandidate {
                 load_permille: 900,
                 ..candidate(1, 1)
             },
             candidate(2, 2),
         ];
-        let place = |policy: Policy| {
+        let place = |policy: PlacementPolicy| {
             policy
-                .with(Children::default())
+                .to_placement(ChildPoolConfig::default())
                 .place(wish(1, 0), &hosts)
                 .map(|host| host.0)
         };
         assert_eq!(
-            (place(Policy::LeastLoaded), place(Policy::Measured)),
+            (
+                place(PlacementPolicy::BookedPlacement),
+                place(PlacementPolicy::ReportedLoad)
+            ),
             (Some(1), Some(2))
         );
     }
 
-    fn place(world: u64, map: u32, hosts: &[Candidate]) -> Option<HostId> {
-        Policy::Zones
-            .with(Children::default())
+    fn place(world: u64, map: u32, hosts: &[HostCandidate]) -> Option<HostId> {
+        PlacementPolicy::Zones
+            .to_placement(ChildPoolConfig::default())
             .place(wish(world, map), hosts)
     }
 
-    fn wish(world: u64, map: u32) -> Wish<'static> {
-        Wish {
+    fn wish(world: u64, map: u32) -> PlacementRequest<'static> {
+        PlacementRequest {
             game: "field",
             players: 10,
             world: RoomId(world),
@@ -228,14 +231,14 @@ mod tests {
         }
     }
 
-    fn candidate(id: u64, rooms: u32) -> Candidate {
+    fn candidate(id: u64, rooms: u32) -> HostCandidate {
         let (players, expected, booked_permille, load_permille) = (0, 0, rooms, rooms);
-        Candidate {
+        HostCandidate {
             host: HostId(id),
             capacity: 64,
             rooms,
             players,
-            expected,
+            expected_players: expected,
             booked_permille,
             load_permille,
         }

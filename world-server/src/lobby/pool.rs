@@ -13,11 +13,11 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Origin;
 use super::output::HostId;
 use super::timers::Timer;
-use super::{Lobby, Output};
+use super::{Lobby, LobbyAction};
 
 /// How many children the server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Children {
+pub struct ChildPoolConfig {
     /// At least.
     pub min: u32,
     /// At most.
@@ -28,7 +28,7 @@ pub struct Children {
     pub reap_after: Duration,
 }
 
-impl Default for Children {
+impl Default for ChildPoolConfig {
     fn default() -> Self {
         Self {
             min: 0,
@@ -39,51 +39,52 @@ impl Default for Children {
     }
 }
 
-impl Children {
-    fn wanted(self, in_use: u32) -> u32 {
+impl ChildPoolConfig {
+    fn wanted_children(self, in_use: u32) -> u32 {
         in_use.saturating_add(self.spares).clamp(self.min, self.max)
     }
 }
 
 impl Lobby {
     /// Sees to it that there are as many children as are wanted.
-    pub(super) fn tend_pool(&mut self, now: LocalTime) {
+    pub(super) fn update_pool(&mut self, now: LocalTime) {
         let children = self.config.children;
         if !std::mem::take(&mut self.pool_changed) || children.min == children.max || self.draining
         {
             return;
         }
-        let wanted = children.wanted(self.children_in_use());
-        if wanted > self.children {
-            self.children = wanted;
-            self.outbox.push(Output::Children(wanted));
+        let wanted = children.wanted_children(self.children_in_use());
+        if wanted > self.child_count {
+            self.child_count = wanted;
+            self.outbox.push(LobbyAction::SetChildCount(wanted));
         }
-        if wanted < self.children {
+        if wanted < self.child_count {
             self.timers
-                .set_if_unset(Timer::Reap, now + children.reap_after);
+                .set_if_unset(Timer::EndIdleChildren, now + children.reap_after);
         } else {
-            self.timers.cancel(Timer::Reap);
+            self.timers.cancel(Timer::EndIdleChildren);
         }
     }
 
     /// Some children have been too many for a while.
-    pub(super) fn reap(&mut self) {
-        let wanted = self.config.children.wanted(self.children_in_use());
-        let idle: Vec<HostId> = self.children_that_are(|rooms| rooms == 0).collect();
-        let excess = self.children.saturating_sub(wanted) as usize;
-        self.children = wanted;
-        self.outbox.push(Output::Children(wanted));
+    pub(super) fn end_idle_children(&mut self) {
+        let wanted = self.config.children.wanted_children(self.children_in_use());
+        let idle: Vec<HostId> = self.children_by_room_count(|rooms| rooms == 0).collect();
+        let excess = self.child_count.saturating_sub(wanted) as usize;
+        self.child_count = wanted;
+        self.outbox.push(LobbyAction::SetChildCount(wanted));
         for &host in idle.iter().rev().take(excess) {
             self.hosts.retire(host);
-            self.outbox.host(host, world_to_host::Body::Drain(Drain {}));
+            self.outbox
+                .send_to_host(host, world_to_host::Body::Drain(Drain {}));
         }
     }
 
     fn children_in_use(&self) -> u32 {
-        self.children_that_are(|rooms| rooms > 0).count() as u32
+        self.children_by_room_count(|rooms| rooms > 0).count() as u32
     }
 
-    fn children_that_are(
+    fn children_by_room_count(
         &self,
         fits: impl Fn(u32) -> bool,
     ) -> impl DoubleEndedIterator<Item = HostId> {
@@ -103,7 +104,7 @@ impl Lobby {
     pub(super) fn watch_host(&mut self, now: LocalTime, id: HostId) {
         if self.hosts.origin(id) != Origin::Embedded {
             self.timers
-                .set(Timer::Silent(id), now + self.config.host_silence);
+                .set(Timer::HostSilence(id), now + self.config.host_silence);
         }
     }
 
@@ -111,11 +112,11 @@ impl Lobby {
     /// rooms are lost to it, and so that nobody meets them any more the link is cut and a child
     /// killed.
     pub(super) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
-        let Some(heard_at) = self.hosts.heard_at(id) else {
+        let Some(heard_at) = self.hosts.received_at(id) else {
             return;
         };
         let silence = self.config.host_silence;
-        let again_at = if now.since(due) > STALLED {
+        let again_at = if now.since(due) > STALL_THRESHOLD {
             // Nobody asked this lobby anything for a while: it was stopped itself, and what hosts
             // said waits to be heard.
             now + silence
@@ -126,7 +127,7 @@ impl Lobby {
             heard_at + silence
         };
         if again_at > now {
-            return self.timers.set(Timer::Silent(id), again_at);
+            return self.timers.set(Timer::HostSilence(id), again_at);
         }
         let reason = format!(
             "it gave no sign of life for {} ms",
@@ -134,17 +135,17 @@ impl Lobby {
         );
         tracing::warn!(host = id.0, "a host is given up: {reason}");
         self.hosts.retire(id);
-        self.outbox.push(Output::Forsake { host: id });
-        self.lose_rooms_of(now, id, &reason);
+        self.outbox.push(LobbyAction::DisconnectHost { host: id });
+        self.move_rooms_of(now, id, &reason);
         if self.hosts.is_absent(id) {
             self.hosts.remove(id);
         }
     }
 
     /// A host is told which of its signs of life has come: its lease begins anew.
-    pub(super) fn hear_beat(&mut self, id: HostId, beat: Beat) {
+    pub(super) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Beat) {
         if self.hosts.origin(id) == Origin::Remote {
-            self.outbox.host(
+            self.outbox.send_to_host(
                 id,
                 world_to_host::Body::Heard(Heard {
                     number: beat.number,
@@ -156,9 +157,9 @@ impl Lobby {
 
 /// How long a host may serve players after a sign of life that was heard: it stops before its rooms
 /// are given away, also if clocks drift.
-pub(super) fn lease_for(silence: Duration) -> Duration {
+pub(super) fn serving_lease(silence: Duration) -> Duration {
     silence * 3 / 4
 }
 
 /// A timer that comes so late says that this process was stopped or starved.
-const STALLED: Duration = Duration::from_millis(500);
+const STALL_THRESHOLD: Duration = Duration::from_millis(500);

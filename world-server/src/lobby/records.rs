@@ -14,7 +14,7 @@
 //! 2. No number is given twice: `Ids` is ahead of what is used by at least half of [`AHEAD`].
 //!
 //! Cost: what a call has touched is encoded; without a directory nothing is. Memory: the records.
-//! Source of the formats: `proto/ambit/directory.proto`.
+//! PoseSource of the formats: `proto/ambit/directory.proto`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,26 +27,26 @@ use ambit_proto::time::LocalTime;
 use prost::Message as _;
 
 use super::hosts::Host;
-use super::limits::{CreationKey, Creations};
+use super::limits::{CreationKey, RecentCreations};
 use super::output::HostId;
-use super::players::{Kept, Player, ResumeToken};
-use super::refusal::Refusal;
-use super::request::CreateRoom;
-use super::room::{Phase, Room};
-use super::text::{Password, PlayerName, RoomName};
+use super::players::{LobbyPlayer, ResumeToken, SavedPlayer};
+use super::refusal::LobbyRefusal;
+use super::request::CreateRoomRequest;
+use super::room::{LobbyRoom, RoomPhase};
+use super::text::{LobbyRoomName, Password, PlayerName};
 use super::timers::Timer;
-use super::worlds::World;
-use super::{Lobby, Output};
+use super::worlds::WorldState;
+use super::{Lobby, LobbyAction};
 
-/// Numbers that are reserved at a time.
-const AHEAD: u64 = 10_000;
+/// SentDatagrams that are reserved at a time.
+const RESERVED_IDS: u64 = 10_000;
 /// Stands for a host that is not known: the room has just lost its own.
-const NOWHERE: u64 = u64::MAX;
+const NO_HOST: u64 = u64::MAX;
 
 /// What a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    /// Numbers that may have been given.
+pub enum RecordKey {
+    /// SentDatagrams that may have been given.
     Ids,
     /// A process that runs rooms.
     Host(HostId),
@@ -56,7 +56,7 @@ pub enum Key {
     Room(RoomId),
 }
 
-impl std::fmt::Display for Key {
+impl std::fmt::Display for RecordKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ids => f.write_str("ids"),
@@ -67,20 +67,20 @@ impl std::fmt::Display for Key {
     }
 }
 
-impl std::str::FromStr for Key {
-    type Err = UnknownKey;
+impl std::str::FromStr for RecordKey {
+    type Err = UnknownRecordKey;
 
-    fn from_str(text: &str) -> Result<Self, UnknownKey> {
+    fn from_str(text: &str) -> Result<Self, UnknownRecordKey> {
         if text == "ids" {
             return Ok(Self::Ids);
         }
-        let (kind, number) = text.split_once('.').ok_or(UnknownKey)?;
-        let number = number.parse().map_err(|_| UnknownKey)?;
+        let (kind, number) = text.split_once('.').ok_or(UnknownRecordKey)?;
+        let number = number.parse().map_err(|_| UnknownRecordKey)?;
         match kind {
             "host" => Ok(Self::Host(HostId(number))),
             "room" => Ok(Self::Room(RoomId(number))),
             "player" => Ok(Self::Player(PlayerId(number))),
-            _ => Err(UnknownKey),
+            _ => Err(UnknownRecordKey),
         }
     }
 }
@@ -88,30 +88,30 @@ impl std::str::FromStr for Key {
 /// Not a key that this build knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a key of the directory")]
-pub struct UnknownKey;
+pub struct UnknownRecordKey;
 
 /// What was put out, by key.
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    written: BTreeMap<Key, Vec<u8>>,
+pub(super) struct WrittenRecords {
+    written: BTreeMap<RecordKey, Vec<u8>>,
     reserved: pb::Ids,
 }
 
 /// Putting out.
 impl Lobby {
     /// Puts out what has changed since the last call.
-    pub(super) fn note_changes(&mut self) {
-        let (players, rooms) = (self.players.take_touched(), self.rooms.take_touched());
+    pub(super) fn emit_changed_records(&mut self) {
+        let (players, rooms) = (self.players.take_changed(), self.rooms.take_changed());
         if !self.config.directory {
             return;
         }
-        self.reserve();
+        self.reserve_ids();
         let mut gone = Vec::new();
-        for id in self.hosts.take_touched() {
+        for id in self.hosts.take_changed() {
             let host = self.hosts.get(id).filter(|_| self.hosts.can_come_back(id));
             match host.map(|host| host_record(host, self.hosts.build_since(host)).encode_to_vec()) {
                 None => gone.push(id),
-                record => self.record(Key::Host(id), record),
+                record => self.emit_record(RecordKey::Host(id), record),
             }
         }
         for id in players {
@@ -119,22 +119,22 @@ impl Lobby {
                 .players
                 .get(id)
                 .map(|player| self.player_record(player).encode_to_vec());
-            self.record(Key::Player(id), record);
+            self.emit_record(RecordKey::Player(id), record);
         }
         for id in rooms {
             let record = self
                 .rooms
                 .get(id)
                 .map(|room| room_record(room).encode_to_vec());
-            self.record(Key::Room(id), record);
+            self.emit_record(RecordKey::Room(id), record);
         }
         // Last: what ran there is known by then to run elsewhere.
         for id in gone {
-            self.record(Key::Host(id), None);
+            self.emit_record(RecordKey::Host(id), None);
         }
     }
 
-    fn record(&mut self, key: Key, value: Option<Vec<u8>>) {
+    fn emit_record(&mut self, key: RecordKey, value: Option<Vec<u8>>) {
         let same = self.records.written.get(&key) == value.as_ref();
         if same {
             return;
@@ -143,20 +143,20 @@ impl Lobby {
             Some(value) => drop(self.records.written.insert(key, value.clone())),
             None => drop(self.records.written.remove(&key)),
         }
-        self.outbox.push(Output::Record { key, value });
+        self.outbox.push(LobbyAction::Record { key, value });
     }
 
     /// Sees to it that the numbers to come are known to be taken before they are.
-    fn reserve(&mut self) {
+    fn reserve_ids(&mut self) {
         let used = pb::Ids {
             players: self.players.last_id(),
             rooms: self.rooms.last_id(),
             tickets: self.counters.tickets,
             hosts: self.hosts.last_id(),
-            transfers: self.counters.transfers,
+            transfers: self.counters.last_transfer,
         };
         let reserved = &self.records.reserved;
-        let is_short = |used: u64, reserved: u64| reserved < used + AHEAD / 2;
+        let is_short = |used: u64, reserved: u64| reserved < used + RESERVED_IDS / 2;
         if is_short(used.players, reserved.players)
             || is_short(used.rooms, reserved.rooms)
             || is_short(used.tickets, reserved.tickets)
@@ -164,25 +164,22 @@ impl Lobby {
             || is_short(used.transfers, reserved.transfers)
         {
             let ids = pb::Ids {
-                players: used.players + AHEAD,
-                rooms: used.rooms + AHEAD,
-                tickets: used.tickets + AHEAD,
-                hosts: used.hosts + AHEAD,
-                transfers: used.transfers + AHEAD,
+                players: used.players + RESERVED_IDS,
+                rooms: used.rooms + RESERVED_IDS,
+                tickets: used.tickets + RESERVED_IDS,
+                hosts: used.hosts + RESERVED_IDS,
+                transfers: used.transfers + RESERVED_IDS,
             };
-            self.record(Key::Ids, Some(ids.encode_to_vec()));
+            self.emit_record(RecordKey::Ids, Some(ids.encode_to_vec()));
             self.records.reserved = ids;
         }
     }
 
-    fn player_record(&self, player: &Player) -> pb::Player {
-        let creations = player
-            .creations
-            .remembered()
-            .map(|(key, room)| pb::Creation {
-                key: key.map(Vec::from).unwrap_or_default(),
-                room: room.0,
-            });
+    fn player_record(&self, player: &LobbyPlayer) -> pb::Player {
+        let creations = player.creations.entries().map(|(key, room)| pb::Creation {
+            key: key.map(Vec::from).unwrap_or_default(),
+            room: room.0,
+        });
         pb::Player {
             name: player.name().as_str().to_owned(),
             token: self.players.token(player.id).to_vec(),
@@ -209,14 +206,14 @@ fn host_record(host: &Host, build_since: u64) -> pb::Host {
     }
 }
 
-fn room_record(room: &Room) -> pb::Room {
+fn room_record(room: &LobbyRoom) -> pb::Room {
     let runs_on = match room.phase {
-        Phase::Waiting | Phase::Opening { .. } => None,
-        Phase::Running { host } => Some(host.0),
-        Phase::Moving { host } => Some(host.map_or(NOWHERE, |host| host.0)),
+        RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
+        RoomPhase::Running { host } => Some(host.0),
+        RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
     };
-    if let Some(zone) = &room.zone {
-        let zone = Some(zone.record());
+    if let Some(zone) = &room.map_identity {
+        let zone = Some(zone.to_record());
         return pb::Room {
             incarnation: room.incarnation,
             runs_on,
@@ -243,12 +240,12 @@ fn room_record(room: &Room) -> pb::Room {
                 ready: seat.ready,
             })
             .collect(),
-        kicked: room.barred().map(|player| player.0).collect(),
+        kicked: room.banned_players().map(|player| player.0).collect(),
         seed: room.seed,
         incarnation: room.incarnation,
         runs_on,
         zone: None,
-        world: room.world.record(),
+        world: room.world.to_record(),
         build: room.build.clone(),
     }
 }
@@ -260,35 +257,35 @@ impl Lobby {
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
-        records: impl IntoIterator<Item = (Key, &'a [u8])>,
+        records: impl IntoIterator<Item = (RecordKey, &'a [u8])>,
         patience: Duration,
     ) {
-        let records: BTreeMap<Key, &[u8]> = records.into_iter().collect();
+        let records: BTreeMap<RecordKey, &[u8]> = records.into_iter().collect();
         for (&key, &bytes) in &records {
             let taken = match key {
-                Key::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),
-                Key::Host(id) => pb::Host::decode(bytes)
+                RecordKey::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),
+                RecordKey::Host(id) => pb::Host::decode(bytes)
                     .ok()
                     .and_then(|host| self.restore_host(now, id, host, patience)),
-                Key::Player(id) => pb::Player::decode(bytes)
+                RecordKey::Player(id) => pb::Player::decode(bytes)
                     .ok()
                     .and_then(|player| self.restore_player(now, id, &player)),
-                Key::Room(_) => Some(()),
+                RecordKey::Room(_) => Some(()),
             };
             if taken.is_none() {
                 tracing::error!(%key, "a record of the directory makes no sense, and is left out");
                 // So that it goes from there too.
                 match key {
-                    Key::Host(id) => self.hosts.remove(id),
-                    Key::Player(id) => self.players.remove(id),
-                    Key::Ids | Key::Room(_) => {}
+                    RecordKey::Host(id) => self.hosts.remove(id),
+                    RecordKey::Player(id) => self.players.remove(id),
+                    RecordKey::Ids | RecordKey::Room(_) => {}
                 }
             }
             self.records.written.insert(key, bytes.to_vec());
         }
         // Seats belong to players.
         for (&key, &bytes) in &records {
-            if let Key::Room(id) = key
+            if let RecordKey::Room(id) = key
                 && pb::Room::decode(bytes)
                     .ok()
                     .and_then(|room| self.restore_room(now, id, room))
@@ -299,8 +296,8 @@ impl Lobby {
                 drop(self.rooms.remove(id));
             }
         }
-        self.mend_worlds(now);
-        self.note_changes();
+        self.repair_worlds(now);
+        self.emit_changed_records();
     }
 
     fn skip_to(&mut self, ids: pb::Ids) {
@@ -308,7 +305,7 @@ impl Lobby {
         self.rooms.skip_to(ids.rooms);
         self.hosts.skip_to(ids.hosts);
         self.counters.tickets = self.counters.tickets.max(ids.tickets);
-        self.counters.transfers = self.counters.transfers.max(ids.transfers);
+        self.counters.last_transfer = self.counters.last_transfer.max(ids.transfers);
     }
 
     fn restore_host(
@@ -331,29 +328,29 @@ impl Lobby {
             ..HostReady::default()
         };
         let host = Host::try_from(ready).ok()?;
-        self.hosts.know_build(&host.build, host_since);
+        self.hosts.note_build(&host.build, host_since);
         self.hosts.expect_back(now, id, host);
-        self.timers.set(Timer::Silent(id), now + patience);
+        self.timers.set(Timer::HostSilence(id), now + patience);
         Some(())
     }
 
     fn restore_player(&mut self, now: LocalTime, id: PlayerId, player: &pb::Player) -> Option<()> {
         let token = |bytes: &[u8]| ResumeToken::try_from(bytes).ok();
-        let mut creations = Creations::default();
+        let mut creations = RecentCreations::default();
         for creation in &player.creations {
-            creations.remember(
+            creations.add(
                 now,
                 CreationKey::try_from(&creation.key[..]).ok(),
                 RoomId(creation.room),
             );
         }
-        let kept = Kept {
+        let kept = SavedPlayer {
             name: PlayerName::parse(&player.name).ok()?,
             token: token(&player.token)?,
             previous_token: token(&player.previous_token),
             creations,
         };
-        self.players.put(id, kept, &self.config)?;
+        self.players.restore(id, kept, &self.config)?;
         self.timers.set(Timer::Grace(id), now + self.config.grace);
         Some(())
     }
@@ -375,15 +372,15 @@ impl Lobby {
         };
         let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
         let &(first, _) = seated.first()?;
-        let create = CreateRoom {
-            name: RoomName::parse(&record.name).ok()?,
+        let create = CreateRoomRequest {
+            name: LobbyRoomName::parse(&record.name).ok()?,
             game: record.game,
             capacity: record.capacity,
             parameters: record.parameters,
             password: Password::parse(&record.password).ok()?,
             key: None,
         };
-        let mut room = Room::new(id, first, create);
+        let mut room = LobbyRoom::new(id, first, create);
         for &(player, ready) in &seated {
             room.seats.take(player).ok()?;
             room.seats.set_ready(player, ready);
@@ -392,19 +389,19 @@ impl Lobby {
             room.host = PlayerId(record.host);
         }
         for player in record.kicked {
-            room.bar(PlayerId(player));
+            room.ban(PlayerId(player));
         }
         (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
-        room.world = World::recorded(record.world.unwrap_or_default(), &room.seats);
+        room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);
         if let Some(host) = record.runs_on.map(HostId) {
             self.hosts.get(host)?;
-            room.phase = Phase::Running { host };
+            room.phase = RoomPhase::Running { host };
         }
         for (player, _) in seated {
             self.players.at_mut(player).room = Some(id);
         }
-        self.rooms.put(room);
-        self.mark_listing(now, id);
+        self.rooms.restore(room);
+        self.mark_room_changed(now, id);
         Some(())
     }
 }
@@ -414,32 +411,34 @@ impl Lobby {
     /// The host that is now `id` may be known by another number: another lobby knew it, or its link
     /// broke and it has dialled again. What ran there runs here. The rooms that were about to be
     /// opened there, of which it need not have heard.
-    pub(super) fn recognise(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
+    pub(super) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
         let mut unheard = Vec::new();
         for before in self
             .hosts
-            .called(instance)
+            .with_instance(instance)
             .filter(|before| *before != id)
             .collect::<Vec<_>>()
         {
             if !self.hosts.is_absent(before) {
-                self.outbox.push(Output::Forsake { host: before });
+                self.outbox
+                    .push(LobbyAction::DisconnectHost { host: before });
             }
-            self.timers.cancel(Timer::Silent(before));
+            self.timers.cancel(Timer::HostSilence(before));
             self.hosts.remove(before);
             for room in self.rooms.ids() {
-                if self.rooms.at(room).hosted_by() != Some(before) {
+                if self.rooms.at(room).game_host() != Some(before) {
                     continue;
                 }
                 let known = self.rooms.at_mut(room);
                 match known.phase {
-                    Phase::Opening { starter, .. } => {
-                        known.phase = Phase::Opening { host: id, starter };
+                    RoomPhase::Opening { starter, .. } => {
+                        known.phase = RoomPhase::Opening { host: id, starter };
                         unheard.push(room);
                     }
-                    Phase::Moving { .. } => known.phase = Phase::Moving { host: None },
-                    Phase::Running { .. } | Phase::Waiting => {
-                        (known.phase, known.kept) = (Phase::Running { host: id }, false);
+                    RoomPhase::Moving { .. } => known.phase = RoomPhase::Moving { host: None },
+                    RoomPhase::Running { .. } | RoomPhase::Waiting => {
+                        (known.phase, known.has_checkpoint) =
+                            (RoomPhase::Running { host: id }, false);
                     }
                 }
             }
@@ -449,44 +448,45 @@ impl Lobby {
 
     /// Compares what a host says that it runs with what is known: what is not its to run it closes,
     /// and what it does not run is lost.
-    pub(super) fn compare_rooms(&mut self, now: LocalTime, host: HostId, here: &[RoomHere]) {
+    pub(super) fn reconcile_rooms(&mut self, now: LocalTime, host: HostId, here: &[RoomHere]) {
         for said in here {
             let id = RoomId(said.room);
             let known = self
                 .rooms
                 .get(id)
-                .filter(|room| room.phase == (Phase::Running { host }));
+                .filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == said.incarnation) {
-                self.outbox.push(Output::Adopt { room: id, host });
+                self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 let (members, void_tickets_until) =
-                    (Some(self.members_on(id)), self.counters.tickets);
+                    (Some(self.members_on_map(id)), self.counters.tickets);
                 let roster = Roster {
                     room: id.0,
                     members,
                     void_tickets_until,
                 };
-                self.outbox.host(host, world_to_host::Body::Roster(roster));
-                self.go_on_with_transfers(id);
+                self.outbox
+                    .send_to_host(host, world_to_host::Body::Roster(roster));
+                self.resend_transfer_orders(id);
             } else {
                 let close = CloseRoom {
                     room: id.0,
                     reason: ErrorCode::RoomClosed.into(),
                 };
                 self.outbox
-                    .host(host, world_to_host::Body::CloseRoom(close));
+                    .send_to_host(host, world_to_host::Body::CloseRoom(close));
             }
         }
-        let runs = |room: &Room| {
+        let runs = |room: &LobbyRoom| {
             here.iter()
                 .any(|said| (RoomId(said.room), said.incarnation) == (room.id, room.incarnation))
         };
         let lost = self
             .rooms
             .iter()
-            .filter(|room| room.phase == (Phase::Running { host }) && !runs(room));
+            .filter(|room| room.phase == (RoomPhase::Running { host }) && !runs(room));
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
             let message = format!("the game server that ran room {id} does not run it any more");
-            self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
+            self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Requests, parsed.
 //!
-//! What came off the wire goes in, a [`Request`] comes out in which every value is valid by itself:
-//! names keep the rules of `text`, numbers their ranges, maps their bounds. Whether it can be done
-//! is the lobby's to say.
+//! What came off the wire goes in, a [`LobbyRequest`] comes out in which every value is valid by
+//! itself: names keep the rules of `text`, numbers their ranges, maps their bounds. Whether it can
+//! be done is the lobby's to say.
 
 use std::collections::BTreeMap;
 
@@ -14,44 +14,44 @@ use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
 use super::limits::CreationKey;
-use super::refusal::Refusal;
-use super::text::{ChatText, Password, PlayerName, RoomName};
+use super::refusal::LobbyRefusal;
+use super::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
 const DEFAULT_CAPACITY: u32 = 64;
 const MAX_CAPACITY: u32 = 4_096;
-/// Bounds of what a room is made with, so that a list of rooms stays small.
+/// OffsetBounds of what a room is made with, so that a list of rooms stays small.
 const MAX_PARAMETERS: usize = 32;
 const MAX_PARAMETER_NAME_BYTES: usize = 32;
 const MAX_PARAMETER_VALUE_BYTES: usize = 128;
 
 /// What a client may ask for once it has said hello.
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum PlayerRequest {
     ListRooms { subscribe: bool },
-    CreateRoom(CreateRoom),
-    JoinRoom(JoinRoom),
+    CreateRoom(CreateRoomRequest),
+    JoinRoom(JoinRoomRequest),
     LeaveRoom,
     StartRoom,
     SetReady { ready: bool },
     ListPlayers { everybody: bool },
     SetName(PlayerName),
-    Say(Say),
+    Say(ChatRequest),
     Kick { player: PlayerId },
-    AnotherTicket,
+    RequestTicket,
 }
 
 /// What opens a session.
 #[derive(Debug)]
-pub(super) struct Hello {
-    /// `None` for a name that the server makes up.
+pub(super) struct HelloRequest {
+    /// `Unchanged` for a name that the server makes up.
     pub(super) name: Option<PlayerName>,
     /// Any bytes: what is no token of a session starts a new one.
     pub(super) resume_token: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub(super) struct CreateRoom {
-    pub(super) name: RoomName,
+pub(super) struct CreateRoomRequest {
+    pub(super) name: LobbyRoomName,
     pub(super) game: String,
     pub(super) capacity: u32,
     pub(super) parameters: BTreeMap<String, String>,
@@ -60,24 +60,24 @@ pub(super) struct CreateRoom {
 }
 
 #[derive(Debug)]
-pub(super) struct JoinRoom {
+pub(super) struct JoinRoomRequest {
     pub(super) room: RoomId,
     pub(super) password: Option<Password>,
 }
 
 #[derive(Debug)]
-pub(super) struct Say {
+pub(super) struct ChatRequest {
     pub(super) text: ChatText,
-    pub(super) to: Audience,
+    pub(super) to: ChatTarget,
 }
 
 /// Who hears.
 #[derive(Debug)]
-pub(super) enum Audience {
+pub(super) enum ChatTarget {
     Lobby,
     Room,
     Player(PlayerId),
-    PlayerCalled(String),
+    PlayerNamed(String),
 }
 
 /// A request's name in the `.proto` file's spelling of fields: what errors speak of.
@@ -100,7 +100,7 @@ pub(super) fn name_of(body: &Body) -> &'static str {
 
 /// The number of the last field of an encoded `ClientToWorld` that is not `request`: what a message
 /// without a known body may have had as its body.
-pub(super) fn unknown_body(mut message: &[u8]) -> Option<u32> {
+pub(super) fn unknown_body_field(mut message: &[u8]) -> Option<u32> {
     let mut found = None;
     while message.has_remaining() {
         let (field, wire_type) = decode_key(&mut message).ok()?;
@@ -112,13 +112,13 @@ pub(super) fn unknown_body(mut message: &[u8]) -> Option<u32> {
     found
 }
 
-impl TryFrom<Body> for Request {
-    type Error = Refusal;
+impl TryFrom<Body> for PlayerRequest {
+    type Error = LobbyRefusal;
 
-    fn try_from(body: Body) -> Result<Self, Refusal> {
+    fn try_from(body: Body) -> Result<Self, LobbyRefusal> {
         Ok(match body {
             Body::Hello(_) => {
-                return Err(Refusal::new(
+                return Err(LobbyRefusal::new(
                     ErrorCode::OutOfState,
                     "hello comes once, as the first message",
                 ));
@@ -139,22 +139,22 @@ impl TryFrom<Body> for Request {
             Body::Kick(kick) => Self::Kick {
                 player: PlayerId(kick.player),
             },
-            Body::RequestTicket(world::RequestTicket {}) => Self::AnotherTicket,
+            Body::RequestTicket(world::RequestTicket {}) => Self::RequestTicket,
         })
     }
 }
 
-impl TryFrom<world::Hello> for Hello {
-    type Error = Refusal;
+impl TryFrom<world::Hello> for HelloRequest {
+    type Error = LobbyRefusal;
 
     /// The version comes first: what another one means by the other fields is not known here.
-    fn try_from(hello: world::Hello) -> Result<Self, Refusal> {
+    fn try_from(hello: world::Hello) -> Result<Self, LobbyRefusal> {
         if hello.version != WORLD_VERSION {
             let message = format!(
                 "this server speaks version {WORLD_VERSION} of the protocol, the client version {}; use a client of the server's version",
                 hello.version
             );
-            return Err(Refusal::new(ErrorCode::VersionMismatch, message));
+            return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
         }
         let name = if hello.name.is_empty() {
             None
@@ -168,26 +168,26 @@ impl TryFrom<world::Hello> for Hello {
     }
 }
 
-impl TryFrom<world::CreateRoom> for CreateRoom {
-    type Error = Refusal;
+impl TryFrom<world::CreateRoom> for CreateRoomRequest {
+    type Error = LobbyRefusal;
 
-    fn try_from(create: world::CreateRoom) -> Result<Self, Refusal> {
-        check_bounds(&create.parameters)?;
+    fn try_from(create: world::CreateRoom) -> Result<Self, LobbyRefusal> {
+        check_parameter_bounds(&create.parameters)?;
         Ok(Self {
-            name: RoomName::parse(&create.name)?,
+            name: LobbyRoomName::parse(&create.name)?,
             game: create.game,
-            capacity: capacity_of(create.capacity)?,
+            capacity: parse_capacity(create.capacity)?,
             parameters: create.parameters,
             password: Password::parse(&create.password)?,
-            key: key_of(&create.key)?,
+            key: parse_key(&create.key)?,
         })
     }
 }
 
-impl TryFrom<world::JoinRoom> for JoinRoom {
-    type Error = Refusal;
+impl TryFrom<world::JoinRoom> for JoinRoomRequest {
+    type Error = LobbyRefusal;
 
-    fn try_from(join: world::JoinRoom) -> Result<Self, Refusal> {
+    fn try_from(join: world::JoinRoom) -> Result<Self, LobbyRefusal> {
         Ok(Self {
             room: RoomId(join.room),
             password: Password::parse(&join.password)?,
@@ -195,21 +195,21 @@ impl TryFrom<world::JoinRoom> for JoinRoom {
     }
 }
 
-impl TryFrom<world::Say> for Say {
-    type Error = Refusal;
+impl TryFrom<world::Say> for ChatRequest {
+    type Error = LobbyRefusal;
 
-    fn try_from(say: world::Say) -> Result<Self, Refusal> {
+    fn try_from(say: world::Say) -> Result<Self, LobbyRefusal> {
         let to = match world::Channel::try_from(say.channel) {
-            Ok(world::Channel::Lobby) => Audience::Lobby,
-            Ok(world::Channel::Room) => Audience::Room,
-            Ok(world::Channel::Whisper) if say.to == 0 => Audience::PlayerCalled(say.to_name),
-            Ok(world::Channel::Whisper) => Audience::Player(PlayerId(say.to)),
+            Ok(world::Channel::Lobby) => ChatTarget::Lobby,
+            Ok(world::Channel::Room) => ChatTarget::Room,
+            Ok(world::Channel::Whisper) if say.to == 0 => ChatTarget::PlayerNamed(say.to_name),
+            Ok(world::Channel::Whisper) => ChatTarget::Player(PlayerId(say.to)),
             Err(_) => {
                 let message = format!(
                     "there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper",
                     say.channel
                 );
-                return Err(Refusal::new(ErrorCode::Malformed, message));
+                return Err(LobbyRefusal::new(ErrorCode::Malformed, message));
             }
         };
         Ok(Self {
@@ -219,7 +219,7 @@ impl TryFrom<world::Say> for Say {
     }
 }
 
-fn capacity_of(asked: u32) -> Result<u32, Refusal> {
+fn parse_capacity(asked: u32) -> Result<u32, LobbyRefusal> {
     match asked {
         0 => Ok(DEFAULT_CAPACITY),
         1..=MAX_CAPACITY => Ok(asked),
@@ -229,12 +229,12 @@ fn capacity_of(asked: u32) -> Result<u32, Refusal> {
     }
 }
 
-fn key_of(key: &[u8]) -> Result<Option<CreationKey>, Refusal> {
+fn parse_key(key: &[u8]) -> Result<Option<CreationKey>, LobbyRefusal> {
     if key.is_empty() {
         return Ok(None);
     }
     let refusal = || {
-        Refusal::new(
+        LobbyRefusal::new(
             ErrorCode::Malformed,
             format!("a key has 16 bytes; this one has {}", key.len()),
         )
@@ -242,7 +242,7 @@ fn key_of(key: &[u8]) -> Result<Option<CreationKey>, Refusal> {
     key.try_into().map(Some).map_err(|_| refusal())
 }
 
-fn check_bounds(parameters: &BTreeMap<String, String>) -> Result<(), Refusal> {
+fn check_parameter_bounds(parameters: &BTreeMap<String, String>) -> Result<(), LobbyRefusal> {
     if parameters.len() > MAX_PARAMETERS {
         let count = parameters.len();
         return Err(bad_parameter(format!(
@@ -264,8 +264,8 @@ fn check_bounds(parameters: &BTreeMap<String, String>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn bad_parameter(message: String) -> Refusal {
-    Refusal::new(ErrorCode::BadParameter, message)
+fn bad_parameter(message: String) -> LobbyRefusal {
+    LobbyRefusal::new(ErrorCode::BadParameter, message)
 }
 
 #[cfg(test)]
@@ -281,7 +281,7 @@ mod tests {
             name: "\n".into(),
             ..world::Hello::default()
         };
-        let refusal = Hello::try_from(hello).expect_err("a refusal");
+        let refusal = HelloRequest::try_from(hello).expect_err("a refusal");
         assert_eq!(refusal.code, ErrorCode::VersionMismatch);
         assert!(
             refusal.message.contains("version 2") && refusal.message.contains("version 9"),
@@ -304,7 +304,7 @@ mod tests {
                 ..create()
             };
             assert_eq!(
-                CreateRoom::try_from(create)
+                CreateRoomRequest::try_from(create)
                     .ok()
                     .map(|create| create.capacity),
                 given,
@@ -316,7 +316,8 @@ mod tests {
     #[test]
     fn a_key_is_16_bytes_or_none() {
         let key_of = |key: Vec<u8>| {
-            CreateRoom::try_from(world::CreateRoom { key, ..create() }).map(|create| create.key)
+            CreateRoomRequest::try_from(world::CreateRoom { key, ..create() })
+                .map(|create| create.key)
         };
         assert_eq!(key_of(vec![]), Ok(None));
         assert_eq!(key_of(vec![7; 16]), Ok(Some([7; 16])));
@@ -335,7 +336,7 @@ mod tests {
                 parameters: parameters.into_iter().collect(),
                 ..create()
             };
-            CreateRoom::try_from(create)
+            CreateRoomRequest::try_from(create)
                 .map(|_| ())
                 .map_err(|refusal| refusal.code)
         };
@@ -374,9 +375,9 @@ mod tests {
             request: 300,
             body: Some(Body::LeaveRoom(world::LeaveRoom {})),
         };
-        assert_eq!(unknown_body(&known.encode_to_vec()), Some(6));
+        assert_eq!(unknown_body_field(&known.encode_to_vec()), Some(6));
         assert_eq!(
-            unknown_body(
+            unknown_body_field(
                 &world::ClientToWorld {
                     request: 300,
                     body: None
@@ -387,14 +388,14 @@ mod tests {
         );
         // Request 1, then field 99 with 2 bytes in it.
         assert_eq!(
-            unknown_body(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]),
+            unknown_body_field(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]),
             Some(99)
         );
-        assert_eq!(unknown_body(&[0x9a, 0x06, 0x7f]), None);
+        assert_eq!(unknown_body_field(&[0x9a, 0x06, 0x7f]), None);
     }
 
-    fn refusal_of(body: Body) -> Refusal {
-        Request::try_from(body).expect_err("a refusal")
+    fn refusal_of(body: Body) -> LobbyRefusal {
+        PlayerRequest::try_from(body).expect_err("a refusal")
     }
 
     fn create() -> world::CreateRoom {

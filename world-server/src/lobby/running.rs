@@ -1,7 +1,7 @@
 //! Rooms on hosts: start, tickets, and what hosts have to say.
 //!
-//! A start is answered when the host has spoken: `Done` when the room runs, an error when it does
-//! not.
+//! A start is answered when the host has spoken: `ExecutedCommands` when the room runs, an error
+//! when it does not.
 
 use ambit_game_server::ticket::{LIFETIME_S, Ticket};
 use ambit_proto::codes::ErrorCode;
@@ -13,15 +13,15 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
 use super::hosts::Host;
-use super::membership::{must_be_ready, room_left};
-use super::output::{Caller, HostId};
-use super::refusal::Refusal;
-use super::room::{Phase, Room};
+use super::membership::{requires_ready, room_left_body};
+use super::output::{HostId, RequestSource};
+use super::refusal::LobbyRefusal;
+use super::room::{LobbyRoom, RoomPhase};
 use super::timers::Timer;
-use super::{Answer, Lobby, output};
+use super::{Lobby, RequestOutcome, output};
 
 /// Longest text of a host that players are shown, in characters.
-const MAX_HOST_MESSAGE: usize = 500;
+const MAX_HOST_MESSAGE_CHARS: usize = 500;
 
 impl Lobby {
     /// Has the room opened where it is to run.
@@ -29,13 +29,13 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         player: PlayerId,
-        from: Caller,
-    ) -> Result<Answer, Refusal> {
+        from: RequestSource,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
         self.check_directory()?;
-        let host = self.place_new(id).ok_or_else(|| {
-            Refusal::new(
+        let host = self.place_new_room(id).ok_or_else(|| {
+            LobbyRefusal::new(
                 ErrorCode::NoHostAvailable,
                 "no game server takes another room at the moment; try again later",
             )
@@ -43,22 +43,22 @@ impl Lobby {
         let seed = u64::from_be_bytes(
             *self
                 .players
-                .entropy()
+                .random_bytes()
                 .first_chunk()
                 .expect("16 bytes hold 8"),
         );
         let room = self.rooms.at_mut(id);
-        room.phase = Phase::Opening {
+        room.phase = RoomPhase::Opening {
             host,
             starter: Some(from),
         };
         room.seed = seed;
-        self.order_open(now, id, host, None);
-        Ok(Answer::Later)
+        self.send_open_room(now, id, host, None);
+        Ok(RequestOutcome::Deferred)
     }
 
     /// Tells a host to open a room, or to go on with it.
-    pub(super) fn order_open(
+    pub(super) fn send_open_room(
         &mut self,
         now: LocalTime,
         id: RoomId,
@@ -72,15 +72,16 @@ impl Lobby {
             .unwrap_or_default();
         let room = self.rooms.at_mut(id);
         (room.incarnation, room.build) = (room.incarnation + 1, build);
-        let open = self.order_of(id, resume);
+        let open = self.open_order(id, resume);
         self.pool_changed = true;
-        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
+        self.outbox
+            .send_to_host(host, world_to_host::Body::OpenRoom(open));
         self.timers
-            .set(Timer::Opening(id), now + self.config.open_within);
+            .set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
     /// What a host has to know of a room.
-    pub(super) fn order_of(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
+    pub(super) fn open_order(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
         let room = self.rooms.at(id);
         OpenRoom {
             room: id.0,
@@ -97,31 +98,31 @@ impl Lobby {
         &mut self,
         now: LocalTime,
         player: PlayerId,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let room = self.room_of(player)?;
-        let ticket = self.ticket(now, player).ok_or_else(|| {
+        let ticket = self.issue_ticket(now, player).ok_or_else(|| {
             let message = if self.rooms.at(room).has_started() {
                 format!("the way into the game of room {room} follows in a moment")
             } else {
                 format!("room {room} does not run; its host may start it")
             };
-            Refusal::new(ErrorCode::RoomNotRunning, message)
+            LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
         })?;
-        Ok(Answer::Now(Body::Ticket(ticket)))
+        Ok(RequestOutcome::Immediate(Body::Ticket(ticket)))
     }
 
     /// News for a player: the way into the game, if there is one.
     pub(super) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
         if let Some(conn) = self.players.at(player).conn
-            && let Some(ticket) = self.ticket(now, player)
+            && let Some(ticket) = self.issue_ticket(now, player)
         {
-            self.outbox.news(conn, Body::Ticket(ticket));
+            self.outbox.notify(conn, Body::Ticket(ticket));
         }
     }
 
     /// The answer to a request that had to wait; nobody gets it when the connection is gone.
-    pub(super) fn answer_later(&mut self, to: Caller, body: Body) {
-        if self.connections.live(to.conn).is_some() {
+    pub(super) fn send_deferred_answer(&mut self, to: RequestSource, body: Body) {
+        if self.connections.open_mut(to.conn).is_some() {
             self.outbox.answer(to.conn, to.request, body);
         }
     }
@@ -131,23 +132,26 @@ impl Lobby {
         match Host::try_from(ready) {
             Ok(host) if !self.draining => {
                 let since = self.hosts.build_since(&host);
-                let unheard = self.recognise(id, &host.instance);
+                let unheard = self.reattach_host(id, &host.instance);
                 self.hosts
-                    .know_build(&host.build, if since > 0 { since } else { id.0 });
+                    .note_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
-                self.compare_rooms(now, id, &here);
+                self.reconcile_rooms(now, id, &here);
                 for room in unheard {
-                    self.order_open(now, room, id, None);
+                    self.send_open_room(now, room, id, None);
                 }
                 self.pool_changed = true;
                 self.watch_host(now, id);
-                self.place_homeless(now);
+                self.place_hostless_rooms(now);
             }
-            Ok(_) => self.outbox.host(id, world_to_host::Body::Drain(Drain {})),
+            Ok(_) => self
+                .outbox
+                .send_to_host(id, world_to_host::Body::Drain(Drain {})),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "a host was refused");
                 self.counters.hosts_refused += 1;
-                self.outbox.host(id, world_to_host::Body::Drain(Drain {}));
+                self.outbox
+                    .send_to_host(id, world_to_host::Body::Drain(Drain {}));
             }
         }
     }
@@ -156,68 +160,75 @@ impl Lobby {
     pub(super) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.hosts.remove(host);
         self.pool_changed = true;
-        self.timers.cancel(Timer::Silent(host));
-        self.lose_rooms_of(now, host, reason);
+        self.timers.cancel(Timer::HostSilence(host));
+        self.move_rooms_of(now, host, reason);
     }
 
     /// The answer to `OpenRoom`. About a room that is gone or not his, a host is not heard.
-    pub(super) fn room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
+    pub(super) fn handle_room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else {
             return;
         };
-        let (Phase::Opening { host, starter }, true) = (room.phase, room.hosted_by() == Some(from))
+        let (RoomPhase::Opening { host, starter }, true) =
+            (room.phase, room.game_host() == Some(from))
         else {
-            return self.taken_up(now, from, opened);
+            return self.handle_room_resumed(now, from, opened);
         };
         self.timers.cancel(Timer::Opening(id));
         match opened.error {
-            None => self.run(now, id, host, starter),
-            Some(error) if room.zone.is_some() => {
-                let message = format!("no game server opened that map: {}", shown(&error.message));
+            None => self.mark_running(now, id, host, starter),
+            Some(error) if room.map_identity.is_some() => {
+                let message = format!(
+                    "no game server opened that map: {}",
+                    sanitized(&error.message)
+                );
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
-                self.dissolve_by_host(now, id, Refusal::new(code, message));
+                self.close_room_by_host(now, id, LobbyRefusal::new(code, message));
             }
             Some(error) => {
-                room.phase = Phase::Waiting;
+                room.phase = RoomPhase::Waiting;
                 self.pool_changed = true;
                 let message = format!(
                     "the game server did not open the room: {}",
-                    shown(&error.message)
+                    sanitized(&error.message)
                 );
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
-                self.counters.refuse(code);
+                self.counters.count_refused(code);
                 if let Some(starter) = starter {
-                    self.answer_later(starter, output::error(Refusal::new(code, message)));
+                    self.send_deferred_answer(
+                        starter,
+                        output::error_body(LobbyRefusal::new(code, message)),
+                    );
                 }
             }
         }
     }
 
     /// The room ended by itself.
-    pub(super) fn room_closed(&mut self, now: LocalTime, from: HostId, closed: &RoomClosed) {
+    pub(super) fn handle_room_closed(&mut self, now: LocalTime, from: HostId, closed: &RoomClosed) {
         let id = RoomId(closed.room);
-        if self.rooms.get(id).and_then(Room::hosted_by) != Some(from) {
+        if self.rooms.get(id).and_then(LobbyRoom::game_host) != Some(from) {
             return;
         }
         let code = match ErrorCode::try_from(closed.reason) {
             Ok(ErrorCode::ErrorUnspecified) | Err(_) => ErrorCode::RoomClosed,
             Ok(code) => code,
         };
-        self.dissolve_by_host(now, id, Refusal::new(code, shown(&closed.message)));
+        self.close_room_by_host(now, id, LobbyRefusal::new(code, sanitized(&closed.message)));
     }
 
     /// A player is out of the game, so out of the room. Who has just left the room and come back is
     /// meant no more: that word was under way when the player left.
-    pub(super) fn player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
+    pub(super) fn handle_player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
         let (id, player) = (RoomId(out.room), PlayerId(out.player));
         let Some(room) = self.rooms.get(id) else {
             return;
         };
         let world = room.world_id();
-        if room.hosted_by() != Some(from)
-            || !self.is_on(player, id)
-            || room.left_just_now(now, player)
+        if room.game_host() != Some(from)
+            || !self.is_on_map(player, id)
+            || room.left_recently(now, player)
         {
             return;
         }
@@ -226,13 +237,16 @@ impl Lobby {
             ErrorCode::ErrorUnspecified => "you left the game",
             _ => "the game server put you out of the game",
         };
-        self.vacate_by_host(now, player, world, code);
-        self.tell(player, room_left(world, Refusal::new(code, message)));
+        self.vacate_seat_by_host(now, player, world, code);
+        self.notify(
+            player,
+            room_left_body(world, LobbyRefusal::new(code, message)),
+        );
     }
 
     /// A host that does not answer may open the room yet; so the room can't just wait for another
     /// start.
-    pub(super) fn opening_overdue(&mut self, now: LocalTime, id: RoomId) {
+    pub(super) fn handle_opening_timeout(&mut self, now: LocalTime, id: RoomId) {
         let Some(room) = self.rooms.get(id) else {
             return;
         };
@@ -240,44 +254,50 @@ impl Lobby {
             // Who is to go on with it is not told before that is written.
             return self
                 .timers
-                .set(Timer::Opening(id), now + self.config.open_within);
+                .set(Timer::Opening(id), now + self.config.open_timeout);
         }
-        let within = self.config.open_within.as_secs();
+        let within = self.config.open_timeout.as_secs();
         let message = match room.phase {
-            Phase::Moving { host: None } => {
+            RoomPhase::Moving { host: None } => {
                 format!(
                     "within {within} s no other game server of build `{}` could go on with room {id}",
-                    shown(&room.build)
+                    sanitized(&room.build)
                 )
             }
             _ => format!("the game server did not open the room within {within} s"),
         };
-        self.dissolve(now, id, Refusal::new(ErrorCode::ServerError, message));
+        self.close_room(now, id, LobbyRefusal::new(ErrorCode::ServerError, message));
     }
 
-    fn run(&mut self, now: LocalTime, id: RoomId, host: HostId, starter: Option<Caller>) {
+    fn mark_running(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        host: HostId,
+        starter: Option<RequestSource>,
+    ) {
         let room = self.rooms.at_mut(id);
-        room.phase = Phase::Running { host };
+        room.phase = RoomPhase::Running { host };
         let Some(starter) = starter else {
-            return self.go_on_with_transfers(id);
+            return self.resend_transfer_orders(id);
         };
-        self.answer_later(starter, Body::Done(world::Done {}));
-        for player in self.who_is_on(id) {
+        self.send_deferred_answer(starter, Body::Done(world::Done {}));
+        for player in self.players_on_map(id) {
             self.send_ticket(now, player);
         }
         self.counters.rooms_started += 1;
-        self.mark_listing(now, id);
+        self.mark_room_changed(now, id);
     }
 
-    fn check_start(&self, player: PlayerId, room: &Room) -> Result<(), Refusal> {
+    fn check_start(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
         if room.host != player {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::NotHost,
                 "only the room's host may start it",
             ));
         }
         if room.has_started() {
-            return Err(Refusal::new(
+            return Err(LobbyRefusal::new(
                 ErrorCode::AlreadyRunning,
                 format!("room {} has started already", room.id),
             ));
@@ -294,14 +314,14 @@ impl Lobby {
                 room.game,
                 there.len()
             );
-            return Err(Refusal::new(ErrorCode::NotEnoughPlayers, message));
+            return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
         }
         let waiting_for = there
             .iter()
             .filter(|seat| seat.player != player && !seat.ready)
             .count();
-        if must_be_ready(room) && waiting_for > 0 {
-            return Err(Refusal::new(
+        if requires_ready(room) && waiting_for > 0 {
+            return Err(LobbyRefusal::new(
                 ErrorCode::NotReady,
                 format!("{waiting_for} players are not ready"),
             ));
@@ -310,13 +330,13 @@ impl Lobby {
     }
 
     /// A ticket for the room that the player is in, if it runs.
-    fn ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
-        let nonce = self.players.entropy();
+    fn issue_ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
+        let nonce = self.players.random_bytes();
         let known = self.players.at(player);
         let world = known.room?;
-        let (id, incarnation) = self.place_of(world, player)?;
+        let (id, incarnation) = self.avatar_place(world, player)?;
         let room = self.rooms.at(id);
-        let Phase::Running { host } = room.phase else {
+        let RoomPhase::Running { host } = room.phase else {
             return None;
         };
         let map = room.map();
@@ -347,9 +367,9 @@ impl Lobby {
 }
 
 /// A host's words, fit to be shown.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn sanitized(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())
-        .take(MAX_HOST_MESSAGE)
+        .take(MAX_HOST_MESSAGE_CHARS)
         .collect()
 }

@@ -10,7 +10,7 @@ use ambit_proto::ids::PlayerId;
 
 /// One taken seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seat {
+pub(super) struct RoomSeat {
     pub(super) player: PlayerId,
     pub(super) ready: bool,
 }
@@ -19,12 +19,12 @@ pub(super) struct Seat {
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
     capacity: u32,
-    taken: Vec<Seat>,
+    taken: Vec<RoomSeat>,
 }
 
 /// Every seat is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct NoFreeSeat;
 
 impl Seats {
     pub(super) fn new(capacity: u32) -> Self {
@@ -35,14 +35,14 @@ impl Seats {
     }
 
     /// Gives `player` a seat. Who has one keeps it.
-    pub(super) fn take(&mut self, player: PlayerId) -> Result<(), Full> {
+    pub(super) fn take(&mut self, player: PlayerId) -> Result<(), NoFreeSeat> {
         if self.contains(player) {
             return Ok(());
         }
         if self.taken() >= self.capacity {
-            return Err(Full);
+            return Err(NoFreeSeat);
         }
-        self.taken.push(Seat {
+        self.taken.push(RoomSeat {
             player,
             ready: false,
         });
@@ -67,7 +67,7 @@ impl Seats {
     }
 
     /// In the order of sitting down.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Seat> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = RoomSeat> + '_ {
         self.taken.iter().copied()
     }
 
@@ -97,7 +97,7 @@ mod tests {
         let mut seats = Seats::new(2);
         assert_eq!(seats.take(PlayerId(1)), Ok(()));
         assert_eq!(seats.take(PlayerId(2)), Ok(()));
-        assert_eq!(seats.take(PlayerId(3)), Err(Full));
+        assert_eq!(seats.take(PlayerId(3)), Err(NoFreeSeat));
         assert_eq!(seats.take(PlayerId(1)), Ok(()));
         assert_eq!(seats.taken(), 2);
     }

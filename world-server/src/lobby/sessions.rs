@@ -12,71 +12,72 @@ use ambit_proto::time::LocalTime;
 
 use super::connections::Stage;
 use super::output::ConnId;
-use super::refusal::Refusal;
-use super::request::Hello;
+use super::refusal::LobbyRefusal;
+use super::request::HelloRequest;
 use super::text::PlayerName;
 use super::timers::Timer;
-use super::{Answer, Lobby, millis};
+use super::{Lobby, RequestOutcome, to_millis};
 
 impl Lobby {
     /// Opens a session, or resumes the one that the token belongs to. A resumed one keeps its name,
     /// whatever the hello says, and has to subscribe to the list of rooms again.
-    pub(super) fn hello(
+    pub(super) fn handle_hello(
         &mut self,
         now: LocalTime,
         conn: ConnId,
-        hello: Hello,
-    ) -> Result<Answer, Refusal> {
-        let resumed = self.players.with_token(&hello.resume_token);
+        hello: HelloRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let resumed = self.players.find_by_token(&hello.resume_token);
         let player = match resumed {
             Some(player) => {
-                self.resume(now, player, conn);
+                self.resume_session(now, player, conn);
                 player
             }
             None => self.open_session(now, conn, hello.name)?,
         };
         self.connections
-            .live(conn)
+            .open_mut(conn)
             .expect("a hello came on it")
             .stage = Stage::Player(player);
         self.timers.cancel(Timer::Hello(conn));
         if let Some(idle) = self.config.idle {
             self.timers.set(Timer::Idle(conn), now + idle);
         }
-        Ok(Answer::Now(Body::Welcome(
-            self.welcome(player, resumed.is_some()),
+        Ok(RequestOutcome::Immediate(Body::Welcome(
+            self.welcome_message(player, resumed.is_some()),
         )))
     }
 
     /// The connection is to close, and is told why. Its player, if it has one, is away from now on.
-    pub(super) fn close_for(&mut self, now: LocalTime, conn: ConnId, why: Refusal) {
-        if let Some(player) = self.part_with(conn, why) {
-            self.send_away(now, player);
+    pub(super) fn close_connection(&mut self, now: LocalTime, conn: ConnId, why: LobbyRefusal) {
+        if let Some(player) = self.begin_close(conn, why) {
+            self.mark_away(now, player);
         }
     }
 
     /// The connection is closed. Gives the player that it was the connection of.
     pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
         let connection = self.connections.remove(conn)?;
-        self.release(conn);
+        self.clear_connection(conn);
         let Stage::Player(player) = connection.stage else {
             return None;
         };
-        self.send_away(now, player);
+        self.mark_away(now, player);
         Some(player)
     }
 
     /// The player is gone for good: the seat and the name are free.
     pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId) {
         self.timers.cancel(Timer::Grace(player));
-        self.vacate(now, player, ErrorCode::Idle);
+        self.vacate_seat(now, player, ErrorCode::Idle);
         self.players.remove(player);
     }
 
     /// Closes the connection of a player who has done nothing in the lobby for too long, and ends
     /// the session.
     pub(super) fn check_idle(&mut self, now: LocalTime, conn: ConnId) {
-        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.live(conn)) else {
+        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.open_mut(conn))
+        else {
             return;
         };
         let Stage::Player(player) = connection.stage else {
@@ -94,7 +95,7 @@ impl Lobby {
                 "nothing was asked for {} s; connect again to play",
                 idle.as_secs()
             );
-            self.close_for(now, conn, Refusal::new(ErrorCode::Idle, message));
+            self.close_connection(now, conn, LobbyRefusal::new(ErrorCode::Idle, message));
             self.end_session(now, player);
         }
     }
@@ -103,37 +104,37 @@ impl Lobby {
         &mut self,
         player: PlayerId,
         name: PlayerName,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RequestOutcome, LobbyRefusal> {
         let text = name.as_str().to_owned();
         if self.players.rename(player, name).is_err() {
             let message =
                 format!("another player is called {text}, or nearly so; choose another name");
-            return Err(Refusal::new(ErrorCode::NameTaken, message));
+            return Err(LobbyRefusal::new(ErrorCode::NameTaken, message));
         }
         let renamed = world::Renamed {
             player: player.0,
             name: text,
         };
         if let Some(room) = self.players.at(player).room {
-            self.tell_host_of_name(room, &renamed);
+            self.send_rename_to_hosts(room, &renamed);
             let others = self.member_conns(room, Some(player));
             self.outbox
                 .broadcast(others, Body::Renamed(renamed.clone()));
         }
-        Ok(Answer::Now(Body::Renamed(renamed)))
+        Ok(RequestOutcome::Immediate(Body::Renamed(renamed)))
     }
 
     /// The avatar in a running game bears the new name too.
-    fn tell_host_of_name(&mut self, room: RoomId, renamed: &world::Renamed) {
+    fn send_rename_to_hosts(&mut self, room: RoomId, renamed: &world::Renamed) {
         let player = PlayerId(renamed.player);
-        for (room, host) in self.hosts_of(room, player) {
+        for (room, host) in self.hosts_of_member(room, player) {
             let rename = RenamePlayer {
                 room: room.0,
                 player: renamed.player,
                 name: renamed.name.clone(),
             };
             self.outbox
-                .host(host, world_to_host::Body::RenamePlayer(rename));
+                .send_to_host(host, world_to_host::Body::RenamePlayer(rename));
         }
     }
 
@@ -145,10 +146,10 @@ impl Lobby {
         now: LocalTime,
         conn: ConnId,
         name: Option<PlayerName>,
-    ) -> Result<PlayerId, Refusal> {
+    ) -> Result<PlayerId, LobbyRefusal> {
         if self.players.len() >= 2 * self.config.max_connections {
-            let longest_away = self.timers.first_away().ok_or_else(|| {
-                Refusal::new(
+            let longest_away = self.timers.longest_away_player().ok_or_else(|| {
+                LobbyRefusal::new(
                     ErrorCode::TooManyConnections,
                     "the server has all the players that it takes",
                 )
@@ -159,26 +160,26 @@ impl Lobby {
     }
 
     /// The player is back, on `conn`. An older connection that is still there is told and closed.
-    fn resume(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
+    fn resume_session(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
         self.timers.cancel(Timer::Grace(player));
         let older = self.players.at_mut(player).conn.replace(conn);
         if let Some(older) = older {
             let message = "the session goes on on another connection that showed its resume token";
-            self.part_with(older, Refusal::new(ErrorCode::TakenOver, message));
+            self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
         }
         self.players.renew_token(player);
         self.counters.resumed += 1;
         if let Some(room) = self.players.at(player).room {
             if older.is_none() {
-                self.mark_roster(now, room);
+                self.mark_roster_changed(now, room);
             }
             let joined = self.room_joined(room);
-            self.outbox.news(conn, Body::RoomJoined(joined));
+            self.outbox.notify(conn, Body::RoomJoined(joined));
             self.send_ticket(now, player);
         }
     }
 
-    fn welcome(&self, player: PlayerId, resumed: bool) -> world::Welcome {
+    fn welcome_message(&self, player: PlayerId, resumed: bool) -> world::Welcome {
         let games = self.games.iter().map(|game| world::GameInfo {
             name: game.name.clone(),
             description: game.description.clone(),
@@ -192,7 +193,7 @@ impl Lobby {
             name: known.name().as_str().to_owned(),
             resume_token: self.players.token(player).to_vec(),
             resumed,
-            grace_ms: millis(self.config.grace),
+            grace_ms: to_millis(self.config.grace),
             room: known.room.map(|room| room.0),
             games: games.collect(),
             servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
@@ -200,32 +201,32 @@ impl Lobby {
     }
 
     /// Says goodbye to a connection. Gives the player that it was the connection of.
-    fn part_with(&mut self, conn: ConnId, why: Refusal) -> Option<PlayerId> {
-        let connection = self.connections.live(conn)?;
+    fn begin_close(&mut self, conn: ConnId, why: LobbyRefusal) -> Option<PlayerId> {
+        let connection = self.connections.open_mut(conn)?;
         let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
-        self.counters.close(why.code);
-        self.outbox.goodbye(conn, why);
-        self.release(conn);
+        self.counters.count_closed(why.code);
+        self.outbox.send_goodbye(conn, why);
+        self.clear_connection(conn);
         match stage {
             Stage::Player(player) => Some(player),
-            Stage::Greeting | Stage::Closing => None,
+            Stage::Handshake | Stage::Closing => None,
         }
     }
 
     /// Nothing is due for this connection any more.
-    fn release(&mut self, conn: ConnId) {
+    fn clear_connection(&mut self, conn: ConnId) {
         self.timers.cancel(Timer::Hello(conn));
         self.timers.cancel(Timer::Idle(conn));
         self.listing.unsubscribe(conn);
     }
 
     /// The player has no connection; the grace period begins.
-    fn send_away(&mut self, now: LocalTime, player: PlayerId) {
+    fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
         self.timers
             .set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {
-            self.mark_roster(now, room);
+            self.mark_roster_changed(now, room);
         }
     }
 }

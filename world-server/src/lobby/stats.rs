@@ -35,7 +35,7 @@ pub struct LobbyStats {
     /// Rooms closed because they seem to kill their hosts, so far.
     pub rooms_condemned: u64,
     /// Players who have gone through a gate to another map, so far.
-    pub crossings: u64,
+    pub transfers_completed: u64,
     /// Hosts that are ready now.
     pub hosts: usize,
     /// Hosts refused so far.
@@ -52,7 +52,7 @@ pub struct LobbyStats {
 
 /// The part that only grows.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct LobbyCounters {
     pub(super) resumed: u64,
     pub(super) rooms_made: u64,
     pub(super) rooms_started: u64,
@@ -60,20 +60,20 @@ pub(super) struct Counters {
     pub(super) rooms_moved: u64,
     pub(super) rooms_condemned: u64,
     /// The number of the last transfer; also where the next one's comes from.
-    pub(super) transfers: u64,
-    pub(super) crossings: u64,
+    pub(super) last_transfer: u64,
+    pub(super) transfers_completed: u64,
     pub(super) tickets: u64,
     pub(super) chats: u64,
     refused: BTreeMap<ErrorCode, u64>,
     closed: BTreeMap<ErrorCode, u64>,
 }
 
-impl Counters {
-    pub(super) fn refuse(&mut self, code: ErrorCode) {
+impl LobbyCounters {
+    pub(super) fn count_refused(&mut self, code: ErrorCode) {
         *self.refused.entry(code).or_default() += 1;
     }
 
-    pub(super) fn close(&mut self, code: ErrorCode) {
+    pub(super) fn count_closed(&mut self, code: ErrorCode) {
         *self.closed.entry(code).or_default() += 1;
     }
 }
@@ -92,12 +92,12 @@ impl Lobby {
                 .count(),
             resumed: self.counters.resumed,
             rooms: self.rooms.len(),
-            rooms_running: self.rooms.running(),
+            rooms_running: self.rooms.count_running(),
             rooms_made: self.counters.rooms_made,
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
             rooms_condemned: self.counters.rooms_condemned,
-            crossings: self.counters.crossings,
+            transfers_completed: self.counters.transfers_completed,
             hosts: self.hosts.len(),
             hosts_refused: self.counters.hosts_refused,
             tickets: self.counters.tickets,
@@ -114,6 +114,6 @@ impl Lobby {
 
     /// The rooms as a client's list shows them.
     pub fn rooms(&self) -> Vec<world::Room> {
-        self.listed_rooms()
+        self.newest_rooms()
     }
 }

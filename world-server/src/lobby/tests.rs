@@ -2,6 +2,7 @@
 //! against the invariants.
 
 mod chat;
+mod harness;
 mod hosts;
 mod limits;
 mod listing;
@@ -11,6 +12,5 @@ mod random;
 mod records;
 mod rooms;
 mod running;
-mod scene;
 mod sessions;
 mod worlds;

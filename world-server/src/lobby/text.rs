@@ -6,7 +6,7 @@
 //! Invariants of every text here: NFC, no white space at its ends, not empty, within its length in
 //! characters, nothing that controls a terminal or turns the direction of the text around it,
 //! nothing invisible that could make two names look the same. Chat may join characters (emoji and
-//! Persian need it); names may not. Source: Unicode Technical Report 36 (security), Annex 15
+//! Persian need it); names may not. PoseSource: Unicode Technical Report 36 (security), Annex 15
 //! (normalisation).
 
 use std::fmt;
@@ -14,7 +14,7 @@ use std::fmt;
 use ambit_proto::codes::ErrorCode;
 use unicode_normalization::UnicodeNormalization;
 
-use super::refusal::Refusal;
+use super::refusal::LobbyRefusal;
 
 const MAX_PLAYER_NAME: usize = 24;
 const MAX_ROOM_NAME: usize = 32;
@@ -31,7 +31,7 @@ pub(super) struct NameKey(String);
 
 /// What a room is called: 1 to 32 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RoomName(String);
+pub(super) struct LobbyRoomName(String);
 
 /// A line of chat: 1 to 500 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(super) struct ChatText(String);
 pub(super) struct Password(String);
 
 impl PlayerName {
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
-        name("a player's name", text, MAX_PLAYER_NAME).map(Self)
+    pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
+        parse_name("a player's name", text, MAX_PLAYER_NAME).map(Self)
     }
 
     /// The name of a player who gave none.
@@ -76,9 +76,9 @@ impl NameKey {
     }
 }
 
-impl RoomName {
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
-        name("a room's name", text, MAX_ROOM_NAME).map(Self)
+impl LobbyRoomName {
+    pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
+        parse_name("a room's name", text, MAX_ROOM_NAME).map(Self)
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -87,11 +87,12 @@ impl RoomName {
 }
 
 impl ChatText {
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
-        let may_show = |c| !is_control(c) && !turns_direction(c) && (joins(c) || !is_invisible(c));
-        clean(text, MAX_CHAT, may_show)
+    pub(super) fn parse(text: &str) -> Result<Self, LobbyRefusal> {
+        let may_show =
+            |c| !is_control(c) && !changes_direction(c) && (is_joiner(c) || !is_invisible(c));
+        normalise(text, MAX_CHAT, may_show)
             .map(Self)
-            .map_err(|fault| fault.refuse(ErrorCode::BadText, "a chat message", MAX_CHAT))
+            .map_err(|fault| fault.into_refusal(ErrorCode::BadText, "a chat message", MAX_CHAT))
     }
 
     pub(super) fn into_string(self) -> String {
@@ -100,14 +101,14 @@ impl ChatText {
 }
 
 impl Password {
-    /// `None` for the empty text: no password.
-    pub(super) fn parse(text: &str) -> Result<Option<Self>, Refusal> {
+    /// `Unchanged` for the empty text: no password.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, LobbyRefusal> {
         if text.is_empty() {
             return Ok(None);
         }
-        clean(text, MAX_PASSWORD, |c| !is_control(c))
+        normalise(text, MAX_PASSWORD, |c| !is_control(c))
             .map(|text| Some(Self(text)))
-            .map_err(|fault| fault.refuse(ErrorCode::BadText, "a password", MAX_PASSWORD))
+            .map_err(|fault| fault.into_refusal(ErrorCode::BadText, "a password", MAX_PASSWORD))
     }
 
     /// For the directory alone.
@@ -124,40 +125,40 @@ impl fmt::Debug for Password {
 
 /// Which rule a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum TextFault {
     Empty,
-    TooLong,
+    LineTooLong,
     Forbidden(char),
 }
 
-impl Fault {
-    fn refuse(self, code: ErrorCode, what: &str, max: usize) -> Refusal {
+impl TextFault {
+    fn into_refusal(self, code: ErrorCode, what: &str, max: usize) -> LobbyRefusal {
         let message = match self {
             Self::Empty => format!("{what} has 1 to {max} characters; this one is empty"),
-            Self::TooLong => format!("{what} has 1 to {max} characters; this one has more"),
+            Self::LineTooLong => format!("{what} has 1 to {max} characters; this one has more"),
             Self::Forbidden(c) => format!("{what} may not hold the character U+{:04X}", c as u32),
         };
-        Refusal::new(code, message)
+        LobbyRefusal::new(code, message)
     }
 }
 
-fn name(what: &str, text: &str, max: usize) -> Result<String, Refusal> {
-    clean(text, max, |c| {
-        !is_control(c) && !turns_direction(c) && !is_invisible(c)
+fn parse_name(what: &str, text: &str, max: usize) -> Result<String, LobbyRefusal> {
+    normalise(text, max, |c| {
+        !is_control(c) && !changes_direction(c) && !is_invisible(c)
     })
-    .map_err(|fault| fault.refuse(ErrorCode::BadName, what, max))
+    .map_err(|fault| fault.into_refusal(ErrorCode::BadName, what, max))
 }
 
-fn clean(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<String, Fault> {
+fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<String, TextFault> {
     let text: String = text.trim().nfc().collect();
     if text.is_empty() {
-        return Err(Fault::Empty);
+        return Err(TextFault::Empty);
     }
     if text.chars().count() > max {
-        return Err(Fault::TooLong);
+        return Err(TextFault::LineTooLong);
     }
     match text.chars().find(|c| !allowed(*c)) {
-        Some(forbidden) => Err(Fault::Forbidden(forbidden)),
+        Some(forbidden) => Err(TextFault::Forbidden(forbidden)),
         None => Ok(text),
     }
 }
@@ -168,7 +169,7 @@ fn is_control(c: char) -> bool {
 }
 
 /// Embeds, overrides, isolates or marks a direction of writing.
-fn turns_direction(c: char) -> bool {
+fn changes_direction(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
@@ -183,7 +184,7 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Invisible, but part of how a language or an emoji is written.
-fn joins(c: char) -> bool {
+fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
@@ -306,10 +307,10 @@ mod tests {
     #[test]
     fn a_room_s_name_has_1_to_32_characters_and_shows_all_that_it_holds() {
         assert_eq!(
-            RoomName::parse(" den u\u{308}ber alles ").map(|name| name.0),
+            LobbyRoomName::parse(" den u\u{308}ber alles ").map(|name| name.0),
             Ok("den über alles".to_owned())
         );
-        assert!(RoomName::parse(&"ü".repeat(32)).is_ok());
+        assert!(LobbyRoomName::parse(&"ü".repeat(32)).is_ok());
         for text in [
             "",
             "  ",
@@ -319,7 +320,7 @@ mod tests {
             &"x".repeat(33),
         ] {
             assert_eq!(
-                RoomName::parse(text).expect_err("a refusal").code,
+                LobbyRoomName::parse(text).expect_err("a refusal").code,
                 ErrorCode::BadName,
                 "{text:?}"
             );

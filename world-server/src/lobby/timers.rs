@@ -27,21 +27,21 @@ pub(super) enum Timer {
     /// The room's members are told who is in it.
     Roster(RoomId),
     /// The host has to have said something.
-    Silent(HostId),
+    HostSilence(HostId),
     /// Those who watch the list of rooms are told what has changed.
-    Listing,
+    ListingFeed,
     /// Children that are too many end.
-    Reap,
+    EndIdleChildren,
 }
 
 /// The table.
 #[derive(Debug, Default)]
-pub(super) struct Timers {
+pub(super) struct LobbyTimers {
     due: BTreeSet<(LocalTime, Timer)>,
     at: BTreeMap<Timer, LocalTime>,
 }
 
-impl Timers {
+impl LobbyTimers {
     /// Sets `timer`, or moves it to `at`.
     pub(super) fn set(&mut self, timer: Timer, at: LocalTime) {
         self.cancel(timer);
@@ -77,7 +77,7 @@ impl Timers {
     }
 
     /// The player whose grace period ends first.
-    pub(super) fn first_away(&self) -> Option<PlayerId> {
+    pub(super) fn longest_away_player(&self) -> Option<PlayerId> {
         self.due.iter().find_map(|(_, timer)| match timer {
             Timer::Grace(player) => Some(*player),
             _ => None,
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn timers_come_due_in_order_and_once() {
-        let mut timers = Timers::default();
-        timers.set(Timer::Listing, at(30));
+        let mut timers = LobbyTimers::default();
+        timers.set(Timer::ListingFeed, at(30));
         timers.set(Timer::Hello(ConnId(2)), at(10));
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
@@ -106,18 +106,18 @@ mod tests {
             Some((at(10), Timer::Hello(ConnId(2))))
         );
         assert_eq!(timers.poll_due(at(20)), None);
-        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
+        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::ListingFeed)));
         assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]
     fn setting_again_moves_a_timer_and_cancelling_removes_it() {
-        let mut timers = Timers::default();
-        timers.set(Timer::Listing, at(10));
-        timers.set(Timer::Listing, at(20));
-        timers.set_if_unset(Timer::Listing, at(5));
+        let mut timers = LobbyTimers::default();
+        timers.set(Timer::ListingFeed, at(10));
+        timers.set(Timer::ListingFeed, at(20));
+        timers.set_if_unset(Timer::ListingFeed, at(5));
         assert_eq!(timers.next_deadline(), Some(at(20)));
-        timers.cancel(Timer::Listing);
+        timers.cancel(Timer::ListingFeed);
         assert_eq!(timers.next_deadline(), None);
     }
 

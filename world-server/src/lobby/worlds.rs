@@ -3,7 +3,7 @@
 //! What players create, join, see in the list, chat in and leave is one room: the world, which is
 //! also its first map. Each other map is a room too (`Room::zone`), with an id and a host of its
 //! own, opened when somebody wants to go there, and closed with the world. Words of hosts go in
-//! (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets
+//! (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `Released`, `Admit`, `Stay`) and tickets
 //! come out.
 //!
 //! A transfer has three steps, and is done in one place: here. `Opening`: a seat on the other map
@@ -11,7 +11,7 @@
 //! to let go. `Arriving`: it has done so, and what the avatar carries is kept here until the other
 //! room has it. Hosts say `Departed` and `Arrived` after what they say of the tick, so that a room
 //! which goes on elsewhere has let go, or admitted; what it was told and has not answered, it is
-//! told again (`go_on_with_transfers`).
+//! told again (`resend_transfer_orders`).
 //!
 //! Invariants:
 //! 1. A member is on one map; on the way it has a seat on both. No map has more than its seats,
@@ -21,8 +21,8 @@
 //!    other map is lost meanwhile the avatar comes back to where it set out.
 //! 3. An order of a transfer has a number that is higher than any before, and may be given twice.
 //!
-//! Bound: one transfer a member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source: reference
-//! 003, section 2.1 (static zones).
+//! Bound: one transfer a member, with `MAX_TRANSFER_STATE_BYTES`; [`MAX_MAPS`] maps. PoseSource:
+//! reference 003, section 2.1 (static zones).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,17 +30,17 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{
     Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host,
 };
-use ambit_proto::host::MAX_CARRIED_BYTES;
+use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
 use super::membership::parameters_of_game;
 use super::output::HostId;
-use super::placement::Wish;
-use super::refusal::Refusal;
-use super::room::{Phase, Room};
+use super::placement::PlacementRequest;
+use super::refusal::LobbyRefusal;
+use super::room::{LobbyRoom, RoomPhase};
 use super::timers::Timer;
-use super::{Lobby, Output, output};
+use super::{Lobby, LobbyAction, output};
 
 mod records;
 
@@ -54,45 +54,45 @@ const MAX_MAPS: u32 = 64;
 
 /// Which map of which world a room is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Zone {
+pub(super) struct MapIdentity {
     pub(super) world: RoomId,
     pub(super) map: u32,
 }
 
 /// What a room knows as the first map of its world.
 #[derive(Debug, Default)]
-pub(super) struct World {
+pub(super) struct WorldState {
     /// The other maps that are open, or about to be.
     maps: BTreeMap<u32, RoomId>,
     /// Where members are who have gone through a gate; all others are on the first map.
-    places: BTreeMap<PlayerId, Place>,
-    transfers: BTreeMap<PlayerId, Transfer>,
+    places: BTreeMap<PlayerId, MemberPlace>,
+    transfers: BTreeMap<PlayerId, MapTransfer>,
 }
 
 /// Where a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct MemberPlace {
     room: RoomId,
     /// What its tickets' incarnation is ahead of the room's, so that it grows with each change of
     /// place.
-    ahead: u32,
+    incarnation_offset: u32,
 }
 
 /// A member on the way to another map.
 #[derive(Clone, Debug, PartialEq)]
-struct Transfer {
+struct MapTransfer {
     number: u64,
     from: RoomId,
     to: RoomId,
     /// Where on that map.
-    at: (f32, f32),
+    target_position: (f32, f32),
     /// Where on the map it comes from.
-    back: (f32, f32),
-    step: Step,
+    return_position: (f32, f32),
+    step: TransferStep,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum TransferStep {
     Opening,
     Leaving,
     Arriving {
@@ -102,15 +102,15 @@ enum Step {
     },
 }
 
-impl Room {
+impl LobbyRoom {
     /// The room that players know: itself, or the first map.
     pub(super) fn world_id(&self) -> RoomId {
-        self.zone.map_or(self.id, |zone| zone.world)
+        self.map_identity.map_or(self.id, |zone| zone.world)
     }
 
     /// Which of the world's maps it is, from 0.
     pub(super) fn map(&self) -> u32 {
-        self.zone.map_or(0, |zone| zone.map)
+        self.map_identity.map_or(0, |zone| zone.map)
     }
 
     /// Players that one map takes.
@@ -123,8 +123,8 @@ impl Room {
     }
 
     /// Players on this map, those on the way from it and to it included.
-    pub(super) fn crowd(&self) -> u32 {
-        let World {
+    pub(super) fn player_count(&self) -> u32 {
+        let WorldState {
             places, transfers, ..
         } = &self.world;
         let elsewhere = places.iter().filter(|(player, place)| {
@@ -137,10 +137,10 @@ impl Room {
     }
 
     /// What is to be placed.
-    pub(super) fn wish(&self) -> Wish<'_> {
-        Wish {
+    pub(super) fn placement_request(&self) -> PlacementRequest<'_> {
+        PlacementRequest {
             game: &self.game,
-            players: self.crowd(),
+            players: self.player_count(),
             world: self.world_id(),
             map: self.map(),
         }
@@ -148,7 +148,9 @@ impl Room {
 
     /// What the game is to know; which map it is, beside what the world was created with.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
-        let map = self.zone.map(|zone| (MAP.to_owned(), zone.map.to_string()));
+        let map = self
+            .map_identity
+            .map(|zone| (MAP.to_owned(), zone.map.to_string()));
         parameters_of_game(&self.parameters)
             .into_iter()
             .chain(map)
@@ -159,43 +161,43 @@ impl Room {
 /// What hosts say of gates.
 impl Lobby {
     /// A player stands in a gate: takes a seat on the other map, or says why not.
-    pub(super) fn at_gate(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
+    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
         let (id, player) = (RoomId(wish.room), PlayerId(wish.player));
         let Some(room) = self
             .rooms
             .get(id)
-            .filter(|room| room.phase == Phase::Running { host })
+            .filter(|room| room.phase == RoomPhase::Running { host })
         else {
             return;
         };
         let world = room.world_id();
-        if !self.is_on(player, id) {
+        if !self.is_on_map(player, id) {
             // Whose departure that room does not remember.
             return self.remove_from_game(player, id, ErrorCode::NotInRoom);
         }
         if let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) {
-            if transfer.step == Step::Leaving && transfer.from == id {
-                self.order_let_go(world, player);
+            if transfer.step == TransferStep::Leaving && transfer.from == id {
+                self.send_let_go(world, player);
             }
             return;
         }
-        match self.seat_beyond(now, world, player, id, wish.map) {
-            Ok(to) => self.set_out(world, player, id, to, wish),
+        match self.reserve_map_seat(now, world, player, id, wish.map) {
+            Ok(to) => self.start_transfer(world, player, id, to, wish),
             Err(refusal) => {
-                self.counters.refuse(refusal.code);
-                self.order_stay(id, player);
-                self.tell(player, output::error(refusal));
+                self.counters.count_refused(refusal.code);
+                self.send_stay(id, player);
+                self.notify(player, output::error_body(refusal));
             }
         }
     }
 
     /// A player has left by a gate, or stays after all.
-    pub(super) fn departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
+    pub(super) fn handle_departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
         let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
         let Some(room) = self
             .rooms
             .get(id)
-            .filter(|room| room.hosted_by() == Some(host))
+            .filter(|room| room.game_host() == Some(host))
         else {
             return;
         };
@@ -203,50 +205,55 @@ impl Lobby {
         let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) else {
             return;
         };
-        if (transfer.number, transfer.from, &transfer.step) != (departed.number, id, &Step::Leaving)
+        if (transfer.number, transfer.from, &transfer.step)
+            != (departed.number, id, &TransferStep::Leaving)
         {
             return;
         }
         let Some(carried) = departed.carried else {
-            return self.call_off(world, player);
+            return self.cancel_transfer(world, player);
         };
-        if carried.len() > MAX_CARRIED_BYTES {
+        if carried.len() > MAX_TRANSFER_STATE_BYTES {
             let message = format!(
-                "the game carries {} bytes, at most {MAX_CARRIED_BYTES} are possible",
+                "the game carries {} bytes, at most {MAX_TRANSFER_STATE_BYTES} are possible",
                 carried.len()
             );
-            return self.put_out(now, player, Refusal::new(ErrorCode::ServerError, message));
+            return self.remove_player(
+                now,
+                player,
+                LobbyRefusal::new(ErrorCode::ServerError, message),
+            );
         }
         let incarnation = self
-            .place_of(world, player)
+            .avatar_place(world, player)
             .map_or(0, |(_, incarnation)| incarnation);
-        self.transfer(world, player).step = Step::Arriving {
+        self.transfer_mut(world, player).step = TransferStep::Arriving {
             carried,
             incarnation,
         };
-        self.renumber_if_turned_back(world, player);
+        self.renumber_if_reversed(world, player);
         // Its tickets for that map are void.
         self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
-        self.order_admit(world, player);
+        self.send_admit(world, player);
     }
 
     /// A player is on the other map.
-    pub(super) fn arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
+    pub(super) fn handle_arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
         let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
         let Some(room) = self
             .rooms
             .get(id)
-            .filter(|room| room.hosted_by() == Some(host))
+            .filter(|room| room.game_host() == Some(host))
         else {
             return;
         };
         let (world, here) = (room.world_id(), room.incarnation);
         let known = &mut self.rooms.at_mut(world).world;
-        let Some(Transfer {
+        let Some(MapTransfer {
             number,
             from,
             to,
-            step: Step::Arriving { incarnation, .. },
+            step: TransferStep::Arriving { incarnation, .. },
             ..
         }) = known.transfers.get(&player)
         else {
@@ -257,9 +264,15 @@ impl Lobby {
         }
         let (from, ahead) = (*from, (incarnation + 1).saturating_sub(here));
         known.transfers.remove(&player);
-        known.places.insert(player, Place { room: id, ahead });
+        known.places.insert(
+            player,
+            MemberPlace {
+                room: id,
+                incarnation_offset: ahead,
+            },
+        );
         if from != id {
-            self.counters.crossings += 1;
+            self.counters.transfers_completed += 1;
             self.free_map_seat(from, player);
         }
         self.send_ticket(now, player);
@@ -270,34 +283,34 @@ impl Lobby {
 impl Lobby {
     /// The room that a member's avatar is in, and the incarnation that its tickets name; none on
     /// the way.
-    pub(super) fn place_of(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
+    pub(super) fn avatar_place(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
         let known = &self.rooms.at(world).world;
         if known
             .transfers
             .get(&player)
-            .is_some_and(|transfer| matches!(transfer.step, Step::Arriving { .. }))
+            .is_some_and(|transfer| matches!(transfer.step, TransferStep::Arriving { .. }))
         {
             return None;
         }
-        let place = known.places.get(&player).copied().unwrap_or(Place {
+        let place = known.places.get(&player).copied().unwrap_or(MemberPlace {
             room: world,
-            ahead: 0,
+            incarnation_offset: 0,
         });
         Some((
             place.room,
-            self.rooms.at(place.room).incarnation + place.ahead,
+            self.rooms.at(place.room).incarnation + place.incarnation_offset,
         ))
     }
 
     /// Whether a host may speak of the player as of one in that room: there, or admitted there.
-    pub(super) fn is_on(&self, player: PlayerId, id: RoomId) -> bool {
-        let Some(world) = self.rooms.get(id).map(Room::world_id) else {
+    pub(super) fn is_on_map(&self, player: PlayerId, id: RoomId) -> bool {
+        let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
             return false;
         };
         if !self.rooms.at(world).seats.contains(player) {
             return false;
         }
-        match self.place_of(world, player) {
+        match self.avatar_place(world, player) {
             Some((place, _)) => place == id,
             None => self
                 .rooms
@@ -310,26 +323,26 @@ impl Lobby {
     }
 
     /// The members whose avatars are on that map.
-    pub(super) fn who_is_on(&self, id: RoomId) -> Vec<PlayerId> {
+    pub(super) fn players_on_map(&self, id: RoomId) -> Vec<PlayerId> {
         self.rooms
             .at(id)
             .seats
             .players()
-            .filter(|player| self.is_on(*player, id))
+            .filter(|player| self.is_on_map(*player, id))
             .collect()
     }
 
     /// The hosts that know a member, and by which room.
-    pub(super) fn hosts_of(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
-        let rooms = self.rooms_of(world, player).into_iter();
+    pub(super) fn hosts_of_member(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
+        let rooms = self.rooms_of_member(world, player).into_iter();
         rooms
-            .filter_map(|id| self.host_that_hears(id).map(|host| (id, host)))
+            .filter_map(|id| self.reachable_host(id).map(|host| (id, host)))
             .collect()
     }
 
     /// The rooms that a member is in, was in or is about to be in.
-    fn rooms_of(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
-        let World {
+    fn rooms_of_member(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
+        let WorldState {
             places, transfers, ..
         } = &self.rooms.at(world).world;
         let place = places.get(&player).map_or(world, |place| place.room);
@@ -347,7 +360,7 @@ impl Lobby {
         world: RoomId,
         reason: ErrorCode,
     ) {
-        for id in self.rooms_of(world, player) {
+        for id in self.rooms_of_member(world, player) {
             if id != world && self.rooms.get(id).is_some() {
                 self.rooms.at_mut(id).note_departure(now, player);
                 self.remove_from_game(player, id, reason);
@@ -360,16 +373,16 @@ impl Lobby {
     }
 
     /// Whether somebody may come in: newcomers begin on the first map.
-    pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), Refusal> {
+    pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), LobbyRefusal> {
         let room = self.rooms.at(world);
-        if room.crowd() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
+        if room.player_count() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
             return Ok(()); // What is wrong with the room itself is said elsewhere.
         }
         let message = format!(
             "all {} seats of the first map of room {world} are taken; try again",
             room.map_seats()
         );
-        Err(Refusal::new(ErrorCode::RoomFull, message))
+        Err(LobbyRefusal::new(ErrorCode::RoomFull, message))
     }
 }
 
@@ -377,16 +390,17 @@ impl Lobby {
 impl Lobby {
     /// Takes a seat on the map that a gate of `from` leads to, and has that map opened if it is
     /// not.
-    fn seat_beyond(
+    fn reserve_map_seat(
         &mut self,
         now: LocalTime,
         world: RoomId,
         player: PlayerId,
         from: RoomId,
         map: u32,
-    ) -> Result<RoomId, Refusal> {
-        let closed =
-            |why: String| Refusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"));
+    ) -> Result<RoomId, LobbyRefusal> {
+        let closed = |why: String| {
+            LobbyRefusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"))
+        };
         if self.draining {
             return Err(closed("the server is shutting down".to_owned()));
         }
@@ -403,14 +417,14 @@ impl Lobby {
             },
         };
         let room = self.rooms.at_mut(to);
-        if room.crowd() >= room.map_seats() {
+        if room.player_count() >= room.map_seats() {
             let message = format!(
                 "all {} seats of map {map} are taken; step out of the gate and try again",
                 room.map_seats()
             );
-            return Err(Refusal::new(ErrorCode::RoomFull, message));
+            return Err(LobbyRefusal::new(ErrorCode::RoomFull, message));
         }
-        if room.zone.is_some() {
+        if room.map_identity.is_some() {
             room.seats
                 .take(player)
                 .expect("less than the seats are taken");
@@ -418,31 +432,36 @@ impl Lobby {
         Ok(to)
     }
 
-    fn open_map(&mut self, now: LocalTime, world: RoomId, map: u32) -> Result<RoomId, Refusal> {
+    fn open_map(
+        &mut self,
+        now: LocalTime,
+        world: RoomId,
+        map: u32,
+    ) -> Result<RoomId, LobbyRefusal> {
         if self.rooms.len() >= self.config.max_rooms {
             let message = format!(
                 "this gate is closed: the server has its {} rooms",
                 self.config.max_rooms
             );
-            return Err(Refusal::new(ErrorCode::TooManyRooms, message));
+            return Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
         }
         self.check_directory()?;
         let id = self.rooms.add_map(world, map);
-        let Some(host) = self.place_new(id) else {
+        let Some(host) = self.place_new_room(id) else {
             self.rooms.remove(id);
             let message = "this gate is closed: no game server takes another map at the moment; try again later";
-            return Err(Refusal::new(ErrorCode::NoHostAvailable, message));
+            return Err(LobbyRefusal::new(ErrorCode::NoHostAvailable, message));
         };
         self.rooms.at_mut(world).world.maps.insert(map, id);
-        self.rooms.at_mut(id).phase = Phase::Opening {
+        self.rooms.at_mut(id).phase = RoomPhase::Opening {
             host,
             starter: None,
         };
-        self.order_open(now, id, host, None);
+        self.send_open_room(now, id, host, None);
         Ok(id)
     }
 
-    fn set_out(
+    fn start_transfer(
         &mut self,
         world: RoomId,
         player: PlayerId,
@@ -450,44 +469,46 @@ impl Lobby {
         to: RoomId,
         wish: &AtGate,
     ) {
-        self.counters.transfers += 1;
-        let transfer = Transfer {
-            number: self.counters.transfers,
+        self.counters.last_transfer += 1;
+        let transfer = MapTransfer {
+            number: self.counters.last_transfer,
             from,
             to,
-            at: (wish.x, wish.y),
-            back: (wish.from_x, wish.from_y),
-            step: Step::Opening,
+            target_position: (wish.x, wish.y),
+            return_position: (wish.from_x, wish.from_y),
+            step: TransferStep::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
-        known.places.entry(player).or_insert(Place {
+        known.places.entry(player).or_insert(MemberPlace {
             room: world,
-            ahead: 0,
+            incarnation_offset: 0,
         });
         known.transfers.insert(player, transfer);
-        if matches!(self.rooms.at(to).phase, Phase::Running { .. }) {
-            self.order_let_go(world, player);
+        if matches!(self.rooms.at(to).phase, RoomPhase::Running { .. }) {
+            self.send_let_go(world, player);
         }
     }
 
     /// A room runs, here or elsewhere than before: what it has to do for transfers is said (again).
-    pub(super) fn go_on_with_transfers(&mut self, id: RoomId) {
+    pub(super) fn resend_transfer_orders(&mut self, id: RoomId) {
         let world = self.rooms.at(id).world_id();
         let transfers = self.rooms.at(world).world.transfers.iter();
         let concerned = transfers.filter(|(_, transfer)| transfer.from == id || transfer.to == id);
         for player in concerned.map(|(player, _)| *player).collect::<Vec<_>>() {
-            let transfer = self.transfer(world, player);
+            let transfer = self.transfer_mut(world, player);
             match transfer.step {
-                Step::Opening if transfer.to == id => self.order_let_go(world, player),
-                Step::Leaving if transfer.from == id => self.order_let_go(world, player),
-                Step::Arriving { .. } if transfer.to == id => self.order_admit(world, player),
+                TransferStep::Opening if transfer.to == id => self.send_let_go(world, player),
+                TransferStep::Leaving if transfer.from == id => self.send_let_go(world, player),
+                TransferStep::Arriving { .. } if transfer.to == id => {
+                    self.send_admit(world, player)
+                }
                 _ => {}
             }
         }
     }
 
     /// A transfer will not be: the player stays where it is.
-    fn call_off(&mut self, world: RoomId, player: PlayerId) {
+    fn cancel_transfer(&mut self, world: RoomId, player: PlayerId) {
         let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else {
             return;
         };
@@ -498,12 +519,12 @@ impl Lobby {
 
     /// A map of a world is gone, and the world goes on. Who was on it is in the lobby, with the
     /// reason; who was on the way to it stays, or comes back.
-    pub(super) fn lose_map(&mut self, now: LocalTime, id: RoomId, why: &Refusal) {
-        let on_it = self.who_is_on(id);
-        let Some(room) = self.rooms.at(id).zone else {
+    pub(super) fn handle_map_lost(&mut self, now: LocalTime, id: RoomId, why: &LobbyRefusal) {
+        let on_it = self.players_on_map(id);
+        let Some(room) = self.rooms.at(id).map_identity else {
             return;
         };
-        let lost = self.forget_map(id);
+        let lost = self.remove_map(id);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {
             let Some(transfer) = self
@@ -519,74 +540,74 @@ impl Lobby {
                 continue;
             }
             match transfer.step {
-                Step::Opening => {
+                TransferStep::Opening => {
                     let from = transfer.from;
-                    self.call_off(room.world, player);
+                    self.cancel_transfer(room.world, player);
                     // Whose host died before it was open is not refused: the wish is said again,
                     // and another host opens the map.
                     if why.code != ErrorCode::HostDied {
-                        self.order_stay(from, player);
-                        self.tell(player, output::error(why.clone()));
+                        self.send_stay(from, player);
+                        self.notify(player, output::error_body(why.clone()));
                     }
                 }
-                Step::Leaving => self.turn_back(room.world, player),
-                Step::Arriving { .. } => {
-                    self.turn_back(room.world, player);
-                    self.order_admit(room.world, player);
+                TransferStep::Leaving => self.reverse_transfer(room.world, player),
+                TransferStep::Arriving { .. } => {
+                    self.reverse_transfer(room.world, player);
+                    self.send_admit(room.world, player);
                 }
             }
         }
         for player in on_it
             .into_iter()
-            .chain(self.homeless_in(room.world))
+            .chain(self.members_without_room(room.world))
             .collect::<BTreeSet<_>>()
         {
             let still_there = self
                 .rooms
                 .get(room.world)
                 .is_some_and(|world| world.seats.contains(player));
-            let is_safe = still_there && self.is_safe(room.world, player);
-            if still_there && !is_safe {
-                self.put_out(now, player, why.clone());
+            let has_existing_room = still_there && self.has_existing_room(room.world, player);
+            if still_there && !has_existing_room {
+                self.remove_player(now, player, why.clone());
             }
         }
     }
 
     /// The map that a player is on the way to is gone.
-    fn turn_back(&mut self, world: RoomId, player: PlayerId) {
-        let transfer = self.transfer(world, player);
-        (transfer.to, transfer.at) = (transfer.from, transfer.back);
-        if matches!(transfer.step, Step::Arriving { .. }) {
-            self.renumber_if_turned_back(world, player);
+    fn reverse_transfer(&mut self, world: RoomId, player: PlayerId) {
+        let transfer = self.transfer_mut(world, player);
+        (transfer.to, transfer.target_position) = (transfer.from, transfer.return_position);
+        if matches!(transfer.step, TransferStep::Arriving { .. }) {
+            self.renumber_if_reversed(world, player);
         }
     }
 
     /// Who comes back to where it set out comes by another transfer than it left by.
-    fn renumber_if_turned_back(&mut self, world: RoomId, player: PlayerId) {
-        let next = self.counters.transfers + 1;
-        let transfer = self.transfer(world, player);
+    fn renumber_if_reversed(&mut self, world: RoomId, player: PlayerId) {
+        let next = self.counters.last_transfer + 1;
+        let transfer = self.transfer_mut(world, player);
         if transfer.to == transfer.from {
             transfer.number = next;
-            self.counters.transfers = next;
+            self.counters.last_transfer = next;
         }
     }
 
     /// Members whose avatar is in no room that there is, and on the way to none.
-    fn homeless_in(&self, world: RoomId) -> Vec<PlayerId> {
+    fn members_without_room(&self, world: RoomId) -> Vec<PlayerId> {
         let places = self.rooms.at(world).world.places.keys().copied();
         places
-            .filter(|player| !self.is_safe(world, *player))
+            .filter(|player| !self.has_existing_room(world, *player))
             .collect()
     }
 
-    fn is_safe(&self, world: RoomId, player: PlayerId) -> bool {
-        let World {
+    fn has_existing_room(&self, world: RoomId, player: PlayerId) -> bool {
+        let WorldState {
             places, transfers, ..
         } = &self.rooms.at(world).world;
         let room = match transfers.get(&player) {
-            Some(Transfer {
+            Some(MapTransfer {
                 to,
-                step: Step::Arriving { .. },
+                step: TransferStep::Arriving { .. },
                 ..
             }) => *to,
             _ => places.get(&player).map_or(world, |place| place.room),
@@ -595,24 +616,24 @@ impl Lobby {
     }
 
     /// A world is gone: so are its other maps.
-    pub(super) fn close_maps(&mut self, world: &Room, reason: ErrorCode) {
+    pub(super) fn close_maps(&mut self, world: &LobbyRoom, reason: ErrorCode) {
         for &id in world.world.maps.values() {
-            if let Some(host) = self.host_that_hears(id) {
+            if let Some(host) = self.reachable_host(id) {
                 let close = CloseRoom {
                     room: id.0,
                     reason: reason.into(),
                 };
                 self.outbox
-                    .host(host, world_to_host::Body::CloseRoom(close));
+                    .send_to_host(host, world_to_host::Body::CloseRoom(close));
             }
-            self.forget_map(id);
+            self.remove_map(id);
         }
     }
 
-    fn forget_map(&mut self, id: RoomId) -> Room {
+    fn remove_map(&mut self, id: RoomId) -> LobbyRoom {
         self.pool_changed = true;
         self.timers.cancel(Timer::Opening(id));
-        self.outbox.push(Output::Forget { room: id });
+        self.outbox.push(LobbyAction::ForgetRoom { room: id });
         self.rooms
             .remove(id)
             .expect("a world knows maps that there are")
@@ -620,12 +641,16 @@ impl Lobby {
 
     /// The first map counts by who is elsewhere.
     fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
-        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.zone.is_some()) {
+        if let Some(room) = self
+            .rooms
+            .get_mut(id)
+            .filter(|room| room.map_identity.is_some())
+        {
             room.seats.free(player);
         }
     }
 
-    fn transfer(&mut self, world: RoomId, player: PlayerId) -> &mut Transfer {
+    fn transfer_mut(&mut self, world: RoomId, player: PlayerId) -> &mut MapTransfer {
         self.rooms
             .at_mut(world)
             .world
@@ -634,11 +659,11 @@ impl Lobby {
             .expect("a transfer that is under way")
     }
 
-    fn order_let_go(&mut self, world: RoomId, player: PlayerId) {
-        let transfer = self.transfer(world, player);
-        transfer.step = Step::Leaving;
+    fn send_let_go(&mut self, world: RoomId, player: PlayerId) {
+        let transfer = self.transfer_mut(world, player);
+        transfer.step = TransferStep::Leaving;
         let (from, number) = (transfer.from, transfer.number);
-        self.order(
+        self.send_to_room_host(
             from,
             world_to_host::Body::LetGo(LetGo {
                 room: from.0,
@@ -648,13 +673,13 @@ impl Lobby {
         );
     }
 
-    fn order_admit(&mut self, world: RoomId, player: PlayerId) {
+    fn send_admit(&mut self, world: RoomId, player: PlayerId) {
         let name = self.players.at(player).name().as_str().to_owned();
-        let transfer = self.transfer(world, player);
-        let Step::Arriving { carried, .. } = &transfer.step else {
+        let transfer = self.transfer_mut(world, player);
+        let TransferStep::Arriving { carried, .. } = &transfer.step else {
             return;
         };
-        let (to, (x, y)) = (transfer.to, transfer.at);
+        let (to, (x, y)) = (transfer.to, transfer.target_position);
         let admit = Admit {
             room: to.0,
             player: player.0,
@@ -664,11 +689,11 @@ impl Lobby {
             y,
             carried: carried.clone(),
         };
-        self.order(to, world_to_host::Body::Admit(admit));
+        self.send_to_room_host(to, world_to_host::Body::Admit(admit));
     }
 
-    fn order_stay(&mut self, id: RoomId, player: PlayerId) {
-        self.order(
+    fn send_stay(&mut self, id: RoomId, player: PlayerId) {
+        self.send_to_room_host(
             id,
             world_to_host::Body::Stay(Stay {
                 room: id.0,
@@ -678,20 +703,20 @@ impl Lobby {
     }
 
     /// Tells the host of a room that runs; one that is about to run is told then.
-    fn order(&mut self, id: RoomId, body: world_to_host::Body) {
+    fn send_to_room_host(&mut self, id: RoomId, body: world_to_host::Body) {
         let runs = matches!(
             self.rooms.get(id).map(|room| room.phase),
-            Some(Phase::Running { .. })
+            Some(RoomPhase::Running { .. })
         );
-        if let Some(host) = self.host_that_hears(id).filter(|_| runs) {
-            self.outbox.host(host, body);
+        if let Some(host) = self.reachable_host(id).filter(|_| runs) {
+            self.outbox.send_to_host(host, body);
         }
     }
 
     /// The host of a room, unless it is gone and its rooms are about to be looked after, or it has
     /// yet to come back.
-    pub(super) fn host_that_hears(&self, id: RoomId) -> Option<HostId> {
-        let host = self.rooms.get(id)?.hosted_by()?;
+    pub(super) fn reachable_host(&self, id: RoomId) -> Option<HostId> {
+        let host = self.rooms.get(id)?.game_host()?;
         (self.hosts.get(host).is_some() && !self.hosts.is_absent(host)).then_some(host)
     }
 }
@@ -700,17 +725,17 @@ impl Lobby {
 #[cfg(test)]
 impl Lobby {
     /// That each member of a world is where its seats say, and that no map has too many.
-    pub(super) fn check_world(&self, world: &Room, context: &str) {
+    pub(super) fn check_world(&self, world: &LobbyRoom, context: &str) {
         assert!(
-            world.crowd() <= world.map_seats(),
+            world.player_count() <= world.map_seats(),
             "{context}: an oversold first map"
         );
         for player in world.seats.players() {
             assert!(
-                self.is_safe(world.id, player),
+                self.has_existing_room(world.id, player),
                 "{context}: {player} is nowhere"
             );
-            let rooms = self.rooms_of(world.id, player);
+            let rooms = self.rooms_of_member(world.id, player);
             for (map, id) in &world.world.maps {
                 let room = self
                     .rooms
@@ -724,7 +749,7 @@ impl Lobby {
                 );
             }
         }
-        let World {
+        let WorldState {
             places, transfers, ..
         } = &world.world;
         assert!(

@@ -1,5 +1,5 @@
 //! One bot on a real client: calls, joins, plays, reports. What it does in the game is up to
-//! [`Crowd`], what it complains about to [`Witness`].
+//! [`Crowd`], what it complains about to [`FaultDetector`].
 //!
 //! A bot wakes every [`BEAT`], a fraction of it after its neighbour, reads what has come since,
 //! samples how old its picture is, and acts. Between two beats it costs nothing but the client's
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::{About, Connection, ViewEvent, Welcome};
-use ambit_client_core::client::request::Request;
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent, Welcome};
+use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
-use ambit_client_core::shell::{self, Events, Handle, Options, Trust};
-use ambit_client_core::text::flags::Drawing;
+use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
+use ambit_client_core::text::flags::DrawingFlags;
 use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
@@ -23,84 +23,85 @@ use ambit_proto::time::LocalTime;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use crate::accounts::Accounts;
-use crate::crowd::{Crowd, Spells, Surroundings};
-use crate::cubes::{Cubes, Hands};
-use crate::dump::Dump;
-use crate::shown::{self, Shown, WATCHERS};
-use crate::summary::{Report, Snapshot};
-use crate::witness::Witness;
+use crate::command_audit::CommandAudit;
+use crate::crowd::{CrowdBot, SpellIds, Surroundings};
+use crate::cubes::{CubesBot, HeldKeys};
+use crate::dump::EventDump;
+use crate::fault_detector::FaultDetector;
+use crate::shown_positions::{self, ShownPositions, WATCHERS};
+use crate::summary::{BotReport, ClientSnapshot};
 
 /// How often a bot looks around.
-pub(crate) const BEAT: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// How often a bot looks that neither decides nor decodes much.
-const IDLE_BEAT: Duration = Duration::from_millis(250);
+const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// The key that bots hold where the server walks.
-const HELD: Keymap = Keymap(1);
+const WALK_KEY: Keymap = Keymap(1);
 /// Bots that look around one after the other before two do so together.
 const PHASES: usize = 5;
 /// How often the lobby is called before a bot gives up, as a person would.
-const CALLS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 /// The pause before the next call.
-const CALL_PAUSE: Duration = Duration::from_millis(500);
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(500);
 /// How long an answer of the lobby may take; the start of a room takes longest.
-const ANSWER: Duration = Duration::from_secs(15);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long the end may take.
-const FAREWELL: Duration = Duration::from_secs(5);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the host is asked what it has of what it confirmed.
-const AUDIT: Duration = Duration::from_secs(1);
+const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the answer to the last such question may take.
-const LAST_AUDIT: Duration = Duration::from_secs(2);
+const LAST_AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between the last look and the end, so that no bot sees another one leave.
-const LAST_LOOK: Duration = Duration::from_millis(150);
+const QUIT_DELAY: Duration = Duration::from_millis(150);
 
 /// What all bots have in common.
 #[derive(Debug)]
-pub(crate) struct Common {
+pub(crate) struct BotSettings {
     pub(crate) server: String,
-    pub(crate) trust: Trust,
+    pub(crate) trust: ServerTrust,
     pub(crate) impairment: Option<Impairment>,
     pub(crate) inputs: InputRate,
     /// Of all that bots do by chance.
     pub(crate) seed: u64,
-    pub(crate) drawing: Drawing,
-    pub(crate) dump: Option<Dump>,
-    pub(crate) life: Way,
+    pub(crate) drawing: DrawingFlags,
+    pub(crate) dump: Option<EventDump>,
+    pub(crate) behavior: Behavior,
     /// Bots from this one on are light.
-    pub(crate) full: usize,
-    pub(crate) shown: Option<Shown>,
+    pub(crate) full_clients: usize,
+    pub(crate) shown: Option<ShownPositions>,
 }
 
 /// How bots live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Behavior {
     /// By their own decisions.
-    Own,
+    Independent,
     /// The server walks the avatars, and bots hold a key.
-    Walked,
+    ServerWalked,
     /// By pushing cubes.
     Cubes,
     /// Without doing anything.
     Idle,
 }
 
-impl Common {
+impl BotSettings {
     fn is_light(&self, index: usize) -> bool {
-        index >= self.full
+        index >= self.full_clients
     }
 
-    fn beat(&self, index: usize) -> Duration {
-        if matches!(self.life, Way::Walked | Way::Idle) && self.is_light(index) {
-            IDLE_BEAT
+    fn look_interval(&self, index: usize) -> Duration {
+        if matches!(self.behavior, Behavior::ServerWalked | Behavior::Idle) && self.is_light(index)
+        {
+            IDLE_LOOK_INTERVAL
         } else {
-            BEAT
+            LOOK_INTERVAL
         }
     }
 }
 
 /// Where the run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum RunPhase {
     /// Bots are coming.
     Gathering,
     /// All are in, or never will be: it counts.
@@ -112,54 +113,54 @@ pub(crate) enum Phase {
 /// A bot that has been welcomed.
 pub(crate) struct Bot {
     index: usize,
-    handle: Handle,
-    events: Events,
-    witness: Witness,
-    accounts: Accounts,
-    common: Arc<Common>,
+    handle: ClientHandle,
+    events: ClientEvents,
+    fault_detector: FaultDetector,
+    command_audit: CommandAudit,
+    settings: Arc<BotSettings>,
 }
 
 impl Bot {
     /// Calls the lobby. An error says why there is no bot.
-    pub(crate) async fn call(
-        common: &Arc<Common>,
+    pub(crate) async fn connect(
+        common: &Arc<BotSettings>,
         index: usize,
     ) -> Result<(Self, Welcome), String> {
         let mut last = String::new();
-        for _ in 0..CALLS {
+        for _ in 0..MAX_ATTEMPTS {
             let (handle, events) = shell::start(options(common, index), ());
-            let (witness, accounts) = (Witness::default(), Accounts::default());
+            let (witness, accounts) = (FaultDetector::default(), CommandAudit::default());
             let mut bot = Bot {
                 index,
                 handle,
                 events,
-                witness,
-                accounts,
-                common: common.clone(),
+                fault_detector: witness,
+                command_audit: accounts,
+                settings: common.clone(),
             };
             while let Some(event) = bot.next().await {
                 if let ViewEvent::Welcome(welcome) = event {
                     return Ok((bot, welcome));
                 }
             }
-            bot.witness
+            bot.fault_detector
                 .closed()
                 .unwrap_or("the client ended")
                 .clone_into(&mut last);
-            sleep(CALL_PAUSE).await;
+            sleep(ATTEMPT_PAUSE).await;
         }
         Err(last)
     }
 
     /// Asks the lobby, and returns what it answers.
-    pub(crate) async fn ask(&mut self, request: Request) -> Result<ViewEvent, String> {
-        let what = request.what();
+    pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<ViewEvent, String> {
+        let what = request.description();
         let asked = self
             .handle
             .request(request)
             .await
             .map_err(|error| error.to_string())?;
-        let answer = timeout(ANSWER, async {
+        let answer = timeout(ANSWER_TIMEOUT, async {
             while let Some(event) = self.next().await {
                 match &event {
                     ViewEvent::Rooms { request, .. }
@@ -170,37 +171,39 @@ impl Bot {
                     {
                         return Ok(event);
                     }
-                    ViewEvent::Error(failure) if failure.about == About::Request(asked) => {
+                    ViewEvent::Error(failure)
+                        if failure.subject == ErrorSubject::Request(asked) =>
+                    {
                         return Err(format!("{}: {}", failure.code, failure.message));
                     }
                     _ => {}
                 }
             }
             Err(self
-                .witness
+                .fault_detector
                 .closed()
                 .unwrap_or("the client ended")
                 .to_owned())
         });
         answer.await.unwrap_or_else(|_| {
             Err(format!(
-                "asked to {what}, and no answer came within {ANSWER:?}"
+                "asked to {what}, and no answer came within {ANSWER_TIMEOUT:?}"
             ))
         })
     }
 
     /// Waits until the avatar is in the game.
-    pub(crate) async fn arrive(&mut self, within: Duration) -> Result<(), String> {
+    pub(crate) async fn wait_for_avatar(&mut self, within: Duration) -> Result<(), String> {
         let arrival = timeout(within, async {
-            while !self.witness.is_in() {
+            while !self.fault_detector.is_in_game() {
                 if self.next().await.is_none() {
                     return Err(self
-                        .witness
+                        .fault_detector
                         .closed()
                         .unwrap_or("the client ended")
                         .to_owned());
                 }
-                if self.witness.room.is_none() {
+                if self.fault_detector.room.is_none() {
                     return Err("thrown out of the room before the game began".to_owned());
                 }
             }
@@ -212,42 +215,42 @@ impl Bot {
     }
 
     /// Another way to its client.
-    pub(crate) fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> ClientHandle {
         self.handle.clone()
     }
 
     /// What it has seen so far.
-    pub(crate) fn witness(&self) -> &Witness {
-        &self.witness
+    pub(crate) fn fault_detector(&self) -> &FaultDetector {
+        &self.fault_detector
     }
 
     /// Plays until the run is over, then goes.
-    pub(crate) async fn play(mut self, mut phase: watch::Receiver<Phase>) -> Report {
-        let mut life = Life::new(&self.common, self.index);
-        let every = self.common.beat(self.index);
+    pub(crate) async fn play(mut self, mut phase: watch::Receiver<RunPhase>) -> BotReport {
+        let mut life = BotState::new(&self.settings, self.index);
+        let every = self.settings.look_interval(self.index);
         sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
         let mut beat = interval(every);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             beat.tick().await;
             while let Some(event) = self.events.try_next() {
-                self.note(&event);
+                self.handle_event(&event);
             }
             let current = *phase.borrow_and_update();
-            if current != Phase::Gathering && !life.begun {
-                life.begun = true;
-                life.first = if self.witness.begin_span() {
+            if current != RunPhase::Gathering && !life.has_span {
+                life.has_span = true;
+                life.first = if self.fault_detector.begin_span() {
                     self.snapshot().await
                 } else {
                     None
                 };
             }
-            if current == Phase::Over || self.witness.closed().is_some() {
+            if current == RunPhase::Over || self.fault_detector.closed().is_some() {
                 break;
             }
-            self.live(&mut life).await;
+            self.act_once(&mut life).await;
             if life.now >= life.audit_at {
-                life.audit_at = life.now + AUDIT;
+                life.audit_at = life.now + AUDIT_INTERVAL;
                 self.audit().await;
             }
         }
@@ -258,24 +261,24 @@ impl Bot {
     pub(crate) async fn leave(mut self) {
         // One that has ended already needs no goodbye.
         let _ = self.handle.quit().await;
-        let _ = timeout(FAREWELL, async {
+        let _ = timeout(QUIT_TIMEOUT, async {
             while self.events.next().await.is_some() {}
         })
         .await;
     }
 
     /// Looks around, and perhaps does something.
-    async fn live(&mut self, life: &mut Life) {
-        if self.common.life != Way::Own {
-            return self.watch(life).await;
+    async fn act_once(&mut self, life: &mut BotState) {
+        if self.settings.behavior != Behavior::Independent {
+            return self.hold_keys(life).await;
         }
         let casts = life
             .crowd
             .as_ref()
-            .is_some_and(|crowd| crowd.casts_by(life.now + BEAT));
+            .is_some_and(|crowd| crowd.may_cast_by(life.now + LOOK_INTERVAL));
         let look = move |client: &mut Client, now| {
             client.sample_ages(now);
-            Look::new(client, now, casts)
+            Observation::new(client, now, casts)
         };
         let Ok(look) = self.handle.run(look).await else {
             return;
@@ -287,20 +290,20 @@ impl Bot {
         let Some(avatar) = look.avatar else { return };
         let crowd = life
             .crowd
-            .get_or_insert_with(|| Crowd::new(look.now, life.seed));
+            .get_or_insert_with(|| CrowdBot::new(look.now, life.seed));
         if let Some(action) = crowd.decide(look.now, &avatar) {
             self.act(action).await;
         }
     }
 
     /// Looks around, and holds what is to be held.
-    async fn watch(&mut self, life: &mut Life) {
-        let hands = life.hands(self.common.life);
-        let light = self.common.is_light(self.index);
-        let shows = self.common.shown.is_some() && self.index < WATCHERS;
+    async fn hold_keys(&mut self, life: &mut BotState) {
+        let hands = life.keys_to_hold(self.settings.behavior);
+        let light = self.settings.is_light(self.index);
+        let shows = self.settings.shown.is_some() && self.index < WATCHERS;
         let look = move |client: &mut Client, now| {
             if let Some(hands) = hands {
-                handle(client, now, hands);
+                apply_keys(client, now, hands);
             }
             if light {
                 return (now, None, None);
@@ -310,7 +313,7 @@ impl Bot {
                 now,
                 client.age(now),
                 if shows {
-                    shown::look(client, now)
+                    shown_positions::visible_positions(client, now)
                 } else {
                     None
                 },
@@ -324,7 +327,7 @@ impl Bot {
             life.ages.add(age);
         }
         if let Some((shown, seen)) = self
-            .common
+            .settings
             .shown
             .as_ref()
             .zip(seen)
@@ -341,7 +344,7 @@ impl Bot {
         if let Ok(number) = self.handle.act(action).await
             && walks
         {
-            self.accounts.note_walk(number);
+            self.command_audit.note_walk(number);
         }
     }
 
@@ -358,10 +361,10 @@ impl Bot {
             return false;
         };
         if let Some(told) = told {
-            self.accounts.answer(&told);
+            self.command_audit.answer(&told);
         }
-        self.accounts.confirm(&confirmed);
-        let asks = self.accounts.ask();
+        self.command_audit.confirm(&confirmed);
+        let asks = self.command_audit.ask();
         if asks {
             let _ = self
                 .handle
@@ -373,43 +376,47 @@ impl Bot {
 
     /// Until all that was confirmed has been looked for.
     async fn audit_all(&mut self) {
-        let all = timeout(LAST_AUDIT, async {
+        let all = timeout(LAST_AUDIT_TIMEOUT, async {
             while self.audit().await {
-                sleep(BEAT).await;
+                sleep(LOOK_INTERVAL).await;
             }
         });
         // Nobody answers: the host is on its way to another, or gone.
         let _ = all.await;
     }
 
-    async fn finish(mut self, life: Life) -> Report {
-        let light = self.common.is_light(self.index);
+    async fn finish(mut self, life: BotState) -> BotReport {
+        let light = self.settings.is_light(self.index);
         self.audit_all().await;
         let last = self.snapshot().await;
-        self.witness.end_span(
+        self.fault_detector.end_span(
             last.as_ref()
                 .and_then(|last| last.silence)
                 .unwrap_or_default(),
         );
-        let steady = life.first.is_some() && self.witness.is_steady();
+        let steady = life.first.is_some() && self.fault_detector.is_steady();
         let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
-        self.witness.faults_mut().add(
+        self.fault_detector.faults_mut().add(
             "malformed",
             malformed,
             "a datagram, record or message made no sense",
         );
         let (lost, doubled) = (
-            self.accounts.lost().len() as u64,
-            u64::from(self.accounts.doubled()),
+            self.command_audit.lost().len() as u64,
+            u64::from(self.command_audit.doubled()),
         );
         let example = format!(
             "number {:?} was confirmed, and the game does not have it",
-            self.accounts.lost().first()
+            self.command_audit.lost().first()
         );
-        self.witness.faults_mut().add("command lost", lost, example);
-        self.witness
+        self.fault_detector
             .faults_mut()
-            .add("command carried out twice", doubled, "so says the host");
+            .add("command lost", lost, example);
+        self.fault_detector.faults_mut().add(
+            "command carried out twice",
+            doubled,
+            "so says the host",
+        );
         let (acknowledged, lost_commands) = (
             last.as_ref().map_or(0, |last| last.stats.confirmed),
             lost + doubled,
@@ -419,14 +426,14 @@ impl Bot {
             (first, last)
         });
         let (resumes, refusals, faults) = (
-            self.witness.resumes(),
-            self.witness.refusals(),
-            self.witness.faults().clone(),
+            self.fault_detector.resumes(),
+            self.fault_detector.refusals(),
+            self.fault_detector.faults().clone(),
         );
-        let lost = self.witness.lost().map(str::to_owned);
-        sleep(LAST_LOOK).await;
+        let lost = self.fault_detector.lost().map(str::to_owned);
+        sleep(QUIT_DELAY).await;
         self.leave().await;
-        Report {
+        BotReport {
             steady,
             light,
             span,
@@ -440,11 +447,11 @@ impl Bot {
         }
     }
 
-    async fn snapshot(&self) -> Option<Snapshot> {
+    async fn snapshot(&self) -> Option<ClientSnapshot> {
         let traffic = self.handle.traffic();
         let read = |client: &mut Client, now| (client.stats(), client.silence(now));
         let (stats, silence) = self.handle.run(read).await.ok()?;
-        Some(Snapshot {
+        Some(ClientSnapshot {
             stats,
             traffic,
             silence,
@@ -453,46 +460,46 @@ impl Bot {
 
     async fn next(&mut self) -> Option<ViewEvent> {
         let event = self.events.next().await?;
-        self.note(&event);
+        self.handle_event(&event);
         Some(event)
     }
 
-    fn note(&mut self, event: &ViewEvent) {
-        if let ViewEvent::Connection(Connection::GameBroken { .. }) = event {
-            self.accounts.forget();
+    fn handle_event(&mut self, event: &ViewEvent) {
+        if let ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) = event {
+            self.command_audit.clear();
         }
-        self.witness.handle_event(event);
-        if let Some(dump) = &self.common.dump {
+        self.fault_detector.handle_event(event);
+        if let Some(dump) = &self.settings.dump {
             dump.write(self.index, event);
         }
     }
 }
 
 /// What a bot keeps from beat to beat.
-struct Life {
+struct BotState {
     seed: u64,
-    crowd: Option<Crowd>,
-    cubes: Option<Cubes>,
+    crowd: Option<CrowdBot>,
+    cubes: Option<CubesBot>,
     now: LocalTime,
-    begun: bool,
+    has_span: bool,
     audit_at: LocalTime,
-    first: Option<Snapshot>,
+    first: Option<ClientSnapshot>,
     ages: Distribution,
 }
 
-impl Life {
-    fn new(common: &Common, index: usize) -> Self {
+impl BotState {
+    fn new(common: &BotSettings, index: usize) -> Self {
         let seed = common
             .seed
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
-        Life {
+        BotState {
             seed,
             crowd: None,
             cubes: None,
             now,
-            begun: false,
+            has_span: false,
             audit_at: now,
             first: None,
             ages,
@@ -500,20 +507,20 @@ impl Life {
     }
 }
 
-impl Life {
+impl BotState {
     /// What is held until the next beat, in a life of that way.
-    fn hands(&mut self, way: Way) -> Option<Hands> {
+    fn keys_to_hold(&mut self, way: Behavior) -> Option<HeldKeys> {
         match way {
-            Way::Own | Way::Idle => None,
-            Way::Walked => Some(Hands {
-                held: HELD,
-                ..Hands::default()
+            Behavior::Independent | Behavior::Idle => None,
+            Behavior::ServerWalked => Some(HeldKeys {
+                held: WALK_KEY,
+                ..HeldKeys::default()
             }),
             // What time it is, the first look tells.
-            Way::Cubes if self.now == LocalTime::ZERO => None,
-            Way::Cubes => Some(
+            Behavior::Cubes if self.now == LocalTime::ZERO => None,
+            Behavior::Cubes => Some(
                 self.cubes
-                    .get_or_insert_with(|| Cubes::new(self.now, self.seed))
+                    .get_or_insert_with(|| CubesBot::new(self.now, self.seed))
                     .decide(self.now),
             ),
         }
@@ -521,8 +528,8 @@ impl Life {
 }
 
 /// Holds and taps; nothing is said while nothing is held.
-fn handle(client: &mut Client, now: LocalTime, hands: Hands) {
-    let Hands { held, tapped } = hands;
+fn apply_keys(client: &mut Client, now: LocalTime, hands: HeldKeys) {
+    let HeldKeys { held, tapped } = hands;
     if tapped != Keymap::default() {
         client.input(now, Keymap(held.0 | tapped.0));
     }
@@ -534,17 +541,17 @@ fn handle(client: &mut Client, now: LocalTime, hands: Hands) {
 }
 
 /// What a client shows at one moment.
-struct Look {
+struct Observation {
     now: LocalTime,
     age: Option<Duration>,
     avatar: Option<Surroundings>,
 }
 
-impl Look {
+impl Observation {
     /// Whoever is near is only looked for when it matters: there may be many.
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
         let avatar = Self::surroundings(client, now, casts);
-        Look {
+        Observation {
             now,
             age: client.age(now),
             avatar,
@@ -567,7 +574,7 @@ impl Look {
             moving: avatar.moves(t),
             nearest,
             map,
-            spells: Spells::of(&rules.schema),
+            spells: SpellIds::from_schema(&rules.schema),
         })
     }
 }
@@ -581,7 +588,7 @@ fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> 
     others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 
-fn options(common: &Common, index: usize) -> Options {
+fn options(common: &BotSettings, index: usize) -> ClientOptions {
     let client = ClientConfig {
         name: format!("bot-{}", index + 1),
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -592,7 +599,7 @@ fn options(common: &Common, index: usize) -> Options {
         predict: common.drawing.predict,
         ..ClientConfig::default()
     };
-    Options {
+    ClientOptions {
         server: common.server.clone(),
         trust: common.trust.clone(),
         impairment: common.impairment,

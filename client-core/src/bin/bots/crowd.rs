@@ -29,7 +29,7 @@ const BLINK_M: f32 = 12.0;
 
 /// One bot's mind.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct CrowdBot {
     rng: fastrand::Rng,
     /// When the way is thought over: in the middle of a walk, or at its end.
     walk_at: LocalTime,
@@ -47,23 +47,23 @@ pub(crate) struct Surroundings {
     pub(crate) nearest: Option<Position>,
     /// Extent of the map, in metres.
     pub(crate) map: (f32, f32),
-    pub(crate) spells: Spells,
+    pub(crate) spells: SpellIds,
 }
 
 /// The numbers of the spells that the bots know, if the game has them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spells {
+pub(crate) struct SpellIds {
     bolt: Option<u8>,
     heal: Option<u8>,
     veil: Option<u8>,
     blink: Option<u8>,
 }
 
-impl Spells {
-    pub(crate) fn of(schema: &Schema) -> Self {
+impl SpellIds {
+    pub(crate) fn from_schema(schema: &Schema) -> Self {
         let [bolt, heal, veil, blink] =
-            ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_named(name));
-        Spells {
+            ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_index(name));
+        SpellIds {
             bolt,
             heal,
             veil,
@@ -72,13 +72,13 @@ impl Spells {
     }
 }
 
-impl Crowd {
+impl CrowdBot {
     /// A bot that begins within a second, so that not all step at once.
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let walk_at = now + between(&mut rng, (0, 1_000));
-        let cast_at = now + between(&mut rng, CAST_MS);
-        Crowd {
+        let walk_at = now + random_duration(&mut rng, (0, 1_000));
+        let cast_at = now + random_duration(&mut rng, CAST_MS);
+        CrowdBot {
             rng,
             walk_at,
             resting: true,
@@ -87,34 +87,34 @@ impl Crowd {
     }
 
     /// Whether it may cast at `now`, and so needs to know who is near.
-    pub(crate) fn casts_by(&self, now: LocalTime) -> bool {
+    pub(crate) fn may_cast_by(&self, now: LocalTime) -> bool {
         now >= self.cast_at
     }
 
     /// What it does now, mostly nothing.
     pub(crate) fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<Action> {
         if now >= self.cast_at {
-            self.cast_at = now + between(&mut self.rng, CAST_MS);
+            self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
             return self.cast(around);
         }
         if !around.moving && !self.resting && now + millis(REST_MS.1) < self.walk_at {
             self.resting = true;
-            self.walk_at = now + between(&mut self.rng, REST_MS);
+            self.walk_at = now + random_duration(&mut self.rng, REST_MS);
         }
         if now < self.walk_at {
             return None;
         }
         self.resting = false;
-        self.walk_at = now + between(&mut self.rng, WALK_MS);
+        self.walk_at = now + random_duration(&mut self.rng, WALK_MS);
         let (width, height) = around.map;
         Some(Action::Move {
-            x: self.along(width),
-            y: self.along(height),
+            x: self.random_coordinate(width),
+            y: self.random_coordinate(height),
         })
     }
 
     fn cast(&mut self, around: &Surroundings) -> Option<Action> {
-        let Spells {
+        let SpellIds {
             bolt,
             heal,
             veil,
@@ -130,13 +130,13 @@ impl Crowd {
             }
             5..7 => (heal?, None),
             7 => (veil?, None),
-            _ => (blink?, Some(self.near(around))),
+            _ => (blink?, Some(self.blink_target(around))),
         };
         Some(Action::Cast { spell, at })
     }
 
     /// Some place that a blink reaches.
-    fn near(&mut self, around: &Surroundings) -> (f32, f32) {
+    fn blink_target(&mut self, around: &Surroundings) -> (f32, f32) {
         let angle = self.rng.f32() * std::f32::consts::TAU;
         let distance = self.rng.f32() * BLINK_M;
         let (width, height) = around.map;
@@ -148,12 +148,12 @@ impl Crowd {
         )
     }
 
-    fn along(&mut self, extent: f32) -> f32 {
+    fn random_coordinate(&mut self, extent: f32) -> f32 {
         EDGE_M + self.rng.f32() * (extent - 2.0 * EDGE_M)
     }
 }
 
-fn between(rng: &mut fastrand::Rng, (least, most): (u64, u64)) -> Duration {
+fn random_duration(rng: &mut fastrand::Rng, (least, most): (u64, u64)) -> Duration {
     millis(rng.u64(least..=most))
 }
 
@@ -194,7 +194,7 @@ mod tests {
         let mut scene = Scene::new(2);
         scene.around.position = Position::on_ground(1.0, 1.0);
         for _ in 0..1_000 {
-            let (x, y) = scene.crowd.near(&scene.around);
+            let (x, y) = scene.crowd.blink_target(&scene.around);
             assert!(x >= EDGE_M && y >= EDGE_M);
             assert!(
                 Position::on_ground(x, y).ground_distance(scene.around.position) <= BLINK_M + 0.01
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_arrived_goes_on_soon() {
+    fn a_bot_that_arrived_soon_walks_on() {
         let mut scene = Scene::new(3);
         scene.crowd.cast_at = LocalTime::MAX;
         scene.around.moving = false;
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_game_without_spells_is_walked_through() {
         let mut scene = Scene::new(4);
-        scene.around.spells = Spells::default();
+        scene.around.spells = SpellIds::default();
         assert!(
             scene
                 .live(Duration::from_mins(5))
@@ -232,14 +232,14 @@ mod tests {
 
     /// A bot that is always on its way, near somebody.
     struct Scene {
-        crowd: Crowd,
+        crowd: CrowdBot,
         around: Surroundings,
         now: LocalTime,
     }
 
     impl Scene {
         fn new(seed: u64) -> Self {
-            let spells = Spells {
+            let spells = SpellIds {
                 bolt: Some(0),
                 heal: Some(1),
                 veil: Some(2),
@@ -255,7 +255,7 @@ mod tests {
                 spells,
             };
             Scene {
-                crowd: Crowd::new(LocalTime::ZERO, seed),
+                crowd: CrowdBot::new(LocalTime::ZERO, seed),
                 around,
                 now: LocalTime::ZERO,
             }

@@ -11,7 +11,7 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 
 /// How long one thing is done, in milliseconds.
-const PHASE_MS: (u64, u64) = (500, 3_000);
+const ACTIVITY_MS: (u64, u64) = (500, 3_000);
 /// Of a burst, how long others are thrown off, and how long not.
 const BURST_MS: u64 = 200;
 /// Between two jumps, in milliseconds.
@@ -19,9 +19,9 @@ const JUMP_MS: (u64, u64) = (300, 1_200);
 
 /// One bot's mind.
 #[derive(Debug)]
-pub(crate) struct Cubes {
+pub(crate) struct CubesBot {
     rng: fastrand::Rng,
-    phase: Phase,
+    activity: CubeActivity,
     began: LocalTime,
     until: LocalTime,
     jump_at: LocalTime,
@@ -29,13 +29,13 @@ pub(crate) struct Cubes {
 
 /// What it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum CubeActivity {
     Rest,
     /// Pushing that way.
     Push(Keymap),
     /// Pushing that way, with whatever lies near sticking to it.
     Gather(Keymap),
-    /// Standing, and throwing off what lies near, again and again.
+    /// PoseStatus, and throwing off what lies near, again and again.
     Burst,
     /// Pushing that way, with jumps.
     Hop(Keymap),
@@ -43,21 +43,21 @@ enum Phase {
 
 /// The controls at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hands {
+pub(crate) struct HeldKeys {
     /// Held down.
     pub(crate) held: Keymap,
     /// Pressed and let go at once.
     pub(crate) tapped: Keymap,
 }
 
-impl Cubes {
+impl CubesBot {
     /// A bot that begins at `now`, with a rest: so that not all set out at once.
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let until = now + Duration::from_millis(rng.u64(0..PHASE_MS.0));
-        Cubes {
+        let until = now + Duration::from_millis(rng.u64(0..ACTIVITY_MS.0));
+        CubesBot {
             rng,
-            phase: Phase::Rest,
+            activity: CubeActivity::Rest,
             began: now,
             until,
             jump_at: now,
@@ -65,27 +65,31 @@ impl Cubes {
     }
 
     /// What it holds and taps now.
-    pub(crate) fn decide(&mut self, now: LocalTime) -> Hands {
+    pub(crate) fn decide(&mut self, now: LocalTime) -> HeldKeys {
         if now >= self.until {
             self.began = now;
-            self.until = now + self.between(PHASE_MS);
-            self.phase = self.any_phase();
-            self.jump_at = now + self.between(JUMP_MS);
+            self.until = now + self.random_duration(ACTIVITY_MS);
+            self.activity = self.random_activity();
+            self.jump_at = now + self.random_duration(JUMP_MS);
         }
         let none = Keymap::default();
-        let held = match self.phase {
-            Phase::Push(way) | Phase::Hop(way) => way,
-            Phase::Gather(way) => with(way, "attract"),
-            Phase::Burst if self.throws_off(now) => with(none, "repel"),
-            Phase::Rest | Phase::Burst => none,
+        let held = match self.activity {
+            CubeActivity::Push(way) | CubeActivity::Hop(way) => way,
+            CubeActivity::Gather(way) => with_control(way, "attract"),
+            CubeActivity::Burst if self.throws_off(now) => with_control(none, "repel"),
+            CubeActivity::Rest | CubeActivity::Burst => none,
         };
-        let jumps = matches!(self.phase, Phase::Hop(_)) && now >= self.jump_at;
+        let jumps = matches!(self.activity, CubeActivity::Hop(_)) && now >= self.jump_at;
         if jumps {
-            self.jump_at = now + self.between(JUMP_MS);
+            self.jump_at = now + self.random_duration(JUMP_MS);
         }
-        Hands {
+        HeldKeys {
             held,
-            tapped: if jumps { with(none, "jump") } else { none },
+            tapped: if jumps {
+                with_control(none, "jump")
+            } else {
+                none
+            },
         }
     }
 
@@ -95,19 +99,19 @@ impl Cubes {
         bursts.is_multiple_of(2)
     }
 
-    fn any_phase(&mut self) -> Phase {
-        let way = self.any_way();
+    fn random_activity(&mut self) -> CubeActivity {
+        let way = self.random_direction();
         match self.rng.u8(..10) {
-            0..3 => Phase::Push(way),
-            3..6 => Phase::Gather(way),
-            6 => Phase::Burst,
-            7..9 => Phase::Hop(way),
-            _ => Phase::Rest,
+            0..3 => CubeActivity::Push(way),
+            3..6 => CubeActivity::Gather(way),
+            6 => CubeActivity::Burst,
+            7..9 => CubeActivity::Hop(way),
+            _ => CubeActivity::Rest,
         }
     }
 
     /// One of eight directions.
-    fn any_way(&mut self) -> Keymap {
+    fn random_direction(&mut self) -> Keymap {
         let (across, along) = loop {
             let ways = (self.rng.usize(..3), self.rng.usize(..3));
             if ways != (2, 2) {
@@ -117,16 +121,16 @@ impl Cubes {
         [["left", "right"].get(across), ["up", "down"].get(along)]
             .into_iter()
             .flatten()
-            .fold(Keymap::default(), |way, name| with(way, name))
+            .fold(Keymap::default(), |way, name| with_control(way, name))
     }
 
-    fn between(&mut self, (least, most): (u64, u64)) -> Duration {
+    fn random_duration(&mut self, (least, most): (u64, u64)) -> Duration {
         Duration::from_millis(self.rng.u64(least..=most))
     }
 }
 
 /// The same with the control of this name, one of the console's.
-fn with(keys: Keymap, name: &str) -> Keymap {
+fn with_control(keys: Keymap, name: &str) -> Keymap {
     let control = CONTROLS
         .iter()
         .position(|&control| control == name)
@@ -150,7 +154,7 @@ mod tests {
             (7, "repel"),
         ] {
             assert_eq!(
-                with(Keymap::default(), name),
+                with_control(Keymap::default(), name),
                 Keymap(1 << control),
                 "{name}"
             );
@@ -193,8 +197,8 @@ mod tests {
         assert_ne!(live(5), live(6));
     }
 
-    fn live(seed: u64, time: Duration) -> Vec<Hands> {
-        let mut cubes = Cubes::new(LocalTime::ZERO, seed);
+    fn live(seed: u64, time: Duration) -> Vec<HeldKeys> {
+        let mut cubes = CubesBot::new(LocalTime::ZERO, seed);
         let beat = Duration::from_millis(50);
         (0..time.as_millis() / 50)
             .map(|beats| cubes.decide(LocalTime::ZERO + beat * beats as u32))

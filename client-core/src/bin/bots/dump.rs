@@ -15,40 +15,40 @@ use ambit_client_core::text::json;
 use serde_json::json;
 
 /// Lines that wait to be written.
-const LINES: usize = 16_384;
+const MAX_LINES: usize = 16_384;
 
 /// Where bots put their events.
 #[derive(Clone, Debug)]
-pub(crate) struct Dump {
+pub(crate) struct EventDump {
     lines: SyncSender<String>,
 }
 
 /// The thread that writes.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct DumpWriter {
     thread: JoinHandle<io::Result<()>>,
 }
 
 /// Starts to write to `path`.
-pub(crate) fn start(path: &Path) -> io::Result<(Dump, Writer)> {
+pub(crate) fn start(path: &Path) -> io::Result<(EventDump, DumpWriter)> {
     let (lines, writer) = write_lines(path)?;
-    Ok((Dump { lines }, writer))
+    Ok((EventDump { lines }, writer))
 }
 
 /// Lines for a file, and the thread that writes them.
-pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, Writer)> {
+pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, DumpWriter)> {
     let mut file = BufWriter::new(File::create(path)?);
-    let (lines, written) = sync_channel::<String>(LINES);
+    let (lines, written) = sync_channel::<String>(MAX_LINES);
     let thread = std::thread::spawn(move || {
         while let Ok(line) = written.recv() {
             writeln!(file, "{line}")?;
         }
         file.flush()
     });
-    Ok((lines, Writer { thread }))
+    Ok((lines, DumpWriter { thread }))
 }
 
-impl Dump {
+impl EventDump {
     /// Writes an event, if it has a line. Waits for the disk when it is behind.
     pub(crate) fn write(&self, client: usize, event: &ViewEvent) {
         let Some(mut line) = json::event(event) else {
@@ -62,7 +62,7 @@ impl Dump {
     }
 }
 
-impl Writer {
+impl DumpWriter {
     /// Waits until all is written, when whoever has lines is gone.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.thread

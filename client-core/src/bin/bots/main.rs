@@ -1,18 +1,18 @@
 //! Many emulated players in one process and one room, and what they found.
 //!
-//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump
-//! file), or the server was gone at its end; 2 for a mistake in the flags.
+//! SessionExit status: 0 after a run, whatever it found; 1 if there was none (no server, no room,
+//! no dump file), or the server was gone at its end; 2 for a mistake in the flags.
 
-mod accounts;
 mod bot;
+mod bot_group;
+mod command_audit;
 mod crowd;
 mod cubes;
 mod dump;
-mod party;
+mod fault_detector;
 mod progress;
-mod shown;
+mod shown_positions;
 mod summary;
-mod witness;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,27 +23,28 @@ use anyhow::Context;
 use clap::{Parser, ValueEnum};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::bot::{Common, Way};
-use crate::party::{Outcome, Plan};
-use crate::progress::Progress;
+use crate::bot::{Behavior, BotSettings};
+use crate::bot_group::{RunOutcome, RunPlan};
+use crate::progress::ProgressDisplay;
 
 /// Threads: most of the work is quinn's, and the server wants to run as well.
 const THREADS: usize = 2;
 /// How long what still runs may take when all is said.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Many emulated players in one process and one room, and what they found.
 ///
 /// The room is joined if there is one of that name; else the first bot makes and starts it. The
-/// time begins when all bots are in the game. Rates are per client, and bytes are UDP payload.
+/// time begins when all bots are in the game. FreshnessRates are per client, and bytes are UDP
+/// payload.
 #[derive(Debug, Parser)]
 #[command(name = "bots", version)]
-struct Args {
+struct BotsOptions {
     #[command(flatten)]
-    target: flags::Target,
+    target: flags::ConnectionFlags,
 
     #[command(flatten)]
-    drawing: flags::Drawing,
+    drawing: flags::DrawingFlags,
 
     /// How many bots.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -81,7 +82,7 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Print one JSON object on the last line, not a summary for people.
+    /// PrintScene one JSON object on the last line, not a summary for people.
     #[arg(long)]
     json: bool,
 
@@ -116,7 +117,7 @@ enum Profile {
 
 impl Profile {
     /// What one does in a game, if nobody says.
-    fn of(game: &str) -> Self {
+    fn for_game(game: &str) -> Self {
         if game == ambit_proto::games::cubes::GAME {
             Self::Cubes
         } else {
@@ -126,7 +127,7 @@ impl Profile {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = BotsOptions::parse();
     flags::start_log();
     match run(&args) {
         Ok(exit) => exit,
@@ -137,7 +138,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> anyhow::Result<ExitCode> {
+fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
     let (dump, writer) = match &args.dump {
         Some(path) => {
             let (dump, writer) =
@@ -148,13 +149,13 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let (shown, shown_writer) = match &args.shown {
         Some(path) => {
-            let (shown, writer) =
-                shown::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            let (shown, writer) = shown_positions::start(path)
+                .with_context(|| format!("can't write {}", path.display()))?;
             (Some(shown), Some(writer))
         }
         None => (None, None),
     };
-    let common = Common {
+    let common = BotSettings {
         server: args.target.server.clone(),
         trust: flags::trust()?,
         impairment: args.target.impair,
@@ -162,41 +163,44 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
         drawing: args.drawing,
         dump,
-        life: match args.profile.unwrap_or_else(|| Profile::of(&args.game)) {
-            Profile::Idle => Way::Idle,
-            Profile::Cubes => Way::Cubes,
+        behavior: match args
+            .profile
+            .unwrap_or_else(|| Profile::for_game(&args.game))
+        {
+            Profile::Idle => Behavior::Idle,
+            Profile::Cubes => Behavior::Cubes,
             Profile::Crowd
                 if args
                     .param
                     .iter()
                     .any(|(key, value)| key == "walk" && value != "none") =>
             {
-                Way::Walked
+                Behavior::ServerWalked
             }
-            Profile::Crowd => Way::Own,
+            Profile::Crowd => Behavior::Independent,
         },
-        full: args.full.map_or(usize::MAX, |full| full as usize),
+        full_clients: args.full.map_or(usize::MAX, |full| full as usize),
         shown,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(party::run(plan(args), common, Progress::new()));
+    let outcome = runtime.block_on(bot_group::run(plan(args), common, ProgressDisplay::new()));
     // Also ends what is left of the bots, so that the dump has no more sources.
-    runtime.shutdown_timeout(FAREWELL);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     for writer in [writer, shown_writer].into_iter().flatten() {
         writer.finish().context("can't write to the disk")?;
     }
-    Ok(tell(args, &outcome))
+    Ok(print_outcome(args, &outcome))
 }
 
-fn plan(args: &Args) -> Plan {
+fn plan(args: &BotsOptions) -> RunPlan {
     let mut key = [0; 16];
     SystemRandom::new()
         .fill(&mut key)
         .expect("the system has random numbers");
-    Plan {
+    RunPlan {
         count: args.count as usize,
         time: args.seconds,
         settle: Duration::from_secs(args.settle.into()),
@@ -211,7 +215,7 @@ fn plan(args: &Args) -> Plan {
     }
 }
 
-fn tell(args: &Args, outcome: &Outcome) -> ExitCode {
+fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     if let Some(failure) = &outcome.failure {
         eprintln!("error: {failure}");
     }
@@ -254,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_flags_are_consistent() {
-        Args::command().debug_assert();
+        BotsOptions::command().debug_assert();
     }
 
     #[test]

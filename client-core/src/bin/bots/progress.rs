@@ -6,18 +6,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// How far a run is.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Draws on the standard error, if that is a terminal.
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{msg:<12} {wide_bar} {pos}/{len}") {
             bar.set_style(style);
         }
-        Progress { bar }
+        ProgressDisplay { bar }
     }
 
     /// `count` bots are on their way.

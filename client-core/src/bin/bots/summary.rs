@@ -2,8 +2,8 @@
 //!
 //! Each bot's report goes in, figures come out: as an object of fixed keys for scripts, in words
 //! for people. Counts of enters, leaves and events are since the bots came; shares, rates, ages and
-//! gaps are of the measured time, from when all were in. Rates are per client. Bytes and datagrams
-//! are UDP payload, QUIC's own packets and the lobby's share included.
+//! gaps are of the measured time, from when all were in. FreshnessRates are per client. Bytes and
+//! datagrams are UDP payload, QUIC's own packets and the lobby's share included.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use ambit_client_core::shell::Traffic;
 use ambit_client_core::text::json;
 use serde_json::{Value as Json, json};
 
-use crate::witness::Faults;
+use crate::fault_detector::Faults;
 
 /// A client's counters at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
+pub(crate) struct ClientSnapshot {
     pub(crate) stats: ClientStats,
     pub(crate) traffic: Traffic,
     /// How long nothing fresh has come.
@@ -25,13 +25,13 @@ pub(crate) struct Snapshot {
 
 /// What a bot has to tell.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct BotReport {
     /// Whether it was in the game from the first second to the last.
     pub(crate) steady: bool,
     /// Whether it left poses undecoded: it has no updates and no ages to tell of.
     pub(crate) light: bool,
-    /// The first and the last second; `None` for a bot that was not in when the time began.
-    pub(crate) span: Option<(Snapshot, Snapshot)>,
+    /// The first and the last second; `Unchanged` for a bot that was not in when the time began.
+    pub(crate) span: Option<(ClientSnapshot, ClientSnapshot)>,
     /// Sampled within the span.
     pub(crate) ages: Distribution,
     /// How often the lobby's connection broke and the session went on.
@@ -48,7 +48,7 @@ pub(crate) struct Report {
 
 /// What the run came to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Summary {
+pub(crate) struct RunSummary {
     asked: usize,
     seconds: f64,
     connected: usize,
@@ -78,13 +78,13 @@ pub(crate) struct Summary {
     faults: Faults,
 }
 
-impl Summary {
+impl RunSummary {
     /// Of a run of `asked` bots that was measured for `time`.
-    pub(crate) fn new(asked: usize, time: Duration, reports: &[Report]) -> Self {
-        let mut summary = Summary {
+    pub(crate) fn new(asked: usize, time: Duration, reports: &[BotReport]) -> Self {
+        let mut summary = RunSummary {
             asked,
             seconds: time.as_secs_f64(),
-            ..Summary::default()
+            ..RunSummary::default()
         };
         for report in reports {
             summary.add(report);
@@ -196,7 +196,7 @@ impl Summary {
             .map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"))
     }
 
-    fn add(&mut self, report: &Report) {
+    fn add(&mut self, report: &BotReport) {
         self.resumes += report.resumes;
         self.refusals += report.refusals;
         self.faults.merge(&report.faults);
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_object_has_exactly_the_documented_keys() {
-        let json = Summary::new(1, Duration::from_secs(1), &[]).json();
+        let json = RunSummary::new(1, Duration::from_secs(1), &[]).json();
         let mut expected = [
             "connected",
             "whole",
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn rates_are_a_second_and_a_client_within_the_measured_time() {
         let report = |updates: u64| {
-            let snapshot = |updates, bytes_down| Snapshot {
+            let snapshot = |updates, bytes_down| ClientSnapshot {
                 stats: ClientStats {
                     updates,
                     events: 10,
@@ -350,16 +350,16 @@ mod tests {
                 silence: None,
             };
             let span = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
-            Report {
+            BotReport {
                 steady: true,
                 span,
-                ..Report::default()
+                ..BotReport::default()
             }
         };
-        let json = Summary::new(
+        let json = RunSummary::new(
             3,
             Duration::from_secs(10),
-            &[report(100), report(300), Report::default()],
+            &[report(100), report(300), BotReport::default()],
         )
         .json();
         assert_eq!(
@@ -374,43 +374,43 @@ mod tests {
 
     #[test]
     fn what_was_late_before_the_measured_time_does_not_count() {
-        let snapshot = |events, late_events| Snapshot {
+        let snapshot = |events, late_events| ClientSnapshot {
             stats: ClientStats {
                 events,
                 late_events,
                 ..ClientStats::default()
             },
-            ..Snapshot::default()
+            ..ClientSnapshot::default()
         };
-        let report = Report {
+        let report = BotReport {
             span: Some((snapshot(10, 10), snapshot(110, 11))),
-            ..Report::default()
+            ..BotReport::default()
         };
         assert_eq!(
-            Summary::new(1, Duration::from_secs(1), &[report]).json()["late_share"],
+            RunSummary::new(1, Duration::from_secs(1), &[report]).json()["late_share"],
             json!(0.01)
         );
     }
 
     #[test]
-    fn a_gap_that_lasts_to_the_end_counts_and_one_before_the_beginning_does_not() {
+    fn a_gap_at_the_end_counts_and_one_before_the_start_does_not() {
         let snapshot = |gaps: &[u64], silence| {
             let mut stats = ClientStats::default();
             for &ms in gaps {
                 stats.gaps.add(Duration::from_millis(ms));
             }
-            Snapshot {
+            ClientSnapshot {
                 stats,
                 silence,
-                ..Snapshot::default()
+                ..ClientSnapshot::default()
             }
         };
         let span = |last| Some((snapshot(&[900], None), last));
-        let report = |last| Report {
+        let report = |last| BotReport {
             span: span(last),
-            ..Report::default()
+            ..BotReport::default()
         };
-        let of = |last| Summary::new(1, Duration::from_secs(1), &[report(last)]).json();
+        let of = |last| RunSummary::new(1, Duration::from_secs(1), &[report(last)]).json();
         let json = of(snapshot(&[900, 50, 60], None));
         assert_eq!(
             (&json["gap_ms_p99"], &json["gap_ms_max"]),
@@ -429,16 +429,16 @@ mod tests {
             for &ms in near {
                 stats.ages.near.add(Duration::from_millis(ms));
             }
-            Snapshot {
+            ClientSnapshot {
                 stats,
-                ..Snapshot::default()
+                ..ClientSnapshot::default()
             }
         };
-        let report = Report {
+        let report = BotReport {
             span: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))),
-            ..Report::default()
+            ..BotReport::default()
         };
-        let ages = &Summary::new(1, Duration::from_secs(1), &[report]).json()["age_by_class"];
+        let ages = &RunSummary::new(1, Duration::from_secs(1), &[report]).json()["age_by_class"];
         assert_eq!(
             (&ages["near"], &ages["far"]["p50"]),
             (&json!({ "p50": 50, "p99": 70 }), &Json::Null)
@@ -452,24 +452,24 @@ mod tests {
                 rtt: Some(Duration::from_micros(ms)),
                 ..ClientStats::default()
             };
-            let last = Snapshot {
+            let last = ClientSnapshot {
                 stats,
-                ..Snapshot::default()
+                ..ClientSnapshot::default()
             };
-            Report {
-                span: Some((Snapshot::default(), last)),
-                ..Report::default()
+            BotReport {
+                span: Some((ClientSnapshot::default(), last)),
+                ..BotReport::default()
             }
         };
         let reports = [report(9_000), report(1_250), report(3_000)];
         assert_eq!(
-            Summary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"],
+            RunSummary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"],
             json!(3.0)
         );
     }
 
     #[test]
-    fn gaps_around_moves_are_told_apart() {
+    fn gaps_around_host_changes_are_counted_separately() {
         let moved = |gaps: &[u64]| {
             let mut stats = ClientStats {
                 moves: gaps.len() as u64,
@@ -478,19 +478,19 @@ mod tests {
             for &ms in gaps {
                 stats.move_gaps.add(Duration::from_millis(ms));
             }
-            Snapshot {
+            ClientSnapshot {
                 stats,
-                ..Snapshot::default()
+                ..ClientSnapshot::default()
             }
         };
         let span = Some((moved(&[900]), moved(&[900, 70, 80])));
-        let report = Report {
+        let report = BotReport {
             span,
             acknowledged: 7,
             lost_commands: 1,
-            ..Report::default()
+            ..BotReport::default()
         };
-        let json = Summary::new(1, Duration::from_secs(1), &[report]).json();
+        let json = RunSummary::new(1, Duration::from_secs(1), &[report]).json();
         assert_eq!(
             (
                 &json["moves"],
@@ -506,10 +506,10 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_an_example() {
-        let mut report = Report::default();
+    fn faults_are_printed_with_an_example() {
+        let mut report = BotReport::default();
         report.faults.add("room_full", 2, "no seat left");
-        let summary = Summary::new(2, Duration::from_secs(1), &[report]);
+        let summary = RunSummary::new(2, Duration::from_secs(1), &[report]);
         assert_eq!(summary.json()["errors"], json!(2));
         assert!(
             summary

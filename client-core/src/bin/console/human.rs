@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_told_with_what_it_is_and_does() {
+    fn an_object_is_described_by_what_it_is_and_does() {
         let components = json!({
             "path": { "to": { "x": 20.0, "y": 5.0, "z": 0.0, "t": 9 } }, "name": "ann",
             "health": { "value": 74.6, "rate": 0.0, "max": 100.0 }, "alive": true,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn who_moves_freely_is_on_its_way_without_a_destination() {
+    fn an_object_that_moves_freely_is_on_its_way() {
         let object = |moves| json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": { "moves": moves, "yaw": 1.5 } } });
         let mut enter = object(true);
         enter["ev"] = json!("enter");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_told_with_who_and_how_much() {
+    fn a_game_event_is_described_with_its_fields() {
         let event = json!({ "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25, "target": 3 });
         assert_eq!(text(&event), "* damage amount 25 target 3 (late)");
     }

@@ -1,8 +1,8 @@
 //! Lines from a file or the standard input.
 //!
 //! A thread reads, since a read of the standard input can't be broken off; it ends with the
-//! process. Bounds: [`LINES`] lines wait, then the reader does; of a line longer than [`MAX_BYTES`]
-//! only the fact is told.
+//! process. OffsetBounds: [`LINES`] lines wait, then the reader does; of a line longer than
+//! [`MAX_BYTES`] only the fact is told.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,30 +11,30 @@ use std::thread;
 use tokio::sync::mpsc;
 
 /// Lines that wait.
-const LINES: usize = 16;
+const MAX_LINES: usize = 16;
 /// Longer than any command: a chat line has 500 characters.
 const MAX_BYTES: u64 = 8_192;
 
 /// A line that was too long to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a line has at most {MAX_BYTES} bytes")]
-pub(crate) struct TooLong;
+pub(crate) struct LineTooLong;
 
 /// What is read.
-pub(crate) type Lines = mpsc::Receiver<Result<String, TooLong>>;
+pub(crate) type LineReceiver = mpsc::Receiver<Result<String, LineTooLong>>;
 
 /// The lines of `script`.
-pub(crate) fn of_file(script: File) -> Lines {
+pub(crate) fn of_file(script: File) -> LineReceiver {
     start(BufReader::new(script))
 }
 
 /// The lines of the standard input.
-pub(crate) fn of_standard_input() -> Lines {
+pub(crate) fn of_standard_input() -> LineReceiver {
     start(BufReader::new(io::stdin()))
 }
 
-fn start(mut source: impl BufRead + Send + 'static) -> Lines {
-    let (sender, lines) = mpsc::channel(LINES);
+fn start(mut source: impl BufRead + Send + 'static) -> LineReceiver {
+    let (sender, lines) = mpsc::channel(MAX_LINES);
     thread::spawn(move || {
         while let Some(line) = next_line(&mut source) {
             if sender.blocking_send(line).is_err() {
@@ -47,7 +47,7 @@ fn start(mut source: impl BufRead + Send + 'static) -> Lines {
 
 /// The next line without its end; what is not UTF-8 is replaced. A source that can't be read has
 /// ended.
-fn next_line(source: &mut impl BufRead) -> Option<Result<String, TooLong>> {
+fn next_line(source: &mut impl BufRead) -> Option<Result<String, LineTooLong>> {
     let mut line = Vec::new();
     let read = source.by_ref().take(MAX_BYTES).read_until(b'\n', &mut line);
     if read.ok()? == 0 {
@@ -55,7 +55,7 @@ fn next_line(source: &mut impl BufRead) -> Option<Result<String, TooLong>> {
     }
     if line.last() != Some(&b'\n') && line.len() as u64 == MAX_BYTES {
         source.skip_until(b'\n').ok()?;
-        return Some(Err(TooLong));
+        return Some(Err(LineTooLong));
     }
     Some(Ok(String::from_utf8_lossy(&line)
         .trim_end_matches(['\r', '\n'])
@@ -81,7 +81,7 @@ mod tests {
         let mut text = vec![b'x'; 3 * MAX_BYTES as usize];
         text.extend_from_slice(b"\nrooms\n");
         let mut source = text.as_slice();
-        assert_eq!(next_line(&mut source), Some(Err(TooLong)));
+        assert_eq!(next_line(&mut source), Some(Err(LineTooLong)));
         assert_eq!(next_line(&mut source), Some(Ok("rooms".to_owned())));
     }
 

@@ -4,13 +4,13 @@
 //! input, one a line, and one JSON object a line on the standard output. What the commands are is
 //! in `text::command`, what is printed in `text::json`.
 //!
-//! Exit status: 0 after `quit`, at the end of input or asked by a signal; 1 if there was no way to
-//! connect, the server refused, or the connection is gone for good; 2 for a mistake in the flags, a
-//! script that can't be opened included.
+//! SessionExit status: 0 after `quit`, at the end of input or asked by a signal; 1 if there was no
+//! way to connect, the server refused, or the connection is gone for good; 2 for a mistake in the
+//! flags, a script that can't be opened included.
 
 mod human;
 mod input;
-mod printed;
+mod printed_lines;
 mod report;
 mod screen;
 mod script;
@@ -25,18 +25,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::shell::{Options, Trust};
+use ambit_client_core::shell::{ClientOptions, ServerTrust};
 use ambit_client_core::text::{command, flags, json};
 use clap::{CommandFactory, FromArgMatches};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::input::Lines;
-use crate::screen::Style;
-use crate::session::Setup;
+use crate::input::LineReceiver;
+use crate::screen::OutputStyle;
+use crate::session::SessionSetup;
 use crate::token::TokenFile;
 
 /// How long what still runs may take when all is said.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A player in a terminal, or in a script.
 ///
@@ -45,12 +45,12 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// its room and avatar when it is started again with the same server and name.
 #[derive(Debug, clap::Parser)]
 #[command(name = "console", version)]
-struct Args {
+struct ConsoleOptions {
     #[command(flatten)]
-    target: flags::Target,
+    target: flags::ConnectionFlags,
 
     #[command(flatten)]
-    drawing: flags::Drawing,
+    drawing: flags::DrawingFlags,
 
     /// The player's name, 1 to 24 characters; without one, the server makes one up.
     #[arg(
@@ -67,10 +67,10 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let matches = Args::command()
+    let matches = ConsoleOptions::command()
         .after_long_help(command_list())
         .get_matches();
-    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     flags::start_log();
     let (lines, style) = match lines(args.script.as_ref()) {
         Ok(lines) => lines,
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn run(args: &Args, lines: Lines, style: Style) -> anyhow::Result<ExitCode> {
+fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow::Result<ExitCode> {
     let trust = match flags::trust() {
         Ok(trust) => trust,
         Err(error) => {
@@ -95,7 +95,7 @@ fn run(args: &Args, lines: Lines, style: Style) -> anyhow::Result<ExitCode> {
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let setup = Setup {
+    let setup = SessionSetup {
         options: options(args, trust, resume_token),
         lines,
         style,
@@ -106,11 +106,11 @@ fn run(args: &Args, lines: Lines, style: Style) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()?;
     let exit = runtime.block_on(session::run(setup, random))?;
-    runtime.shutdown_timeout(FAREWELL);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     Ok(exit)
 }
 
-fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
+fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> ClientOptions {
     let client = ClientConfig {
         name: args.name.clone(),
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -121,7 +121,7 @@ fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
         predict: args.drawing.predict,
         ..ClientConfig::default()
     };
-    Options {
+    ClientOptions {
         server: args.target.server.clone(),
         trust,
         impairment: args.target.impair,
@@ -131,18 +131,20 @@ fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
 }
 
 /// Where commands come from, and for whom the output is.
-fn lines(script: Option<&PathBuf>) -> Result<(Lines, Style), String> {
+fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String> {
     match script {
         Some(path) => match File::open(path) {
-            Ok(file) => Ok((input::of_file(file), Style::Script)),
+            Ok(file) => Ok((input::of_file(file), OutputStyle::Script)),
             Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
         },
-        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), Style::Person)),
-        None => Ok((input::of_standard_input(), Style::Script)),
+        None if io::stdin().is_terminal() => {
+            Ok((input::of_standard_input(), OutputStyle::TestPlayer))
+        }
+        None => Ok((input::of_standard_input(), OutputStyle::Script)),
     }
 }
 
-fn token_file(args: &Args) -> TokenFile {
+fn token_file(args: &ConsoleOptions) -> TokenFile {
     match token::state_directory(|name| std::env::var_os(name)) {
         Some(directory) if !args.name.is_empty() => {
             TokenFile::open(&directory, &args.target.server, &args.name)

@@ -14,7 +14,7 @@ pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
     // What is simulated goes on to the present.
     client.handle_timeout(now);
     let t = client.room_time(now).unwrap_or_default();
-    let object = |seen: ambit_client_core::replica::Seen<'_, ()>| {
+    let object = |seen: ambit_client_core::replica::VisibleObject<'_, ()>| {
         json::object(
             seen.id,
             seen.kind(),
@@ -54,7 +54,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "lost_tracks": stats.lost_tracks, "simulation": json::simulation(&stats.simulation),
         "gap_ms_p99": stats.gaps.quantile_ms(0.99), "gap_ms_max": gap_max(&stats, client.silence(now)).as_millis() as u64,
         "shown_behind_ms": client.room_time(now).zip(client.shown_time(now)).map(|(room, shown)| fractional_ms(room.since(shown))),
-        "clock_uncertainty_ms": client.play().map(|play| fractional_ms(play.clock_uncertainty())),
+        "clock_uncertainty_ms": client.running_game().map(|play| fractional_ms(play.clock_uncertainty())),
         "malformed": malformed, "updates_dropped": stats.events_dropped,
     })
 }

@@ -8,28 +8,33 @@ use crate::human;
 
 /// How lines are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum OutputStyle {
     /// One JSON object a line.
     Script,
     /// Words, above a prompt.
-    Person,
+    TestPlayer,
 }
 
 /// Shows a line at once.
-pub(crate) fn show(style: Style, json: &Json) -> io::Result<()> {
+pub(crate) fn show(style: OutputStyle, json: &Json) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match style {
-        Style::Script => writeln!(out, "{json}")?,
+        OutputStyle::Script => writeln!(out, "{json}")?,
         // Back to the beginning of the line, over the prompt.
-        Style::Person => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
+        OutputStyle::TestPlayer => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
     }
     prompt(style, &mut out)
 }
 
 /// Shows how far something has got, to a person: in the line of the prompt, which comes back with
 /// the next line shown.
-pub(crate) fn show_progress(style: Style, what: &str, done: usize, all: usize) -> io::Result<()> {
-    if style == Style::Script {
+pub(crate) fn show_progress(
+    style: OutputStyle,
+    what: &str,
+    done: usize,
+    all: usize,
+) -> io::Result<()> {
+    if style == OutputStyle::Script {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -38,12 +43,12 @@ pub(crate) fn show_progress(style: Style, what: &str, done: usize, all: usize) -
 }
 
 /// Shows that a line may come.
-pub(crate) fn show_prompt(style: Style) -> io::Result<()> {
+pub(crate) fn show_prompt(style: OutputStyle) -> io::Result<()> {
     prompt(style, &mut io::stdout().lock())
 }
 
-fn prompt(style: Style, out: &mut StdoutLock<'_>) -> io::Result<()> {
-    if style == Style::Person {
+fn prompt(style: OutputStyle, out: &mut StdoutLock<'_>) -> io::Result<()> {
+    if style == OutputStyle::TestPlayer {
         write!(out, "> ")?;
     }
     out.flush()

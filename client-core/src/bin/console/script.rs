@@ -21,47 +21,47 @@ use std::collections::BTreeSet;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_client_core::client::event::{About, Connection, ViewEvent};
-use ambit_client_core::client::model::{Audience, Player, Room};
-use ambit_client_core::client::request::{CreateRoom, Request};
-use ambit_client_core::text::command::{self, Line, RoomName};
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
+use ambit_client_core::client::model::{ChatAudience, PlayerListing, RoomListing};
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_client_core::text::command::{self, ConsoleCommand, RoomReference};
 use ambit_client_core::text::json;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 
-use crate::printed::{Kind, Printed};
+use crate::printed_lines::{LineKind, PrintedLines};
 
 /// How long the next line waits for an answer.
-const ANSWER: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a command waits for the game to be there.
-const GAME: Duration = Duration::from_secs(5);
+const GAME_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the next line waits to hear what was said, once the server has confirmed it.
-const ECHO: Duration = Duration::from_secs(1);
+const ECHO_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long `objects` waits for the avatar to come into sight: it takes a tick and the local lag.
-const AVATAR: Duration = Duration::from_secs(1);
+const AVATAR_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the end waits for answers under way.
-const FAREWELL: Duration = Duration::from_secs(2);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum ScriptStep {
     /// Ask this, and tell [`Script::handle_asked`].
-    Request(Request),
+    Request(LobbyRequest),
     /// Command this.
     Act(Action),
     /// Hold these keys; none to let go of all.
     Hold(Keymap),
-    /// Print this error: code and message.
+    /// PrintScene this error: code and message.
     Error(&'static str, String),
-    /// Print what lies around.
+    /// PrintScene what lies around.
     Objects,
     /// Have poses told, or no more.
     Watch(bool),
-    /// Print the figures.
+    /// PrintScene the figures.
     Stats,
-    /// Print the list of commands.
+    /// PrintScene the list of commands.
     Help,
     /// Leave for good.
     Quit,
@@ -76,20 +76,20 @@ pub(crate) struct Script<K> {
     ended: bool,
     watching: bool,
     room: Option<RoomId>,
-    game: Game,
-    wait: Wait,
+    game: GamePresence,
+    wait: WaitState,
     unanswered: BTreeSet<u64>,
-    printed: Printed,
-    steps: VecDeque<Step>,
+    printed: PrintedLines,
+    steps: VecDeque<ScriptStep>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Game {
+enum GamePresence {
     /// In no room, or the game is gone for good.
     Out,
     /// In a room: it may come.
-    Coming,
-    There {
+    Expected,
+    Present {
         spells: Vec<String>,
         avatar: bool,
     },
@@ -97,24 +97,24 @@ enum Game {
 
 /// What the next line waits for.
 #[derive(Debug)]
-enum Wait {
+enum WaitState {
     Nothing,
     Time {
         until: LocalTime,
     },
-    Printed {
-        kind: Kind,
+    PrintedLines {
+        kind: LineKind,
         until: LocalTime,
     },
     /// The number of the request in the last step.
-    Number(Purpose),
+    Number(AnswerPurpose),
     Answer {
         request: u64,
-        purpose: Purpose,
+        purpose: AnswerPurpose,
         until: LocalTime,
     },
     Game {
-        line: Line,
+        line: ConsoleCommand,
         until: LocalTime,
     },
     Avatar {
@@ -130,7 +130,7 @@ enum Wait {
 
 /// What an answer is for.
 #[derive(Clone, Debug)]
-enum Purpose {
+enum AnswerPurpose {
     /// To be printed.
     Show,
     /// To be heard: the line of chat follows the answer.
@@ -149,10 +149,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ended: false,
             watching: false,
             room: None,
-            game: Game::Out,
-            wait: Wait::Nothing,
+            game: GamePresence::Out,
+            wait: WaitState::Nothing,
             unanswered: BTreeSet::new(),
-            printed: Printed::default(),
+            printed: PrintedLines::default(),
             steps: VecDeque::new(),
         }
     }
@@ -162,10 +162,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.player.is_some()
             && !self.ended
             && self.steps.is_empty()
-            && matches!(self.wait, Wait::Nothing)
+            && matches!(self.wait, WaitState::Nothing)
     }
 
-    pub(crate) fn poll_step(&mut self) -> Option<Step> {
+    pub(crate) fn poll_step(&mut self) -> Option<ScriptStep> {
         self.steps.pop_front()
     }
 
@@ -184,26 +184,30 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             return;
         }
         if self.unanswered.is_empty() {
-            self.steps.push_back(Step::Quit);
+            self.steps.push_back(ScriptStep::Quit);
         } else {
-            self.wait = Wait::LastAnswers {
-                until: now + FAREWELL,
+            self.wait = WaitState::LastAnswers {
+                until: now + QUIT_TIMEOUT,
             };
         }
     }
 
-    /// The number of the request in the last [`Step::Request`]; `None` if it was not taken.
+    /// The number of the request in the last [`Step::LobbyRequest`]; `Unchanged` if it was not
+    /// taken.
     pub(crate) fn handle_asked(&mut self, now: LocalTime, number: Option<u64>) {
-        self.wait = match (std::mem::replace(&mut self.wait, Wait::Nothing), number) {
-            (Wait::Number(purpose), Some(request)) => {
+        self.wait = match (
+            std::mem::replace(&mut self.wait, WaitState::Nothing),
+            number,
+        ) {
+            (WaitState::Number(purpose), Some(request)) => {
                 self.unanswered.insert(request);
-                Wait::Answer {
+                WaitState::Answer {
                     request,
                     purpose,
-                    until: now + ANSWER,
+                    until: now + ANSWER_TIMEOUT,
                 }
             }
-            (Wait::Number(_), None) => Wait::Nothing,
+            (WaitState::Number(_), None) => WaitState::Nothing,
             (other, _) => other,
         };
     }
@@ -211,21 +215,21 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     /// Something has happened. Returns whether it is to be printed; if so,
     /// [`Script::handle_printed`] follows.
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
-        self.learn(event);
-        let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
+        self.update_state(event);
+        let shown = !matches!(event, ViewEvent::ObjectUpdated(_)) || self.watching;
         let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
         else {
             self.resume(now);
             return shown;
         };
         let mut private = false;
-        match std::mem::replace(&mut self.wait, Wait::Nothing) {
-            Wait::Answer {
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::Answer {
                 request: waited,
                 purpose,
                 ..
             } if waited == request => {
-                private = self.follow_up(now, &purpose, event);
+                private = self.handle_answer(now, &purpose, event);
             }
             other => self.wait = other,
         }
@@ -235,14 +239,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     /// A line of this kind was printed.
     pub(crate) fn handle_printed(&mut self, kind: &str) {
-        let Some(kind) = Kind::named(kind) else {
+        let Some(kind) = LineKind::named(kind) else {
             return;
         };
         self.printed.note(kind);
-        if let Wait::Printed { kind: wanted, .. } = self.wait
+        if let WaitState::PrintedLines { kind: wanted, .. } = self.wait
             && self.printed.take(wanted)
         {
-            self.wait = Wait::Nothing;
+            self.wait = WaitState::Nothing;
         }
     }
 
@@ -251,45 +255,45 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         if self.next_deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
-        match std::mem::replace(&mut self.wait, Wait::Nothing) {
-            Wait::Printed { kind, .. } => {
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::PrintedLines { kind, .. } => {
                 self.printed.forget();
                 self.error("timeout", format!("no '{}' came in time", kind.name()));
             }
-            Wait::Answer {
-                purpose: Purpose::FindRoom { .. } | Purpose::FindPlayer { .. },
+            WaitState::Answer {
+                purpose: AnswerPurpose::FindRoom { .. } | AnswerPurpose::FindPlayer { .. },
                 ..
             } => {
                 self.error("timeout", "the server did not answer in time".to_owned());
             }
-            Wait::Game { .. } => self.not_in_game(),
-            Wait::Avatar { .. } => self.steps.push_back(Step::Objects),
-            Wait::LastAnswers { .. } => self.steps.push_back(Step::Quit),
-            Wait::Nothing
-            | Wait::Number(_)
-            | Wait::Time { .. }
-            | Wait::Echo { .. }
-            | Wait::Answer { .. } => {}
+            WaitState::Game { .. } => self.not_in_game(),
+            WaitState::Avatar { .. } => self.steps.push_back(ScriptStep::Objects),
+            WaitState::LastAnswers { .. } => self.steps.push_back(ScriptStep::Quit),
+            WaitState::Nothing
+            | WaitState::Number(_)
+            | WaitState::Time { .. }
+            | WaitState::Echo { .. }
+            | WaitState::Answer { .. } => {}
         }
     }
 
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
         match self.wait {
-            Wait::Nothing | Wait::Number(_) => None,
-            Wait::Time { until }
-            | Wait::Printed { until, .. }
-            | Wait::Answer { until, .. }
-            | Wait::Game { until, .. }
-            | Wait::Avatar { until }
-            | Wait::Echo { until }
-            | Wait::LastAnswers { until } => Some(until),
+            WaitState::Nothing | WaitState::Number(_) => None,
+            WaitState::Time { until }
+            | WaitState::PrintedLines { until, .. }
+            | WaitState::Answer { until, .. }
+            | WaitState::Game { until, .. }
+            | WaitState::Avatar { until }
+            | WaitState::Echo { until }
+            | WaitState::LastAnswers { until } => Some(until),
         }
     }
 
-    fn begin(&mut self, now: LocalTime, line: Line) {
+    fn begin(&mut self, now: LocalTime, line: ConsoleCommand) {
         match line {
-            Line::Rooms => self.ask(Request::ListRooms { subscribe: false }),
-            Line::Create {
+            ConsoleCommand::Rooms => self.ask(LobbyRequest::ListRooms { subscribe: false }),
+            ConsoleCommand::Create {
                 name,
                 game,
                 capacity,
@@ -297,7 +301,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 parameters,
             } => {
                 let key = (self.new_key)();
-                self.ask(Request::CreateRoom(CreateRoom {
+                self.ask(LobbyRequest::CreateRoom(NewRoom {
                     name,
                     game,
                     capacity,
@@ -306,79 +310,80 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     key,
                 }));
             }
-            Line::Join {
-                room: RoomName::Id(room),
+            ConsoleCommand::Join {
+                room: RoomReference::Id(room),
                 password,
-            } => self.ask(Request::JoinRoom { room, password }),
-            Line::Join {
-                room: RoomName::Name(name),
+            } => self.ask(LobbyRequest::JoinRoom { room, password }),
+            ConsoleCommand::Join {
+                room: RoomReference::Name(name),
                 password,
             } => {
                 self.ask_for(
-                    Request::ListRooms { subscribe: false },
-                    Purpose::FindRoom { name, password },
+                    LobbyRequest::ListRooms { subscribe: false },
+                    AnswerPurpose::FindRoom { name, password },
                 );
             }
-            Line::Start => self.ask(Request::StartRoom),
-            Line::Ready(ready) => self.ask(Request::SetReady(ready)),
-            Line::Leave => self.ask(Request::LeaveRoom),
-            Line::Players => self.ask(Request::ListPlayers {
+            ConsoleCommand::ProgramStart => self.ask(LobbyRequest::StartRoom),
+            ConsoleCommand::Ready(ready) => self.ask(LobbyRequest::SetReady(ready)),
+            ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
+            ConsoleCommand::Players => self.ask(LobbyRequest::ListPlayers {
                 everybody: self.room.is_none(),
             }),
-            Line::Nick(name) => self.ask(Request::SetName(name)),
-            Line::Say(to, text) => {
+            ConsoleCommand::Nick(name) => self.ask(LobbyRequest::SetName(name)),
+            ConsoleCommand::Say(to, text) => {
                 let here = if self.room.is_some() {
-                    Audience::Room
+                    ChatAudience::Room
                 } else {
-                    Audience::Lobby
+                    ChatAudience::Lobby
                 };
                 self.ask_for(
-                    Request::Say {
+                    LobbyRequest::Say {
                         to: to.unwrap_or(here),
                         text,
                     },
-                    Purpose::Say,
+                    AnswerPurpose::Say,
                 );
             }
-            Line::Kick(name) => self.ask_for(
-                Request::ListPlayers { everybody: false },
-                Purpose::FindPlayer { name },
+            ConsoleCommand::Kick(name) => self.ask_for(
+                LobbyRequest::ListPlayers { everybody: false },
+                AnswerPurpose::FindPlayer { name },
             ),
-            Line::Move(..) | Line::Keys(_) | Line::Cast(..) | Line::Objects => {
-                self.begin_in_game(now, line)
-            }
-            Line::Watch(on) => {
+            ConsoleCommand::Move(..)
+            | ConsoleCommand::Keys(_)
+            | ConsoleCommand::Cast(..)
+            | ConsoleCommand::Objects => self.begin_in_game(now, line),
+            ConsoleCommand::Watch(on) => {
                 self.watching = on;
-                self.steps.push_back(Step::Watch(on));
+                self.steps.push_back(ScriptStep::Watch(on));
             }
-            Line::Stats => self.steps.push_back(Step::Stats),
-            Line::Wait(time) => self.wait = Wait::Time { until: now + time },
-            Line::WaitFor(kind, time) => self.wait_for(now, &kind, time),
-            Line::Quit => self.handle_end(now),
-            Line::Help => self.steps.push_back(Step::Help),
+            ConsoleCommand::Stats => self.steps.push_back(ScriptStep::Stats),
+            ConsoleCommand::WaitState(time) => self.wait = WaitState::Time { until: now + time },
+            ConsoleCommand::WaitFor(kind, time) => self.wait_for(now, &kind, time),
+            ConsoleCommand::Quit => self.handle_end(now),
+            ConsoleCommand::Help => self.steps.push_back(ScriptStep::Help),
         }
     }
 
-    fn begin_in_game(&mut self, now: LocalTime, line: Line) {
+    fn begin_in_game(&mut self, now: LocalTime, line: ConsoleCommand) {
         let (spells, avatar) = match &self.game {
-            Game::Out => return self.not_in_game(),
-            Game::Coming => {
-                self.wait = Wait::Game {
+            GamePresence::Out => return self.not_in_game(),
+            GamePresence::Expected => {
+                self.wait = WaitState::Game {
                     line,
-                    until: now + GAME,
+                    until: now + GAME_TIMEOUT,
                 };
                 return;
             }
-            Game::There { spells, avatar } => (spells, *avatar),
+            GamePresence::Present { spells, avatar } => (spells, *avatar),
         };
         let step = match line {
-            Line::Move(x, y) => Step::Act(Action::Move { x, y }),
-            Line::Keys(keys) => Step::Hold(Keymap(keys)),
-            Line::Cast(spell, at) => cast(spells, &spell, at),
-            _ if avatar => Step::Objects,
+            ConsoleCommand::Move(x, y) => ScriptStep::Act(Action::Move { x, y }),
+            ConsoleCommand::Keys(keys) => ScriptStep::Hold(Keymap(keys)),
+            ConsoleCommand::Cast(spell, at) => cast(spells, &spell, at),
+            _ if avatar => ScriptStep::Objects,
             _ => {
-                self.wait = Wait::Avatar {
-                    until: now + AVATAR,
+                self.wait = WaitState::Avatar {
+                    until: now + AVATAR_TIMEOUT,
                 };
                 return;
             }
@@ -387,7 +392,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     fn wait_for(&mut self, now: LocalTime, kind: &str, time: Duration) {
-        let Some(wanted) = Kind::named(kind) else {
+        let Some(wanted) = LineKind::named(kind) else {
             return self.error(
                 "usage",
                 format!(
@@ -397,24 +402,24 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             );
         };
         if !self.printed.take(wanted) {
-            self.wait = Wait::Printed {
+            self.wait = WaitState::PrintedLines {
                 kind: wanted,
                 until: now + time,
             };
         }
     }
 
-    fn ask(&mut self, request: Request) {
-        self.ask_for(request, Purpose::Show);
+    fn ask(&mut self, request: LobbyRequest) {
+        self.ask_for(request, AnswerPurpose::Show);
     }
 
-    fn ask_for(&mut self, request: Request, purpose: Purpose) {
-        self.wait = Wait::Number(purpose);
-        self.steps.push_back(Step::Request(request));
+    fn ask_for(&mut self, request: LobbyRequest, purpose: AnswerPurpose) {
+        self.wait = WaitState::Number(purpose);
+        self.steps.push_back(ScriptStep::Request(request));
     }
 
     fn error(&mut self, code: &'static str, message: String) {
-        self.steps.push_back(Step::Error(code, message));
+        self.steps.push_back(ScriptStep::Error(code, message));
     }
 
     fn not_in_game(&mut self) {
@@ -425,15 +430,22 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     /// Goes on with what was looked up. Returns whether the answer was of no other interest.
-    fn follow_up(&mut self, now: LocalTime, purpose: &Purpose, answer: &ViewEvent) -> bool {
+    fn handle_answer(
+        &mut self,
+        now: LocalTime,
+        purpose: &AnswerPurpose,
+        answer: &ViewEvent,
+    ) -> bool {
         match (purpose, answer) {
-            (Purpose::Say, ViewEvent::Done { .. }) => {
-                self.wait = Wait::Echo { until: now + ECHO };
+            (AnswerPurpose::Say, ViewEvent::Done { .. }) => {
+                self.wait = WaitState::Echo {
+                    until: now + ECHO_TIMEOUT,
+                };
                 false
             }
-            (Purpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
+            (AnswerPurpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
                 match room_called(name, rooms) {
-                    Ok(room) => self.ask(Request::JoinRoom {
+                    Ok(room) => self.ask(LobbyRequest::JoinRoom {
                         room,
                         password: password.clone(),
                     }),
@@ -441,9 +453,12 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 }
                 true
             }
-            (Purpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
-                match players.iter().find(|player: &&Player| player.name == *name) {
-                    Some(player) => self.ask(Request::Kick(player.id)),
+            (AnswerPurpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
+                match players
+                    .iter()
+                    .find(|player: &&PlayerListing| player.name == *name)
+                {
+                    Some(player) => self.ask(LobbyRequest::Kick(player.id)),
                     None => self.error(
                         "no_such_player",
                         format!("there is nobody called '{name}' in the room"),
@@ -455,70 +470,78 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         }
     }
 
-    fn learn(&mut self, event: &ViewEvent) {
+    fn update_state(&mut self, event: &ViewEvent) {
         match event {
             ViewEvent::Welcome(welcome) => {
                 self.player = Some(welcome.player);
                 self.room = welcome.room;
                 if welcome.room.is_none() {
-                    self.game = Game::Out;
-                } else if self.game == Game::Out {
-                    self.game = Game::Coming;
+                    self.game = GamePresence::Out;
+                } else if self.game == GamePresence::Out {
+                    self.game = GamePresence::Expected;
                 }
             }
             ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
                 let other = self.room.replace(room.id) != Some(room.id);
-                if other || self.game == Game::Out {
-                    self.game = Game::Coming;
+                if other || self.game == GamePresence::Out {
+                    self.game = GamePresence::Expected;
                 }
             }
-            ViewEvent::Left { .. } => (self.room, self.game) = (None, Game::Out),
-            ViewEvent::Started(started) => {
-                self.game = Game::There {
+            ViewEvent::OmittedPoses { .. } => (self.room, self.game) = (None, GamePresence::Out),
+            ViewEvent::GameStarted(started) => {
+                self.game = GamePresence::Present {
                     spells: started.spells.clone(),
                     avatar: false,
                 };
             }
-            ViewEvent::Enter(enter) if enter.own => {
-                if let Game::There { avatar, .. } = &mut self.game {
+            ViewEvent::ObjectEntered(enter) if enter.own => {
+                if let GamePresence::Present { avatar, .. } = &mut self.game {
                     *avatar = true;
                 }
             }
             ViewEvent::Chat(chat) if Some(chat.from) == self.player => {
-                if let Wait::Echo { .. } = self.wait {
-                    self.wait = Wait::Nothing;
+                if let WaitState::Echo { .. } = self.wait {
+                    self.wait = WaitState::Nothing;
                 }
             }
-            ViewEvent::Connection(Connection::GameBroken { .. }) => self.game = Game::Coming,
-            ViewEvent::Connection(Connection::GameClosed { .. }) => self.game = Game::Out,
+            ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) => {
+                self.game = GamePresence::Expected
+            }
+            ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
+                self.game = GamePresence::Out
+            }
             _ => {}
         }
     }
 
     /// Goes on with a line that waited for what is there now, or will not come.
     fn resume(&mut self, now: LocalTime) {
-        match std::mem::replace(&mut self.wait, Wait::Nothing) {
-            Wait::Game { line, .. } if self.game != Game::Coming => self.begin_in_game(now, line),
-            Wait::Avatar { .. } if !matches!(self.game, Game::There { avatar: false, .. }) => {
-                self.begin_in_game(now, Line::Objects);
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::Game { line, .. } if self.game != GamePresence::Expected => {
+                self.begin_in_game(now, line)
             }
-            Wait::LastAnswers { .. } if self.unanswered.is_empty() => {
-                self.steps.push_back(Step::Quit)
+            WaitState::Avatar { .. }
+                if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
+            {
+                self.begin_in_game(now, ConsoleCommand::Objects);
+            }
+            WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {
+                self.steps.push_back(ScriptStep::Quit)
             }
             other => self.wait = other,
         }
     }
 }
 
-fn cast(spells: &[String], spell: &str, at: Option<(f32, f32)>) -> Step {
+fn cast(spells: &[String], spell: &str, at: Option<(f32, f32)>) -> ScriptStep {
     if let Some(number) = spells.iter().position(|name| name == spell) {
-        return Step::Act(Action::Cast {
+        return ScriptStep::Act(Action::Cast {
             spell: number as u8,
             at,
         });
     }
     let known = spells.join(", ");
-    Step::Error(
+    ScriptStep::Error(
         "unknown_command",
         format!("unknown spell '{spell}'; this game has: {known}"),
     )
@@ -530,19 +553,19 @@ fn request_of(event: &ViewEvent) -> Option<u64> {
         ViewEvent::Rooms { request, .. }
         | ViewEvent::Created { request, .. }
         | ViewEvent::Joined { request, .. }
-        | ViewEvent::Left { request, .. }
+        | ViewEvent::OmittedPoses { request, .. }
         | ViewEvent::Done { request }
         | ViewEvent::Players { request, .. }
         | ViewEvent::Renamed { request, .. } => Some(*request),
-        ViewEvent::Error(failure) => match failure.about {
-            About::Request(request) => Some(request),
+        ViewEvent::Error(failure) => match failure.subject {
+            ErrorSubject::Request(request) => Some(request),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn room_called(name: &str, rooms: &[Room]) -> Result<RoomId, String> {
+fn room_called(name: &str, rooms: &[RoomListing]) -> Result<RoomId, String> {
     let found: Vec<RoomId> = rooms
         .iter()
         .filter(|room| room.name == name)

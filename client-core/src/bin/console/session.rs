@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::event::{Connection, ViewEvent, codes};
+use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
-use ambit_client_core::shell::{self, AskError, Events, Handle, Options};
+use ambit_client_core::shell::{self, ClientCallError, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_core::text::json;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 use serde_json::Value as Json;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use crate::input::{Lines, TooLong};
+use crate::input::{LineReceiver, LineTooLong};
 use crate::report;
-use crate::screen::{self, Style};
-use crate::script::{Script, Step};
+use crate::screen::{self, OutputStyle};
+use crate::script::{Script, ScriptStep};
 use crate::token::TokenFile;
 
 /// How often the age of what is shown is sampled.
@@ -28,17 +28,17 @@ const SAMPLE: Duration = Duration::from_millis(50);
 const TAKEN_OVER: &str = "taken_over";
 
 /// Everything that a session needs.
-pub(crate) struct Setup {
-    pub(crate) options: Options,
-    pub(crate) lines: Lines,
-    pub(crate) style: Style,
+pub(crate) struct SessionSetup {
+    pub(crate) options: ClientOptions,
+    pub(crate) lines: LineReceiver,
+    pub(crate) style: OutputStyle,
     pub(crate) token: TokenFile,
 }
 
-struct Session<K> {
+struct ConsoleSession<K> {
     script: Script<K>,
-    handle: Handle,
-    style: Style,
+    handle: ClientHandle,
+    style: OutputStyle,
     token: TokenFile,
     ages: Distribution,
     started: Instant,
@@ -47,37 +47,40 @@ struct Session<K> {
     prompt_due: bool,
     /// After `quit`, objects leave because the player does: nobody wants to read that.
     quitting: bool,
-    exit: Option<Exit>,
+    exit: Option<SessionExit>,
 }
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
+enum SessionExit {
     /// By the player's wish.
     Quit,
     /// The connection is gone for good.
-    Lost,
+    LostLeader,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<SessionExit> for ExitCode {
+    fn from(exit: SessionExit) -> Self {
         match exit {
-            Exit::Quit => ExitCode::SUCCESS,
-            Exit::Lost => ExitCode::FAILURE,
+            SessionExit::Quit => ExitCode::SUCCESS,
+            SessionExit::LostLeader => ExitCode::FAILURE,
         }
     }
 }
 
 /// Runs until the player quits or the connection is gone for good. An error is one of the output.
-pub(crate) async fn run(setup: Setup, new_key: impl FnMut() -> [u8; 16]) -> io::Result<ExitCode> {
-    let Setup {
+pub(crate) async fn run(
+    setup: SessionSetup,
+    new_key: impl FnMut() -> [u8; 16],
+) -> io::Result<ExitCode> {
+    let SessionSetup {
         options,
         mut lines,
         style,
         token,
     } = setup;
     let (handle, mut events) = shell::start(options, ());
-    let mut session = Session {
+    let mut session = ConsoleSession {
         script: Script::new(new_key),
         handle,
         style,
@@ -88,7 +91,7 @@ pub(crate) async fn run(setup: Setup, new_key: impl FnMut() -> [u8; 16]) -> io::
         quitting: false,
         exit: None,
     };
-    let result = session.carry_on(&mut lines, &mut events).await;
+    let result = session.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
         // Nobody reads any more. Whether it quits or has ended already makes no difference.
         let _ = session.handle.quit().await;
@@ -98,14 +101,18 @@ pub(crate) async fn run(setup: Setup, new_key: impl FnMut() -> [u8; 16]) -> io::
     result.map(ExitCode::from)
 }
 
-impl<K: FnMut() -> [u8; 16]> Session<K> {
-    async fn carry_on(&mut self, lines: &mut Lines, events: &mut Events) -> io::Result<Exit> {
+impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
+    async fn run_until_exit(
+        &mut self,
+        lines: &mut LineReceiver,
+        events: &mut ClientEvents,
+    ) -> io::Result<SessionExit> {
         let mut sampling = interval(SAMPLE);
         sampling.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut asked_to_end = std::pin::pin!(asked_to_end());
+        let mut wait_for_signal = std::pin::pin!(wait_for_signal());
         loop {
             while let Some(step) = self.script.poll_step() {
-                self.carry_out(step).await?;
+                self.execute_step(step).await?;
             }
             if let Some(exit) = self.exit {
                 return Ok(exit);
@@ -117,19 +124,19 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
                 line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
                 _ = sampling.tick() => self.sample().await,
                 () = sleep_until(self.instant(deadline)), if deadline.is_some() => self.script.handle_timeout(self.now()),
-                () = &mut asked_to_end, if !self.quitting => self.quit().await,
+                () = &mut wait_for_signal, if !self.quitting => self.quit().await,
             }
         }
     }
 
     async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
         let Some(event) = event else {
-            self.exit.get_or_insert(Exit::Lost);
+            self.exit.get_or_insert(SessionExit::LostLeader);
             return Ok(());
         };
         match &event {
             ViewEvent::Welcome(_) => self.keep_token().await,
-            ViewEvent::Connection(Connection::Closed { code, message }) => {
+            ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
                 self.close(code, message)
             }
             ViewEvent::MapProgress {
@@ -143,7 +150,7 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         let noise = self.quitting && matches!(event, ViewEvent::Leave { .. });
         match json::event(&event) {
             Some(line) if shown && !noise => {
-                let line = self.stamped(line).await;
+                let line = self.with_time(line).await;
                 self.print(&line)
             }
             _ => Ok(()),
@@ -151,7 +158,7 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
     }
 
     /// In a game everything has a time, be it said by the lobby.
-    async fn stamped(&self, mut line: serde_json::Value) -> serde_json::Value {
+    async fn with_time(&self, mut line: serde_json::Value) -> serde_json::Value {
         if line.get("t").is_none()
             && let Ok(Some(t)) = self.handle.run(|client, now| client.room_time(now)).await
         {
@@ -160,7 +167,7 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         line
     }
 
-    fn handle_line(&mut self, line: Option<Result<String, TooLong>>) -> io::Result<()> {
+    fn handle_line(&mut self, line: Option<Result<String, LineTooLong>>) -> io::Result<()> {
         self.prompt_due = true;
         match line {
             Some(Ok(line)) => self.script.handle_line(self.now(), &line),
@@ -178,32 +185,32 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         Ok(())
     }
 
-    async fn carry_out(&mut self, step: Step) -> io::Result<()> {
+    async fn execute_step(&mut self, step: ScriptStep) -> io::Result<()> {
         match step {
-            Step::Request(request) => match self.handle.request(request).await {
+            ScriptStep::Request(request) => match self.handle.request(request).await {
                 Ok(number) => self.script.handle_asked(self.now(), Some(number)),
                 Err(refused) => {
                     self.script.handle_asked(self.now(), None);
                     self.refuse("too_many_requests", refused)?;
                 }
             },
-            Step::Act(action) => {
+            ScriptStep::Act(action) => {
                 if let Err(refused) = self.handle.act(action).await {
                     self.refuse("not_in_game", refused)?;
                 }
             }
             // A client that has ended has nobody to tell.
-            Step::Hold(keys) => drop(
+            ScriptStep::Hold(keys) => drop(
                 self.handle
                     .run(move |client, now| hold(client, now, keys))
                     .await,
             ),
-            Step::Error(code, message) => self.print(&json::error(code, &message))?,
-            Step::Objects => {
+            ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
+            ScriptStep::Objects => {
                 let objects = self.handle.run(report::objects).await;
                 self.print_unless_ended(objects.ok())?;
             }
-            Step::Stats => {
+            ScriptStep::Stats => {
                 let ages = self.ages.clone();
                 let stats = self
                     .handle
@@ -212,18 +219,24 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
                 self.print_unless_ended(stats.ok())?;
             }
             // A client that has ended has nothing more to show.
-            Step::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
-            Step::Help => self.print(&report::help())?,
-            Step::Quit => self.quit().await,
+            ScriptStep::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
+            ScriptStep::Help => self.print(&report::help())?,
+            ScriptStep::Quit => self.quit().await,
         }
         Ok(())
     }
 
     /// A client that has ended says so itself.
-    fn refuse<E: std::error::Error>(&mut self, code: &str, refused: AskError<E>) -> io::Result<()> {
+    fn refuse<E: std::error::Error>(
+        &mut self,
+        code: &str,
+        refused: ClientCallError<E>,
+    ) -> io::Result<()> {
         match refused {
-            AskError::Ended(_) => Ok(()),
-            AskError::Refused(refusal) => self.print(&json::error(code, &refusal.to_string())),
+            ClientCallError::Ended(_) => Ok(()),
+            ClientCallError::Refused(refusal) => {
+                self.print(&json::error(code, &refusal.to_string()))
+            }
         }
     }
 
@@ -239,19 +252,19 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
             .run(|client, _| client.resume_token().to_vec())
             .await
         {
-            self.token.keep(&token);
+            self.token.store(&token);
         }
     }
 
     fn close(&mut self, code: &str, message: &str) {
         // Any other end leaves a session that can be taken up, or a token that does no harm.
         if code == codes::QUIT || code == TAKEN_OVER {
-            self.token.forget();
+            self.token.clear();
         }
         self.exit = Some(if code == codes::QUIT {
-            Exit::Quit
+            SessionExit::Quit
         } else {
-            Exit::Lost
+            SessionExit::LostLeader
         });
         if code != codes::QUIT {
             eprintln!("{code}: {message}");
@@ -299,7 +312,7 @@ fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
 }
 
 /// Ctrl-C, or the process's end wished from outside.
-async fn asked_to_end() {
+async fn wait_for_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -65,7 +65,7 @@ impl TokenFile {
     }
 
     /// Remembers a token.
-    pub(crate) fn keep(&mut self, token: &[u8]) {
+    pub(crate) fn store(&mut self, token: &[u8]) {
         if let Some(file) = &mut self.file
             && let Err(error) = write(file, token)
         {
@@ -74,8 +74,8 @@ impl TokenFile {
     }
 
     /// The session is over: there is nothing to come back to.
-    pub(crate) fn forget(&mut self) {
-        self.keep(&[]);
+    pub(crate) fn clear(&mut self) {
+        self.store(&[]);
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_token_outlives_the_console_that_kept_it() {
         let scratch = Scratch::new();
-        scratch.open("ann").keep(&[1, 2, 254]);
+        scratch.open("ann").store(&[1, 2, 254]);
         assert_eq!(scratch.open("ann").token(), [1, 2, 254]);
         assert_eq!(scratch.open("bob").token(), NONE);
     }
@@ -165,22 +165,22 @@ mod tests {
     fn a_shorter_token_replaces_a_longer_one_and_an_end_removes_it() {
         let scratch = Scratch::new();
         let mut file = scratch.open("ann");
-        file.keep(&[7; 32]);
-        file.keep(&[8; 16]);
+        file.store(&[7; 32]);
+        file.store(&[8; 16]);
         assert_eq!(file.token(), [8; 16]);
-        file.forget();
+        file.clear();
         assert_eq!(file.token(), NONE);
     }
 
     #[test]
-    fn a_second_console_of_the_same_name_neither_takes_nor_writes_the_token() {
+    fn a_second_console_of_the_same_name_leaves_the_token_alone() {
         let scratch = Scratch::new();
         let mut first = scratch.open("ann");
-        first.keep(&[1; 16]);
+        first.store(&[1; 16]);
         let mut second = scratch.open("ann");
         assert_eq!(second.token(), NONE);
-        second.keep(&[2; 16]);
-        second.forget();
+        second.store(&[2; 16]);
+        second.clear();
         assert_eq!(first.token(), [1; 16]);
     }
 
@@ -199,7 +199,7 @@ mod tests {
     fn the_token_is_the_user_s_alone() {
         use std::os::unix::fs::PermissionsExt;
         let scratch = Scratch::new();
-        scratch.open("ann").keep(&[1; 16]);
+        scratch.open("ann").store(&[1; 16]);
         let mode =
             |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
         assert_eq!(mode(&scratch.0.join(file_name("a:1", "ann"))), 0o600);

@@ -10,9 +10,9 @@ use ambit_proto::control::world::room_change::Change;
 use ambit_proto::control::world::world_to_client::Body as Told;
 use ambit_proto::ids::{PlayerId, RoomId};
 
-use super::super::event::{About, ViewEvent, codes};
-use super::super::model::{Player, Room, Ticket};
-use super::super::pending::Question;
+use super::super::event::{ErrorSubject, ViewEvent, codes};
+use super::super::model::{GameTicket, PlayerListing, RoomListing};
+use super::super::pending_requests::LobbyQuestion;
 use super::{LobbyOutput, LobbySession};
 
 /// Members of a room that are kept, at most: as many as the largest room has.
@@ -20,15 +20,15 @@ const MAX_ROSTER: usize = 4_096;
 
 impl LobbySession {
     pub(super) fn handle_body(&mut self, request: u64, body: Told) {
-        let question = self.pending.answered(request);
+        let question = self.pending.take_answered(request);
         // An answer to a question of the client's own is news to the views.
-        let request = if matches!(question, Some(Question::Player(_))) {
+        let request = if matches!(question, Some(LobbyQuestion::Player(_))) {
             request
         } else {
             0
         };
         match body {
-            Told::Error(error) if question == Some(Question::Ticket) => {
+            Told::Error(error) if question == Some(LobbyQuestion::Ticket) => {
                 self.outputs.push_back(LobbyOutput::NoTicket(
                     protocol::name_of_error(&error),
                     error.message,
@@ -36,14 +36,14 @@ impl LobbySession {
             }
             Told::Error(error) => {
                 let about = if request == 0 {
-                    About::Lobby
+                    ErrorSubject::Lobby
                 } else {
-                    About::Request(request)
+                    ErrorSubject::Request(request)
                 };
-                self.error(about, protocol::name_of_error(&error), error.message);
+                self.emit_error(about, protocol::name_of_error(&error), error.message);
             }
             Told::RoomList(list) => {
-                self.view(ViewEvent::Rooms {
+                self.emit(ViewEvent::Rooms {
                     request,
                     rooms: list.rooms.into_iter().map(Into::into).collect(),
                 });
@@ -54,11 +54,11 @@ impl LobbySession {
             Told::RoomLeft(left) => self.handle_left(request, left),
             Told::PlayerList(list) => {
                 let room = Some(RoomId(list.room)).filter(|room| room.0 != 0);
-                let players: Vec<_> = list.players.into_iter().map(Player::from).collect();
+                let players: Vec<_> = list.players.into_iter().map(PlayerListing::from).collect();
                 if room.is_some() && room == self.room {
                     self.roster.clone_from(&players);
                 }
-                self.view(ViewEvent::Players {
+                self.emit(ViewEvent::Players {
                     request,
                     room,
                     players,
@@ -66,8 +66,8 @@ impl LobbySession {
             }
             Told::PlayerChange(change) => self.handle_player_change(change),
             Told::Renamed(renamed) => self.handle_renamed(request, renamed),
-            Told::Chat(chat) => self.view(ViewEvent::Chat(chat.into())),
-            Told::Done(_) => self.view(ViewEvent::Done { request }),
+            Told::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
+            Told::Done(_) => self.emit(ViewEvent::Done { request }),
             Told::Ticket(ticket) => self.handle_ticket(ticket),
             Told::Servers(servers) => self.note_servers(servers),
             // Met in `handle_message` when they mean something.
@@ -78,19 +78,19 @@ impl LobbySession {
     /// News of a kind that this build doesn't know are skipped; an answer of such a kind still ends
     /// its request.
     pub(super) fn handle_unknown(&mut self, request: u64) {
-        match self.pending.answered(request) {
-            Some(Question::Player(asked)) => {
+        match self.pending.take_answered(request) {
+            Some(LobbyQuestion::Player(asked)) => {
                 let message = format!(
                     "asked to {}, and the answer is of a kind that this client does not know",
-                    asked.what()
+                    asked.description()
                 );
-                self.error(
-                    About::Request(request),
+                self.emit_error(
+                    ErrorSubject::Request(request),
                     codes::BAD_MESSAGE.to_owned(),
                     message,
                 );
             }
-            Some(Question::Ticket) => {
+            Some(LobbyQuestion::Ticket) => {
                 let message =
                     "asked for a ticket, and the answer is of a kind that this client does not know".to_owned();
                 self.outputs.push_back(LobbyOutput::NoTicket(
@@ -98,31 +98,35 @@ impl LobbySession {
                     message,
                 ));
             }
-            Some(Question::Subscription) | None => {}
+            Some(LobbyQuestion::Subscription) | None => {}
         }
     }
 
     fn handle_room_change(&mut self, change: Option<Change>) {
         match change {
-            Some(Change::Room(room)) => self.view(ViewEvent::RoomChanged(room.into())),
-            Some(Change::Gone(room)) => self.view(ViewEvent::RoomGone(RoomId(room))),
+            Some(Change::Room(room)) => self.emit(ViewEvent::RoomChanged(room.into())),
+            Some(Change::Gone(room)) => self.emit(ViewEvent::RoomGone(RoomId(room))),
             None => {}
         }
     }
 
     fn handle_created(&mut self, request: u64, room: Option<pb::Room>) {
-        let room = Room::from(room.unwrap_or_default());
+        let room = RoomListing::from(room.unwrap_or_default());
         self.room = Some(room.id);
         self.roster.clear();
-        self.view(ViewEvent::Created { request, room });
+        self.emit(ViewEvent::Created { request, room });
     }
 
     fn handle_joined(&mut self, request: u64, joined: pb::RoomJoined) {
-        let room = Room::from(joined.room.unwrap_or_default());
+        let room = RoomListing::from(joined.room.unwrap_or_default());
         self.room = Some(room.id);
-        let players: Vec<_> = joined.players.into_iter().map(Player::from).collect();
+        let players: Vec<_> = joined
+            .players
+            .into_iter()
+            .map(PlayerListing::from)
+            .collect();
         self.roster.clone_from(&players);
-        self.view(ViewEvent::Joined {
+        self.emit(ViewEvent::Joined {
             request,
             room,
             players,
@@ -137,14 +141,14 @@ impl LobbySession {
         }
         self.roster
             .retain(|player| !change.gone.contains(&player.id.0));
-        for player in change.players.into_iter().map(Player::from) {
+        for player in change.players.into_iter().map(PlayerListing::from) {
             match self.roster.iter().position(|known| known.id == player.id) {
                 Some(index) => self.roster[index] = player,
                 None => self.roster.push(player),
             }
         }
         self.roster.truncate(MAX_ROSTER);
-        self.view(ViewEvent::Players {
+        self.emit(ViewEvent::Players {
             request: 0,
             room: Some(room),
             players: self.roster.clone(),
@@ -157,7 +161,7 @@ impl LobbySession {
             _ => protocol::name_of_number(left.reason),
         };
         self.room = None;
-        self.leave(request, RoomId(left.room), code, left.message);
+        self.emit_left(request, RoomId(left.room), code, left.message);
     }
 
     fn handle_renamed(&mut self, request: u64, renamed: pb::Renamed) {
@@ -165,7 +169,7 @@ impl LobbySession {
         if self.player == Some(player) {
             self.name.clone_from(&renamed.name);
         }
-        self.view(ViewEvent::Renamed {
+        self.emit(ViewEvent::Renamed {
             request,
             player,
             name: renamed.name,
@@ -173,7 +177,7 @@ impl LobbySession {
     }
 
     fn handle_ticket(&mut self, ticket: pb::Ticket) {
-        match Ticket::try_from(ticket) {
+        match GameTicket::try_from(ticket) {
             // A ticket for a room that was left in the meantime leads nowhere.
             Ok(ticket) if self.room != Some(ticket.room) => {}
             Ok(ticket) => self.outputs.push_back(LobbyOutput::Ticket(ticket)),

@@ -5,9 +5,9 @@ use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as Ask;
 use ambit_proto::control::world::world_to_client::Body as Told;
-use ambit_proto::message::{Field, Notice, Record};
+use ambit_proto::message::{EventValue, Notice, Record};
 
-use super::super::event::{About, FieldValue, Happening, Started};
+use super::super::event::{ErrorSubject, FieldValue, GameEvent, GameStarted};
 use super::super::*;
 use super::scene::*;
 
@@ -22,11 +22,11 @@ fn a_ticket_leads_into_the_game() {
     };
     assert_eq!(scene.outputs, [expected]);
     scene.join_game();
-    let Some(ViewEvent::Started(started)) = scene.events().pop() else {
+    let Some(ViewEvent::GameStarted(started)) = scene.events().pop() else {
         panic!("not started")
     };
     assert_eq!(
-        (started.room, started.again, started.tick_hz),
+        (started.room, started.is_rejoin, started.tick_hz),
         (RoomId(ROOM), false, 20)
     );
     assert_eq!(
@@ -45,7 +45,7 @@ fn a_ticket_for_another_room_leads_nowhere() {
 }
 
 #[test]
-fn the_join_itself_tells_the_room_s_time() {
+fn the_join_gives_a_first_estimate_of_room_time() {
     let scene = Scene::playing();
     let estimate = scene.client.room_time(scene.now).expect("in a game");
     let error = estimate
@@ -63,7 +63,7 @@ fn an_object_is_shown_from_its_time_on_and_read_at_any() {
     assert_eq!(scene.client.objects().count(), 0);
     scene.pass(ms(120));
     let events = scene.events();
-    let [ViewEvent::Enter(entered)] = &events[..] else {
+    let [ViewEvent::ObjectEntered(entered)] = &events[..] else {
         panic!("{events:?}")
     };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
@@ -81,7 +81,7 @@ fn an_object_is_shown_from_its_time_on_and_read_at_any() {
 }
 
 #[test]
-fn an_update_is_told_on_arrival_with_what_will_be() {
+fn an_update_is_emitted_on_arrival_with_its_future_value() {
     let mut scene = Scene::playing();
     let now = scene.room_time();
     scene.send(&[enter(1, now, 5.0)]);
@@ -89,18 +89,18 @@ fn an_update_is_told_on_arrival_with_what_will_be() {
     scene.events();
     let at = scene.room_time() + ms(110);
     let way = path(&[(scene.room_time(), 5.0), (at, 5.0), (at + ms(1_000), 10.0)]);
-    scene.send(&[Record::Update {
+    scene.send(&[Record::ObjectUpdated {
         alias: alias(1),
         kind: 0,
         at,
         components: vec![(0, way)],
     }]);
     let events = scene.events();
-    let [ViewEvent::Update(update)] = &events[..] else {
+    let [ViewEvent::ObjectUpdated(update)] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!((update.id, update.at), (1, at.whole_millis()));
-    let Value::Path {
+    let ComponentValue::Path {
         position,
         to: Some((to, _)),
     } = update.components[0].value
@@ -120,7 +120,7 @@ fn a_late_update_is_counted_as_late() {
     scene.pass(ms(500));
     let then = scene.room_time().saturating_sub(ms(200));
     let components = vec![(0, path(&[(then, 5.0), (then + ms(100), 9.0)]))];
-    scene.send(&[Record::Update {
+    scene.send(&[Record::ObjectUpdated {
         alias: alias(1),
         kind: 0,
         at: then,
@@ -131,7 +131,7 @@ fn a_late_update_is_counted_as_late() {
 }
 
 #[test]
-fn an_event_is_told_on_arrival_and_names_what_is_in_sight() {
+fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
     let mut scene = Scene::playing();
     let now = scene.room_time();
     scene.send(&[enter(1, now, 5.0)]);
@@ -174,7 +174,7 @@ fn an_event_waits_for_the_object_that_it_names() {
     scene.pass(ms(70));
     let events = scene.events();
     assert!(
-        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1),
+        matches!(&events[0], ViewEvent::ObjectEntered(enter) if enter.id == 1),
         "{events:?}"
     );
     let ViewEvent::Event(happening) = &events[1] else {
@@ -187,7 +187,7 @@ fn an_event_waits_for_the_object_that_it_names() {
 }
 
 #[test]
-fn an_event_whose_object_never_comes_is_told_at_its_effect_without_it() {
+fn an_event_whose_object_never_comes_is_emitted_without_it() {
     let mut scene = Scene::playing();
     let effect = (scene.room_time() + ms(110)).whole_millis();
     scene.notice(hit(1, effect));
@@ -261,8 +261,8 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     match &scene.events()[..] {
         [ViewEvent::Error(failure)] => {
             assert_eq!(
-                (failure.about, failure.code.as_str()),
-                (About::Command(number), "bad_position")
+                (failure.subject, failure.code.as_str()),
+                (ErrorSubject::Command(number), "bad_position")
             );
             assert_eq!(
                 failure.message,
@@ -295,12 +295,12 @@ fn without_a_game_there_are_no_commands() {
     let mut scene = Scene::playing();
     assert_eq!(
         scene.client.act(scene.now, Action::Custom(vec![0; 201])),
-        Err(CommandError::TooLong)
+        Err(CommandError::LineTooLong)
     );
 }
 
 #[test]
-fn leaving_the_room_takes_everything_out_of_sight_before_it_is_told() {
+fn objects_leave_before_the_view_learns_of_the_left_room() {
     let mut scene = Scene::playing();
     let now = scene.room_time();
     scene.send(&[enter(0, now, 5.0), enter(1, now, 6.0)]);
@@ -325,7 +325,7 @@ fn leaving_the_room_takes_everything_out_of_sight_before_it_is_told() {
         ),
         "{events:?}"
     );
-    assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
+    assert!(matches!(&events[2], ViewEvent::OmittedPoses { code, .. } if code == "host_died"));
     assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
     assert_eq!(scene.client.stats().leaves, 2);
     assert_eq!(scene.client.next_deadline(), None);
@@ -343,7 +343,7 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     assert!(matches!(events[0], ViewEvent::Leave { id: 1, .. }));
     assert!(matches!(
         events[1],
-        ViewEvent::Connection(Connection::GameBroken { .. })
+        ViewEvent::Connection(ConnectionStatus::GameBroken { .. })
     ));
     scene.pass(ms(200));
     let Some((number, Ask::RequestTicket(_))) = scene.ask() else {
@@ -353,16 +353,19 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     scene.join_game();
     assert!(matches!(
         &scene.events()[..],
-        [ViewEvent::Started(Started { again: true, .. })]
+        [ViewEvent::GameStarted(GameStarted {
+            is_rejoin: true,
+            ..
+        })]
     ));
     let now = scene.room_time();
     scene.send(&[enter(0, now, 5.0)]);
     scene.pass(ms(50));
-    assert!(matches!(&scene.events()[..], [ViewEvent::Enter(enter)] if enter.id == 2));
+    assert!(matches!(&scene.events()[..], [ViewEvent::ObjectEntered(enter)] if enter.id == 2));
 }
 
 #[test]
-fn a_game_that_cannot_be_reached_is_given_up_after_some_attempts_and_the_lobby_stays() {
+fn an_unreachable_game_is_given_up_and_the_lobby_stays() {
     let mut scene = Scene::playing();
     scene.lose_game();
     let mut calls = 0;
@@ -380,7 +383,7 @@ fn a_game_that_cannot_be_reached_is_given_up_after_some_attempts_and_the_lobby_s
         }
     }
     assert_eq!(calls, ClientConfig::default().game_attempts);
-    let closed = ViewEvent::Connection(Connection::GameClosed {
+    let closed = ViewEvent::Connection(ConnectionStatus::GameClosed {
         code: String::new(),
         message: String::new(),
     });
@@ -403,7 +406,7 @@ fn a_lobby_that_gives_no_ticket_ends_the_game() {
     scene.events();
     scene.tell_error(number, pb::ErrorCode::RoomNotRunning);
     match &scene.events()[..] {
-        [ViewEvent::Connection(Connection::GameClosed { code, .. })] => {
+        [ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })] => {
             assert_eq!(code, "room_not_running")
         }
         other => panic!("{other:?}"),
@@ -438,7 +441,7 @@ fn a_silent_game_is_given_up_for_a_ticket() {
 }
 
 #[test]
-fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_is_said_again() {
+fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     let mut scene = Scene::playing();
     let at = scene.room_time() + ms(10);
     scene.send(&[enter(0, at, 5.0)]);
@@ -477,7 +480,9 @@ fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_
     let events = scene.events();
     let [
         ViewEvent::Leave { .. },
-        ViewEvent::Started(Started { again: true, .. }),
+        ViewEvent::GameStarted(GameStarted {
+            is_rejoin: true, ..
+        }),
     ] = events[..]
     else {
         panic!("{events:?}")
@@ -500,7 +505,7 @@ fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_
 }
 
 #[test]
-fn what_the_host_has_taken_is_told_once_and_what_was_of_no_use_any_more_is_not() {
+fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     let mut scene = Scene::playing();
     let keys = scene
         .client
@@ -528,7 +533,7 @@ fn what_the_host_has_taken_is_told_once_and_what_was_of_no_use_any_more_is_not()
 }
 
 #[test]
-fn on_the_way_to_another_map_the_old_one_is_shown_and_nothing_is_said_again() {
+fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     let mut scene = Scene::playing();
     let at = scene.room_time() + ms(10);
     scene.send(&[enter(0, at, 5.0)]);
@@ -552,15 +557,15 @@ fn on_the_way_to_another_map_the_old_one_is_shown_and_nothing_is_said_again() {
     ));
     assert_eq!(
         scene.client.act(scene.now, Action::Keys(2)),
-        Err(CommandError::OnTheWay)
+        Err(CommandError::ChangingMap)
     );
     assert!(scene.client.avatar().is_some(), "shown all along");
     scene.join_game();
     let events = scene.events();
     let [
         ViewEvent::Leave { .. },
-        ViewEvent::Started(Started {
-            again: true,
+        ViewEvent::GameStarted(GameStarted {
+            is_rejoin: true,
             map_number: 1,
             ..
         }),
@@ -596,7 +601,7 @@ fn when_both_break_the_game_waits_for_the_lobby() {
 }
 
 #[test]
-fn a_host_that_puts_the_player_out_is_not_called_again() {
+fn a_host_that_removes_the_player_is_not_redialled() {
     let mut scene = Scene::playing();
     let out = game_pb::Out {
         reason: pb::ErrorCode::TakenOver.into(),
@@ -630,7 +635,7 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
 }
 
 #[test]
-fn a_game_that_makes_no_sense_is_not_joined() {
+fn a_game_with_an_invalid_schema_is_not_joined() {
     let mut scene = Scene::welcomed();
     scene.join_room();
     scene.tell(0, Told::Ticket(ticket(ROOM)));
@@ -645,7 +650,7 @@ fn a_game_that_makes_no_sense_is_not_joined() {
         .handle_game_message(scene.now, GameToClient { body });
     let last = scene.events().pop();
     assert!(
-        matches!(&last, Some(ViewEvent::Connection(Connection::GameClosed { code, .. })) if code == "bad_message"),
+        matches!(&last, Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) if code == "bad_message"),
         "{last:?}"
     );
 }
@@ -679,7 +684,7 @@ fn age_and_gaps_are_those_of_the_newest_datagram() {
     let now = scene.room_time();
     let far = now + ms(60_000);
     let components = vec![(0, path(&[(now, 0.0), (far, 100.0)]))];
-    scene.send(&[Record::Enter {
+    scene.send(&[Record::ObjectEntered {
         alias: alias(1),
         kind: 0,
         at: now,
@@ -729,15 +734,19 @@ fn the_same_calls_give_the_same_outputs() {
 }
 
 fn hit(slot: u16, effect: GameTime) -> Notice {
-    let position = Field::Position(Position::on_ground(2.0, 3.0));
+    let position = EventValue::Position(Position::on_ground(2.0, 3.0));
     Notice::Event {
         kind: 0,
         effect,
-        fields: vec![Field::Object(Some(alias(slot))), position, Field::Number(9)],
+        fields: vec![
+            EventValue::Object(Some(alias(slot))),
+            position,
+            EventValue::Number(9),
+        ],
     }
 }
 
-fn only_event(scene: &mut Scene) -> Happening {
+fn only_event(scene: &mut Scene) -> GameEvent {
     match scene.events().pop() {
         Some(ViewEvent::Event(happening)) => happening,
         other => panic!("no event but {other:?}"),

@@ -4,9 +4,9 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as Ask;
 use ambit_proto::control::world::world_to_client::Body as Told;
 
-use super::super::event::{About, Failure};
-use super::super::model::Audience;
-use super::super::request::CreateRoom;
+use super::super::event::{ErrorSubject, Failure};
+use super::super::model::ChatAudience;
+use super::super::request::NewRoom;
 use super::super::*;
 use super::scene::*;
 
@@ -15,7 +15,7 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     let mut scene = Scene::new();
     let number = scene
         .client
-        .request(scene.now, Request::ListRooms { subscribe: true })
+        .request(scene.now, LobbyRequest::ListRooms { subscribe: true })
         .expect("room");
     assert_eq!(scene.outputs, [ClientOutput::ConnectWorld]);
     let hello = scene.connect_world();
@@ -42,16 +42,16 @@ fn an_answer_carries_its_request_and_an_error_too() {
     let mut scene = Scene::welcomed();
     let ready = scene
         .client
-        .request(scene.now, Request::SetReady(true))
+        .request(scene.now, LobbyRequest::SetReady(true))
         .expect("room");
     let start = scene
         .client
-        .request(scene.now, Request::StartRoom)
+        .request(scene.now, LobbyRequest::StartRoom)
         .expect("room");
     scene.tell_error(start, pb::ErrorCode::NotHost);
     scene.tell(ready, Told::Done(pb::Done {}));
     let failure = Failure {
-        about: About::Request(start),
+        subject: ErrorSubject::Request(start),
         code: "not_host".into(),
         message: "no".into(),
     };
@@ -72,7 +72,7 @@ fn a_server_that_cannot_be_reached_is_an_error_at_once() {
     assert!(scene.client.is_closed());
     assert_eq!(scene.client.next_deadline(), None);
     assert_eq!(
-        scene.client.request(scene.now, Request::LeaveRoom),
+        scene.client.request(scene.now, LobbyRequest::LeaveRoom),
         Err(RequestError::Closed)
     );
 }
@@ -92,7 +92,7 @@ fn a_refused_hello_ends_the_session_with_the_server_s_code() {
 #[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
     let mut scene = Scene::new();
-    let ending = Ending::Busy {
+    let ending = CloseReason::Busy {
         code: "too_many_connections".into(),
         message: "full".into(),
     };
@@ -109,12 +109,12 @@ fn a_server_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn a_broken_connection_is_called_again_with_the_token() {
+fn a_broken_connection_is_redialled_with_the_token() {
     let mut scene = Scene::welcomed();
     scene.lose_world();
     assert!(matches!(
         scene.events()[..],
-        [ViewEvent::Connection(Connection::Broken { .. })]
+        [ViewEvent::Connection(ConnectionStatus::Broken { .. })]
     ));
     scene.pass(ms(200));
     let hello = scene.connect_world();
@@ -124,7 +124,7 @@ fn a_broken_connection_is_called_again_with_the_token() {
     let events = scene.events();
     assert_eq!(
         events[0],
-        ViewEvent::Connection(Connection::Connecting { attempt: 2 })
+        ViewEvent::Connection(ConnectionStatus::Connecting { attempt: 2 })
     );
     assert!(matches!(&events[1], ViewEvent::Welcome(welcome) if welcome.resumed));
 }
@@ -149,13 +149,13 @@ fn attempts_go_on_with_growing_pauses_until_the_time_is_over() {
 }
 
 #[test]
-fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
+fn in_a_cluster_the_next_server_is_dialled() {
     let mut scene = Scene::welcomed();
     assert_eq!(
         (scene.client.server(), scene.client.probe_every()),
         (None, None)
     );
-    scene.client.calling("a:1");
+    scene.client.note_dialled_address("a:1");
     let server = |address: &str| pb::Server {
         address: address.to_owned(),
         certificate_sha256: vec![7; 32],
@@ -179,7 +179,7 @@ fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
             .expect("one of the cluster")
             .address
             .clone();
-        scene.client.calling(&address);
+        scene.client.note_dialled_address(&address);
         address
     };
     scene.lose_world();
@@ -187,7 +187,7 @@ fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
     assert_eq!(called(&mut scene), "b:1");
     scene.lose_world();
     assert_eq!(called(&mut scene), "a:1");
-    let busy = Ending::Busy {
+    let busy = CloseReason::Busy {
         code: "try_again".to_owned(),
         message: "no leader yet".to_owned(),
     };
@@ -213,35 +213,35 @@ fn a_goodbye_is_final() {
 }
 
 #[test]
-fn after_a_break_a_creation_is_asked_again_with_its_key_and_a_line_of_chat_is_not() {
+fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
     let mut scene = Scene::welcomed();
-    let room = CreateRoom {
+    let room = NewRoom {
         name: "den".into(),
         key: [4; 16],
-        ..CreateRoom::default()
+        ..NewRoom::default()
     };
     let create = scene
         .client
-        .request(scene.now, Request::CreateRoom(room))
+        .request(scene.now, LobbyRequest::CreateRoom(room))
         .expect("room");
     let say = scene
         .client
         .request(
             scene.now,
-            Request::Say {
-                to: Audience::Lobby,
+            LobbyRequest::Say {
+                to: ChatAudience::Lobby,
                 text: "hi".into(),
             },
         )
         .expect("room");
     scene.lose_world();
     let error = scene.events().into_iter().find_map(|event| match event {
-        ViewEvent::Error(failure) => Some((failure.about, failure.code)),
+        ViewEvent::Error(failure) => Some((failure.subject, failure.code)),
         _ => None,
     });
     assert_eq!(
         error,
-        Some((About::Request(say), "connection_lost".to_owned()))
+        Some((ErrorSubject::Request(say), "connection_lost".to_owned()))
     );
     scene.outputs.clear();
     scene.pass(ms(200));
@@ -257,11 +257,11 @@ fn after_a_break_a_creation_is_asked_again_with_its_key_and_a_line_of_chat_is_no
 }
 
 #[test]
-fn a_subscription_is_taken_up_again_and_its_list_is_news() {
+fn a_subscription_is_renewed_after_a_reconnect() {
     let mut scene = Scene::welcomed();
     let list = scene
         .client
-        .request(scene.now, Request::ListRooms { subscribe: true })
+        .request(scene.now, LobbyRequest::ListRooms { subscribe: true })
         .expect("room");
     scene.tell(list, Told::RoomList(pb::RoomList::default()));
     scene.lose_world();
@@ -283,7 +283,7 @@ fn a_subscription_is_taken_up_again_and_its_list_is_news() {
 }
 
 #[test]
-fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
+fn a_lost_seat_is_reported_with_its_reason() {
     // Whether the session went on, for how long the connection was broken, and what is said.
     for (resumed, broken_ms, said) in [
         (true, 200, "the seat was given up"),
@@ -301,7 +301,7 @@ fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
         scene.connect_world();
         scene.welcome(resumed, None);
         let left = scene.events().into_iter().find_map(|event| match event {
-            ViewEvent::Left {
+            ViewEvent::OmittedPoses {
                 room,
                 code,
                 message,
@@ -320,36 +320,40 @@ fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
 }
 
 #[test]
-fn questions_without_an_answer_are_bounded() {
+fn pending_requests_are_bounded() {
     let mut scene = Scene::welcomed();
-    let many = (0..100).map(|_| scene.client.request(scene.now, Request::SetReady(true)));
+    let many = (0..100).map(|_| {
+        scene
+            .client
+            .request(scene.now, LobbyRequest::SetReady(true))
+    });
     assert_eq!(
         many.filter(|number| *number == Err(RequestError::TooMany))
             .count(),
-        100 - pending::PENDING
+        100 - pending_requests::MAX_PENDING
     );
 }
 
 #[test]
-fn a_request_that_is_too_long_is_refused_here() {
+fn a_request_that_is_too_long_is_refused_by_the_client() {
     let mut scene = Scene::welcomed();
-    let say = Request::Say {
-        to: Audience::Lobby,
+    let say = LobbyRequest::Say {
+        to: ChatAudience::Lobby,
         text: "x".repeat(20_000),
     };
     assert_eq!(
         scene.client.request(scene.now, say),
-        Err(RequestError::TooLong)
+        Err(RequestError::LineTooLong)
     );
     assert_eq!(scene.take(), None);
 }
 
 #[test]
-fn an_answer_of_an_unknown_kind_ends_its_request_and_such_news_are_skipped() {
+fn an_answer_of_an_unknown_kind_ends_its_request() {
     let mut scene = Scene::welcomed();
     let list = scene
         .client
-        .request(scene.now, Request::ListPlayers { everybody: true })
+        .request(scene.now, LobbyRequest::ListPlayers { everybody: true })
         .expect("room");
     for request in [0, list] {
         scene.client.handle_world_message(
@@ -361,7 +365,7 @@ fn an_answer_of_an_unknown_kind_ends_its_request_and_such_news_are_skipped() {
         );
     }
     match &scene.events()[..] {
-        [ViewEvent::Error(failure)] => assert_eq!(failure.about, About::Request(list)),
+        [ViewEvent::Error(failure)] => assert_eq!(failure.subject, ErrorSubject::Request(list)),
         other => panic!("{other:?}"),
     }
 }
@@ -384,7 +388,7 @@ fn quitting_leaves_the_room_before_the_connection() {
 #[test]
 fn a_view_that_stops_reading_ends_the_client() {
     let mut scene = Scene::with(&ClientConfig {
-        events: 100,
+        max_events: 100,
         ..ClientConfig::default()
     });
     scene.connect_world();
@@ -399,7 +403,7 @@ fn a_view_that_stops_reading_ends_the_client() {
 /// Code and message of the end, which is the last event.
 fn closed(scene: &mut Scene) -> (String, String) {
     match scene.events().pop() {
-        Some(ViewEvent::Connection(Connection::Closed { code, message })) => (code, message),
+        Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => (code, message),
         other => panic!("not closed but {other:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Poses, keys, the map and ages, over a real link.
 
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::{Effect, Field, Notice, Record, Uplink};
+use ambit_proto::message::{EffectTime, EventValue, Notice, Record, Uplink};
 use ambit_proto::pose::{
     AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code,
 };
@@ -9,7 +9,7 @@ use ambit_proto::schema::Component;
 
 use super::super::*;
 use super::scene::*;
-use crate::replica::playout::Render;
+use crate::replica::jitter_buffer::RenderTiming;
 
 const WALKER: u8 = 2;
 const UP: Keymap = Keymap(0b100);
@@ -52,17 +52,17 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
         !scene
             .events()
             .iter()
-            .any(|event| matches!(event, ViewEvent::Update(_)))
+            .any(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
     );
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
-    assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
+    assert!(matches!(&scene.events()[..], [ViewEvent::ObjectUpdated(update)] if update.id == id));
 }
 
 #[test]
-fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
+fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     let config = ClientConfig {
-        render: Render::Fixed(ms(200)),
+        render: RenderTiming::FixedDelay(ms(200)),
         seed: 1,
         ..ClientConfig::default()
     };
@@ -84,12 +84,12 @@ fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     let events = scene.events();
-    let [ViewEvent::Update(update)] = &events[..] else {
+    let [ViewEvent::ObjectUpdated(update)] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!(update.at, scene.room_time() + ms(200));
     assert!(
-        matches!(update.components[0].value, Value::Pose { position, .. } if (position.x - 9.2).abs() < 0.02)
+        matches!(update.components[0].value, ComponentValue::Pose { position, .. } if (position.x - 9.2).abs() < 0.02)
     );
     let gauge = scene
         .client
@@ -103,7 +103,7 @@ fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
 }
 
 #[test]
-fn a_lost_track_is_said_until_the_host_has_heard_and_then_all_is_well() {
+fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     let mut scene = Scene::playing();
     let mut walkers = Walkers::enter(&mut scene);
     walkers.tick(&mut scene, 5.2);
@@ -120,7 +120,7 @@ fn a_lost_track_is_said_until_the_host_has_heard_and_then_all_is_well() {
             .host
             .said
             .iter()
-            .filter_map(|said| said.2.lost_track)
+            .filter_map(|said| said.2.missing_baseline)
             .collect::<Vec<_>>()
     };
     assert_eq!(told(&scene), [failed as u16]);
@@ -211,7 +211,7 @@ fn held_keys_ride_with_acknowledgements_and_ask_for_none() {
 }
 
 #[test]
-fn keys_that_are_let_go_are_said_until_that_is_confirmed() {
+fn a_release_is_sent_until_it_is_confirmed() {
     let mut scene = Scene::playing();
     scene.client.input(scene.now, UP);
     scene.pass(ms(100));
@@ -241,7 +241,7 @@ fn keys_that_are_let_go_are_said_until_that_is_confirmed() {
 }
 
 #[test]
-fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_it_is_told() {
+fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
     let mut scene = Scene::playing();
     scene.send(&[enter(0, scene.room_time(), 1.0)]);
     scene.client.input(scene.now, UP);
@@ -250,7 +250,7 @@ fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_i
     let own: Vec<_> = scene.client.own_inputs().collect();
     assert_eq!(
         own.iter()
-            .map(|input| (input.keys, input.is_known))
+            .map(|input| (input.keys, input.is_confirmed))
             .collect::<Vec<_>>(),
         [(UP, false), (Keymap(0), false)]
     );
@@ -273,17 +273,17 @@ fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_i
         "{:?}",
         told(&scene)
     );
-    let effect = Effect {
-        at: own[1].at,
-        effect: (scene.room_time() + LAG).whole_millis(),
+    let effect = EffectTime {
+        sampled_until: own[1].at,
+        takes_effect_at: (scene.room_time() + LAG).whole_millis(),
     };
-    scene.send(&[Record::Effects(vec![effect])]);
+    scene.send(&[Record::EffectReports(vec![effect])]);
     let known: Vec<_> = scene
         .client
         .own_inputs()
-        .map(|input| (input.effect, input.is_known))
+        .map(|input| (input.effect, input.is_confirmed))
         .collect();
-    assert_eq!(known, [(effect.effect, true); 2]);
+    assert_eq!(known, [(effect.takes_effect_at, true); 2]);
     scene.host.said.clear();
     scene.pass(ms(200));
     hear(&mut scene);
@@ -291,7 +291,7 @@ fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_i
 }
 
 #[test]
-fn ages_are_told_by_class_from_the_newest_word_about_each_object() {
+fn ages_count_by_class_from_the_newest_data_of_each_object() {
     let mut scene = Scene::playing();
     let now = scene.room_time();
     let far = enter_walker(1, now, 90.0);
@@ -332,7 +332,7 @@ fn ages_are_told_by_class_from_the_newest_word_about_each_object() {
 }
 
 #[test]
-fn the_map_comes_in_beside_the_game_and_progress_is_told() {
+fn the_map_arrives_during_the_game_and_progress_is_reported() {
     let mut scene = Scene::playing();
     let centre = |n: usize| Position::on_ground(n as f32, 5.0);
     let boxes = (0..1_000)
@@ -376,7 +376,7 @@ fn the_map_comes_in_beside_the_game_and_progress_is_told() {
 }
 
 #[test]
-fn a_map_that_makes_no_sense_is_counted_and_is_none() {
+fn an_invalid_map_is_counted_and_ignored() {
     let mut scene = Scene::playing();
     let now = scene.room_time().saturating_sub(WAY).into();
     scene
@@ -413,7 +413,7 @@ fn hear(scene: &mut Scene) {
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
     let components = vec![(0, Component::Pose(pose_at(x, 0.0)))];
-    Record::Enter {
+    Record::ObjectEntered {
         alias: alias(slot),
         kind: WALKER,
         at,
@@ -445,7 +445,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
 }
 
 fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
-    let fields = [by, whom].map(|slot| Field::Object(Some(alias(slot))));
+    let fields = [by, whom].map(|slot| EventValue::Object(Some(alias(slot))));
     Notice::Event {
         kind: 1,
         effect: effect.whole_millis(),
@@ -455,7 +455,8 @@ fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
 
 /// A host with one walker, and what it takes for known at the client.
 struct Walkers {
-    /// Number and stamp of the datagram with each pose; the first is the one of the `Enter`.
+    /// Number and stamp of the datagram with each pose; the first is the one of the
+    /// `ObjectEntered`.
     said: Vec<(u64, GameTime, Pose)>,
     /// Poses up to this datagram are no bases.
     worthless: Option<u64>,
@@ -481,7 +482,7 @@ impl Walkers {
         scene.pass(TICK);
         scene.host.receive(then);
         let mode = if self.base(self.acked(scene)).is_some() {
-            Mode::Window
+            Mode::DatagramWindow
         } else {
             Mode::Absolute
         };

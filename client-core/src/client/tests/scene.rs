@@ -256,13 +256,13 @@ impl Scene {
 
     pub(super) fn lose_world(&mut self) {
         self.client
-            .handle_world_closed(self.now, Ending::Broken("cut".to_owned()));
+            .handle_world_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
     pub(super) fn lose_game(&mut self) {
         self.client
-            .handle_game_closed(self.now, Ending::Broken("cut".to_owned()));
+            .handle_game_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
@@ -337,8 +337,11 @@ impl Host {
                 .expect("each once");
             self.datagrams += 1;
             if let Some(uplink) = read_uplink(body).expect("a body of ours") {
-                self.said
-                    .push((left, self.link.received_number().expect("one came"), uplink));
+                self.said.push((
+                    left,
+                    self.link.last_received_number().expect("one came"),
+                    uplink,
+                ));
             }
             while let Some(event) = self.link.poll_event() {
                 if let LinkEvent::Message(message) = event {
@@ -390,7 +393,7 @@ pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
         (0, path(&[(at, x)])),
         (1, Component::gauge(at, 50.0, 2.0, 100.0)),
     ];
-    Record::Enter {
+    Record::ObjectEntered {
         alias: alias(slot),
         kind: 0,
         at,

@@ -11,7 +11,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::*;
-use crate::client::event::{Facing, Value};
+use crate::client::event::{ComponentValue, Facing};
 
 const WALKER: u8 = 2;
 const BALL: u8 = 4;
@@ -20,46 +20,46 @@ const LAG: Duration = Duration::from_millis(100);
 const TICK_MS: u64 = 50;
 
 #[test]
-fn a_pose_takes_effect_a_local_lag_after_its_stamp_and_is_told_only_if_it_is_watched() {
-    let mut scene = Scene::new(Mode::Full);
+fn poses_take_effect_after_the_local_lag_and_are_events_if_watched() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
     assert_eq!(scene.told(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
         assert_eq!(scene.x(1, t), Some(x), "at {t}");
     }
     scene.replica.watch(true);
-    scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    scene.section(4, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
     assert_eq!(scene.told(), ["update 1 to 7 at 300"]);
 }
 
 #[test]
 fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
-    let mut scene = Scene::new(Mode::Full);
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 160;
     assert_eq!(
         scene
-            .section(2, Some(acked(1)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(2, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 5.0)])
             .late,
         0
     );
     scene.now = 260;
     assert_eq!(
         scene
-            .section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(3, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 5.0)])
             .late,
         0
     );
     scene.now = 400;
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 9.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
 }
 
 #[test]
-fn a_pose_before_the_object_is_in_sight_is_told_by_its_enter() {
-    let mut scene = Scene::new(Mode::Full);
+fn a_pose_before_the_enter_is_part_of_the_enter() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.now = 60;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     assert_eq!(scene.told(), [""; 0]);
@@ -71,64 +71,64 @@ fn a_pose_before_the_object_is_in_sight_is_told_by_its_enter() {
 
 #[test]
 fn a_late_section_after_a_leave_revives_nothing() {
-    let mut scene = Scene::new(Mode::Full);
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
     scene.leave(5, alias(1, 0));
     scene.now = 400;
     assert_eq!(scene.told(), ["enter 1 at 5", "leave 1"]);
-    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
     assert_eq!(
-        (section.applied, section.stale, &section.end),
+        (section.applied, section.stale, &section.acked_set),
         (0, 1, &Ok(Some(acked(3))))
     );
     // Nobody may speak of it behind its end.
-    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
     assert_eq!(
-        (section.stale, section.end),
+        (section.stale, section.acked_set),
         (0, Err(SectionError::LostTrack { slot: 1 }))
     );
     assert_eq!(
-        (scene.told(), scene.replica.seen().count()),
+        (scene.told(), scene.replica.visible_objects().count()),
         (Vec::new(), 0)
     );
 }
 
 #[test]
-fn a_late_section_does_not_move_the_slot_s_next_tenant_and_what_stands_behind_it_is_read() {
+fn a_late_section_does_not_move_the_next_object_of_its_slot() {
     for next in [WALKER, BALL] {
-        let mut scene = Scene::new(Mode::Full);
+        let mut scene = Scene::new(PoseDecoding::Full);
         scene.enter(1, alias(1, 0), WALKER, 5.0);
         scene.enter(1, alias(2, 0), WALKER, 20.0);
-        scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+        scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
         scene.leave(5, alias(1, 0));
         scene.now = 600;
         scene.enter(8, alias(1, 1), next, 50.0);
         let two = [
-            (1, WALKER, Base::Window, 7.0),
-            (2, WALKER, Base::Window, 21.0),
+            (1, WALKER, Base::DatagramWindow, 7.0),
+            (2, WALKER, Base::DatagramWindow, 21.0),
         ];
         let section = scene.section(4, Some(acked(3)), &two);
         assert_eq!(
-            (section.applied, section.stale, section.end.is_ok()),
+            (section.applied, section.stale, section.acked_set.is_ok()),
             (1, 1, true)
         );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
         // The same bytes again, against the pose that came late.
-        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::Window, 8.0)]);
+        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::DatagramWindow, 8.0)]);
         assert_eq!(
-            (section.applied, section.stale, section.end.is_ok()),
+            (section.applied, section.stale, section.acked_set.is_ok()),
             (0, 1, true)
         );
         assert_eq!(scene.x(3, 900), Some(50.0));
-        let section = scene.section(9, Some(acked(8)), &[(1, next, Base::Window, 51.0)]);
+        let section = scene.section(9, Some(acked(8)), &[(1, next, Base::DatagramWindow, 51.0)]);
         assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
     }
 }
 
 #[test]
-fn without_its_base_a_pose_is_not_read_and_what_stands_before_it_holds() {
-    let mut scene = Scene::new(Mode::Full);
+fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.now = 200;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(2, 0), WALKER, 20.0);
@@ -136,53 +136,61 @@ fn without_its_base_a_pose_is_not_read_and_what_stands_before_it_holds() {
     scene.claim(3, 2, 21.0);
     let two = [
         (1, WALKER, Base::Absolute, 6.0),
-        (2, WALKER, Base::Window, 22.0),
+        (2, WALKER, Base::DatagramWindow, 22.0),
     ];
     let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
-        (section.applied, section.end),
+        (section.applied, section.acked_set),
         (1, Err(SectionError::LostTrack { slot: 2 }))
     );
     assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
 }
 
 #[test]
-fn a_datagram_that_could_not_be_read_is_no_base_and_nobody_takes_an_older_one_for_it() {
-    let mut scene = Scene::new(Mode::Full);
+fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(1, alias(2, 0), WALKER, 20.0);
     scene.claim(2, 1, 6.0);
-    scene.replica.miss_poses(2);
+    scene.replica.note_unreadable_poses(2);
     // The host believes that datagram 2 is known here; datagram 1 is, and would do as a base.
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 7.0)]);
-    assert_eq!((section.applied, section.end.is_err()), (0, true));
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
+    assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     // So it goes on until the host counts neither among the known ones.
-    let section = scene.section(6, Some(acked(4)), &[(2, WALKER, Base::Window, 21.0)]);
-    assert_eq!((section.applied, section.end.is_err()), (0, true));
+    let section = scene.section(
+        6,
+        Some(acked(4)),
+        &[(2, WALKER, Base::DatagramWindow, 21.0)],
+    );
+    assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     let healed = acked(6).after(6);
     let two = [
         (1, WALKER, Base::Absolute, 8.0),
         (2, WALKER, Base::Absolute, 22.0),
     ];
     let section = scene.section(8, healed, &two);
-    assert_eq!((section.applied, section.end), (2, Ok(None)));
-    let section = scene.section(10, acked(8).after(6), &[(1, WALKER, Base::Window, 9.0)]);
+    assert_eq!((section.applied, section.acked_set), (2, Ok(None)));
+    let section = scene.section(
+        10,
+        acked(8).after(6),
+        &[(1, WALKER, Base::DatagramWindow, 9.0)],
+    );
     assert_eq!((section.applied, scene.x(1, 900)), (1, Some(9.0)));
 }
 
 #[test]
-fn an_older_section_never_overwrites_what_a_newer_one_said() {
-    let mut scene = Scene::new(Mode::Full);
+fn an_older_section_never_overwrites_a_newer_one() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 7.0)]);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     assert_eq!((scene.x(1, 250), scene.x(1, 900)), (Some(6.5), Some(7.0)));
 }
 
 #[test]
 fn a_repeated_enter_is_no_update() {
-    let mut scene = Scene::new(Mode::Full);
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.replica.watch(true);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(1, 0), WALKER, 5.0);
@@ -192,35 +200,37 @@ fn a_repeated_enter_is_no_update() {
 #[test]
 fn random_sections_move_nothing_that_is_not_there() {
     let mut rng = fastrand::Rng::with_seed(1);
-    let mut scene = Scene::new(Mode::Full);
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     for number in 2..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
         let section = scene.replica.apply_poses(scene.arrival(number), &bytes);
         assert!(section.applied <= 1 && section.stale == 0);
     }
-    assert_eq!(scene.replica.seen().count(), 1);
+    assert_eq!(scene.replica.visible_objects().count(), 1);
 }
 
 #[test]
 fn a_light_replica_claims_to_know_no_pose() {
-    let mut scene = Scene::new(Mode::Light);
+    let mut scene = Scene::new(PoseDecoding::Light);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 6.0)]);
-    assert_eq!((section.applied, section.end), (0, Ok(None)));
+    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
+    assert_eq!((section.applied, section.acked_set), (0, Ok(None)));
     assert_eq!(
         (scene.told(), scene.x(1, 300)),
         (vec!["enter 1 at 5".to_owned()], None)
     );
     let seen = scene.replica.get(1).expect("in sight");
     assert!(
-        !seen.moves(at(300)) && seen.value("pose", at(300)).is_none() && seen.last_pose().is_none()
+        !seen.moves(at(300))
+            && seen.value("pose", at(300)).is_none()
+            && seen.newest_pose_stamp().is_none()
     );
 }
 
 #[test]
 fn a_pose_can_be_read_in_each_way() {
-    let mut scene = Scene::new(Mode::Full);
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.told();
     let seen = scene.replica.get(1).expect("in sight");
@@ -230,24 +240,27 @@ fn a_pose_can_be_read_in_each_way() {
     let position = Position::on_ground(5.0, 1.0);
     assert_eq!(
         seen.value("pose", at(300)),
-        Some(Value::Pose {
+        Some(ComponentValue::Pose {
             position,
             facing,
             moves: false
         })
     );
     assert_eq!(
-        (seen.pose(at(300)).map(|pose| pose.at), seen.last_pose()),
+        (
+            seen.pose(at(300)).map(|pose| pose.at),
+            seen.newest_pose_stamp()
+        ),
         (Some([500, 100, 0]), Some(at(50)))
     );
 }
 
 #[test]
-fn what_was_drawn_wrong_glides_to_where_it_is() {
-    let mut scene = Scene::new(Mode::Full);
+fn a_wrong_extrapolation_is_smoothed_away() {
+    let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 700;
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 5.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 5.5)]);
     let drawn = |t| {
         scene
             .replica
@@ -271,7 +284,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(mode: Mode) -> Self {
+    fn new(mode: PoseDecoding) -> Self {
         let replica = Replica::new(Arc::new(Schema::example_with_poses()), LAG, 0, mode);
         Scene {
             replica,
@@ -280,8 +293,8 @@ impl Scene {
         }
     }
 
-    fn arrival(&self, number: u64) -> Arrival {
-        Arrival {
+    fn arrival(&self, number: u64) -> ReceivedDatagram {
+        ReceivedDatagram {
             number,
             stamp: at(number * TICK_MS),
             now: at(self.now),
@@ -292,7 +305,7 @@ impl Scene {
         let pose = self.pose(kind, x);
         self.said.push((number, alias.slot, pose));
         let components = vec![(0, Component::Pose(pose))];
-        let enter = Record::Enter {
+        let enter = Record::ObjectEntered {
             alias,
             kind,
             at: at(number * TICK_MS) + LAG,
@@ -322,7 +335,7 @@ impl Scene {
         number: u64,
         acked: Option<AckedSet>,
         poses: &[(u16, u8, Base, f32)],
-    ) -> Section {
+    ) -> SectionOutcome {
         let mut bytes = Vec::new();
         let mut writer = SectionWriter::new(
             &mut bytes,
@@ -341,7 +354,7 @@ impl Scene {
                 .filter(|said| said.1 == slot && known(said.0))
                 .max_by_key(|said| said.0);
             let base = base
-                .filter(|_| mode == Base::Window)
+                .filter(|_| mode == Base::DatagramWindow)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
             let format = schema.kinds[usize::from(kind)]
@@ -353,7 +366,7 @@ impl Scene {
         }
         writer.finish();
         let section = self.replica.apply_poses(self.arrival(number), &bytes);
-        self.replica.hear(self.arrival(number));
+        self.replica.finish_datagram(self.arrival(number));
         section
     }
 
@@ -376,11 +389,13 @@ impl Scene {
         self.replica.advance(at(self.now), &mut ());
         let told = std::iter::from_fn(|| self.replica.poll_event());
         told.map(|event| match event {
-            ViewEvent::Enter(enter) => format!("enter {} at {}", enter.id, enter.position.x),
+            ViewEvent::ObjectEntered(enter) => {
+                format!("enter {} at {}", enter.id, enter.position.x)
+            }
             ViewEvent::Leave { id, .. } => format!("leave {id}"),
-            ViewEvent::Update(update) => {
+            ViewEvent::ObjectUpdated(update) => {
                 match update.components.first().map(|component| &component.value) {
-                    Some(Value::Pose { position, .. }) => {
+                    Some(ComponentValue::Pose { position, .. }) => {
                         format!(
                             "update {} to {} at {}",
                             update.id,

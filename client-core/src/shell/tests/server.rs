@@ -13,9 +13,9 @@ use ambit_proto::frame::{FrameDecoder, encode_frame};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
-    BodyContext, Command, Field, Notice, Record, end_records, write_record, write_stamp,
+    BodyContext, Command, EventValue, Notice, Record, end_records, write_record, write_stamp,
 };
-use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, alpn, server_config};
+use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, negotiated_alpn, server_config};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -24,7 +24,7 @@ use prost::Message;
 use quinn::{Connection, Endpoint, RecvStream, SendStream};
 use rustls::pki_types::PrivateKeyDer;
 
-use crate::shell::clock::Clock;
+use crate::shell::clock::ShellClock;
 use crate::trust::KnownHosts;
 
 pub(super) struct Server {
@@ -72,7 +72,7 @@ impl Server {
                     map: 0,
                 });
                 tokio::spawn(async move {
-                    match alpn(&connection) {
+                    match negotiated_alpn(&connection) {
                         Some(protocol) if protocol == ALPN_GAME => host(connection).await,
                         _ => lobby(connection, way_in).await,
                     }
@@ -120,7 +120,7 @@ pub(super) fn hosts() -> (KnownHosts, impl Drop) {
     let directory =
         std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id()));
     (
-        KnownHosts::at(directory.join("known_hosts")),
+        KnownHosts::from_path(directory.join("known_hosts")),
         Scratch(directory),
     )
 }
@@ -187,7 +187,7 @@ async fn host(connection: Connection) {
     let Some(ClientToGame { .. }) = read(&mut back, &mut decoder).await else {
         return;
     };
-    let clock = Clock::start();
+    let clock = ShellClock::start();
     let schema = Schema::example();
     let joined = game::Joined {
         room: 7,
@@ -217,7 +217,7 @@ async fn host(connection: Connection) {
     }
 }
 
-fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema) {
+fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Schema) {
     let now = clock.now();
     link.handle_timeout(now);
     while let Some(event) = link.poll_event() {
@@ -226,11 +226,11 @@ fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema)
         };
         let command: Command = wire::decode(&message).expect("a command");
         let effect = GameTime::from_micros(now.micros()) + Duration::from_millis(150);
-        let here = Field::Position(Position::on_ground(1.0, 1.0));
+        let here = EventValue::Position(Position::on_ground(1.0, 1.0));
         let fields = vec![
-            Field::Object(None),
+            EventValue::Object(None),
             here,
-            Field::Number(command.number.into()),
+            EventValue::Number(command.number.into()),
         ];
         let mut notice = Notice::Event {
             kind: 0,
@@ -246,7 +246,7 @@ fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema)
         Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)),
     )];
     let alias = Alias { slot: 0, epoch: 0 };
-    let mut enter = Record::Enter {
+    let mut enter = Record::ObjectEntered {
         alias,
         kind: 0,
         at: GameTime::ZERO,

@@ -2,167 +2,202 @@
 
 use super::*;
 
-const IDLE: Load = Load {
+const IDLE: HostLoad = HostLoad {
     in_service: true,
     rooms: 0,
     capacity: 8,
     players: 0,
     seats: 0,
 };
-const LOOKED: Answer = Answer::GameServer {
-    placed: true,
+const GAME_SERVER: SidecarAnswer = SidecarAnswer::GameServer {
+    has_address: true,
     health_period: Some(Duration::from_secs(5)),
 };
 
 #[test]
 fn a_host_is_ready_once_and_only_when_a_world_server_has_taken_it() {
     let mut scene = Scene::new();
-    scene.load(Load {
+    scene.load(HostLoad {
         in_service: false,
         ..IDLE
     });
-    assert!(!scene.run_until(5_000).contains(&Call::Ready));
+    assert!(!scene.run_until(5_000).contains(&SidecarCall::Ready));
     scene.load(IDLE);
     scene.load(IDLE);
     let calls = scene.run_until(60_000);
-    assert_eq!(calls.iter().filter(|call| **call == Call::Ready).count(), 1);
+    assert_eq!(
+        calls
+            .iter()
+            .filter(|call| **call == SidecarCall::Ready)
+            .count(),
+        1
+    );
 }
 
 #[test]
-fn health_is_told_twice_in_each_period() {
+fn health_is_reported_twice_in_each_period() {
     let mut scene = Scene::new();
-    scene.looked = Answer::GameServer {
-        placed: true,
+    scene.looked = SidecarAnswer::GameServer {
+        has_address: true,
         health_period: Some(Duration::from_secs(10)),
     };
     let calls = scene.run_until(59_000);
     // The first one leaves before the period is known.
     assert_eq!(
-        calls.iter().filter(|call| **call == Call::Health).count(),
+        calls
+            .iter()
+            .filter(|call| **call == SidecarCall::HealthSpec)
+            .count(),
         13
     );
 }
 
 #[test]
-fn health_that_nobody_wants_is_not_told() {
+fn disabled_health_checks_are_not_sent() {
     let mut scene = Scene::new();
-    scene.looked = Answer::GameServer {
-        placed: true,
+    scene.looked = SidecarAnswer::GameServer {
+        has_address: true,
         health_period: None,
     };
     let calls = scene.run_until(60_000);
     assert!(
-        calls.iter().filter(|call| **call == Call::Health).count() <= 2,
+        calls
+            .iter()
+            .filter(|call| **call == SidecarCall::HealthSpec)
+            .count()
+            <= 2,
         "{calls:?}"
     );
 }
 
 #[test]
-fn counters_are_told_at_first_and_then_when_they_change_the_newest_value_once_a_second() {
+fn counters_are_sent_first_and_then_at_most_once_a_second_on_change() {
     let mut scene = Scene::new();
     scene.load(IDLE);
-    assert_eq!(scene.counts_until(10_000), [rooms(0, 8), players(0, 0)]);
+    assert_eq!(
+        scene.counter_calls_until(10_000),
+        [rooms(0, 8), players(0, 0)]
+    );
     for count in 1..=5 {
-        scene.load(Load {
+        scene.load(HostLoad {
             rooms: count,
             seats: 10 * count,
             ..IDLE
         });
         scene.now += Duration::from_millis(10);
     }
-    assert_eq!(scene.counts_until(20_000), [rooms(5, 8), players(0, 50)]);
-    scene.load(Load {
+    assert_eq!(
+        scene.counter_calls_until(20_000),
+        [rooms(5, 8), players(0, 50)]
+    );
+    scene.load(HostLoad {
         rooms: 4,
         seats: 50,
         ..IDLE
     });
-    assert_eq!(scene.counts_until(20_001), [rooms(4, 8)]);
-    scene.load(Load {
+    assert_eq!(scene.counter_calls_until(20_001), [rooms(4, 8)]);
+    scene.load(HostLoad {
         rooms: 3,
         seats: 50,
         ..IDLE
     });
-    scene.load(Load {
+    scene.load(HostLoad {
         rooms: 2,
         seats: 50,
         ..IDLE
     });
-    assert_eq!(scene.counts_until(20_900), []);
-    assert_eq!(scene.counts_until(21_100), [rooms(2, 8)]);
-    scene.load(Load {
+    assert_eq!(scene.counter_calls_until(20_900), []);
+    assert_eq!(scene.counter_calls_until(21_100), [rooms(2, 8)]);
+    scene.load(HostLoad {
         rooms: 1,
         seats: 50,
         ..IDLE
     });
-    scene.load(Load {
+    scene.load(HostLoad {
         rooms: 2,
         seats: 50,
         ..IDLE
     });
     assert_eq!(
-        scene.counts_until(60_000),
+        scene.counter_calls_until(60_000),
         [],
         "what is as it was told needs no call"
     );
 }
 
 #[test]
-fn a_change_while_a_counter_is_under_way_is_told_after_it() {
-    let mut report = Report::new(LocalTime::ZERO, false);
+fn a_change_while_a_counter_call_is_in_flight_is_sent_after_it() {
+    let mut report = AgonesReporter::new(LocalTime::ZERO, false);
     report.handle_load(LocalTime::ZERO, IDLE);
-    let calls = all(&mut report, LocalTime::ZERO);
+    let calls = poll_all(&mut report, LocalTime::ZERO);
     assert!(calls.contains(&rooms(0, 8)), "{calls:?}");
-    report.handle_load(at(10), Load { rooms: 1, ..IDLE });
-    assert_eq!(all(&mut report, at(500)), [], "one at a time");
-    report.handle_answer(at(700), rooms(0, 8), Ok(Answer::Done));
-    assert_eq!(all(&mut report, at(1_600)), []);
-    assert_eq!(all(&mut report, at(1_700)), [rooms(1, 8)]);
+    report.handle_load(at(10), HostLoad { rooms: 1, ..IDLE });
+    assert_eq!(poll_all(&mut report, at(500)), [], "one at a time");
+    report.handle_answer(at(700), rooms(0, 8), Ok(SidecarAnswer::Done));
+    assert_eq!(poll_all(&mut report, at(1_600)), []);
+    assert_eq!(poll_all(&mut report, at(1_700)), [rooms(1, 8)]);
 }
 
 #[test]
-fn a_count_never_exceeds_the_capacity_that_is_told_with_it() {
+fn a_count_never_exceeds_the_capacity_sent_with_it() {
     let mut scene = Scene::new();
-    scene.load(Load {
+    scene.load(HostLoad {
         players: 12,
         seats: 10,
         rooms: 9,
         ..IDLE
     });
-    assert_eq!(scene.counts_until(1_000), [rooms(9, 9), players(12, 12)]);
+    assert_eq!(
+        scene.counter_calls_until(1_000),
+        [rooms(9, 9), players(12, 12)]
+    );
 }
 
 #[test]
-fn a_slow_answer_holds_up_no_other_call() {
-    let mut report = Report::new(LocalTime::ZERO, false);
+fn a_slow_answer_delays_no_other_call() {
+    let mut report = AgonesReporter::new(LocalTime::ZERO, false);
     report.handle_load(LocalTime::ZERO, IDLE);
-    let first = all(&mut report, LocalTime::ZERO);
+    let first = poll_all(&mut report, LocalTime::ZERO);
     assert_eq!(
         first,
         [
-            Call::Health,
-            Call::Look,
-            Call::Ready,
+            SidecarCall::HealthSpec,
+            SidecarCall::GetGameServer,
+            SidecarCall::Ready,
             rooms(0, 8),
             players(0, 0)
         ]
     );
     // Nothing but health is answered.
     for second in 1..=10 {
-        report.handle_answer(at(second * 2_500), Call::Health, Ok(Answer::Done));
-        assert_eq!(all(&mut report, at((second + 1) * 2_500)), [Call::Health]);
+        report.handle_answer(
+            at(second * 2_500),
+            SidecarCall::HealthSpec,
+            Ok(SidecarAnswer::Done),
+        );
+        assert_eq!(
+            poll_all(&mut report, at((second + 1) * 2_500)),
+            [SidecarCall::HealthSpec]
+        );
     }
 }
 
 #[test]
-fn one_that_is_not_there_is_told_of_once_looked_for_ever_more_rarely_and_found_when_it_comes() {
+fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     let mut scene = Scene::new();
-    scene.trouble = Some(Trouble::Unreachable("refused".into()));
+    scene.trouble = Some(CallError::Unreachable("refused".into()));
     scene.load(IDLE);
     let calls = scene.run_until(60_000);
-    assert_eq!(scene.news, [News::Missing("refused".into())]);
-    let looks = calls.iter().filter(|call| **call == Call::Look).count();
+    assert_eq!(scene.news, [ReportEvent::SidecarMissing("refused".into())]);
+    let looks = calls
+        .iter()
+        .filter(|call| **call == SidecarCall::GetGameServer)
+        .count();
     assert!((8..=12).contains(&looks), "{looks} looks in a minute");
-    let pings = calls.iter().filter(|call| **call == Call::Health).count();
+    let pings = calls
+        .iter()
+        .filter(|call| **call == SidecarCall::HealthSpec)
+        .count();
     assert!(
         (20..=30).contains(&pings),
         "{pings}: health comes back soonest"
@@ -170,11 +205,17 @@ fn one_that_is_not_there_is_told_of_once_looked_for_ever_more_rarely_and_found_w
     scene.trouble = None;
     scene.news.clear();
     let calls = scene.run_until(75_000);
-    assert_eq!(scene.news, [News::Found, News::Works(Kind::Ready)]);
+    assert_eq!(
+        scene.news,
+        [
+            ReportEvent::SidecarFound,
+            ReportEvent::CallSucceeded(CallKind::Ready)
+        ]
+    );
     for call in [
-        Call::Look,
-        Call::Ready,
-        Call::Health,
+        SidecarCall::GetGameServer,
+        SidecarCall::Ready,
+        SidecarCall::HealthSpec,
         rooms(0, 8),
         players(0, 0),
     ] {
@@ -183,13 +224,16 @@ fn one_that_is_not_there_is_told_of_once_looked_for_ever_more_rarely_and_found_w
 }
 
 #[test]
-fn what_is_refused_is_told_of_once_and_again_when_it_works() {
+fn a_refused_call_is_logged_once_and_again_when_it_succeeds() {
     let mut scene = Scene::new();
     scene.load(IDLE);
-    scene.refused = Some(Kind::Count(Counter::Players));
+    scene.refused = Some(CallKind::Count(FleetCounter::Players));
     let calls = scene.run_until(60_000);
-    let fails = News::Fails(Kind::Count(Counter::Players), "no".into());
-    assert_eq!(scene.news, [News::Works(Kind::Ready), fails]);
+    let fails = ReportEvent::CallFailed(CallKind::Count(FleetCounter::Players), "no".into());
+    assert_eq!(
+        scene.news,
+        [ReportEvent::CallSucceeded(CallKind::Ready), fails]
+    );
     assert_eq!(
         calls.iter().filter(|call| **call == rooms(0, 8)).count(),
         1,
@@ -199,111 +243,120 @@ fn what_is_refused_is_told_of_once_and_again_when_it_works() {
     scene.run_until(75_000);
     assert_eq!(
         scene.news[2..],
-        [News::Works(Kind::Count(Counter::Players))]
+        [ReportEvent::CallSucceeded(CallKind::Count(
+            FleetCounter::Players
+        ))]
     );
 }
 
 #[test]
-fn a_change_does_not_hurry_a_call_that_fails() {
+fn a_change_does_not_shorten_the_backoff_of_a_failing_call() {
     let mut scene = Scene::new();
-    scene.refused = Some(Kind::Count(Counter::Rooms));
+    scene.refused = Some(CallKind::Count(FleetCounter::Rooms));
     let mut tries = 0;
     for step in 0..600 {
-        scene.load(Load {
+        scene.load(HostLoad {
             rooms: step % 2,
             ..IDLE
         });
         let calls = scene.run_until(u64::from(step) * 100);
         tries += calls
             .iter()
-            .filter(|call| call.kind() == Kind::Count(Counter::Rooms))
+            .filter(|call| call.kind() == CallKind::Count(FleetCounter::Rooms))
             .count();
     }
     assert!(tries < 15, "{tries} tries in a minute");
 }
 
 #[test]
-fn who_needs_the_place_asks_until_it_is_known() {
-    let mut scene = Scene::of(true);
-    scene.looked = Answer::GameServer {
-        placed: false,
+fn a_host_without_an_address_asks_until_it_is_known() {
+    let mut scene = Scene::with_address_need(true);
+    scene.looked = SidecarAnswer::GameServer {
+        has_address: false,
         health_period: None,
     };
     assert!(
         scene
             .run_until(5_000)
             .iter()
-            .filter(|call| **call == Call::Look)
+            .filter(|call| **call == SidecarCall::GetGameServer)
             .count()
             > 5
     );
-    scene.looked = LOOKED;
+    scene.looked = GAME_SERVER;
     scene.run_until(6_000);
-    assert!(!scene.run_until(60_000).contains(&Call::Look));
+    assert!(
+        !scene
+            .run_until(60_000)
+            .contains(&SidecarCall::GetGameServer)
+    );
 }
 
 #[test]
-fn at_the_end_nothing_but_shutdown_leaves() {
+fn after_the_end_only_shutdown_is_sent() {
     let mut scene = Scene::new();
     scene.load(IDLE);
     scene.run_until(1_000);
-    scene.refused = Some(Kind::Shutdown);
-    scene.report.handle_end(scene.now);
-    scene.load(Load { rooms: 3, ..IDLE });
+    scene.refused = Some(CallKind::Shutdown);
+    scene.report.handle_shutdown(scene.now);
+    scene.load(HostLoad { rooms: 3, ..IDLE });
     let calls = scene.run_until(4_000);
     assert!(
-        calls.len() > 1 && calls.iter().all(|call| *call == Call::Shutdown),
+        calls.len() > 1 && calls.iter().all(|call| *call == SidecarCall::Shutdown),
         "{calls:?}"
     );
     assert!(!scene.report.has_ended());
     scene.refused = None;
     scene.run_until(20_000);
     assert!(scene.report.has_ended());
-    assert_eq!(scene.news.last(), Some(&News::Works(Kind::Shutdown)));
+    assert_eq!(
+        scene.news.last(),
+        Some(&ReportEvent::CallSucceeded(CallKind::Shutdown))
+    );
 }
 
 #[test]
-fn who_is_not_there_need_not_hear_of_the_end() {
+fn shutdown_ends_at_once_without_a_sidecar() {
     let mut scene = Scene::new();
-    scene.trouble = Some(Trouble::Unreachable("refused".into()));
+    scene.trouble = Some(CallError::Unreachable("refused".into()));
     scene.run_until(1_000);
-    scene.report.handle_end(scene.now);
+    scene.report.handle_shutdown(scene.now);
     scene.run_until(1_001);
     assert!(scene.report.has_ended());
 }
 
 /// An Agones that answers at once.
 struct Scene {
-    report: Report,
+    report: AgonesReporter,
     now: LocalTime,
-    looked: Answer,
-    trouble: Option<Trouble>,
-    refused: Option<Kind>,
-    news: Vec<News>,
+    looked: SidecarAnswer,
+    trouble: Option<CallError>,
+    refused: Option<CallKind>,
+    news: Vec<ReportEvent>,
 }
 
 impl Scene {
     fn new() -> Self {
-        Self::of(false)
+        Self::with_address_need(false)
     }
 
-    fn of(needs_place: bool) -> Self {
-        let report = Report::new(LocalTime::ZERO, needs_place);
+    fn with_address_need(needs_address: bool) -> Self {
+        let report = AgonesReporter::new(LocalTime::ZERO, needs_address);
         Self {
             report,
             now: LocalTime::ZERO,
-            looked: LOOKED,
+            looked: GAME_SERVER,
             trouble: None,
             refused: None,
             news: Vec::new(),
         }
     }
 
-    fn load(&mut self, load: Load) {
+    fn load(&mut self, load: HostLoad) {
         self.report.handle_load(self.now, load);
     }
 
-    fn run_until(&mut self, end_ms: u64) -> Vec<Call> {
+    fn run_until(&mut self, end_ms: u64) -> Vec<SidecarCall> {
         let mut calls = Vec::new();
         loop {
             while let Some(call) = self.report.poll_call(self.now) {
@@ -311,7 +364,7 @@ impl Scene {
                 let result = self.answer(call);
                 self.report.handle_answer(self.now, call, result);
                 self.news
-                    .extend(std::iter::from_fn(|| self.report.poll_news()));
+                    .extend(std::iter::from_fn(|| self.report.poll_event()));
             }
             match self.report.next_deadline() {
                 Some(due) if due <= at(end_ms) => self.now = self.now.max(due),
@@ -322,23 +375,23 @@ impl Scene {
         calls
     }
 
-    fn counts_until(&mut self, end_ms: u64) -> Vec<Call> {
+    fn counter_calls_until(&mut self, end_ms: u64) -> Vec<SidecarCall> {
         let mut calls = self.run_until(end_ms);
-        calls.retain(|call| matches!(call, Call::Count(..)));
+        calls.retain(|call| matches!(call, SidecarCall::Count(..)));
         calls
     }
 
-    fn answer(&self, call: Call) -> Result<Answer, Trouble> {
+    fn answer(&self, call: SidecarCall) -> Result<SidecarAnswer, CallError> {
         match &self.trouble {
             Some(trouble) => Err(trouble.clone()),
-            None if self.refused == Some(call.kind()) => Err(Trouble::Refused("no".into())),
-            None if call == Call::Look => Ok(self.looked.clone()),
-            None => Ok(Answer::Done),
+            None if self.refused == Some(call.kind()) => Err(CallError::Refused("no".into())),
+            None if call == SidecarCall::GetGameServer => Ok(self.looked.clone()),
+            None => Ok(SidecarAnswer::Done),
         }
     }
 }
 
-fn all(report: &mut Report, now: LocalTime) -> Vec<Call> {
+fn poll_all(report: &mut AgonesReporter, now: LocalTime) -> Vec<SidecarCall> {
     std::iter::from_fn(|| report.poll_call(now)).collect()
 }
 
@@ -346,10 +399,10 @@ fn at(ms: u64) -> LocalTime {
     LocalTime::from_millis(ms)
 }
 
-fn rooms(count: u32, capacity: u32) -> Call {
-    Call::Count(Counter::Rooms, Figures { count, capacity })
+fn rooms(count: u32, capacity: u32) -> SidecarCall {
+    SidecarCall::Count(FleetCounter::Rooms, CounterValue { count, capacity })
 }
 
-fn players(count: u32, capacity: u32) -> Call {
-    Call::Count(Counter::Players, Figures { count, capacity })
+fn players(count: u32, capacity: u32) -> SidecarCall {
+    SidecarCall::Count(FleetCounter::Players, CounterValue { count, capacity })
 }

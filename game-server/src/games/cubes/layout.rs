@@ -5,30 +5,30 @@
 //!
 //! Units: metres.
 
-use ambit_proto::games::cubes::{Arena, EDGE_M, FORMAT, PLAYER, PLAYER_EDGE_M, Physics};
+use ambit_proto::games::cubes::{Arena, CUBE_EDGE_M, PLAYER, PLAYER_EDGE_M, POSE_FORMAT, Physics};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
 use crate::config::BadParameter;
 
 const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
-/// How far from the middle a player's cube comes in, in places of [`PLACE_M`] each way.
+/// How far from the middle a player's cube comes in, in places of [`PLACE_SPACING_M`] each way.
 const RINGS: i16 = 2;
 /// From one place for a player's cube to the next: more than its diagonal, and as far from one
 /// height to the next.
-const PLACE_M: f32 = 1.8 * PLAYER_EDGE_M;
+const PLACE_SPACING_M: f32 = 1.8 * PLAYER_EDGE_M;
 /// Heights that are tried: up to 13 m. Who finds none has a thousand others above.
-const HEIGHTS: u8 = 8;
+const MAX_LEVELS: u8 = 8;
 
 /// How many cubes, and how they lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Layout {
+pub(super) struct CubeLayout {
     arena: Arena,
     cubes: u32,
     spacing_m: f32,
 }
 
-impl Layout {
+impl CubeLayout {
     /// So many cubes, so far apart, if they fit.
     pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
         let layout = Self {
@@ -36,7 +36,7 @@ impl Layout {
             cubes,
             spacing_m,
         };
-        let extent = spacing_m * layout.columns().saturating_sub(1) as f32 + EDGE_M;
+        let extent = spacing_m * layout.columns().saturating_sub(1) as f32 + CUBE_EDGE_M;
         if cubes > 0 && extent > arena.width_m.min(arena.height_m) {
             let Arena { width_m, height_m } = arena;
             let problem = format!(
@@ -64,16 +64,18 @@ impl Layout {
             let (column, row) = ((number % columns) as f32, (number / columns) as f32);
             let x = width_m / 2.0 - first + column * self.spacing_m;
             let y = height_m / 2.0 - first + row * self.spacing_m;
-            FORMAT.moving(Position::new(x, y, EDGE_M / 2.0), UPRIGHT, None)
+            POSE_FORMAT.moving(Position::new(x, y, CUBE_EDGE_M / 2.0), UPRIGHT, None)
         })
     }
 
     /// Where a player's cube comes in, awake. If there is no free place, in the highest above the
     /// middle.
     pub(super) fn free_pose(&self, physics: &Physics) -> Pose {
-        let free = self.places().find(|&place| physics.is_free(PLAYER, place));
-        let place = free.unwrap_or_else(|| self.place(0, 0, HEIGHTS));
-        FORMAT.moving(place, UPRIGHT, Some(([0.0; 3], [0.0; 3])))
+        let free = self
+            .places()
+            .find(|&place| physics.is_space_free(PLAYER, place));
+        let place = free.unwrap_or_else(|| self.place(0, 0, MAX_LEVELS));
+        POSE_FORMAT.moving(place, UPRIGHT, Some(([0.0; 3], [0.0; 3])))
     }
 
     /// All places, the best ones first: low ones, and of these the nearest to the middle.
@@ -84,7 +86,7 @@ impl Layout {
             .flat_map(|x| offsets.clone().map(move |y| (x, y)))
             .collect();
         columns.sort_by_key(|(x, y)| x * x + y * y);
-        let places = (0..HEIGHTS).flat_map(move |height| {
+        let places = (0..MAX_LEVELS).flat_map(move |height| {
             columns
                 .clone()
                 .into_iter()
@@ -97,8 +99,8 @@ impl Layout {
 
     fn place(&self, x: i16, y: i16, height: u8) -> Position {
         let Arena { width_m, height_m } = self.arena;
-        let along = |extent: f32, offset: i16| extent / 2.0 + PLACE_M * f32::from(offset);
-        let z = PLAYER_EDGE_M / 2.0 + PLACE_M * f32::from(height);
+        let along = |extent: f32, offset: i16| extent / 2.0 + PLACE_SPACING_M * f32::from(offset);
+        let z = PLAYER_EDGE_M / 2.0 + PLACE_SPACING_M * f32::from(height);
         Position::new(along(width_m, x), along(height_m, y), z)
     }
 

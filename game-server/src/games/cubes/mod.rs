@@ -19,7 +19,7 @@
 
 mod layout;
 mod players;
-mod table;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -27,26 +27,28 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::games::cubes::{Arena, Body, CUBE, EDGE_M, FORMAT, Physics, control, frame_at};
+use ambit_proto::games::cubes::{
+    Arena, BodyId, CUBE, CUBE_EDGE_M, POSE_FORMAT, Physics, control, frame_at,
+};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::message::Action;
 use ambit_proto::pose::Pose;
-use ambit_proto::schema::{Schema, Sync};
+use ambit_proto::schema::{PosePresentation, Schema};
 use ambit_proto::time::GameTime;
 
-use self::layout::Layout;
-use self::players::{Players, SavedPlayers};
-use crate::config::{Allowed, BadParameter, Parameter, Parameters, own_default};
+use self::layout::CubeLayout;
+use self::players::{CubePlayers, SavedCubePlayers};
+use crate::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
 use crate::logic::game::{Game, GameInfo, Refusal};
 use crate::logic::world::World;
 use crate::saved::{self, BadState};
 
 const PARAMETERS: &[Parameter] = &[
-    own_default("size", "32x32"),
+    override_default("size", "32x32"),
     // All of the usual floor is followed from anywhere on it.
-    own_default("inner", "3"),
-    own_default("outer", "4"),
+    override_default("inner", "3"),
+    override_default("outer", "4"),
     Parameter {
         key: "cubes",
         default: "100",
@@ -60,7 +62,7 @@ const PARAMETERS: &[Parameter] = &[
         key: "spacing",
         default: "1",
         allowed: Allowed::Decimal {
-            min: EDGE_M,
+            min: CUBE_EDGE_M,
             max: 100.0,
         },
         about: "from the middle of one of them to the middle of the next, in metres",
@@ -81,32 +83,32 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// Where coordinates have no room for the grid's steps any more, in metres.
-const FARTHEST_M: f32 = 4_096.0;
+const MAX_SIDE_M: f32 = 4_096.0;
 /// Steps of a tick that comes late, at most: a quarter of a second. What is beyond is left out.
-const MOST_STEPS: u64 = 15;
+const MAX_STEPS_PER_TICK: u64 = 15;
 
 /// The object of a body, its kind, pose and keys.
 type SavedBody = (ObjectId, u8, Pose, Keys);
 
 /// See the module.
 #[derive(Debug)]
-pub struct Cubes {
-    layout: Layout,
-    sync: Sync,
-    with_dice: bool,
+pub struct CubesGame {
+    layout: CubeLayout,
+    sync: PosePresentation,
+    is_driven_by_dice: bool,
     physics: Physics,
     /// By the slot of the body.
     objects: Vec<ObjectId>,
-    players: Players,
+    players: CubePlayers,
     frame: u64,
     /// The horizon up to which all is done.
-    settled: GameTime,
+    settled_until: GameTime,
     /// Bodies whose pose is yet to be told, and reused.
-    stirred: Vec<Body>,
-    found: Vec<Body>,
+    moved: Vec<BodyId>,
+    near_bodies: Vec<BodyId>,
 }
 
-impl Cubes {
+impl CubesGame {
     /// What the lobby knows of it.
     pub const INFO: GameInfo = GameInfo {
         name: ambit_proto::games::cubes::GAME,
@@ -118,40 +120,40 @@ impl Cubes {
 
     /// As the parameters say.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
-        Ok(Box::new(Self::with(parameters)?))
+        Ok(Box::new(Self::from_parameters(parameters)?))
     }
 
-    fn with(parameters: &Parameters) -> Result<Self, BadParameter> {
+    fn from_parameters(parameters: &Parameters) -> Result<Self, BadParameter> {
         let (width_m, height_m) = parameters.size("size");
-        if width_m.max(height_m) > FARTHEST_M {
-            let problem = format!("the floor of cubes has at most {FARTHEST_M} m on each side");
+        if width_m.max(height_m) > MAX_SIDE_M {
+            let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
             return Err(BadParameter::Conflict {
                 key: "size",
                 problem,
             });
         }
         let arena = Arena { width_m, height_m };
-        let layout = Layout::new(
+        let layout = CubeLayout::new(
             arena,
             parameters.whole("cubes") as u32,
             parameters.decimal("spacing"),
         )?;
         let sync = if parameters.word("sync") == "simulated" {
-            Sync::Simulated
+            PosePresentation::Simulated
         } else {
-            Sync::Interpolated
+            PosePresentation::Interpolated
         };
         Ok(Self {
             physics: Physics::new(arena),
             layout,
             sync,
-            with_dice: parameters.word("drive") == "dice",
+            is_driven_by_dice: parameters.word("drive") == "dice",
             objects: Vec::new(),
-            players: Players::default(),
+            players: CubePlayers::default(),
             frame: 0,
-            settled: GameTime::ZERO,
-            stirred: Vec::new(),
-            found: Vec::new(),
+            settled_until: GameTime::ZERO,
+            moved: Vec::new(),
+            near_bodies: Vec::new(),
         })
     }
 
@@ -166,48 +168,48 @@ impl Cubes {
     }
 
     /// Takes the steps up to now, and tells what they have moved.
-    fn settle(&mut self, world: &mut World) {
+    fn catch_up(&mut self, world: &mut World) {
         let now = world.now();
-        if self.settled >= now {
+        if self.settled_until >= now {
             return;
         }
         let target = frame_at(now);
-        self.frame = self.frame.max(target.saturating_sub(MOST_STEPS));
+        self.frame = self.frame.max(target.saturating_sub(MAX_STEPS_PER_TICK));
         while self.frame < target {
-            self.players.throw_dice(
+            self.players.drive_by_dice(
                 world,
                 &mut self.physics,
                 self.layout.arena(),
                 self.frame,
-                self.settled,
+                self.settled_until,
             );
             self.physics.step();
-            self.players.end_taps(&mut self.physics);
+            self.players.release_tapped_jumps(&mut self.physics);
             self.frame += 1;
-            self.stirred.extend(self.physics.awake());
+            self.moved.extend(self.physics.changed_bodies());
         }
-        self.stirred.sort_unstable();
-        self.stirred.dedup();
-        for body in self.stirred.drain(..) {
-            let pose = table::told(self.sync, self.physics.pose(body));
+        self.moved.sort_unstable();
+        self.moved.dedup();
+        for body in self.moved.drain(..) {
+            let pose = schema::pose_to_send(self.sync, self.physics.pose(body));
             world.replace_pose(self.objects[body.slot()], pose);
         }
         self.players
-            .engage(world, &self.physics, &self.objects, &mut self.found);
-        self.settled = now;
+            .engage(world, &self.physics, &self.objects, &mut self.near_bodies);
+        self.settled_until = now;
     }
 
     /// From now on a player holds these keys. `tapped`: some of them have gone down just now,
     /// though they may be what was held before, too.
-    fn hold(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
-        self.settle(world);
-        let Some(seat) = self.players.driven_by_keys(player) else {
+    fn hold_keys(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
+        self.catch_up(world);
+        let Some(seat) = self.players.key_driven_mut(player) else {
             return;
         };
         let before = self.physics.keys(seat.body);
         // A jump that no step has seen yet is not over, even if it was but a tap.
         let waits = before.pressed(control::JUMP);
-        seat.ends_tap = waits && !keys.down(control::JUMP);
+        seat.releases_jump = waits && !keys.down(control::JUMP);
         let jumps = waits || tapped.down(control::JUMP);
         let previous = if jumps {
             before.previous.with(control::JUMP, false)
@@ -219,11 +221,11 @@ impl Cubes {
         } else {
             keys
         };
-        self.physics.steer(seat.body, Keys { previous, current });
-        table::tell_keys(world, seat.avatar, world.now(), keys);
+        self.physics.set_keys(seat.body, Keys { previous, current });
+        schema::set_key_flags(world, seat.avatar, world.now(), keys);
     }
 
-    fn keep(&mut self, body: Body, object: ObjectId) {
+    fn set_object(&mut self, body: BodyId, object: ObjectId) {
         if body.slot() >= self.objects.len() {
             self.objects.resize(body.slot() + 1, object);
         }
@@ -231,34 +233,34 @@ impl Cubes {
     }
 }
 
-impl Game for Cubes {
+impl Game for CubesGame {
     fn schema(&self) -> Schema {
-        table::schema(self.sync)
+        schema::schema(self.sync)
     }
 
     fn start(&mut self, world: &mut World) {
         for pose in self.layout.poses() {
             let body = self.physics.add(CUBE, &pose);
-            let object = table::spawn_cube(world, table::told(self.sync, pose));
-            self.keep(body, object);
+            let object = schema::spawn_cube(world, schema::pose_to_send(self.sync, pose));
+            self.set_object(body, object);
         }
         self.frame = frame_at(world.now());
-        self.settled = world.now();
+        self.settled_until = world.now();
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
-        self.settle(world);
+        self.catch_up(world);
         let pose = self.layout.free_pose(&self.physics);
         let body = self.physics.add(ambit_proto::games::cubes::PLAYER, &pose);
-        let avatar = table::spawn_player(world, table::told(self.sync, pose), name);
-        self.keep(body, avatar);
+        let avatar = schema::spawn_player(world, schema::pose_to_send(self.sync, pose), name);
+        self.set_object(body, avatar);
         self.players
-            .join(world, player, body, avatar, self.with_dice);
+            .join(world, player, body, avatar, self.is_driven_by_dice);
         avatar
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(seat) = self.players.seat(player) {
+        if let Some(seat) = self.players.player(player) {
             world.set_text(
                 seat.avatar,
                 ambit_proto::games::cubes::component::NAME,
@@ -268,7 +270,7 @@ impl Game for Cubes {
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        self.settle(world);
+        self.catch_up(world);
         if let Some(seat) = self.players.leave(player) {
             self.physics.remove(seat.body);
             world.despawn(seat.avatar);
@@ -281,18 +283,18 @@ impl Game for Cubes {
     }
 
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
-        let tapped = world.strokes(player).just_pressed();
-        self.hold(world, player, keys, tapped);
+        let tapped = world.button_edges(player).just_pressed();
+        self.hold_keys(world, player, keys, tapped);
     }
 
     fn step(&mut self, world: &mut World, _dt: Duration) {
-        self.settle(world);
+        self.catch_up(world);
     }
 
     /// Bodies in the order of their slots. What contacts remember is not saved: what touches goes
     /// on a little differently, and clients are told so like of anything else.
     fn save(&self) -> Option<Vec<u8>> {
-        let body = |body: Body| {
+        let body = |body: BodyId| {
             let (object, physics) = (self.objects[body.slot()], &self.physics);
             (
                 object,
@@ -304,32 +306,32 @@ impl Game for Cubes {
         let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
         Some(saved::of(&(
             bodies,
-            self.players.to_save(),
+            self.players.to_saved(),
             self.frame,
-            self.settled,
+            self.settled_until,
         )))
     }
 
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedPlayers, u64, GameTime) =
+        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
             saved::all(saved)?;
         self.physics = Physics::new(self.layout.arena());
         self.objects.clear();
         let mut by_object = BTreeMap::new();
         for (object, kind, pose, keys) in bodies {
             let fits = kind == CUBE || kind == ambit_proto::games::cubes::PLAYER;
-            if !fits || !FORMAT.fits(&pose) || !world.contains(object) {
+            if !fits || !POSE_FORMAT.fits(&pose) || !world.contains(object) {
                 return Err(BadState::Malformed);
             }
             let body = self.physics.add(kind, &pose);
-            self.physics.steer(body, keys);
-            self.keep(body, object);
+            self.physics.set_keys(body, keys);
+            self.set_object(body, object);
             by_object.insert(object, body);
         }
-        self.players = Players::from_saved(players, |object| by_object.get(&object).copied())
+        self.players = CubePlayers::from_saved(players, |object| by_object.get(&object).copied())
             .ok_or(BadState::Malformed)?;
-        (self.frame, self.settled) = (frame, settled);
-        self.stirred.clear();
+        (self.frame, self.settled_until) = (frame, settled);
+        self.moved.clear();
         Ok(())
     }
 }

@@ -7,32 +7,34 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, Body, Driver, FORMAT, Physics, control, time_of};
+use ambit_proto::games::cubes::{
+    Arena, BodyId, POSE_FORMAT, Physics, RandomDriver, control, frame_time,
+};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::time::GameTime;
 
-use super::table;
+use super::schema;
 use crate::logic::world::World;
 
 /// For how long what a player's cube has touched is told first: a bit longer than until it is said
 /// again.
-const ENGAGED: Duration = Duration::from_millis(250);
-const ENGAGED_AGAIN: Duration = Duration::from_millis(100);
+const ENGAGED_FOR: Duration = Duration::from_millis(250);
+const ENGAGE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What `World::rng_for` is asked for.
-const DICE: u64 = 1;
+const DICE_DOMAIN: u64 = 1;
 
 /// Avatars, dice and taps by player; how many have joined; when who is engaged was last said.
-pub(super) type SavedPlayers = (
-    Vec<(PlayerId, ObjectId, Option<Driver>, bool)>,
+pub(super) type SavedCubePlayers = (
+    Vec<(PlayerId, ObjectId, Option<RandomDriver>, bool)>,
     u64,
     GameTime,
 );
 
 /// All players.
 #[derive(Debug, Default)]
-pub(super) struct Players {
-    seats: BTreeMap<PlayerId, Seat>,
+pub(super) struct CubePlayers {
+    players: BTreeMap<PlayerId, CubePlayer>,
     /// How many have joined so far.
     joined: u64,
     engaged_at: GameTime,
@@ -40,94 +42,103 @@ pub(super) struct Players {
 
 /// One player.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) body: Body,
+pub(super) struct CubePlayer {
+    pub(super) body: BodyId,
     pub(super) avatar: ObjectId,
-    driver: Option<Driver>,
+    driver: Option<RandomDriver>,
     /// The jump that waits for a step is over after it: the key is up already.
-    pub(super) ends_tap: bool,
+    pub(super) releases_jump: bool,
 }
 
-impl Players {
+impl CubePlayers {
     pub(super) fn join(
         &mut self,
         world: &World,
         player: PlayerId,
-        body: Body,
+        body: BodyId,
         avatar: ObjectId,
         with_dice: bool,
     ) {
-        let driver = with_dice.then(|| Driver::new(world.rng_for(DICE, 0).u64(..), self.joined));
+        let driver = with_dice
+            .then(|| RandomDriver::new(world.rng_for(DICE_DOMAIN, 0).u64(..), self.joined));
         self.joined += 1;
-        self.seats.insert(
+        self.players.insert(
             player,
-            Seat {
+            CubePlayer {
                 body,
                 avatar,
                 driver,
-                ends_tap: false,
+                releases_jump: false,
             },
         );
     }
 
     /// What is saved of them.
-    pub(super) fn to_save(&self) -> SavedPlayers {
-        let seats = self.seats.iter();
-        let seats =
-            seats.map(|(player, seat)| (*player, seat.avatar, seat.driver.clone(), seat.ends_tap));
+    pub(super) fn to_saved(&self) -> SavedCubePlayers {
+        let seats = self.players.iter();
+        let seats = seats.map(|(player, seat)| {
+            (
+                *player,
+                seat.avatar,
+                seat.driver.clone(),
+                seat.releases_jump,
+            )
+        });
         (seats.collect(), self.joined, self.engaged_at)
     }
 
     /// Players as they were saved, each with the body of the avatar; nothing if one has none.
     pub(super) fn from_saved(
-        (seats, joined, engaged_at): SavedPlayers,
-        body_of: impl Fn(ObjectId) -> Option<Body>,
+        (seats, joined, engaged_at): SavedCubePlayers,
+        body_of: impl Fn(ObjectId) -> Option<BodyId>,
     ) -> Option<Self> {
-        let seated = seats.into_iter().map(|(player, avatar, driver, ends_tap)| {
-            Some((
-                player,
-                Seat {
-                    body: body_of(avatar)?,
-                    avatar,
-                    driver,
-                    ends_tap,
-                },
-            ))
-        });
+        let seated = seats
+            .into_iter()
+            .map(|(player, avatar, driver, releases_jump)| {
+                Some((
+                    player,
+                    CubePlayer {
+                        body: body_of(avatar)?,
+                        avatar,
+                        driver,
+                        releases_jump,
+                    },
+                ))
+            });
         Some(Self {
-            seats: seated.collect::<Option<_>>()?,
+            players: seated.collect::<Option<_>>()?,
             joined,
             engaged_at,
         })
     }
 
-    pub(super) fn leave(&mut self, player: PlayerId) -> Option<Seat> {
-        self.seats.remove(&player)
+    pub(super) fn leave(&mut self, player: PlayerId) -> Option<CubePlayer> {
+        self.players.remove(&player)
     }
 
-    pub(super) fn seat(&self, player: PlayerId) -> Option<&Seat> {
-        self.seats.get(&player)
+    pub(super) fn player(&self, player: PlayerId) -> Option<&CubePlayer> {
+        self.players.get(&player)
     }
 
-    pub(super) fn driven_by_keys(&mut self, player: PlayerId) -> Option<&mut Seat> {
-        self.seats
+    pub(super) fn key_driven_mut(&mut self, player: PlayerId) -> Option<&mut CubePlayer> {
+        self.players
             .get_mut(&player)
             .filter(|seat| seat.driver.is_none())
     }
 
     /// A step has seen the taps that waited for it.
-    pub(super) fn end_taps(&mut self, physics: &mut Physics) {
-        for seat in self.seats.values_mut().filter(|seat| seat.ends_tap) {
-            seat.ends_tap = false;
+    pub(super) fn release_tapped_jumps(&mut self, physics: &mut Physics) {
+        for seat in self.players.values_mut().filter(|seat| seat.releases_jump) {
+            seat.releases_jump = false;
             let mut keys = physics.keys(seat.body);
             keys.current = keys.current.with(control::JUMP, false);
-            physics.steer(seat.body, keys);
+            physics.set_keys(seat.body, keys);
         }
     }
 
     /// Lets the dice hold keys for the step from `frame` to the next; nothing is told of before
     /// `settled`.
-    pub(super) fn throw_dice(
+    pub(super) fn drive_by_dice(
         &mut self,
         world: &mut World,
         physics: &mut Physics,
@@ -135,18 +146,18 @@ impl Players {
         frame: u64,
         settled: GameTime,
     ) {
-        for seat in self.seats.values_mut() {
+        for seat in self.players.values_mut() {
             let Some(driver) = &mut seat.driver else {
                 continue;
             };
-            let at = FORMAT.position(&physics.pose(seat.body));
+            let at = POSE_FORMAT.position(&physics.pose(seat.body));
             let mut keys = physics.keys(seat.body);
             keys.current = driver.keys(frame, [at.x, at.y], arena);
-            physics.steer(seat.body, keys);
-            table::tell_keys(
+            physics.set_keys(seat.body, keys);
+            schema::set_key_flags(
                 world,
                 seat.avatar,
-                time_of(frame).max(settled),
+                frame_time(frame).max(settled),
                 keys.current,
             );
         }
@@ -159,17 +170,17 @@ impl Players {
         world: &mut World,
         physics: &Physics,
         objects: &[ObjectId],
-        found: &mut Vec<Body>,
+        found: &mut Vec<BodyId>,
     ) {
         let now = world.now();
-        if now.since(self.engaged_at) < ENGAGED_AGAIN {
+        if now.since(self.engaged_at) < ENGAGE_INTERVAL {
             return;
         }
         self.engaged_at = now;
-        for seat in self.seats.values() {
-            physics.company(seat.body, found);
+        for seat in self.players.values() {
+            physics.bodies_within_influence(seat.body, found);
             for body in &*found {
-                world.engage(seat.avatar, objects[body.slot()], now + ENGAGED);
+                world.engage(seat.avatar, objects[body.slot()], now + ENGAGED_FOR);
             }
         }
     }

@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::games::cubes::{
-    PLAYER, PLAYER_EDGE_M, SNAPSHOT_FORMAT, component, control, end_of,
+    PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control, frame_end,
 };
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
 use super::*;
-use crate::config::{ROOM, RoomConfig};
+use crate::config::{ROOM_PARAMETERS, RoomConfig};
 use crate::logic::registry::Registry;
-use crate::logic::world::Change;
+use crate::logic::world::WorldChange;
 use crate::record::Header;
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
 
 #[test]
-fn all_poses_that_are_told_are_those_of_the_frame_of_the_horizon() {
+fn all_sent_poses_belong_to_the_frame_of_the_horizon() {
     let mut scene = Scene::new(&[("cubes", "60"), ("drive", "dice")]);
     scene.join(ANN);
     scene.join(BOB);
@@ -41,7 +41,7 @@ fn all_poses_that_are_told_are_those_of_the_frame_of_the_horizon() {
 }
 
 #[test]
-fn however_often_it_ticks_the_dice_give_the_same_frames() {
+fn the_tick_rate_does_not_change_frames_driven_by_dice() {
     let states = |ticks_per_s: &str| {
         let mut scene = Scene::new(&[("cubes", "100"), ("drive", "dice"), ("tick", ticks_per_s)]);
         scene.join(ANN);
@@ -67,21 +67,24 @@ fn however_often_it_ticks_the_dice_give_the_same_frames() {
 }
 
 #[test]
-fn keys_push_from_the_horizon_on_and_their_flags_say_so() {
+fn keys_act_from_the_horizon_on_and_set_their_flags() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
     let (before, since) = (scene.world.pose(avatar), scene.world.now());
     assert!(before.flag, "it has dropped and lies still");
     scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
-    let flags = |scene: &Scene| component::HELD.map(|(flag, _)| scene.world.flag(avatar, flag));
+    let flags =
+        |scene: &Scene| component::HELD_CONTROLS.map(|(flag, _)| scene.world.flag(avatar, flag));
     assert_eq!(flags(&scene), [false, true, false, false, true, false]);
     assert!(
-        !scene.world.flag_at(avatar, 2, end_of(frame_at(since) - 1)),
+        !scene
+            .world
+            .flag_at(avatar, 2, frame_end(frame_at(since) - 1)),
         "not before"
     );
     assert!(
-        scene.world.flag_at(avatar, 2, end_of(frame_at(since))),
+        scene.world.flag_at(avatar, 2, frame_end(frame_at(since))),
         "in the step that follows"
     );
     assert_eq!(scene.world.pose(avatar), before);
@@ -106,7 +109,7 @@ fn there_are_no_commands() {
 }
 
 #[test]
-fn a_jump_that_is_pressed_counts_at_each_press() {
+fn each_press_of_jump_counts() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
@@ -124,7 +127,7 @@ fn a_jump_that_is_pressed_counts_at_each_press() {
 }
 
 #[test]
-fn a_jump_is_not_lost_though_it_was_up_and_down_within_a_tick() {
+fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
@@ -177,7 +180,7 @@ fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
 }
 
 #[test]
-fn who_comes_in_has_room_and_lands_among_the_others() {
+fn a_new_player_has_room_and_lands_among_the_cubes() {
     for cubes in ["0", "100", "900"] {
         let mut scene = Scene::new(&[("cubes", cubes)]);
         let avatars: Vec<ObjectId> = (1..=12)
@@ -202,7 +205,7 @@ fn who_comes_in_has_room_and_lands_among_the_others() {
 }
 
 #[test]
-fn who_comes_later_finds_a_place_although_the_middle_is_taken() {
+fn a_later_player_finds_room_although_the_middle_is_occupied() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let ann = scene.join(ANN);
     scene.ticks(10);
@@ -212,7 +215,7 @@ fn who_comes_later_finds_a_place_although_the_middle_is_taken() {
 }
 
 #[test]
-fn who_leaves_takes_the_cube_away_and_what_lay_on_it_falls() {
+fn a_player_who_leaves_removes_its_cube_and_cubes_on_it_fall() {
     let mut scene = Scene::new(&[("cubes", "100"), ("spacing", "0.5")]);
     let ann = scene.join(ANN);
     scene.ticks(60);
@@ -227,7 +230,7 @@ fn who_leaves_takes_the_cube_away_and_what_lay_on_it_falls() {
         .map(|object| scene.place(object).z)
         .fold(0.0, f32::max);
     assert!(highest < 1.5, "{highest}");
-    assert_eq!(scene.game.physics.awake().len(), 0);
+    assert_eq!(scene.game.physics.changed_bodies().len(), 0);
     assert_eq!(scene.game.physics.bodies().count(), 100);
     // The slot is given away again, and the object with it.
     let bob = scene.join(BOB);
@@ -236,25 +239,25 @@ fn who_leaves_takes_the_cube_away_and_what_lay_on_it_falls() {
 }
 
 #[test]
-fn thousands_that_sleep_are_not_looked_at() {
+fn thousands_of_sleeping_cubes_cost_nothing() {
     let mut scene = Scene::new(&[("cubes", "9000"), ("size", "320x320"), ("spacing", "3")]);
     assert_eq!(scene.world.len(), 9_000);
-    let awake = |scene: &Scene| scene.game.physics.awake().len();
+    let awake = |scene: &Scene| scene.game.physics.changed_bodies().len();
     scene.ticks(2);
-    assert_eq!((awake(&scene), scene.world.posed().len()), (0, 0));
+    assert_eq!((awake(&scene), scene.world.active_objects().len()), (0, 0));
     scene.join(ANN);
     scene.ticks(20);
     scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
     let most = (0..60).map(|_| {
         scene.tick();
-        scene.world.posed().len().max(awake(&scene))
+        scene.world.active_objects().len().max(awake(&scene))
     });
     let most = most.max().expect("ticks");
     assert!((2..40).contains(&most), "{most} at once");
 }
 
 #[test]
-fn what_a_player_s_cube_touches_or_attracts_is_engaged() {
+fn cubes_that_a_player_touches_or_attracts_are_engaged() {
     let mut scene = Scene::new(&[("cubes", "4"), ("spacing", "2")]);
     let ann = scene.join(ANN);
     scene.ticks(40);
@@ -271,15 +274,15 @@ fn what_a_player_s_cube_touches_or_attracts_is_engaged() {
 }
 
 #[test]
-fn interpolated_cubes_are_told_on_the_coarser_grid_and_without_velocities_at_rest() {
+fn interpolated_cubes_use_the_coarse_grid_and_no_velocities_at_rest() {
     let mut scene = Scene::new(&[("cubes", "50"), ("sync", "interpolated"), ("drive", "dice")]);
     scene.join(ANN);
     let (mut moving, mut resting) = (0, 0);
     for _ in 0..400 {
         scene.tick();
-        for object in scene.world.posed().iter().copied() {
+        for object in scene.world.active_objects().iter().copied() {
             let pose = scene.world.pose(object);
-            let metres = SNAPSHOT_FORMAT.position(&pose);
+            let metres = SNAPSHOT_POSE_FORMAT.position(&pose);
             let inside = [metres.x, metres.y, metres.z]
                 .iter()
                 .all(|at| (0.0..32.0).contains(at));
@@ -299,7 +302,7 @@ fn interpolated_cubes_are_told_on_the_coarser_grid_and_without_velocities_at_res
 }
 
 #[test]
-fn a_tick_that_comes_late_leaves_frames_out() {
+fn a_late_tick_skips_frames() {
     let mut scene = Scene::new(&[("cubes", "10")]);
     let avatar = scene.join(ANN);
     scene.tick();
@@ -311,7 +314,7 @@ fn a_tick_that_comes_late_leaves_frames_out() {
 }
 
 #[test]
-fn what_the_game_chooses_for_a_room_is_its_default() {
+fn the_game_overrides_defaults_of_room_parameters() {
     let config = |given: &[(&str, &str)]| {
         prepare(given)
             .map(|(config, _)| config)
@@ -338,7 +341,7 @@ fn what_the_game_chooses_for_a_room_is_its_default() {
 fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
     let mut pairs = BTreeMap::<ObjectId, std::collections::BTreeSet<ObjectId>>::new();
     for change in &scene.changes {
-        if let Change::Engaged { viewer, object, .. } = change {
+        if let WorldChange::EngagedObjects { viewer, object, .. } = change {
             pairs.entry(*viewer).or_default().insert(*object);
         }
     }
@@ -351,7 +354,7 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
 /// What the registry makes of these parameters, but for the game's type.
 fn prepare(
     given: &[(&str, &str)],
-) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenError> {
+) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenRoomError> {
     let parameters = given
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()))
@@ -368,12 +371,12 @@ fn prepare(
 
 /// A game and its world, tick by tick.
 struct Scene {
-    game: Cubes,
+    game: CubesGame,
     world: World,
     config: RoomConfig,
     room_time: GameTime,
     ticks: u64,
-    changes: Vec<Change>,
+    changes: Vec<WorldChange>,
 }
 
 impl Scene {
@@ -384,9 +387,9 @@ impl Scene {
             .iter()
             .map(|&(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
-        let parameters =
-            Parameters::parse(&given, &[ROOM, Cubes::INFO.parameters]).expect("as before");
-        let game = Cubes::with(&parameters).expect("as before");
+        let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, CubesGame::INFO.parameters])
+            .expect("as before");
+        let game = CubesGame::from_parameters(&parameters).expect("as before");
         let world = World::new(&config, game.schema());
         let mut scene = Self {
             game,
@@ -421,7 +424,7 @@ impl Scene {
             GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
         self.world.begin_tick(self.room_time + self.config.delay);
         for controls in held {
-            self.world.hold(
+            self.world.hold_controls(
                 player,
                 controls
                     .iter()
@@ -429,12 +432,12 @@ impl Scene {
             );
         }
         let mut taken = Vec::new();
-        self.world.take_inputs(&mut taken);
+        self.world.apply_inputs(&mut taken);
         if taken
             .iter()
             .any(|taken| taken.player == player && taken.changed)
         {
-            let pressed = self.world.strokes(player).pressed();
+            let pressed = self.world.button_edges(player).pressed();
             self.game.input(&mut self.world, player, pressed);
         }
         self.game.step(&mut self.world, Duration::from_millis(50));

@@ -16,14 +16,14 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
-use super::Field;
+use super::FieldGame;
 use super::rules::{BOLT_DAMAGE, BOLT_RADIUS_M, BOLT_RANGE_M, BOLT_REACH_M, FASTEST_M_PER_S};
-use super::table::{self, BOLT};
+use super::schema::{self, BOLT};
 use crate::logic::contact::first_contact;
 use crate::logic::world::World;
 
 /// The wire's step of time.
-const STEP: Duration = Duration::from_millis(1);
+const TIME_STEP: Duration = Duration::from_millis(1);
 
 /// A bolt in flight.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(super) struct Bolt {
     /// When it has flown its way, if it hits nobody.
     ends: GameTime,
     /// Veiled ones that it has gone through.
-    struck: Vec<ObjectId>,
+    passed_through: Vec<ObjectId>,
 }
 
 /// Bolts in flight, oldest first, and what flying needs for a moment.
@@ -45,19 +45,19 @@ pub(super) struct Bolts {
     #[serde(skip)]
     pub(super) near: Vec<ObjectId>,
     #[serde(skip)]
-    strikes: Vec<Strike>,
+    hits: Vec<BoltHit>,
 }
 
 /// A bolt and somebody come within reach. The order of the fields is the order in which strikes
 /// happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Strike {
+struct BoltHit {
     at: GameTime,
     bolt: ObjectId,
     target: ObjectId,
 }
 
-impl Field {
+impl FieldGame {
     /// A bolt sets out, now.
     pub(super) fn launch(
         &mut self,
@@ -67,9 +67,9 @@ impl Field {
         to: Position,
     ) {
         let starts = world.now();
-        let (bolt, arrival) = table::spawn_bolt(world, from, to);
-        let hidden = self.bodies.is_veiled(caster, starts);
-        let ends = arrival.max(starts + STEP);
+        let (bolt, arrival) = schema::spawn_bolt(world, from, to);
+        let hidden = self.creatures.is_veiled(caster, starts);
+        let ends = arrival.max(starts + TIME_STEP);
         self.bolts.flying.insert(
             bolt,
             Bolt {
@@ -77,19 +77,19 @@ impl Field {
                 hidden,
                 starts,
                 ends,
-                struck: Vec::new(),
+                passed_through: Vec::new(),
             },
         );
     }
 
     /// All that bolts have done since `since`, up to now.
-    pub(super) fn fly(&mut self, world: &mut World, since: GameTime) {
-        let mut strikes = std::mem::take(&mut self.bolts.strikes);
-        self.find_strikes(world, since, &mut strikes);
+    pub(super) fn move_bolts(&mut self, world: &mut World, since: GameTime) {
+        let mut strikes = std::mem::take(&mut self.bolts.hits);
+        self.find_hits(world, since, &mut strikes);
         for strike in strikes.drain(..) {
-            self.strike(world, strike, since);
+            self.apply_hit(world, strike, since);
         }
-        self.bolts.strikes = strikes;
+        self.bolts.hits = strikes;
         self.bolts.flying.retain(|&bolt, &mut Bolt { ends, .. }| {
             let flies = world.now() < ends;
             if !flies {
@@ -99,19 +99,19 @@ impl Field {
         });
     }
 
-    fn find_strikes(&mut self, world: &World, since: GameTime, strikes: &mut Vec<Strike>) {
+    fn find_hits(&mut self, world: &World, since: GameTime, strikes: &mut Vec<BoltHit>) {
         let Bolts { flying, near, .. } = &mut self.bolts;
         for (&id, bolt) in flying.iter() {
             let span = (since.max(bolt.starts), world.now().min(bolt.ends));
             find_near(world, id, span, near);
             for &target in near.iter() {
                 let may_hit = target != bolt.caster
-                    && self.bodies.is_alive(target)
-                    && !bolt.struck.contains(&target);
+                    && self.creatures.is_alive(target)
+                    && !bolt.passed_through.contains(&target);
                 let contact =
-                    || first_contact(world.way(id), world.way(target), span, BOLT_REACH_M);
+                    || first_contact(world.motion(id), world.motion(target), span, BOLT_REACH_M);
                 if let Some(at) = may_hit.then(contact).flatten() {
-                    strikes.push(Strike {
+                    strikes.push(BoltHit {
                         at,
                         bolt: id,
                         target,
@@ -124,23 +124,28 @@ impl Field {
 
     /// Somebody is hit, unless the bolt has hit somebody else before, or another bolt has killed
     /// the target.
-    fn strike(&mut self, world: &mut World, Strike { at, bolt, target }: Strike, since: GameTime) {
-        let veiled = self.bodies.is_veiled(target, at);
+    fn apply_hit(
+        &mut self,
+        world: &mut World,
+        BoltHit { at, bolt, target }: BoltHit,
+        since: GameTime,
+    ) {
+        let veiled = self.creatures.is_veiled(target, at);
         let Some(flight) = self.bolts.flying.get_mut(&bolt) else {
             return;
         };
-        if !self.bodies.is_alive(target) {
+        if !self.creatures.is_alive(target) {
             return;
         }
-        let effect = up_to_step(at).max(since + STEP);
+        let effect = round_up_to_step(at).max(since + TIME_STEP);
         let (caster, hidden) = (flight.caster, flight.hidden);
         if veiled {
-            flight.struck.push(target);
+            flight.passed_through.push(target);
         } else {
             self.bolts.flying.remove(&bolt);
             world.despawn_at(bolt, effect);
         }
-        self.wound(world, target, BOLT_DAMAGE, effect);
+        self.damage(world, target, BOLT_DAMAGE, effect);
         if !veiled {
             self.engage(world, caster, target);
         }
@@ -151,14 +156,14 @@ impl Field {
 }
 
 /// Where a bolt ends that is cast from one point towards another and hits nobody: at its range, an
-/// obstacle or the map's edge. `None` when the two points are one.
+/// obstacle or the map's edge. `Unchanged` when the two points are one.
 pub(super) fn end_of_flight(world: &World, from: Position, towards: Position) -> Option<Position> {
     let way = from.distance(towards);
     if way < 0.01 {
         return None;
     }
     let full = from.lerp(towards, BOLT_RANGE_M / way);
-    let inside = inside(from.x, full.x, world.grid().width()).min(inside(
+    let inside = share_inside(from.x, full.x, world.grid().width()).min(share_inside(
         from.y,
         full.y,
         world.grid().height(),
@@ -174,7 +179,7 @@ pub(super) fn end_of_flight(world: &World, from: Position, towards: Position) ->
 }
 
 /// Which share of the way from one coordinate to another lies between 0 and `edge`.
-fn inside(from: f32, to: f32, edge: f32) -> f32 {
+fn share_inside(from: f32, to: f32, edge: f32) -> f32 {
     let border = if to < from { 0.0 } else { edge };
     if (0.0..=edge).contains(&to) {
         1.0
@@ -203,11 +208,11 @@ fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &m
         y: start.y.max(end.y) + reach,
         ..start
     };
-    world.between(low, high, near);
+    world.find_in_rectangle(low, high, near);
     near.retain(|&object| world.kind(object) != BOLT);
 }
 
 /// The next whole step of the wire's time.
-fn up_to_step(time: GameTime) -> GameTime {
-    (time + STEP.saturating_sub(Duration::from_micros(1))).whole_millis()
+fn round_up_to_step(time: GameTime) -> GameTime {
+    (time + TIME_STEP.saturating_sub(Duration::from_micros(1))).whole_millis()
 }

@@ -11,21 +11,21 @@ use std::time::Duration;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::space::Position;
 
-use super::Field;
+use super::FieldGame;
 use crate::logic::game::Game;
 use crate::logic::world::World;
 
-const FIGHT: Duration = Duration::from_secs(5);
+const ENGAGED_FOR: Duration = Duration::from_secs(5);
 /// How far from somebody one may aim and still mean them.
-const AIM_M: f32 = 1.5;
+const AIM_RADIUS_M: f32 = 1.5;
 
-impl Field {
+impl FieldGame {
     /// A caster aims at a point: at whoever is nearest to it, of those it sees.
-    pub(super) fn aim(&mut self, world: &mut World, caster: ObjectId, at: Position) {
+    pub(super) fn engage_aimed_at(&mut self, world: &mut World, caster: ObjectId, at: Position) {
         let mut near = std::mem::take(&mut self.bolts.near);
-        world.within(at, AIM_M, &mut near);
+        world.find_within(at, AIM_RADIUS_M, &mut near);
         near.retain(|&target| {
-            target != caster && self.bodies.is_alive(target) && self.sees(world, caster, target)
+            target != caster && self.creatures.is_alive(target) && self.sees(world, caster, target)
         });
         let distance = |target: &ObjectId| world.position(*target).distance(at);
         let nearest = near
@@ -41,9 +41,9 @@ impl Field {
     /// The player of `viewer` wants the freshest news of `object`, which it sees. Nothing for a
     /// wanderer, which has no player.
     pub(super) fn engage(&self, world: &mut World, viewer: ObjectId, object: ObjectId) {
-        let is_there = self.bodies.is_avatar(viewer) && self.bodies.get(object).is_some(); // Who cast a bolt may have left.
+        let is_there = self.creatures.is_avatar(viewer) && self.creatures.get(object).is_some(); // Who cast a bolt may have left.
         if is_there && self.sees(world, viewer, object) {
-            world.engage(viewer, object, world.now() + FIGHT);
+            world.engage(viewer, object, world.now() + ENGAGED_FOR);
         }
     }
 }

@@ -12,30 +12,30 @@ use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
 use super::rules::{HEALTH_PER_S, MANA_PER_S};
-use super::table::{HEALTH, MANA_LEFT, VEILED};
-use super::timers::Wake;
-use super::{Dice, Field, map, table};
+use super::schema::{HEALTH, MANA_LEFT, VEILED};
+use super::timers::WakeReason;
+use super::{FieldGame, RngDomain, map, schema};
 use crate::logic::gate::Gate;
 use crate::logic::world::World;
 use crate::saved;
 
 /// Three ticks of the fastest walker, and more.
-const DEPTH_M: f32 = 2.0;
-const HALF_WIDTH_M: f32 = 5.0;
+const GATE_DEPTH_M: f32 = 2.0;
+const GATE_HALF_WIDTH_M: f32 = 5.0;
 /// How far from the border one arrives: out of the gate that leads back.
 const ARRIVAL_M: f32 = 5.0;
 
 /// What an avatar takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Carried {
+struct AvatarTransferState {
     health: f32,
     mana: f32,
     veiled_ms: u32,
-    blinks_in_ms: u32,
+    blink_ready_in_ms: u32,
 }
 
 /// Where avatars come out of the gates on one map: west, then east.
-pub(super) fn arrivals(world: &World) -> [Position; 2] {
+pub(super) fn arrival_points(world: &World) -> [Position; 2] {
     let (width, middle) = (world.grid().width(), world.grid().height() / 2.0);
     [
         Position::on_ground(ARRIVAL_M, middle),
@@ -47,37 +47,37 @@ pub(super) fn arrivals(world: &World) -> [Position; 2] {
 pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
     let (here, width, height) = (world.map(), world.grid().width(), world.grid().height());
     let gate = |from_x: f32, map: u32, at: Position| Gate {
-        low: Position::on_ground(from_x, height / 2.0 - HALF_WIDTH_M),
-        high: Position::on_ground(from_x + DEPTH_M, height / 2.0 + HALF_WIDTH_M),
+        low: Position::on_ground(from_x, height / 2.0 - GATE_HALF_WIDTH_M),
+        high: Position::on_ground(from_x + GATE_DEPTH_M, height / 2.0 + GATE_HALF_WIDTH_M),
         map,
         at,
     };
-    let [west, east] = arrivals(world);
+    let [west, east] = arrival_points(world);
     let to_the_west = here.checked_sub(1).map(|map| gate(0.0, map, east));
-    let to_the_east = (here + 1 < maps).then(|| gate(width - DEPTH_M, here + 1, west));
+    let to_the_east = (here + 1 < maps).then(|| gate(width - GATE_DEPTH_M, here + 1, west));
     to_the_west.into_iter().chain(to_the_east).collect()
 }
 
-impl Field {
-    pub(super) fn carried(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
-        if self.walkers.has(player) {
+impl FieldGame {
+    pub(super) fn save_avatar(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+        if self.walkers.contains(player) {
             return Some(Vec::new());
         }
         let avatar = self
-            .bodies
+            .creatures
             .avatar(player)
-            .filter(|avatar| self.bodies.is_alive(*avatar))?;
-        let (now, mage) = (world.now(), self.bodies.mage(avatar));
-        Some(saved::of(&Carried {
+            .filter(|avatar| self.creatures.is_alive(*avatar))?;
+        let (now, mage) = (world.now(), self.creatures.cast_state(avatar));
+        Some(saved::of(&AvatarTransferState {
             health: world.gauge(avatar, HEALTH).value,
             mana: world.gauge(avatar, MANA_LEFT).value,
-            veiled_ms: left_ms(now, mage.veiled_until),
-            blinks_in_ms: left_ms(now, mage.blinks_from),
+            veiled_ms: remaining_ms(now, mage.veiled_until),
+            blink_ready_in_ms: remaining_ms(now, mage.blink_ready_at),
         }))
     }
 
     /// A player's avatar beside the gate; as good as new if what it carries makes no sense.
-    pub(super) fn arrive_with(
+    pub(super) fn spawn_arrival(
         &mut self,
         world: &mut World,
         player: PlayerId,
@@ -85,37 +85,42 @@ impl Field {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        let mut rng = world.rng_for(Dice::Player as u64, player.0);
+        let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
         let place = map::place_near(world, at, &mut rng);
-        let avatar = table::spawn_avatar(world, place, name);
-        self.bodies.add_avatar(player, avatar, rng);
-        if let Ok(carried) = saved::all::<Carried>(carried) {
-            self.unpack(world, avatar, carried);
+        let avatar = schema::spawn_avatar(world, place, name);
+        self.creatures.add_avatar(player, avatar, rng);
+        if let Ok(carried) = saved::all::<AvatarTransferState>(carried) {
+            self.restore_avatar(world, avatar, carried);
         }
         avatar
     }
 
-    fn unpack(&mut self, world: &mut World, avatar: ObjectId, carried: Carried) {
+    fn restore_avatar(
+        &mut self,
+        world: &mut World,
+        avatar: ObjectId,
+        carried: AvatarTransferState,
+    ) {
         let now = world.now();
         world.set_gauge(avatar, HEALTH, now, carried.health, HEALTH_PER_S);
         world.set_gauge(avatar, MANA_LEFT, now, carried.mana, MANA_PER_S);
-        let until = |left_ms: u32| now + Duration::from_millis(left_ms.into());
-        let Some(mage) = self.bodies.mage_mut(avatar) else {
+        let until = |remaining_ms: u32| now + Duration::from_millis(remaining_ms.into());
+        let Some(mage) = self.creatures.cast_state_mut(avatar) else {
             return;
         };
-        mage.blinks_from = until(carried.blinks_in_ms);
+        mage.blink_ready_at = until(carried.blink_ready_in_ms);
         if carried.veiled_ms > 0 {
             mage.veiled_until = until(carried.veiled_ms);
             let ends = mage.veiled_until;
             world.set_flag(avatar, VEILED, now, true);
             world.set_flag(avatar, VEILED, ends, false);
             world.hide(avatar);
-            self.timers.add(ends, avatar, Wake::Unveil);
+            self.timers.add(ends, avatar, WakeReason::Unveil);
         }
     }
 }
 
-fn left_ms(now: GameTime, until: GameTime) -> u32 {
+fn remaining_ms(now: GameTime, until: GameTime) -> u32 {
     if until > now {
         until.since(now).as_millis() as u32
     } else {

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
 
-const QUARTER: u16 = 1 << 14;
-const HALF: u16 = 1 << 15;
+const QUARTER_TURN: u16 = 1 << 14;
+const HALF_TURN: u16 = 1 << 15;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl Heading {
 
     /// The heading of what bounces off a wall along y.
     pub(super) fn mirrored_x(self) -> Self {
-        Self(HALF.wrapping_sub(self.0))
+        Self(HALF_TURN.wrapping_sub(self.0))
     }
 
     /// The heading of what bounces off a wall along x.
@@ -32,15 +32,15 @@ impl Heading {
     }
 
     /// In radians, from 0 to two pi.
-    pub(super) fn radians(self) -> f32 {
+    pub(super) fn to_radians(self) -> f32 {
         f32::from(self.0) / 65_536.0 * std::f32::consts::TAU
     }
 
     /// The unit vector along it: cosine and sine.
     pub(super) fn direction(self) -> (f32, f32) {
-        let part = self.0 % QUARTER;
-        let (cos, sin) = (quarter_sine(QUARTER - part), quarter_sine(part));
-        match self.0 / QUARTER {
+        let part = self.0 % QUARTER_TURN;
+        let (cos, sin) = (quarter_sine(QUARTER_TURN - part), quarter_sine(part));
+        match self.0 / QUARTER_TURN {
             0 => (cos, sin),
             1 => (-sin, cos),
             2 => (-cos, -sin),
@@ -84,14 +84,14 @@ mod tests {
             assert!((f64::from(cos) - radians.cos()).abs() < 1e-7, "{angle}");
             assert!((f64::from(sin) - radians.sin()).abs() < 1e-7, "{angle}");
             assert!(
-                (f64::from(heading.radians()) - radians).abs() < 1e-6,
+                (f64::from(heading.to_radians()) - radians).abs() < 1e-6,
                 "{angle}"
             );
         }
     }
 
     #[test]
-    fn what_bounces_keeps_its_way_along_the_wall_and_turns_the_other_back() {
+    fn a_bounce_reverses_only_the_direction_across_the_wall() {
         for angle in (0..=u16::MAX).step_by(77) {
             let (x, y) = Heading(angle).direction();
             let (mirrored_x, mirrored_y) = (

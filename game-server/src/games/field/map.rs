@@ -7,7 +7,7 @@ use ambit_proto::space::Position;
 use fastrand::Rng;
 
 use super::rules::BODY_RADIUS_M;
-use crate::logic::statics::{Block, SKIN_M};
+use crate::logic::statics::{Obstacle, SKIN_M};
 use crate::logic::world::World;
 
 /// An obstacle for so many square metres at most: what lies closer leaves no way through.
@@ -15,53 +15,59 @@ const M2_PER_OBSTACLE: f64 = 8.0;
 
 /// A few newcomers appear so far from the middle at most: two of them are never more than a cell of
 /// 10 m apart, and so in sight of each other.
-const SPAWN_NEAR_M: f32 = 4.9;
+const MIN_SPAWN_RADIUS_M: f32 = 4.9;
 /// How many are a few. The circle's area grows with more.
-const A_FEW: usize = 8;
+const FEW_PLAYERS: usize = 8;
 /// The largest circle.
-const SPAWN_FAR_M: f32 = 20.0;
+const MAX_SPAWN_RADIUS_M: f32 = 20.0;
 /// The circle about the middle that is always free.
 const CLEARING_M: f32 = 3.0;
 /// The circle about where avatars come out of a gate: the gate is in it.
 const ARRIVAL_CLEARING_M: f32 = 8.0;
 /// How far from there they appear, so that not all stand in one spot.
-const ARRIVAL_NEAR_M: f32 = 1.5;
-const HEIGHT_M: f32 = 3.0;
+const ARRIVAL_RADIUS_M: f32 = 1.5;
+const OBSTACLE_HEIGHT_M: f32 = 3.0;
 /// One in so many is a wall, the others are boxes.
-const WALLS: u8 = 4;
+const ONE_WALL_IN: u8 = 4;
 /// Average area of an obstacle of full size.
-const AREA_M2: f32 = 11.0;
+const MEAN_OBSTACLE_M2: f32 = 11.0;
 /// Obstacles cover at most this share of the map; where they would cover more, all are smaller.
-const COVER: f32 = 0.25;
+const MAX_COVER: f32 = 0.25;
 /// Tries to find a random free place before the middle is taken.
-const TRIES: u32 = 64;
+const MAX_TRIES: u32 = 64;
 
 /// How many obstacles a map has room for.
-pub(super) fn most_obstacles(width: f32, height: f32) -> u32 {
+pub(super) fn max_obstacles(width: f32, height: f32) -> u32 {
     (f64::from(width) * f64::from(height) / M2_PER_OBSTACLE) as u32
 }
 
 /// Puts up `count` obstacles; about the middle and about `clearings`, nothing stands.
-pub(super) fn build(world: &mut World, count: u32, clearings: &[Position], rng: &mut Rng) {
+pub(super) fn add_obstacles(world: &mut World, count: u32, clearings: &[Position], rng: &mut Rng) {
     let (width, height) = (world.grid().width(), world.grid().height());
-    let cover = count as f32 * AREA_M2 / (width * height);
-    let scale = (COVER / cover.max(COVER)).sqrt();
+    let cover = count as f32 * MEAN_OBSTACLE_M2 / (width * height);
+    let scale = (MAX_COVER / cover.max(MAX_COVER)).sqrt();
     for _ in 0..count {
-        let block = place(width, height, scale, clearings, rng);
+        let block = random_obstacle(width, height, scale, clearings, rng);
         world.statics_mut().add_box(block);
     }
 }
 
 /// A random obstacle, smaller with each try that does not fit.
-fn place(width: f32, height: f32, scale: f32, clearings: &[Position], rng: &mut Rng) -> Block {
+fn random_obstacle(
+    width: f32,
+    height: f32,
+    scale: f32,
+    clearings: &[Position],
+    rng: &mut Rng,
+) -> Obstacle {
     let (mut half_x, mut half_y) = half_extent(rng);
     let middle = Position::on_ground(width / 2.0, height / 2.0);
     half_x *= scale;
     half_y *= scale;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let (room_x, room_y) = (width - 2.0 * half_x, height - 2.0 * half_y);
         let (x, y) = (half_x + rng.f32() * room_x, half_y + rng.f32() * room_y);
-        let block = Block::on_ground(x, y, half_x, half_y, HEIGHT_M);
+        let block = Obstacle::on_ground(x, y, half_x, half_y, OBSTACLE_HEIGHT_M);
         let is_clear = |place: &Position| block.ground_distance(*place) >= ARRIVAL_CLEARING_M;
         let keeps_off =
             block.ground_distance(middle) >= CLEARING_M && clearings.iter().all(is_clear);
@@ -71,11 +77,11 @@ fn place(width: f32, height: f32, scale: f32, clearings: &[Position], rng: &mut 
         half_x *= 0.9;
         half_y *= 0.9;
     }
-    Block::on_ground(half_x, half_y, half_x, half_y, HEIGHT_M) // In the corner.
+    Obstacle::on_ground(half_x, half_y, half_x, half_y, OBSTACLE_HEIGHT_M) // In the corner.
 }
 
 fn half_extent(rng: &mut Rng) -> (f32, f32) {
-    if rng.u8(..WALLS) > 0 {
+    if rng.u8(..ONE_WALL_IN) > 0 {
         return (0.5 + rng.f32() * 2.5, 0.5 + rng.f32() * 2.5);
     }
     let (length, thickness) = (4.0 + rng.f32() * 6.0, 0.25);
@@ -93,7 +99,7 @@ pub(super) fn free_place(world: &World, rng: &mut Rng) -> Position {
     first_free(world, rng, place)
 }
 
-/// Near the middle, where newcomers meet, one of `crowd` players.
+/// NearlyEqual the middle, where newcomers meet, one of `crowd` players.
 pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Position {
     let (middle, radius) = (middle(world), spawn_radius(crowd));
     first_free(world, rng, |rng| {
@@ -106,9 +112,9 @@ pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Positio
 pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position {
     let near = first_free(world, rng, |rng| {
         let (x, y) = in_unit_circle(rng);
-        Position::on_ground(at.x + x * ARRIVAL_NEAR_M, at.y + y * ARRIVAL_NEAR_M)
+        Position::on_ground(at.x + x * ARRIVAL_RADIUS_M, at.y + y * ARRIVAL_RADIUS_M)
     });
-    if near.ground_distance(at) <= 2.0 * ARRIVAL_NEAR_M {
+    if near.ground_distance(at) <= 2.0 * ARRIVAL_RADIUS_M {
         near
     } else {
         at
@@ -116,12 +122,13 @@ pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position
 }
 
 fn spawn_radius(crowd: usize) -> f32 {
-    (SPAWN_NEAR_M * (crowd.max(A_FEW) as f32 / A_FEW as f32).sqrt()).min(SPAWN_FAR_M)
+    (MIN_SPAWN_RADIUS_M * (crowd.max(FEW_PLAYERS) as f32 / FEW_PLAYERS as f32).sqrt())
+        .min(MAX_SPAWN_RADIUS_M)
 }
 
 /// Whether somebody can stand there, with a gap to all around.
 pub(super) fn is_free(world: &World, position: Position) -> bool {
-    world.grid().contains(position) && !world.statics().blocked(position, BODY_RADIUS_M + SKIN_M)
+    world.grid().contains(position) && !world.statics().is_blocked(position, BODY_RADIUS_M + SKIN_M)
 }
 
 fn first_free(
@@ -129,7 +136,7 @@ fn first_free(
     rng: &mut Rng,
     mut place: impl FnMut(&mut Rng) -> Position,
 ) -> Position {
-    let mut places = (0..TRIES).map(|_| place(rng).quantised());
+    let mut places = (0..MAX_TRIES).map(|_| place(rng).quantised());
     places
         .find(|&position| is_free(world, position))
         .unwrap_or_else(|| middle(world))
@@ -153,7 +160,7 @@ fn in_unit_circle(rng: &mut Rng) -> (f32, f32) {
 mod tests {
     use super::*;
     use crate::config::RoomConfig;
-    use crate::games::field::table;
+    use crate::games::field::schema;
 
     #[test]
     fn obstacles_lie_on_the_map_and_leave_its_middle_free() {
@@ -221,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_newcomers_are_free_to_move_and_in_sight_of_each_other() {
+    fn the_first_players_spawn_free_and_in_sight_of_each_other() {
         let world = map(200.0, 200.0, 600, 6);
         let places: Vec<_> = (0..400)
             .map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player)))
@@ -239,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn many_newcomers_spread_but_not_far() {
+    fn many_new_players_spread_out_but_not_far() {
         let world = map(200.0, 200.0, 600, 6);
         let far = |crowd| {
             let places =
@@ -249,11 +256,11 @@ mod tests {
                 .fold(0.0, f32::max)
         };
         assert!(far(8) < far(32) && far(32) < far(100));
-        assert!(far(10_000) <= SPAWN_FAR_M + 0.01);
+        assert!(far(10_000) <= MAX_SPAWN_RADIUS_M + 0.01);
     }
 
     #[test]
-    fn on_a_tiny_map_newcomers_appear_on_the_map() {
+    fn on_a_tiny_map_new_players_spawn_on_the_map() {
         let world = map(10.0, 10.0, 12, 7);
         let mut rng = Rng::with_seed(1);
         assert!((0..200).all(|_| is_free(&world, spawn_place(&world, 8, &mut rng))));
@@ -266,9 +273,9 @@ mod tests {
                 height,
                 ..RoomConfig::default()
             },
-            table::schema(),
+            schema::schema(),
         );
-        build(&mut world, count, &[], &mut Rng::with_seed(seed));
+        add_obstacles(&mut world, count, &[], &mut Rng::with_seed(seed));
         world
     }
 }

@@ -12,19 +12,19 @@
 //! 3. Nothing betrays a veiled avatar: no one else sees it, its bolts or its events, and what
 //!    happens to others, in which order and by which dice, does not depend on it.
 //!
-//! Cost: what flies, and what has a plan that is due. Source: reference 003 for the game, its
+//! Cost: what flies, and what has a plan that is due. PoseSource: reference 003 for the game, its
 //! section 3.6 for the horizon.
 
-mod bodies;
 mod bolts;
+mod creatures;
 mod fights;
 mod gates;
 mod heading;
 mod map;
 mod npcs;
 mod rules;
+mod schema;
 mod spells;
-mod table;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -40,17 +40,17 @@ use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use self::bodies::Bodies;
 use self::bolts::Bolts;
-use self::timers::{Timers, Wake};
-use self::walkers::Walkers;
+use self::creatures::Creatures;
+use self::timers::{WakeReason, WakeTimers};
+use self::walkers::ServerWalkers;
 use crate::config::{Allowed, BadParameter, Parameter, Parameters};
 use crate::logic::game::{Game, GameInfo, Refusal};
 use crate::logic::gate::Gate;
 use crate::logic::world::World;
 use crate::saved::{self, BadState};
 
-pub use self::walkers::Walk;
+pub use self::walkers::WalkMode;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -80,7 +80,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "walk",
         default: "none",
-        allowed: Allowed::Word(Walk::WORDS),
+        allowed: Allowed::Word(WalkMode::WORDS),
         about: "who walks the avatars: none but their players, or the server, at 4 m/s and through obstacles, to measure what a \
                 crowd costs: waypoints leads from one random place to the next, steered turns at random at every tick",
     },
@@ -88,7 +88,7 @@ const PARAMETERS: &[Parameter] = &[
 
 /// What the dice are for (see `World::rng_for`).
 #[derive(Clone, Copy, Debug)]
-enum Dice {
+enum RngDomain {
     Map = 1,
     Npc = 2,
     Player = 3,
@@ -96,20 +96,20 @@ enum Dice {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Field {
+pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
     maps: u32,
-    walk: Walk,
-    bodies: Bodies,
-    walkers: Walkers,
+    walk_mode: WalkMode,
+    creatures: Creatures,
+    walkers: ServerWalkers,
     bolts: Bolts,
-    timers: Timers,
+    timers: WakeTimers,
     /// Up to when everything is decided.
-    settled: GameTime,
+    settled_until: GameTime,
 }
 
-impl Field {
+impl FieldGame {
     /// What the lobby knows of it.
     pub const INFO: GameInfo = GameInfo {
         name: "field",
@@ -125,19 +125,22 @@ impl Field {
             obstacles,
             npcs,
             maps: 1,
-            walk: Walk::Played,
-            bodies: Bodies::default(),
-            walkers: Walkers::default(),
+            walk_mode: WalkMode::Played,
+            creatures: Creatures::default(),
+            walkers: ServerWalkers::default(),
             bolts: Bolts::default(),
-            timers: Timers::default(),
-            settled: GameTime::ZERO,
+            timers: WakeTimers::default(),
+            settled_until: GameTime::ZERO,
         }
     }
 
     /// The same with avatars that walk like this.
     #[must_use]
-    pub fn with_walk(self, walk: Walk) -> Self {
-        Self { walk, ..self }
+    pub fn with_walk_mode(self, walk: WalkMode) -> Self {
+        Self {
+            walk_mode: walk,
+            ..self
+        }
     }
 
     /// The same as one of so many maps.
@@ -151,7 +154,7 @@ impl Field {
         let (width, height) = parameters.size("size");
         let (obstacles, most) = (
             parameters.whole("obstacles") as u32,
-            map::most_obstacles(width, height),
+            map::max_obstacles(width, height),
         );
         if obstacles > most && parameters.is_given("obstacles") {
             let problem =
@@ -171,72 +174,72 @@ impl Field {
         }
         let field =
             Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
-        Ok(Box::new(
-            field.with_walk(Walk::named(parameters.word("walk"))),
-        ))
+        Ok(Box::new(field.with_walk_mode(WalkMode::from_word(
+            parameters.word("walk"),
+        ))))
     }
 
     /// Brings all that flies and waits up to now.
-    fn settle(&mut self, world: &mut World) {
+    fn catch_up(&mut self, world: &mut World) {
         let now = world.now();
-        if self.settled >= now {
+        if self.settled_until >= now {
             return;
         }
-        self.fly(world, self.settled);
-        self.walkers.walk(world, self.settled);
+        self.move_bolts(world, self.settled_until);
+        self.walkers.move_steered(world, self.settled_until);
         while let Some((object, wake)) = self.timers.pop_due(now) {
             match wake {
-                Wake::Unveil => self.unveil(world, object),
-                Wake::Return => self.return_to_life(world, object),
-                Wake::Wander => self.wander(world, object),
-                Wake::Walk => self.walkers.next_leg(world, &mut self.timers, object),
+                WakeReason::Unveil => self.unveil(world, object),
+                WakeReason::Respawn => self.respawn(world, object),
+                WakeReason::Wander => self.wander(world, object),
+                WakeReason::Walk => self.walkers.next_leg(world, &mut self.timers, object),
             }
         }
-        self.settled = now;
+        self.settled_until = now;
     }
 }
 
-impl Game for Field {
+impl Game for FieldGame {
     fn schema(&self) -> Schema {
-        table::schema()
+        schema::schema()
     }
 
     fn start(&mut self, world: &mut World) {
-        let mut rng = world.rng_for(Dice::Map as u64, 0);
+        let mut rng = world.rng_for(RngDomain::Map as u64, 0);
         let arrivals = if self.maps > 1 {
-            gates::arrivals(world).to_vec()
+            gates::arrival_points(world).to_vec()
         } else {
             Vec::new()
         };
-        map::build(world, self.obstacles, &arrivals, &mut rng);
-        self.populate(world, self.npcs);
-        self.settled = world.now();
+        map::add_obstacles(world, self.obstacles, &arrivals, &mut rng);
+        self.spawn_npcs(world, self.npcs);
+        self.settled_until = world.now();
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
-        self.settle(world);
-        let mut rng = world.rng_for(Dice::Player as u64, player.0);
-        if self.walk != Walk::Played {
+        self.catch_up(world);
+        let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
+        if self.walk_mode != WalkMode::Played {
             return self
                 .walkers
-                .join(world, &mut self.timers, self.walk, player, rng);
+                .join(world, &mut self.timers, self.walk_mode, player, rng);
         }
-        let place = map::spawn_place(world, self.bodies.avatars() + 1, &mut rng);
-        let avatar = table::spawn_avatar(world, place, name);
-        self.bodies.add_avatar(player, avatar, rng);
+        let place = map::spawn_place(world, self.creatures.avatar_count() + 1, &mut rng);
+        let avatar = schema::spawn_avatar(world, place, name);
+        self.creatures.add_avatar(player, avatar, rng);
         avatar
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self.bodies.avatar(player) {
-            world.set_text(avatar, table::NAME, name);
+        if let Some(avatar) = self.creatures.avatar(player) {
+            world.set_text(avatar, schema::NAME, name);
         }
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        self.settle(world);
+        self.catch_up(world);
         if let Some(avatar) = self
-            .bodies
+            .creatures
             .remove_avatar(player)
             .or_else(|| self.walkers.leave(player))
         {
@@ -250,12 +253,12 @@ impl Game for Field {
         player: PlayerId,
         action: &Action,
     ) -> Result<(), Refusal> {
-        self.settle(world);
-        if self.walkers.has(player) {
+        self.catch_up(world);
+        if self.walkers.contains(player) {
             return Ok(()); // It goes where it goes.
         }
         let avatar = self
-            .bodies
+            .creatures
             .avatar(player)
             .ok_or(Refusal(ErrorCode::OutOfState))?;
         match *action {
@@ -266,13 +269,13 @@ impl Game for Field {
     }
 
     fn step(&mut self, world: &mut World, _dt: Duration) {
-        self.settle(world);
+        self.catch_up(world);
     }
 
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         match world.kind(object) {
-            table::AVATAR => viewer == object || !self.bodies.is_veiled(object, world.now()),
-            table::BOLT => self
+            schema::AVATAR => viewer == object || !self.creatures.is_veiled(object, world.now()),
+            schema::BOLT => self
                 .bolts
                 .flying
                 .get(&object)
@@ -286,7 +289,7 @@ impl Game for Field {
     }
 
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
-        self.carried(world, player)
+        self.save_avatar(world, player)
     }
 
     fn arrive(
@@ -297,9 +300,9 @@ impl Game for Field {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        self.settle(world);
-        if self.walk == Walk::Played {
-            return self.arrive_with(world, player, name, at, carried);
+        self.catch_up(world);
+        if self.walk_mode == WalkMode::Played {
+            return self.spawn_arrival(world, player, name, at, carried);
         }
         let avatar = self.join(world, player, name);
         world.put_at(avatar, at);
@@ -308,21 +311,21 @@ impl Game for Field {
 
     fn save(&self) -> Option<Vec<u8>> {
         Some(saved::of(&(
-            &self.bodies,
+            &self.creatures,
             &self.walkers,
             &self.bolts,
             &self.timers,
-            self.settled,
+            self.settled_until,
         )))
     }
 
     fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
         (
-            self.bodies,
+            self.creatures,
             self.walkers,
             self.bolts,
             self.timers,
-            self.settled,
+            self.settled_until,
         ) = saved::all(saved)?;
         Ok(())
     }

@@ -9,10 +9,10 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use fastrand::Rng;
 
-use super::bodies::Role;
+use super::creatures::CreatureRole;
 use super::rules::{BODY_RADIUS_M, STROLL_M_PER_S};
-use super::timers::Wake;
-use super::{Dice, Field, map, table};
+use super::timers::WakeReason;
+use super::{FieldGame, RngDomain, map, schema};
 use crate::logic::world::World;
 
 /// How far a leg leads along x and y at most, and how far it must lead at least.
@@ -22,13 +22,13 @@ const SHORTEST_LEG_M: f32 = 1.0;
 const TRIES: u32 = 4;
 const REST_MS: std::ops::Range<u64> = 500..4_000;
 
-impl Field {
-    pub(super) fn populate(&mut self, world: &mut World, count: u32) {
+impl FieldGame {
+    pub(super) fn spawn_npcs(&mut self, world: &mut World, count: u32) {
         for index in 0..count {
-            let mut rng = world.rng_for(Dice::Npc as u64, index.into());
+            let mut rng = world.rng_for(RngDomain::Npc as u64, index.into());
             let place = map::free_place(world, &mut rng);
-            let npc = table::spawn_npc(world, place);
-            self.bodies.add_npc(npc, rng);
+            let npc = schema::spawn_npc(world, place);
+            self.creatures.add_npc(npc, rng);
             self.pause(world, npc);
         }
     }
@@ -41,10 +41,10 @@ impl Field {
     /// A wanderer sets out, unless it is dead or has another plan.
     pub(super) fn wander(&mut self, world: &mut World, npc: ObjectId) {
         let now = world.now();
-        let Some(body) = self.bodies.get_mut(npc) else {
+        let Some(body) = self.creatures.get_mut(npc) else {
             return;
         };
-        let due = matches!(body.role, Role::Npc { wakes_at } if wakes_at <= now);
+        let due = matches!(body.role, CreatureRole::Npc { wanders_at } if wanders_at <= now);
         if !due || body.dead {
             return;
         }
@@ -56,12 +56,12 @@ impl Field {
     }
 
     fn rest_from(&mut self, npc: ObjectId, from: GameTime) {
-        let Some(body) = self.bodies.get_mut(npc) else {
+        let Some(body) = self.creatures.get_mut(npc) else {
             return;
         };
-        if let Role::Npc { wakes_at } = &mut body.role {
-            *wakes_at = from + Duration::from_millis(body.rng.u64(REST_MS));
-            self.timers.add(*wakes_at, npc, Wake::Wander);
+        if let CreatureRole::Npc { wanders_at } = &mut body.role {
+            *wanders_at = from + Duration::from_millis(body.rng.u64(REST_MS));
+            self.timers.add(*wanders_at, npc, WakeReason::Wander);
         }
     }
 }

@@ -14,10 +14,10 @@ pub(super) const FASTEST_M_PER_S: f32 = WALK_M_PER_S;
 pub(super) const AVATAR_HEALTH: f32 = 100.0;
 pub(super) const NPC_HEALTH: f32 = 50.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;
-pub(super) const MANA: f32 = 100.0;
+pub(super) const MAX_MANA: f32 = 100.0;
 pub(super) const MANA_PER_S: f32 = 5.0;
 /// From death to return.
-pub(super) const DEATH: Duration = Duration::from_secs(5);
+pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 
 pub(super) const BOLT_MANA: f32 = 10.0;
 pub(super) const BOLT_M_PER_S: f32 = 20.0;
@@ -32,7 +32,7 @@ pub(super) const HEAL_MANA: f32 = 20.0;
 pub(super) const HEAL_HEALTH: i16 = 40;
 
 pub(super) const VEIL_MANA: f32 = 30.0;
-pub(super) const VEIL: Duration = Duration::from_secs(10);
+pub(super) const VEIL_DURATION: Duration = Duration::from_secs(10);
 
 pub(super) const BLINK_MANA: f32 = 25.0;
 pub(super) const BLINK_RANGE_M: f32 = 15.0;

@@ -8,13 +8,13 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::space::Position;
 
-use super::Field;
+use super::FieldGame;
 use super::rules::{
     BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA,
-    MANA_PER_S, VEIL, VEIL_MANA, WALK_M_PER_S,
+    MANA_PER_S, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
 };
-use super::table::{CAST, MANA_LEFT, Spell, VEILED};
-use super::timers::Wake;
+use super::schema::{CAST, MANA_LEFT, Spell, VEILED};
+use super::timers::WakeReason;
 use super::{bolts, map};
 use crate::logic::game::Refusal;
 use crate::logic::world::{EventField, World};
@@ -22,7 +22,7 @@ use crate::logic::world::{EventField, World};
 /// A point on the ground, as the client sent it.
 type RawPoint = (f32, f32);
 
-impl Field {
+impl FieldGame {
     /// Walks in a straight line, as far as nothing stands in the way.
     pub(super) fn walk(
         &mut self,
@@ -30,8 +30,8 @@ impl Field {
         avatar: ObjectId,
         to: RawPoint,
     ) -> Result<(), Refusal> {
-        self.must_live(avatar)?;
-        let target = on_map(world, to)?;
+        self.require_alive(avatar)?;
+        let target = position_on_map(world, to)?;
         let from = world.position(avatar);
         let way = from.distance(target);
         let free = world.statics().sweep(from, target, BODY_RADIUS_M);
@@ -51,7 +51,7 @@ impl Field {
         spell: u8,
         at: Option<RawPoint>,
     ) -> Result<(), Refusal> {
-        let known = Spell::at_index(spell).ok_or(Refusal(ErrorCode::UnknownCommand))?;
+        let known = Spell::from_index(spell).ok_or(Refusal(ErrorCode::UnknownCommand))?;
         let target = || at.ok_or(Refusal(ErrorCode::BadPosition));
         let shown_at = match known {
             Spell::Bolt => self.cast_bolt(world, caster, target()?)?,
@@ -74,39 +74,39 @@ impl Field {
         caster: ObjectId,
         at: RawPoint,
     ) -> Result<Position, Refusal> {
-        self.must_live(caster)?;
-        let target = on_map(world, at)?;
+        self.require_alive(caster)?;
+        let target = position_on_map(world, at)?;
         let from = world.position(caster);
         let end =
             bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
-        pay(world, caster, BOLT_MANA)?;
+        spend_mana(world, caster, BOLT_MANA)?;
         self.launch(world, caster, from, end);
-        self.aim(world, caster, target);
+        self.engage_aimed_at(world, caster, target);
         Ok(target)
     }
 
     fn cast_heal(&mut self, world: &mut World, caster: ObjectId) -> Result<Position, Refusal> {
-        self.must_live(caster)?;
-        pay(world, caster, HEAL_MANA)?;
+        self.require_alive(caster)?;
+        spend_mana(world, caster, HEAL_MANA)?;
         Self::heal(world, caster, HEAL_HEALTH);
         Ok(world.position(caster))
     }
 
     fn cast_veil(&mut self, world: &mut World, caster: ObjectId) -> Result<Position, Refusal> {
-        self.must_live(caster)?;
+        self.require_alive(caster)?;
         let now = world.now();
-        let until = now + VEIL;
-        if self.bodies.is_veiled(caster, now) {
+        let until = now + VEIL_DURATION;
+        if self.creatures.is_veiled(caster, now) {
             return Err(Refusal(ErrorCode::OnCooldown));
         }
-        pay(world, caster, VEIL_MANA)?;
-        if let Some(mage) = self.bodies.mage_mut(caster) {
+        spend_mana(world, caster, VEIL_MANA)?;
+        if let Some(mage) = self.creatures.cast_state_mut(caster) {
             mage.veiled_until = until;
         }
         world.set_flag(caster, VEILED, now, true);
         world.set_flag(caster, VEILED, until, false);
-        world.hide(caster); // Before the event of the cast: nobody else hears of it.
-        self.timers.add(until, caster, Wake::Unveil);
+        world.hide(caster); // PriorEstimate the event of the cast: nobody else hears of it.
+        self.timers.add(until, caster, WakeReason::Unveil);
         Ok(world.position(caster))
     }
 
@@ -116,10 +116,10 @@ impl Field {
         caster: ObjectId,
         at: RawPoint,
     ) -> Result<Position, Refusal> {
-        self.must_live(caster)?;
-        let target = on_map(world, at)?.quantised();
+        self.require_alive(caster)?;
+        let target = position_on_map(world, at)?.quantised();
         let now = world.now();
-        if now < self.bodies.mage(caster).blinks_from {
+        if now < self.creatures.cast_state(caster).blink_ready_at {
             return Err(Refusal(ErrorCode::OnCooldown));
         }
         if world.position(caster).distance(target) > BLINK_RANGE_M {
@@ -128,9 +128,9 @@ impl Field {
         if !map::is_free(world, target) {
             return Err(Refusal(ErrorCode::Blocked));
         }
-        pay(world, caster, BLINK_MANA)?;
-        if let Some(mage) = self.bodies.mage_mut(caster) {
-            mage.blinks_from = now + BLINK_COOLDOWN;
+        spend_mana(world, caster, BLINK_MANA)?;
+        if let Some(mage) = self.creatures.cast_state_mut(caster) {
+            mage.blink_ready_at = now + BLINK_COOLDOWN;
         }
         world.teleport(caster, target);
         Ok(target)
@@ -138,13 +138,13 @@ impl Field {
 
     /// The veil is over, unless there is another one.
     pub(super) fn unveil(&mut self, world: &mut World, avatar: ObjectId) {
-        if self.bodies.get(avatar).is_some() && !self.bodies.is_veiled(avatar, world.now()) {
+        if self.creatures.get(avatar).is_some() && !self.creatures.is_veiled(avatar, world.now()) {
             world.reveal(avatar);
         }
     }
 
-    fn must_live(&self, avatar: ObjectId) -> Result<(), Refusal> {
-        if self.bodies.is_alive(avatar) {
+    fn require_alive(&self, avatar: ObjectId) -> Result<(), Refusal> {
+        if self.creatures.is_alive(avatar) {
             Ok(())
         } else {
             Err(Refusal(ErrorCode::Dead))
@@ -153,7 +153,7 @@ impl Field {
 }
 
 /// Takes the mana, if there is enough of it.
-fn pay(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
+fn spend_mana(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
     let left = world.gauge(caster, MANA_LEFT).value - mana;
     if left < 0.0 {
         return Err(Refusal(ErrorCode::NotEnoughMana));
@@ -163,7 +163,7 @@ fn pay(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
 }
 
 /// A client's point, if it is one, and on the map.
-fn on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
+fn position_on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
     let position = Position::on_ground(x, y);
     if world.grid().contains(position) {
         Ok(position)

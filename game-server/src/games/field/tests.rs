@@ -18,11 +18,11 @@ use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::Field;
-use super::table::{HEALTH, MANA_LEFT};
+use super::FieldGame;
+use super::schema::{HEALTH, MANA_LEFT};
 use crate::config::RoomConfig;
 use crate::logic::game::{Game, Refusal};
-use crate::logic::world::{Change, World};
+use crate::logic::world::{World, WorldChange};
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
@@ -35,21 +35,21 @@ const BLINK: u8 = 3;
 
 /// A game and its world, tick by tick.
 struct Scene {
-    game: Field,
+    game: FieldGame,
     world: World,
     tick: Duration,
     avatars: BTreeMap<PlayerId, ObjectId>,
     /// Of the last tick, or of all since the last `since` cleared them.
-    changes: Vec<Change>,
+    changes: Vec<WorldChange>,
 }
 
 impl Scene {
     /// An empty map of 200 x 200 m, 20 ticks a second.
     fn new() -> Self {
-        Self::with(Field::new(0, 0), &RoomConfig::default())
+        Self::with(FieldGame::new(0, 0), &RoomConfig::default())
     }
 
-    fn with(game: Field, config: &RoomConfig) -> Self {
+    fn with(game: FieldGame, config: &RoomConfig) -> Self {
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
         let mut scene = Self {
@@ -115,7 +115,7 @@ impl Scene {
     }
 
     /// Ticks until at least so many milliseconds have passed, and gives what changed meanwhile.
-    fn run(&mut self, millis: u64) -> Vec<Change> {
+    fn run(&mut self, millis: u64) -> Vec<WorldChange> {
         self.changes.clear();
         let end = self.world.now() + Duration::from_millis(millis);
         while self.world.now() < end {
@@ -171,9 +171,9 @@ fn refused(code: ErrorCode) -> Result<(), Refusal> {
 }
 
 /// The events of one kind among changes: about whom, and when.
-fn events(changes: &[Change], wanted: u8) -> Vec<(ObjectId, u64)> {
-    let event = |change: &Change| match *change {
-        Change::Event {
+fn events(changes: &[WorldChange], wanted: u8) -> Vec<(ObjectId, u64)> {
+    let event = |change: &WorldChange| match *change {
+        WorldChange::Event {
             kind,
             about,
             effect,

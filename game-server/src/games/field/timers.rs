@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 /// What to wake somebody for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Wake {
+pub(super) enum WakeReason {
     /// The veil is over.
     Unveil,
     /// The dead come back.
-    Return,
+    Respawn,
     /// A wanderer sets out again.
     Wander,
     /// A walker has come to its waypoint.
@@ -26,27 +26,27 @@ pub(super) enum Wake {
 }
 
 /// A plan; the order of the fields is the order in which plans come out.
-type Plan = (GameTime, ObjectId, Wake);
+type TimerEntry = (GameTime, ObjectId, WakeReason);
 
 /// See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Timers {
+pub(super) struct WakeTimers {
     /// The earliest on top.
-    plans: BinaryHeap<Reverse<Plan>>,
+    entries: BinaryHeap<Reverse<TimerEntry>>,
 }
 
-impl Timers {
-    pub(super) fn add(&mut self, at: GameTime, object: ObjectId, wake: Wake) {
-        self.plans.push(Reverse((at, object, wake)));
+impl WakeTimers {
+    pub(super) fn add(&mut self, at: GameTime, object: ObjectId, wake: WakeReason) {
+        self.entries.push(Reverse((at, object, wake)));
     }
 
     /// The next thing that is due at `now`.
-    pub(super) fn pop_due(&mut self, now: GameTime) -> Option<(ObjectId, Wake)> {
-        let Reverse((at, object, wake)) = *self.plans.peek()?;
+    pub(super) fn pop_due(&mut self, now: GameTime) -> Option<(ObjectId, WakeReason)> {
+        let Reverse((at, object, wake)) = *self.entries.peek()?;
         if at > now {
             return None;
         }
-        self.plans.pop();
+        self.entries.pop();
         Some((object, wake))
     }
 }
@@ -56,13 +56,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_comes_in_order_and_what_is_not_waits() {
-        let mut timers = Timers::default();
+    fn due_timers_come_in_order_and_later_ones_wait() {
+        let mut timers = WakeTimers::default();
         let (old, young) = (ObjectId(1), ObjectId(2));
-        timers.add(GameTime::from_millis(20), young, Wake::Return);
-        timers.add(GameTime::from_millis(20), old, Wake::Wander);
-        timers.add(GameTime::from_millis(10), young, Wake::Wander);
-        timers.add(GameTime::from_millis(30), old, Wake::Unveil);
+        timers.add(GameTime::from_millis(20), young, WakeReason::Respawn);
+        timers.add(GameTime::from_millis(20), old, WakeReason::Wander);
+        timers.add(GameTime::from_millis(10), young, WakeReason::Wander);
+        timers.add(GameTime::from_millis(30), old, WakeReason::Unveil);
         let mut due = Vec::new();
         while let Some(next) = timers.pop_due(GameTime::from_millis(29)) {
             due.push(next);
@@ -70,14 +70,14 @@ mod tests {
         assert_eq!(
             due,
             [
-                (young, Wake::Wander),
-                (old, Wake::Wander),
-                (young, Wake::Return)
+                (young, WakeReason::Wander),
+                (old, WakeReason::Wander),
+                (young, WakeReason::Respawn)
             ]
         );
         assert_eq!(
             timers.pop_due(GameTime::from_millis(30)),
-            Some((old, Wake::Unveil))
+            Some((old, WakeReason::Unveil))
         );
     }
 }

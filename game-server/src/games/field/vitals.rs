@@ -6,16 +6,22 @@
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
 
-use super::bodies::Role;
-use super::rules::{AVATAR_HEALTH, DEATH, HEALTH_PER_S, NPC_HEALTH};
-use super::table::{ALIVE, DAMAGE, DIED, HEALED, HEALTH, RETURNED};
-use super::timers::Wake;
-use super::{Field, map};
+use super::creatures::CreatureRole;
+use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY};
+use super::schema::{ALIVE, DAMAGE, DIED, HEALED, HEALTH, RESPAWNED};
+use super::timers::WakeReason;
+use super::{FieldGame, map};
 use crate::logic::world::{EventField, World};
 
-impl Field {
+impl FieldGame {
     /// Takes health from somebody who lives, at a time since the last tick.
-    pub(super) fn wound(&mut self, world: &mut World, target: ObjectId, amount: i16, at: GameTime) {
+    pub(super) fn damage(
+        &mut self,
+        world: &mut World,
+        target: ObjectId,
+        amount: i16,
+        at: GameTime,
+    ) {
         let left = world.gauge_at(target, HEALTH, at).value - f32::from(amount);
         world.emit(
             DAMAGE,
@@ -50,40 +56,41 @@ impl Field {
     }
 
     fn kill(&mut self, world: &mut World, target: ObjectId, at: GameTime) {
-        let Some(body) = self.bodies.get_mut(target) else {
+        let Some(body) = self.creatures.get_mut(target) else {
             return;
         };
         body.dead = true;
-        if let Role::Avatar(_) = body.role {
+        if let CreatureRole::Avatar(_) = body.role {
             world.set_flag(target, ALIVE, at, false);
         }
         world.set_gauge(target, HEALTH, at, 0.0, 0.0);
         world.stop(target, at);
         world.emit(DIED, target, at, vec![EventField::Object(target)]);
-        self.timers.add(at + DEATH, target, Wake::Return);
+        self.timers
+            .add(at + RESPAWN_DELAY, target, WakeReason::Respawn);
     }
 
     /// The dead come back, now and somewhere else.
-    pub(super) fn return_to_life(&mut self, world: &mut World, target: ObjectId) {
-        let avatars = self.bodies.avatars();
-        let Some(body) = self.bodies.get_mut(target).filter(|body| body.dead) else {
+    pub(super) fn respawn(&mut self, world: &mut World, target: ObjectId) {
+        let avatars = self.creatures.avatar_count();
+        let Some(body) = self.creatures.get_mut(target).filter(|body| body.dead) else {
             return;
         };
         let now = world.now();
         body.dead = false;
         let (place, health) = match body.role {
-            Role::Avatar(_) => {
+            CreatureRole::Avatar(_) => {
                 world.set_flag(target, ALIVE, now, true);
                 (
                     map::spawn_place(world, avatars, &mut body.rng),
                     AVATAR_HEALTH,
                 )
             }
-            Role::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
+            CreatureRole::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
         };
         world.teleport(target, place);
         world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
-        world.emit(RETURNED, target, now, vec![EventField::Object(target)]);
+        world.emit(RESPAWNED, target, now, vec![EventField::Object(target)]);
         self.pause(world, target);
     }
 }

@@ -16,8 +16,8 @@
 //!    165 x 165 m `steered` ones see 30 too.
 //!
 //! Cost: a leg's end for `waypoints`; per tick and walker a step for `steered`, without allocation.
-//! Source of the first place on a leg: Le Boudec and Vojnovic, "Perfect simulation and stationarity
-//! of a class of mobility models" (INFOCOM 2005).
+//! PoseSource of the first place on a leg: Le Boudec and Vojnovic, "Perfect simulation and
+//! stationarity of a class of mobility models" (INFOCOM 2005).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,8 +31,8 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::heading::Heading;
-use super::table;
-use super::timers::{Timers, Wake};
+use super::schema;
+use super::timers::{WakeReason, WakeTimers};
 use crate::logic::world::World;
 
 const WALK_M_PER_S: f32 = 4.0;
@@ -41,24 +41,24 @@ const MAX_TURN: i16 = 1_820;
 
 /// How avatars walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Walk {
+pub enum WalkMode {
     /// As their players say: the game.
     #[default]
     Played,
     /// From one random place to the next.
     Waypoints,
     /// With a heading that turns at random.
-    Steered,
+    SteeredWalker,
 }
 
-impl Walk {
+impl WalkMode {
     /// The words of the parameter `walk`.
     pub(super) const WORDS: &'static [&'static str] = &["none", "waypoints", "steered"];
 
-    pub(super) fn named(word: &str) -> Self {
+    pub(super) fn from_word(word: &str) -> Self {
         match word {
             "waypoints" => Self::Waypoints,
-            "steered" => Self::Steered,
+            "steered" => Self::SteeredWalker,
             _ => Self::Played,
         }
     }
@@ -66,17 +66,17 @@ impl Walk {
 
 /// See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Walkers {
+pub(super) struct ServerWalkers {
     avatars: BTreeMap<PlayerId, ObjectId>,
     /// Dice of those who walk between waypoints.
     #[serde(with = "crate::saved::dice_by")]
-    travellers: BTreeMap<ObjectId, Rng>,
+    waypoint_rngs: BTreeMap<ObjectId, Rng>,
     /// In the order of their births.
-    steered: Vec<Steered>,
+    steered: Vec<SteeredWalker>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Steered {
+struct SteeredWalker {
     object: ObjectId,
     #[serde(with = "ambit_proto::dice")]
     rng: Rng,
@@ -85,19 +85,21 @@ struct Steered {
     heading: Heading,
 }
 
-impl Walkers {
+impl ServerWalkers {
     /// A player's avatar sets out.
     pub(super) fn join(
         &mut self,
         world: &mut World,
-        timers: &mut Timers,
-        walk: Walk,
+        timers: &mut WakeTimers,
+        walk: WalkMode,
         player: PlayerId,
         rng: Rng,
     ) -> ObjectId {
         let avatar = match walk {
-            Walk::Steered => self.steer_new(world, rng),
-            Walk::Waypoints | Walk::Played => self.send_new(world, timers, rng),
+            WalkMode::SteeredWalker => self.spawn_steered(world, rng),
+            WalkMode::Waypoints | WalkMode::Played => {
+                self.spawn_between_waypoints(world, timers, rng)
+            }
         };
         self.avatars.insert(player, avatar);
         avatar
@@ -106,17 +108,17 @@ impl Walkers {
     /// The avatar that is a player's no more.
     pub(super) fn leave(&mut self, player: PlayerId) -> Option<ObjectId> {
         let avatar = self.avatars.remove(&player)?;
-        self.travellers.remove(&avatar);
+        self.waypoint_rngs.remove(&avatar);
         self.steered.retain(|walker| walker.object != avatar);
         Some(avatar)
     }
 
-    pub(super) fn has(&self, player: PlayerId) -> bool {
+    pub(super) fn contains(&self, player: PlayerId) -> bool {
         self.avatars.contains_key(&player)
     }
 
     /// All steered ones walk from `since` to now.
-    pub(super) fn walk(&mut self, world: &mut World, since: GameTime) {
+    pub(super) fn move_steered(&mut self, world: &mut World, since: GameTime) {
         let (grid, step_m) = (
             *world.grid(),
             WALK_M_PER_S * world.now().since(since).as_secs_f32(),
@@ -126,15 +128,20 @@ impl Walkers {
             world.set_pose(
                 walker.object,
                 walker.place,
-                walker.heading.radians(),
+                walker.heading.to_radians(),
                 WALK_M_PER_S,
             );
         }
     }
 
     /// One has come to its waypoint, since the last tick: it walks on from there, from then on.
-    pub(super) fn next_leg(&mut self, world: &mut World, timers: &mut Timers, walker: ObjectId) {
-        let Some(rng) = self.travellers.get_mut(&walker) else {
+    pub(super) fn next_leg(
+        &mut self,
+        world: &mut World,
+        timers: &mut WakeTimers,
+        walker: ObjectId,
+    ) {
+        let Some(rng) = self.waypoint_rngs.get_mut(&walker) else {
             return;
         };
         let (arrival, here) = world
@@ -142,7 +149,7 @@ impl Walkers {
             .last()
             .map(|(time, point)| (time, point.position))
             .expect("a path has a point");
-        let target = somewhere(*world.grid(), rng);
+        let target = random_position(*world.grid(), rng);
         let next = arrival + travel_time(here, target);
         world.replace_path(
             walker,
@@ -152,13 +159,16 @@ impl Walkers {
                 (next, Waypoint::walk(target)),
             ],
         );
-        timers.add(next, walker, Wake::Walk);
+        timers.add(next, walker, WakeReason::Walk);
     }
 
-    fn steer_new(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
-        let (place, heading) = (somewhere(*world.grid(), &mut rng), Heading(rng.u16(..)));
-        let object = table::spawn_steered(world, place, heading.radians(), WALK_M_PER_S);
-        self.steered.push(Steered {
+    fn spawn_steered(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
+        let (place, heading) = (
+            random_position(*world.grid(), &mut rng),
+            Heading(rng.u16(..)),
+        );
+        let object = schema::spawn_steered(world, place, heading.to_radians(), WALK_M_PER_S);
+        self.steered.push(SteeredWalker {
             object,
             rng,
             place,
@@ -167,17 +177,22 @@ impl Walkers {
         object
     }
 
-    fn send_new(&mut self, world: &mut World, timers: &mut Timers, mut rng: Rng) -> ObjectId {
-        let (here, target) = on_the_way(*world.grid(), &mut rng);
-        let object = table::spawn_walker(world, here);
+    fn spawn_between_waypoints(
+        &mut self,
+        world: &mut World,
+        timers: &mut WakeTimers,
+        mut rng: Rng,
+    ) -> ObjectId {
+        let (here, target) = random_leg(*world.grid(), &mut rng);
+        let object = schema::spawn_walker(world, here);
         let arrival = world.walk_to(object, target, WALK_M_PER_S);
-        self.travellers.insert(object, rng);
-        timers.add(arrival, object, Wake::Walk);
+        self.waypoint_rngs.insert(object, rng);
+        timers.add(arrival, object, WakeReason::Walk);
         object
     }
 }
 
-impl Steered {
+impl SteeredWalker {
     /// Turns, and walks on.
     fn step(&mut self, grid: Grid, step_m: f32) {
         self.heading = self.heading.turned(self.rng.i16(-MAX_TURN..=MAX_TURN));
@@ -206,16 +221,16 @@ fn mirrored(at: f32, edge: f32) -> (f32, bool) {
 }
 
 /// Any place of the map, as likely as any other.
-fn somewhere(grid: Grid, rng: &mut Rng) -> Position {
+fn random_position(grid: Grid, rng: &mut Rng) -> Position {
     Position::on_ground(rng.f32() * grid.width(), rng.f32() * grid.height()).quantised()
 }
 
 /// A place on a leg, and the leg's end, as one finds them at any time: long legs are more likely,
 /// since they last longer.
-fn on_the_way(grid: Grid, rng: &mut Rng) -> (Position, Position) {
+fn random_leg(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     let longest = Position::default().distance(Position::on_ground(grid.width(), grid.height()));
     loop {
-        let (from, to) = (somewhere(grid, rng), somewhere(grid, rng));
+        let (from, to) = (random_position(grid, rng), random_position(grid, rng));
         if rng.f32() * longest < from.distance(to) {
             return (from.lerp(to, rng.f32()).quantised(), to);
         }

@@ -10,7 +10,7 @@ use ambit_proto::time::GameTime;
 
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
+pub enum WorldChange {
     /// An object has come into being. It may be gone again by the end of the tick.
     Spawned {
         /// Which.
@@ -45,7 +45,7 @@ pub enum Change {
     /// An object has another pose, and had none of its own at the tick before: it begins to stir.
     /// Said at its birth too. As long as it goes on, [`World::posed`](super::World::posed) lists it
     /// and nothing is said here.
-    Stirred {
+    BecameActive {
         /// Which.
         object: ObjectId,
     },
@@ -56,7 +56,7 @@ pub enum Change {
     },
     /// An avatar has to do with an object, its target or its attacker: its player wants the
     /// freshest news of it.
-    Engaged {
+    EngagedObjects {
         /// Whose player.
         viewer: ObjectId,
         /// With what.
@@ -100,7 +100,7 @@ pub enum EventField {
     Number(i64),
 }
 
-impl Change {
+impl WorldChange {
     /// The object that this is about, if it is about one.
     pub const fn object(&self) -> Option<ObjectId> {
         match *self {
@@ -108,9 +108,9 @@ impl Change {
             | Self::Despawned { object, .. }
             | Self::ChangeCell { object, .. }
             | Self::Components { object, .. }
-            | Self::Stirred { object }
+            | Self::BecameActive { object }
             | Self::Team { object }
-            | Self::Engaged { object, .. }
+            | Self::EngagedObjects { object, .. }
             | Self::Visibility { object }
             | Self::Event { about: object, .. } => Some(object),
             Self::Budget { .. } => None,

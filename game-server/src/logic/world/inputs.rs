@@ -1,19 +1,19 @@
 //! What the players press, for a game to ask.
 
 use ambit_proto::ids::PlayerId;
-use ambit_proto::keymap::{Keymap, Sample, Strokes};
+use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 
 use super::World;
 
 /// What a tick has made of one player's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct AppliedInputs {
     /// Whose.
     pub player: PlayerId,
     /// The player's samples up to this time, of the client's, take effect with this tick; none if
     /// no more do than before.
-    pub until: Option<GameTime>,
+    pub applied_until: Option<GameTime>,
     /// Whether other controls are pressed than at the tick before.
     pub changed: bool,
 }
@@ -27,64 +27,67 @@ impl World {
     /// Whether a player holds a control, or has pressed it since the tick before, be it ever so
     /// shortly.
     pub fn pressed(&self, player: PlayerId, control: u8) -> bool {
-        self.strokes(player).pressed().down(control)
+        self.button_edges(player).pressed().down(control)
     }
 
     /// Whether a player has pressed a control since the tick before. Each press is told once, in
     /// one tick.
     pub fn just_pressed(&self, player: PlayerId, control: u8) -> bool {
-        self.strokes(player).just_pressed().down(control)
+        self.button_edges(player).just_pressed().down(control)
     }
 
     /// Whether a player has let go of a control since the tick before. Each time is told once, in
     /// one tick; after a tap that is the same in which it was pressed.
     pub fn just_released(&self, player: PlayerId, control: u8) -> bool {
-        self.strokes(player).just_released().down(control)
+        self.button_edges(player).just_released().down(control)
     }
 
     /// All that became of a player's controls at this tick.
-    pub fn strokes(&self, player: PlayerId) -> Strokes {
+    pub fn button_edges(&self, player: PlayerId) -> ButtonEdges {
         self.controls
             .get(&player)
-            .map_or_else(Strokes::default, |controls| *controls.strokes())
+            .map_or_else(ButtonEdges::default, |controls| *controls.edges())
     }
 }
 
 /// What the room does with them. A game's tests play the room.
 impl World {
     /// From now on a player holds these, until something else is said.
-    pub fn hold(&mut self, player: PlayerId, keys: Keymap) {
+    pub fn hold_controls(&mut self, player: PlayerId, keys: Keymap) {
         self.controls.entry(player).or_default().hold(keys);
     }
 
     /// A sample of a player's controls has arrived, when the room's clock showed `now`.
-    pub fn hear(&mut self, now: GameTime, player: PlayerId, sample: Sample) {
-        self.controls.entry(player).or_default().hear(now, sample);
+    pub fn receive_sample(&mut self, now: GameTime, player: PlayerId, sample: KeySample) {
+        self.controls
+            .entry(player)
+            .or_default()
+            .receive_sample(now, sample);
     }
 
     /// A player's connection is gone, and with it what was held.
-    pub fn let_go(&mut self, player: PlayerId) {
+    pub fn release_controls(&mut self, player: PlayerId) {
         if let Some(controls) = self.controls.get_mut(&player) {
-            controls.let_go();
+            controls.release_all();
         }
     }
 
     /// A player is out.
-    pub fn forget_controls(&mut self, player: PlayerId) {
+    pub fn remove_controls(&mut self, player: PlayerId) {
         self.controls.remove(&player);
     }
 
     /// Takes what has arrived since the tick before. Appends for whom that makes a difference, in
     /// the order of the players.
-    pub fn take_inputs(&mut self, taken: &mut Vec<Taken>) {
+    pub fn apply_inputs(&mut self, taken: &mut Vec<AppliedInputs>) {
         for (&player, controls) in &mut self.controls {
-            let before = controls.strokes().pressed();
-            let until = controls.tick();
-            let changed = controls.strokes().pressed() != before || !controls.strokes().is_quiet();
+            let before = controls.edges().pressed();
+            let until = controls.begin_tick();
+            let changed = controls.edges().pressed() != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {
-                taken.push(Taken {
+                taken.push(AppliedInputs {
                     player,
-                    until,
+                    applied_until: until,
                     changed,
                 });
             }

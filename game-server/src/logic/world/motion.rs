@@ -8,16 +8,16 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 
-use super::leg::Leg;
 use super::objects::slot_of;
-use super::{Change, World, parts};
+use super::path_segment::PathSegment;
+use super::{World, WorldChange, component_access};
 
 impl World {
     /// Where an object begins, by its path or its pose.
-    pub(super) fn first_position(&self, kind: u8, component: &Component) -> Position {
+    pub(super) fn initial_position(&self, kind: u8, component: &Component) -> Position {
         match component {
             Component::Pose(pose) => self.pose_format_of(kind).position(pose),
-            Component::Path(path) => parts::position_on(path, self.now),
+            Component::Path(path) => component_access::position_on(path, self.now),
             other => panic!("component 0 is a path or a pose, not {other:?}"),
         }
     }
@@ -27,49 +27,52 @@ impl World {
         let Some(slot) = self.objects.slot(id) else {
             return false;
         };
-        match self.objects.legs[slot].and_then(|leg| leg.position(self.now)) {
-            Some(position) => self.put(id, position),
-            None => self.take_leg(id),
+        match self.objects.segments[slot].and_then(|leg| leg.position(self.now)) {
+            Some(position) => self.set_position(id, position),
+            None => self.update_segment(id),
         }
-        let moves = self.objects.legs[slot].is_some();
-        self.objects.listed[slot] = moves;
+        let moves = self.objects.segments[slot].is_some();
+        self.objects.is_listed_moving[slot] = moves;
         moves
     }
 
     /// Looks up in an object's path where it is and how it goes on.
-    fn take_leg(&mut self, id: ObjectId) {
+    fn update_segment(&mut self, id: ObjectId) {
         let path = self.object(id).path();
-        let (leg, position) = (Leg::at(path, self.now), parts::position_on(path, self.now));
-        self.objects.legs[slot_of(id)] = leg;
-        self.put(id, position);
+        let (leg, position) = (
+            PathSegment::of_path_at(path, self.now),
+            component_access::position_on(path, self.now),
+        );
+        self.objects.segments[slot_of(id)] = leg;
+        self.set_position(id, position);
     }
 
     /// An object has another path. One that rests now stays in the list of moving ones until the
     /// next tick.
-    pub(super) fn path_changed(&mut self, id: ObjectId) {
-        self.take_leg(id);
+    pub(super) fn handle_path_change(&mut self, id: ObjectId) {
+        self.update_segment(id);
         let slot = slot_of(id);
-        if self.objects.legs[slot].is_some()
-            && !std::mem::replace(&mut self.objects.listed[slot], true)
+        if self.objects.segments[slot].is_some()
+            && !std::mem::replace(&mut self.objects.is_listed_moving[slot], true)
         {
             self.moving.push(id);
         }
     }
 
     /// An object is somewhere, now.
-    pub(super) fn put(&mut self, id: ObjectId, position: Position) {
+    pub(super) fn set_position(&mut self, id: ObjectId, position: Position) {
         let slot = slot_of(id);
         if self.objects.positions[slot] == position {
             return;
         }
         self.objects.positions[slot] = position;
-        self.trace.moved(id);
+        self.trace.record_move(id);
         let (from, to) = (self.objects.cells[slot], self.grid.cell_at(position));
         if from != to {
             self.objects.cells[slot] = to;
             self.cells.remove(slot, from);
             self.cells.insert(slot, to);
-            self.changes.push(Change::ChangeCell {
+            self.changes.push(WorldChange::ChangeCell {
                 object: id,
                 from,
                 to,

@@ -18,7 +18,7 @@ use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
 use serde::{Deserialize, Serialize};
 
-use super::leg::Leg;
+use super::path_segment::PathSegment;
 
 const SLOT_BITS: u32 = 24;
 /// Objects of a world at the same time, at most.
@@ -27,11 +27,11 @@ pub(super) const MAX_OBJECTS: usize = (1 << SLOT_BITS) - 1;
 /// Of an object without a pose.
 pub(super) const NO_POSE: u32 = u32::MAX;
 /// No object has this id: the first one born is number 1.
-const NOBODY: ObjectId = ObjectId(0);
+const NO_OBJECT: ObjectId = ObjectId(0);
 
 /// Of an object what no tick walks through.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Object {
+pub(super) struct StoredObject {
     pub(super) kind: u8,
     pub(super) owner: Option<PlayerId>,
     pub(super) team: Option<u8>,
@@ -41,10 +41,10 @@ pub(super) struct Object {
     /// of changed ones.
     pub(super) dirty: u16,
     /// Components with more points ahead than one record carries.
-    pub(super) crowded: u16,
+    pub(super) overflowing: u16,
 }
 
-impl Object {
+impl StoredObject {
     pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
         Self {
             kind,
@@ -52,7 +52,7 @@ impl Object {
             team: None,
             components,
             dirty: 0,
-            crowded: 0,
+            overflowing: 0,
         }
     }
 
@@ -64,11 +64,11 @@ impl Object {
     }
 }
 
-/// What [`Objects::to_save`] says, as it is read.
+/// What [`Objects::to_saved`] says, as it is read.
 pub(super) type SavedObjects = (
     Vec<ObjectId>,
     Vec<u32>,
-    Vec<Option<Object>>,
+    Vec<Option<StoredObject>>,
     Vec<usize>,
     u64,
 );
@@ -83,56 +83,61 @@ pub(super) struct Objects {
     /// In which cell that is.
     pub(super) cells: Vec<Cell>,
     /// The stretch of its path that it is on, if the path goes on.
-    pub(super) legs: Vec<Option<Leg>>,
+    pub(super) segments: Vec<Option<PathSegment>>,
     /// Whether it stands in the world's list of moving ones.
-    pub(super) listed: Vec<bool>,
+    pub(super) is_listed_moving: Vec<bool>,
     /// Where its pose lies, or [`NO_POSE`].
     pub(super) pose_slots: Vec<u32>,
     /// All else of the object.
-    rest: Vec<Option<Object>>,
+    details: Vec<Option<StoredObject>>,
     free: Vec<usize>,
-    born: u64,
+    spawned_count: u64,
 }
 
 impl Objects {
     /// An object is born at a place, without a leg or a pose.
-    pub(super) fn insert(&mut self, object: Object, position: Position, cell: Cell) -> ObjectId {
-        let slot = self.free.pop().unwrap_or_else(|| self.grow());
-        self.born += 1;
-        let id = ObjectId((self.born << SLOT_BITS) | slot as u64);
+    pub(super) fn insert(
+        &mut self,
+        object: StoredObject,
+        position: Position,
+        cell: Cell,
+    ) -> ObjectId {
+        let slot = self.free.pop().unwrap_or_else(|| self.add_slot());
+        self.spawned_count += 1;
+        let id = ObjectId((self.spawned_count << SLOT_BITS) | slot as u64);
         self.ids[slot] = id;
         self.positions[slot] = position;
         self.cells[slot] = cell;
-        self.legs[slot] = None;
-        self.listed[slot] = false;
+        self.segments[slot] = None;
+        self.is_listed_moving[slot] = false;
         self.pose_slots[slot] = NO_POSE;
-        self.rest[slot] = Some(object);
+        self.details[slot] = Some(object);
         id
     }
 
-    pub(super) fn remove(&mut self, id: ObjectId) -> Option<Object> {
+    pub(super) fn remove(&mut self, id: ObjectId) -> Option<StoredObject> {
         let slot = self.slot(id)?;
-        self.ids[slot] = NOBODY;
+        self.ids[slot] = NO_OBJECT;
         self.free.push(slot);
-        self.rest[slot].take()
+        self.details[slot].take()
     }
 
     /// Where an object lies, if it lives.
     #[inline]
     pub(super) fn slot(&self, id: ObjectId) -> Option<usize> {
         let slot = slot_of(id);
-        (self.ids.get(slot) == Some(&id) && id != NOBODY).then_some(slot)
+        (self.ids.get(slot) == Some(&id) && id != NO_OBJECT).then_some(slot)
     }
 
     #[inline]
-    pub(super) fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.rest[self.slot(id)?].as_ref()
+    pub(super) fn get(&self, id: ObjectId) -> Option<&StoredObject> {
+        self.details[self.slot(id)?].as_ref()
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+    pub(super) fn get_mut(&mut self, id: ObjectId) -> Option<&mut StoredObject> {
         let slot = self.slot(id)?;
-        self.rest[slot].as_mut()
+        self.details[slot].as_mut()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -140,7 +145,7 @@ impl Objects {
     }
 
     /// The id of the object in a slot that is in use.
-    pub(super) fn id_in(&self, slot: usize) -> ObjectId {
+    pub(super) fn id_at_slot(&self, slot: usize) -> ObjectId {
         self.ids[slot]
     }
 
@@ -150,20 +155,20 @@ impl Objects {
             .ids
             .iter()
             .copied()
-            .filter(|&id| id != NOBODY)
+            .filter(|&id| id != NO_OBJECT)
             .collect();
         ids.sort_unstable();
         ids
     }
 
     /// What is saved of them: the rest follows from the components.
-    pub(super) fn to_save(&self) -> impl Serialize + '_ {
+    pub(super) fn to_saved(&self) -> impl Serialize + '_ {
         (
             &self.ids,
             &self.pose_slots,
-            &self.rest,
+            &self.details,
             &self.free,
-            self.born,
+            self.spawned_count,
         )
     }
 
@@ -171,53 +176,53 @@ impl Objects {
     pub(super) fn from_saved(saved: SavedObjects) -> Option<Self> {
         let (ids, pose_slots, rest, free, born) = saved;
         let slots = ids.len();
-        let is_empty = |slot: usize| ids.get(slot) == Some(&NOBODY);
-        let is_right = |(slot, id): (usize, &ObjectId)| {
+        let is_empty = |slot: usize| ids.get(slot) == Some(&NO_OBJECT);
+        let is_accurate = |(slot, id): (usize, &ObjectId)| {
             let lives = rest.get(slot).is_some_and(Option::is_some);
-            if *id == NOBODY {
+            if *id == NO_OBJECT {
                 !lives
             } else {
                 lives && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born
             }
         };
         let fits = slots <= MAX_OBJECTS && pose_slots.len() == slots && rest.len() == slots;
-        let empty = ids.iter().filter(|id| **id == NOBODY).count();
+        let empty = ids.iter().filter(|id| **id == NO_OBJECT).count();
         let freed: BTreeSet<usize> = free.iter().copied().collect();
         let is_free = freed.len() == free.len()
             && free.len() == empty
             && freed.iter().all(|&slot| is_empty(slot));
-        (fits && is_free && ids.iter().enumerate().all(is_right)).then(|| Self {
+        (fits && is_free && ids.iter().enumerate().all(is_accurate)).then(|| Self {
             positions: vec![Position::default(); slots],
             cells: vec![Cell::default(); slots],
-            legs: vec![None; slots],
-            listed: vec![false; slots],
+            segments: vec![None; slots],
+            is_listed_moving: vec![false; slots],
             ids,
             pose_slots,
-            rest,
+            details: rest,
             free,
-            born,
+            spawned_count: born,
         })
     }
 
     /// By slot, whether somebody is there.
-    pub(super) fn alive(&self) -> impl Iterator<Item = bool> + '_ {
-        self.ids.iter().map(|&id| id != NOBODY)
+    pub(super) fn occupied_slots(&self) -> impl Iterator<Item = bool> + '_ {
+        self.ids.iter().map(|&id| id != NO_OBJECT)
     }
 
     /// A slot more.
-    fn grow(&mut self) -> usize {
+    fn add_slot(&mut self) -> usize {
         let slot = self.ids.len();
         assert!(
             slot < MAX_OBJECTS,
             "a world has at most {MAX_OBJECTS} objects"
         );
-        self.ids.push(NOBODY);
+        self.ids.push(NO_OBJECT);
         self.positions.push(Position::default());
         self.cells.push(Cell::default());
-        self.legs.push(None);
-        self.listed.push(false);
+        self.segments.push(None);
+        self.is_listed_moving.push(false);
         self.pose_slots.push(NO_POSE);
-        self.rest.push(None);
+        self.details.push(None);
         slot
     }
 }
@@ -231,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stale_id_finds_nothing_even_when_its_slot_is_in_use_again() {
+    fn a_stale_id_finds_nothing_even_when_its_slot_is_reused() {
         let mut objects = Objects::default();
         let first = insert(&mut objects);
         assert!(objects.remove(first).is_some());
@@ -244,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_in_the_order_of_birth_whatever_slots_they_got() {
+    fn ids_are_in_the_order_of_birth_whatever_their_slots() {
         let mut objects = Objects::default();
         let ids: Vec<_> = (0..4).map(|_| insert(&mut objects)).collect();
         objects.remove(ids[1]);
@@ -272,7 +277,7 @@ mod tests {
 
     fn insert(objects: &mut Objects) -> ObjectId {
         objects.insert(
-            Object::new(0, Vec::new()),
+            StoredObject::new(0, Vec::new()),
             Position::default(),
             Cell::default(),
         )

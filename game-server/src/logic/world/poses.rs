@@ -8,8 +8,8 @@
 //! 1. A pose holds from the horizon of its tick on, and fits its kind's format; the object's
 //!    position is the pose's.
 //! 2. [`World::posed`] lists each object whose pose was set to another one in this tick, once, in
-//!    the order of their first change; [`Change::Stirred`] says which of those had none at the tick
-//!    before.
+//!    the order of their first change; [`Change::BecameActive`] says which of those had none at the
+//!    tick before.
 //! 3. To set a pose to what it is already is no change. To be born is one.
 //!
 //! Units: metres, radians, metres a second. Cost: a few array accesses; nothing is allocated for a
@@ -22,8 +22,8 @@ use ambit_proto::space::Position;
 use serde::Serialize;
 
 use super::objects::{NO_POSE, slot_of};
-use super::{Change, World};
-use crate::logic::contact::Way;
+use super::{World, WorldChange};
+use crate::logic::contact::ObjectMotion;
 
 /// Setting and reading poses.
 impl World {
@@ -75,27 +75,27 @@ impl World {
     /// Gives an object a pose that lies on the grid of its kind already.
     pub fn replace_pose(&mut self, object: ObjectId, pose: Pose) {
         let slot = self.pose_slot(object);
-        let (format, old) = self.poses.at(slot);
+        let (format, old) = self.poses.format_and_pose(slot);
         if old == pose {
             return;
         }
         debug_assert!(format.fits(&pose), "{pose:?} is none of {format:?}");
         let here = self.objects.positions[slot_of(object)];
-        if self.poses.change(slot, object, pose, here) == News::Stirs {
-            self.changes.push(Change::Stirred { object });
+        if self.poses.set(slot, object, pose, here) == PoseActivity::Begins {
+            self.changes.push(WorldChange::BecameActive { object });
         }
         self.object_mut(object).components[0] = Component::Pose(pose);
-        self.put(object, format.position(&pose));
+        self.set_position(object, format.position(&pose));
     }
 
     /// An object's pose, from now on.
     pub fn pose(&self, object: ObjectId) -> Pose {
-        self.poses.at(self.pose_slot(object)).1
+        self.poses.format_and_pose(self.pose_slot(object)).1
     }
 
     /// The grid of an object's poses.
     pub fn pose_format(&self, object: ObjectId) -> PoseFormat {
-        self.poses.at(self.pose_slot(object)).0
+        self.poses.format_and_pose(self.pose_slot(object)).0
     }
 
     /// Whether an object has a pose, and not a path.
@@ -112,20 +112,20 @@ impl World {
 
     /// The objects whose pose was set to another one in this tick, the newly born included, each
     /// once. Once the tick is finished, all of them live.
-    pub fn posed(&self) -> &[ObjectId] {
-        &self.poses.posed
+    pub fn active_objects(&self) -> &[ObjectId] {
+        &self.poses.active
     }
 
     /// How an object moves, to ask for contacts: its path; with a pose, the straight line from
     /// where it was at the tick before to where it is.
-    pub fn way(&self, object: ObjectId) -> Way<'_> {
+    pub fn motion(&self, object: ObjectId) -> ObjectMotion<'_> {
         let Some(slot) = self.pose_slot_of(object) else {
-            return Way::Path(self.path(object));
+            return ObjectMotion::Path(self.path(object));
         };
         let here = self.position(object);
-        let before = self.poses.before(slot).unwrap_or(here);
-        Way::Straight {
-            from: (self.before, before),
+        let before = self.poses.previous_position(slot).unwrap_or(here);
+        ObjectMotion::Straight {
+            from: (self.previous_horizon, before),
             to: (self.now, here),
         }
     }
@@ -147,7 +147,7 @@ impl World {
     }
 
     /// A newborn object has a pose, if component 0 is one.
-    pub(super) fn begin_pose(&mut self, object: ObjectId) {
+    pub(super) fn add_pose(&mut self, object: ObjectId) {
         let newborn = self.object(object);
         let Component::Pose(pose) = newborn.components[0] else {
             return;
@@ -155,24 +155,24 @@ impl World {
         let format = self.pose_format_of(newborn.kind);
         let here = self.objects.positions[slot_of(object)];
         self.objects.pose_slots[slot_of(object)] = self.poses.insert(object, format, pose, here);
-        self.changes.push(Change::Stirred { object });
+        self.changes.push(WorldChange::BecameActive { object });
     }
 }
 
 /// What a change of a pose is to its tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum News {
+enum PoseActivity {
     /// The first one, after a tick without any.
-    Stirs,
-    GoesOn,
+    Begins,
+    Continues,
 }
 
-/// What [`Poses::to_save`] says, as it is read.
+/// What [`Poses::to_saved`] says, as it is read.
 pub(super) type SavedPoses = (u64, Vec<u64>, Vec<u32>);
 
 /// All poses. All arrays by slot have the same length.
 #[derive(Debug, Default)]
-pub(super) struct Poses {
+pub(super) struct WorldPoses {
     /// Ticks so far.
     tick: u64,
     formats: Vec<PoseFormat>,
@@ -180,21 +180,21 @@ pub(super) struct Poses {
     /// The tick of the last change.
     changed: Vec<u64>,
     /// Where the object was before that tick.
-    before: Vec<Position>,
+    previous: Vec<Position>,
     free: Vec<u32>,
-    posed: Vec<ObjectId>,
+    active: Vec<ObjectId>,
     /// Whether one of `posed` is gone.
-    thinned: bool,
+    active_has_removed: bool,
 }
 
-impl Poses {
+impl WorldPoses {
     pub(super) fn begin_tick(&mut self) {
         self.tick += 1;
-        self.posed.clear();
+        self.active.clear();
     }
 
     /// What is saved of them: the rest follows from the objects.
-    pub(super) fn to_save(&self) -> impl Serialize + '_ {
+    pub(super) fn to_saved(&self) -> impl Serialize + '_ {
         (self.tick, &self.changed, &self.free)
     }
 
@@ -205,16 +205,16 @@ impl Poses {
             tick,
             formats: vec![no_format; slots],
             current: vec![Pose::default(); slots],
-            before: vec![Position::default(); slots],
+            previous: vec![Position::default(); slots],
             changed,
             free,
-            posed: Vec::new(),
-            thinned: false,
+            active: Vec::new(),
+            active_has_removed: false,
         }
     }
 
     /// An object says what its saved pose is; `false` if it has no place.
-    pub(super) fn refill(
+    pub(super) fn restore_slot(
         &mut self,
         slot: u32,
         format: PoseFormat,
@@ -225,12 +225,16 @@ impl Poses {
         if index >= self.current.len() {
             return false;
         }
-        (self.formats[index], self.current[index], self.before[index]) = (format, pose, here);
+        (
+            self.formats[index],
+            self.current[index],
+            self.previous[index],
+        ) = (format, pose, here);
         true
     }
 
     /// Whether these slots and the free ones are all there are, each once.
-    pub(super) fn are_all(&self, taken: impl Iterator<Item = u32>) -> bool {
+    pub(super) fn are_slots_complete(&self, taken: impl Iterator<Item = u32>) -> bool {
         let mut seen = vec![false; self.formats.len()];
         let mut is_new = |slot: u32| {
             seen.get_mut(slot as usize)
@@ -242,13 +246,13 @@ impl Poses {
 
     /// Leaves those in `posed` that live.
     pub(super) fn finish_tick(&mut self, lives: impl Fn(ObjectId) -> bool) {
-        if std::mem::take(&mut self.thinned) {
-            self.posed.retain(|&object| lives(object));
+        if std::mem::take(&mut self.active_has_removed) {
+            self.active.retain(|&object| lives(object));
         }
     }
 
     pub(super) fn remove(&mut self, slot: u32) {
-        self.thinned |= self.changed[slot as usize] == self.tick;
+        self.active_has_removed |= self.changed[slot as usize] == self.tick;
         self.free.push(slot);
     }
 
@@ -263,8 +267,8 @@ impl Poses {
         self.formats[index] = format;
         self.current[index] = pose;
         self.changed[index] = self.tick;
-        self.before[index] = here;
-        self.posed.push(object);
+        self.previous[index] = here;
+        self.active.push(object);
         slot
     }
 
@@ -272,35 +276,35 @@ impl Poses {
         self.formats.push(format);
         self.current.push(Pose::default());
         self.changed.push(0);
-        self.before.push(Position::default());
+        self.previous.push(Position::default());
         self.formats.len() as u32 - 1
     }
 
     #[inline]
-    fn at(&self, slot: u32) -> (PoseFormat, Pose) {
+    fn format_and_pose(&self, slot: u32) -> (PoseFormat, Pose) {
         (self.formats[slot as usize], self.current[slot as usize])
     }
 
     /// Stores another pose of an object that was `here` until now.
     #[inline]
-    fn change(&mut self, slot: u32, object: ObjectId, pose: Pose, here: Position) -> News {
+    fn set(&mut self, slot: u32, object: ObjectId, pose: Pose, here: Position) -> PoseActivity {
         let index = slot as usize;
         self.current[index] = pose;
         let last = std::mem::replace(&mut self.changed[index], self.tick);
         if last == self.tick {
-            return News::GoesOn;
+            return PoseActivity::Continues;
         }
-        self.before[index] = here;
-        self.posed.push(object);
+        self.previous[index] = here;
+        self.active.push(object);
         if last + 1 == self.tick {
-            News::GoesOn
+            PoseActivity::Continues
         } else {
-            News::Stirs
+            PoseActivity::Begins
         }
     }
 
     /// Where the object was at the tick before, if its pose has changed since.
-    fn before(&self, slot: u32) -> Option<Position> {
-        (self.changed[slot as usize] == self.tick).then(|| self.before[slot as usize])
+    fn previous_position(&self, slot: u32) -> Option<Position> {
+        (self.changed[slot as usize] == self.tick).then(|| self.previous[slot as usize])
     }
 }

@@ -14,20 +14,20 @@ use ambit_proto::schema::Component;
 use ambit_proto::time::GameTime;
 use fastrand::Rng;
 
-use super::leg::Leg;
 use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
-use super::poses::{Poses, SavedPoses};
-use super::{Cells, Change, Truth, World, parts};
+use super::path_segment::PathSegment;
+use super::poses::{SavedPoses, WorldPoses};
+use super::{ObjectsByCell, TraceEvent, World, WorldChange, component_access};
 use crate::logic::controls::Controls;
 use crate::saved::{self, BadState};
 
 impl World {
     /// Appends all that the world is between two ticks. Cost: all objects.
     pub(crate) fn save(&self, out: &mut Vec<u8>) {
-        saved::put(out, &(self.now, self.before, self.rng.get_seed()));
-        saved::put(out, &self.objects.to_save());
-        saved::put(out, &self.poses.to_save());
-        saved::put(out, &(&self.controls, &self.moving, &self.crowded));
+        saved::put(out, &(self.now, self.previous_horizon, self.rng.get_seed()));
+        saved::put(out, &self.objects.to_saved());
+        saved::put(out, &self.poses.to_saved());
+        saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
     }
 
     /// Makes this world, in which the game has started, the one that was saved.
@@ -40,52 +40,52 @@ impl World {
             Vec<ObjectId>,
             Vec<ObjectId>,
         ) = saved::take(bytes)?;
-        (self.now, self.before, self.rng) = (now, before, Rng::with_seed(dice));
+        (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(dice));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
         let any_format = self
             .schema
             .kinds
             .iter()
             .find_map(|kind| kind.pose_format().copied());
-        self.poses = Poses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
-        (self.controls, self.moving, self.crowded) = (controls, moving, crowded);
-        self.cells = Cells::new(self.grid);
+        self.poses = WorldPoses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
+        (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
+        self.cells = ObjectsByCell::new(self.grid);
         self.changed.clear();
         self.changes.clear();
         self.trace.clear();
         for id in self.objects.ids() {
-            self.take_place(id).ok_or(BadState::Malformed)?;
+            self.restore_object(id).ok_or(BadState::Malformed)?;
         }
         let posed = self
             .objects
             .pose_slots
             .iter()
             .copied()
-            .zip(self.objects.alive());
+            .zip(self.objects.occupied_slots());
         let posed = posed
             .filter(|&(pose, lives)| lives && pose != NO_POSE)
             .map(|(pose, _)| pose);
-        if !self.poses.are_all(posed) {
+        if !self.poses.are_slots_complete(posed) {
             return Err(BadState::Malformed);
         }
         for index in 0..self.moving.len() {
-            self.set_out_again(self.moving[index])
+            self.restore_segment(self.moving[index])
                 .ok_or(BadState::Malformed)?;
         }
         Ok(())
     }
 
     /// Puts a saved object where it is, and says that it is there; nothing if it fits no kind.
-    fn take_place(&mut self, id: ObjectId) -> Option<()> {
+    fn restore_object(&mut self, id: ObjectId) -> Option<()> {
         let object = self.objects.get(id)?;
         let kind = object.kind;
         let specs = &self.schema.kind(kind)?.components;
         let fit = specs.len() == object.components.len();
         let told = object.components.iter().zip(specs);
         if !fit
-            || !told
-                .clone()
-                .all(|(component, spec)| component.fits(&spec.codec) && !parts::is_blank(component))
+            || !told.clone().all(|(component, spec)| {
+                component.fits(&spec.codec) && !component_access::is_empty_timeline(component)
+            })
         {
             return None;
         }
@@ -96,13 +96,13 @@ impl World {
         if !matches!(first, Component::Pose(_) | Component::Path(_)) {
             return None;
         }
-        let position = self.first_position(kind, &first);
+        let position = self.initial_position(kind, &first);
         let (slot, cell) = (slot_of(id), self.grid.cell_at(position));
         (self.objects.positions[slot], self.objects.cells[slot]) = (position, cell);
         self.cells.insert(slot, cell);
-        self.changes.push(Change::Spawned { object: id, cell });
+        self.changes.push(WorldChange::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.say(self.now, id, || Truth::Spawned {
+        self.trace.record(self.now, id, || TraceEvent::Spawned {
             kind,
             position,
             cell: number,
@@ -111,23 +111,23 @@ impl World {
         match first {
             Component::Pose(pose) => {
                 let format = self.pose_format_of(kind);
-                if !self.poses.refill(pose_slot, format, pose, position) {
+                if !self.poses.restore_slot(pose_slot, format, pose, position) {
                     return None;
                 }
-                self.changes.push(Change::Stirred { object: id });
+                self.changes.push(WorldChange::BecameActive { object: id });
             }
             _ if pose_slot != NO_POSE => return None,
             _ => {}
         }
         if owned {
-            self.changes.push(Change::Team { object: id });
+            self.changes.push(WorldChange::Team { object: id });
         }
         Some(())
     }
 
     /// An object of the list of moving ones is on its path again; nothing if it has none, or stands
     /// there twice.
-    fn set_out_again(&mut self, id: ObjectId) -> Option<()> {
+    fn restore_segment(&mut self, id: ObjectId) -> Option<()> {
         // Who has gone since the list was last walked through stands in it still.
         let Some(object) = self.objects.get(id) else {
             return Some(());
@@ -135,10 +135,10 @@ impl World {
         let Component::Path(path) = &object.components[0] else {
             return None;
         };
-        let leg = Leg::at(path, self.now);
+        let leg = PathSegment::of_path_at(path, self.now);
         let slot = slot_of(id);
-        self.objects.legs[slot] = leg;
-        (!std::mem::replace(&mut self.objects.listed[slot], true)).then_some(())
+        self.objects.segments[slot] = leg;
+        (!std::mem::replace(&mut self.objects.is_listed_moving[slot], true)).then_some(())
     }
 }
 

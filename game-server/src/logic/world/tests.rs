@@ -7,13 +7,13 @@ use std::time::Duration;
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{
-    Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema,
+    Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind, Schema,
 };
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 
-use super::{Change, EventField, TraceLine, Truth, World};
+use super::{EventField, TraceEvent, TraceLine, World, WorldChange};
 use crate::config::RoomConfig;
 
 const ORC: u8 = 0;
@@ -23,7 +23,7 @@ const LEVEL: u8 = 3;
 const NAME: u8 = 4;
 
 #[test]
-fn what_walks_over_a_border_changes_cell_once_and_at_the_right_tick() {
+fn a_walk_over_a_border_changes_cell_once_at_the_right_tick() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     world.walk_to(orc, at(25.0, 5.0), 5.0);
@@ -36,10 +36,10 @@ fn what_walks_over_a_border_changes_cell_once_and_at_the_right_tick() {
             cell,
             world
                 .grid()
-                .cell_at(world.path(orc).at(world.now()).unwrap().position)
+                .cell_at(world.path(orc).value_at(world.now()).unwrap().position)
         );
         for change in changes(&mut world) {
-            let Change::ChangeCell { object, from, to } = change else {
+            let WorldChange::ChangeCell { object, from, to } = change else {
                 panic!("{change:?}")
             };
             assert_eq!((object, to), (orc, cell));
@@ -50,7 +50,7 @@ fn what_walks_over_a_border_changes_cell_once_and_at_the_right_tick() {
 }
 
 #[test]
-fn what_stands_still_is_not_looked_at() {
+fn an_object_at_rest_is_not_processed() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     world.walk_to(orc, at(6.0, 5.0), 5.0);
@@ -89,7 +89,7 @@ fn a_new_destination_starts_where_the_object_is_now() {
 }
 
 #[test]
-fn a_walk_to_where_one_stands_is_standing() {
+fn a_walk_to_the_current_position_stays_at_rest() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.begin_tick(ms(50));
@@ -98,7 +98,7 @@ fn a_walk_to_where_one_stands_is_standing() {
 }
 
 #[test]
-fn a_teleport_takes_no_time_and_leaves_the_way_before_it_as_it_was() {
+fn a_teleport_takes_no_time_and_keeps_the_path_before_it() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.walk_to(orc, at(60.0, 10.0), 5.0);
@@ -112,7 +112,7 @@ fn a_teleport_takes_no_time_and_leaves_the_way_before_it_as_it_was() {
     let last = changes(&mut world).pop().unwrap();
     assert_eq!(
         last,
-        Change::ChangeCell {
+        WorldChange::ChangeCell {
             object: orc,
             from: Cell::new(2, 1),
             to: Cell::new(5, 5)
@@ -133,7 +133,7 @@ fn an_object_that_stops_in_the_past_stands_there_now() {
 }
 
 #[test]
-fn all_that_is_stored_lies_on_the_wire_s_grid() {
+fn all_stored_values_lie_on_the_grid_of_the_wire() {
     let mut world = world();
     let mut rng = fastrand::Rng::with_seed(1);
     let orc = orc(&mut world, at(33.333_33, 66.666_66));
@@ -161,7 +161,7 @@ fn all_that_is_stored_lies_on_the_wire_s_grid() {
 }
 
 #[test]
-fn a_long_life_leaves_no_long_history() {
+fn the_history_of_a_long_lived_object_is_bounded() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     for tick in 1..500 {
@@ -173,7 +173,7 @@ fn a_long_life_leaves_no_long_history() {
 }
 
 #[test]
-fn a_gauge_goes_on_by_itself_from_the_time_it_was_set() {
+fn a_gauge_changes_at_its_rate_from_the_time_it_was_set() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.set_gauge(orc, HEALTH, ms(1_000), 50.0, 10.0);
@@ -183,7 +183,7 @@ fn a_gauge_goes_on_by_itself_from_the_time_it_was_set() {
 }
 
 #[test]
-fn other_components_hold_what_they_are_given_within_their_range() {
+fn other_components_keep_values_within_their_range() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.set_flag(orc, AWAKE, ms(100), false);
@@ -198,7 +198,7 @@ fn other_components_hold_what_they_are_given_within_their_range() {
 }
 
 #[test]
-fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_change() {
+fn component_changes_come_once_per_object_and_tick_in_order_of_change() {
     let mut world = world();
     let (orc, elf) = (
         orc(&mut world, at(10.0, 10.0)),
@@ -214,7 +214,7 @@ fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_ch
     let said = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
     assert_eq!(
         changes(&mut world),
-        said.map(|(object, mask)| Change::Components { object, mask })
+        said.map(|(object, mask)| WorldChange::Components { object, mask })
     );
     world.begin_tick(ms(100));
     world.finish_tick();
@@ -222,7 +222,7 @@ fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_ch
 }
 
 #[test]
-fn what_is_too_much_for_one_record_is_said_again_until_all_of_it_is_said() {
+fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     let now = ms(10_000);
@@ -240,7 +240,7 @@ fn what_is_too_much_for_one_record_is_said_again_until_all_of_it_is_said() {
         world.finish_tick();
         if changes(&mut world)
             .iter()
-            .any(|change| matches!(change, Change::Components { .. }))
+            .any(|change| matches!(change, WorldChange::Components { .. }))
         {
             last_said = tick;
         }
@@ -256,7 +256,7 @@ fn what_is_too_much_for_one_record_is_said_again_until_all_of_it_is_said() {
 }
 
 #[test]
-fn a_search_finds_what_is_there_now_in_the_order_of_birth() {
+fn a_search_finds_present_objects_in_the_order_of_birth() {
     let mut world = world();
     let mut rng = fastrand::Rng::with_seed(4);
     let mut all: Vec<ObjectId> = Vec::new();
@@ -274,7 +274,7 @@ fn a_search_finds_what_is_there_now_in_the_order_of_birth() {
         let jumper = all[rng.usize(..all.len())];
         world.teleport(jumper, somewhere(&mut rng));
         let (centre, radius) = (somewhere(&mut rng), rng.f32() * 40.0);
-        world.within(centre, radius, &mut found);
+        world.find_within(centre, radius, &mut found);
         let near =
             |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
         let mut expected: Vec<_> = all.iter().copied().filter(near).collect();
@@ -285,7 +285,7 @@ fn a_search_finds_what_is_there_now_in_the_order_of_birth() {
 }
 
 #[test]
-fn births_and_deaths_are_said_in_order() {
+fn spawns_and_despawns_are_reported_in_order() {
     let mut world = world();
     world.begin_tick(ms(50));
     let orc = orc(&mut world, at(25.0, 15.0));
@@ -294,7 +294,7 @@ fn births_and_deaths_are_said_in_order() {
     world.despawn(orc);
     assert!(!world.contains(orc));
     world.finish_tick();
-    let born = Change::Spawned {
+    let born = WorldChange::Spawned {
         object: orc,
         cell: Cell::new(2, 1),
     };
@@ -302,7 +302,7 @@ fn births_and_deaths_are_said_in_order() {
         changes(&mut world),
         [
             born,
-            Change::Despawned {
+            WorldChange::Despawned {
                 object: orc,
                 at: ms(20)
             }
@@ -312,7 +312,7 @@ fn births_and_deaths_are_said_in_order() {
 }
 
 #[test]
-fn dice_for_one_purpose_do_not_depend_on_those_for_another() {
+fn random_numbers_of_one_domain_do_not_depend_on_another_domain() {
     let mut world = world();
     let throws = |mut rng: fastrand::Rng| [rng.u64(..), rng.u64(..)];
     let before = throws(world.rng_for(1, 2));
@@ -331,7 +331,7 @@ fn dice_for_one_purpose_do_not_depend_on_those_for_another() {
 }
 
 #[test]
-fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
+fn the_changes_of_some_objects_do_not_depend_on_others() {
     let told = |with_ghost: bool| {
         let mut world = world();
         let mut rng = fastrand::Rng::with_seed(8);
@@ -363,7 +363,7 @@ fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
             }
             world.finish_tick();
             let mut found = Vec::new();
-            world.within(at(50.0, 50.0), 30.0, &mut found);
+            world.find_within(at(50.0, 50.0), 30.0, &mut found);
             // Ids differ between the runs; their order and the cells must not.
             let rank = |object: ObjectId| orcs.iter().filter(|&&other| other < object).count();
             let is_orc = |object: &ObjectId| orcs.contains(object);
@@ -381,8 +381,8 @@ fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
                 .filter(|change| change.object().is_some_and(|object| is_orc(&object)))
             {
                 let text = match change {
-                    Change::ChangeCell { from, to, .. } => format!("{from:?} {to:?}"),
-                    Change::Components { mask, .. } => format!("{mask}"),
+                    WorldChange::ChangeCell { from, to, .. } => format!("{from:?} {to:?}"),
+                    WorldChange::Components { mask, .. } => format!("{mask}"),
                     ref other => format!("{:?}", std::mem::discriminant(other)),
                 };
                 told.push((tick, change.object().into_iter().map(rank).collect(), text));
@@ -412,7 +412,7 @@ fn the_same_seed_and_calls_give_the_same_changes() {
 }
 
 #[test]
-fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
+fn the_trace_reports_the_truth_when_enabled() {
     let mut world = World::new(
         &RoomConfig {
             trace: true,
@@ -439,7 +439,7 @@ fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
     let expected = [
         (
             50,
-            Truth::Spawned {
+            TraceEvent::Spawned {
                 kind: ORC,
                 position: at(5.0, 5.0),
                 cell: 1,
@@ -447,40 +447,40 @@ fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
         ),
         (
             50,
-            Truth::Joined {
+            TraceEvent::Joined {
                 player: PlayerId(3),
                 name: "ann".into(),
             },
         ),
-        (100, Truth::Hidden),
-        (100, Truth::Revealed),
+        (100, TraceEvent::Hidden),
+        (100, TraceEvent::Revealed),
         (
             100,
-            Truth::Moved {
+            TraceEvent::Moved {
                 position: at(23.0, 12.0),
                 cell: 13,
             },
         ),
         (
             150,
-            Truth::Left {
+            TraceEvent::OmittedPoses {
                 player: PlayerId(3),
             },
         ),
-        (150, Truth::Despawned),
+        (150, TraceEvent::Despawned),
     ];
     assert_eq!(
         lines,
         expected.map(|(at, what)| TraceLine {
             at: ms(at),
             object: orc,
-            what
+            event: what
         })
     );
 }
 
 #[test]
-fn nobody_pays_for_a_trace_that_nobody_wants() {
+fn a_disabled_trace_costs_nothing() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     world.teleport(orc, at(25.0, 5.0));
@@ -491,12 +491,12 @@ fn nobody_pays_for_a_trace_that_nobody_wants() {
 }
 
 #[test]
-fn an_event_is_passed_on_as_it_is() {
+fn an_event_is_passed_on_unchanged() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     changes(&mut world);
     world.emit(0, orc, ms(7), vec![EventField::Object(orc)]);
-    let event = Change::Event {
+    let event = WorldChange::Event {
         kind: 0,
         about: orc,
         effect: ms(7),
@@ -507,7 +507,7 @@ fn an_event_is_passed_on_as_it_is() {
 
 #[test]
 #[should_panic(expected = "is not what the schema says of orc's health")]
-fn an_object_that_is_not_what_the_schema_says_is_our_bug() {
+fn spawning_an_object_that_violates_the_schema_panics() {
     let mut world = world();
     let mut components = components(&world, at(0.0, 0.0));
     components[usize::from(HEALTH)] = Component::gauge(ms(0), 1.0, 1.0, 50.0);
@@ -524,10 +524,10 @@ fn schema() -> Schema {
     ];
     Schema {
         game: "test".into(),
-        kinds: vec![Kind {
+        kinds: vec![ObjectKind {
             name: "orc".into(),
             components,
-            ..Kind::default()
+            ..ObjectKind::default()
         }],
         events: vec![EventKind {
             name: "growl".into(),
@@ -569,7 +569,7 @@ fn orc(world: &mut World, position: Position) -> ObjectId {
     world.spawn(ORC, components)
 }
 
-fn changes(world: &mut World) -> Vec<Change> {
+fn changes(world: &mut World) -> Vec<WorldChange> {
     let mut changes = Vec::new();
     world.drain_changes(&mut changes);
     changes

@@ -16,12 +16,12 @@ pub struct TraceLine {
     /// To which object.
     pub object: ObjectId,
     /// What.
-    pub what: Truth,
+    pub event: TraceEvent,
 }
 
 /// What really happened to an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Truth {
+pub enum TraceEvent {
     /// It is somewhere else than at the tick before.
     Moved {
         /// Where.
@@ -52,7 +52,7 @@ pub enum Truth {
         name: String,
     },
     /// Its player has left for good.
-    Left {
+    OmittedPoses {
         /// Who.
         player: PlayerId,
     },
@@ -60,35 +60,40 @@ pub enum Truth {
 
 /// The lines of the tick so far, if anybody wants them.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
-    wanted: bool,
+pub(super) struct WorldTrace {
+    enabled: bool,
     lines: Vec<TraceLine>,
     /// Objects that are somewhere else than at the tick before; an object may stand here more than
     /// once.
     moved: Vec<ObjectId>,
 }
 
-impl Trace {
+impl WorldTrace {
     pub(super) fn new(wanted: bool) -> Self {
         Self {
-            wanted,
+            enabled: wanted,
             ..Self::default()
         }
     }
 
     /// `what` is made only if somebody wants it.
-    pub(super) fn say(&mut self, at: GameTime, object: ObjectId, what: impl FnOnce() -> Truth) {
-        if self.wanted {
+    pub(super) fn record(
+        &mut self,
+        at: GameTime,
+        object: ObjectId,
+        what: impl FnOnce() -> TraceEvent,
+    ) {
+        if self.enabled {
             self.lines.push(TraceLine {
                 at,
                 object,
-                what: what(),
+                event: what(),
             });
         }
     }
 
-    pub(super) fn moved(&mut self, object: ObjectId) {
-        if self.wanted {
+    pub(super) fn record_move(&mut self, object: ObjectId) {
+        if self.enabled {
             self.moved.push(object);
         }
     }

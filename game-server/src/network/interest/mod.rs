@@ -2,27 +2,28 @@
 //!
 //! Where things are, who looks on and who might have changed looks goes in
 //! ([`Interest::change_cell`] and its kin, which only take note); [`Interest::settle`] says what
-//! that changes: the `Enter`s and `Leave`s, in a buffer of the caller. All that is noted between
-//! two calls of `settle` counts as one moment, so the order in which things move within a tick
-//! decides nothing, and two that walk side by side across a border do not lose each other. No
+//! that changes: the `ObjectEntered`s and `Leave`s, in a buffer of the caller. All that is noted
+//! between two calls of `settle` counts as one moment, so the order in which things move within a
+//! tick decides nothing, and two that walk side by side across a border do not lose each other. No
 //! clock, socket or actor; a move inside a cell never gets here, so it costs nothing.
 //!
 //! Around the home cell of a viewer lie an inner zone and, around that, an outer ring; how wide
 //! they are depends on the class of the object. Invariants (design, section 5), checked against
 //! brute force after every `settle` of random scenes:
-//! 1. For one viewer and one object, `Enter` and `Leave` alternate, and `Enter` comes first.
-//! 2. `Enter` exactly when an object that is not followed is in the inner zone and seen; `Leave`
-//!    exactly when a followed one is outside the outer zone, gone, or no longer seen. A viewer
-//!    follows its own avatar wherever it is.
-//! 3. What [`Sees`] hides is never announced, nor does it show in the order of what is: the order
-//!    in which a viewer is told of two objects depends on nothing but the way of these two and its
-//!    own.
-//! 4. A cycle of `Leave` and `Enter` of a pair costs metres of travel
+//! 1. For one viewer and one object, `ObjectEntered` and `Leave` alternate, and `ObjectEntered`
+//!    comes first.
+//! 2. `ObjectEntered` exactly when an object that is not followed is in the inner zone and seen;
+//!    `Leave` exactly when a followed one is outside the outer zone, gone, or no longer seen. A
+//!    viewer follows its own avatar wherever it is.
+//! 3. What [`Visibility`] hides is never announced, nor does it show in the order of what is: the
+//!    order in which a viewer is told of two objects depends on nothing but the way of these two
+//!    and its own.
+//! 4. A cycle of `Leave` and `ObjectEntered` of a pair costs metres of travel
 //!    ([`Zone::travel_per_cycle_m`]), provided that the outer zone is wider than the inner one and
 //!    homes move by `Grid::home` with a margin: 4 m along the axes with cells of 10 m and a margin
 //!    of 1 m, 2.83 m round a corner. The proof stands in `crossing.rs`.
 //!
-//! `Sees` is asked when a pair comes into the inner zone, and again for all pairs of whoever
+//! `Visibility` is asked when a pair comes into the inner zone, and again for all pairs of whoever
 //! `refresh` or `refresh_viewer` names; in between its answers are taken to hold. Ids that are not
 //! there are ignored: things come and go within a tick.
 //!
@@ -30,35 +31,35 @@
 //! at the viewers that live in the cells that it has come near, and at its followers; a viewer
 //! whose home moves costs a look at the objects in the cells that have come into its inner zones
 //! and gone out of its outer ones. Memory: four bytes for each cell and class and for each cell,
-//! and a line of 64 bytes for each thing present; it is kept and used again. Source: reference 003,
-//! section 3.5. There each cell holds the clients that subscribe to it; here it holds those that
-//! live in it, and its subscribers are those that live around it, so that one list changes when a
-//! viewer moves, and not ten.
+//! and a line of 64 bytes for each thing present; it is kept and used again. PoseSource: reference
+//! 003, section 3.5. There each cell holds the clients that subscribe to it; here it holds those
+//! that live in it, and its subscribers are those that live around it, so that one list changes
+//! when a viewer moves, and not ten.
 
-mod crossing;
-mod crowd;
-mod few;
+mod cell_index;
+mod hysteresis;
 #[cfg(test)]
 mod oracle;
 mod settle;
-mod slots;
+mod slot_map;
+mod small_set;
 
 use std::collections::BTreeSet;
 
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 
-use crowd::{Crowd, Errand};
-use few::Few;
-use slots::Slot;
+use cell_index::{CellIndex, PendingCheck};
+use slot_map::SlotIndex;
+use small_set::SmallSet;
 
-pub use slots::IdHasher;
+pub use slot_map::IdHasher;
 
 /// What one viewer is to be told, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum InterestChange {
     /// From now on `viewer` follows `object`.
-    Enter {
+    ObjectEntered {
         /// Who is told.
         viewer: ClientId,
         /// Of what.
@@ -75,7 +76,7 @@ pub enum Change {
 
 /// How far the objects of a class are seen, in cells around the viewer's home cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zone {
+pub struct AreaOfInterest {
     /// An object comes into sight this near: 1 is a block of 3 x 3.
     pub inner: u16,
     /// It goes out of sight when it is farther than this; at least `inner`.
@@ -83,13 +84,13 @@ pub struct Zone {
 }
 
 /// Who can see what, apart from distance.
-pub trait Sees {
+pub trait Visibility {
     /// Whether somebody who looks through the avatar `viewer` may know of `object`.
-    fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool;
+    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool;
 }
 
-impl<F: Fn(ObjectId, ObjectId) -> bool> Sees for F {
-    fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool {
+impl<F: Fn(ObjectId, ObjectId) -> bool> Visibility for F {
+    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
         self(viewer, object)
     }
 }
@@ -98,18 +99,18 @@ impl<F: Fn(ObjectId, ObjectId) -> bool> Sees for F {
 pub struct Interest {
     grid: Grid,
     /// By class.
-    zones: Vec<Zone>,
+    areas: Vec<AreaOfInterest>,
     /// With the viewers that follow it. That is written down here only: what a viewer follows is
     /// found around its home.
-    objects: Crowd<ObjectId, Few>,
+    objects: CellIndex<ObjectId, SmallSet>,
     /// By home, with the avatar.
-    viewers: Crowd<ClientId, ObjectId>,
+    viewers: CellIndex<ClientId, ObjectId>,
     /// Whose avatar an object is, or will be when it gets there.
-    viewers_of: BTreeSet<(ObjectId, ClientId)>,
+    viewers_by_avatar: BTreeSet<(ObjectId, ClientId)>,
     /// Whose surroundings are to be looked at; empty between calls, as is the next.
-    errands: Vec<Errand>,
+    pending_checks: Vec<PendingCheck>,
     /// Viewers that are about to be told of one object, or objects of which one viewer is.
-    batch: Vec<Slot>,
+    batch: Vec<SlotIndex>,
 }
 
 impl Interest {
@@ -117,7 +118,7 @@ impl Interest {
     ///
     /// # Panics
     /// When there is no zone, or one whose outer radius is smaller than its inner one.
-    pub fn new(grid: &Grid, zones: &[Zone]) -> Self {
+    pub fn new(grid: &Grid, zones: &[AreaOfInterest]) -> Self {
         assert!(!zones.is_empty(), "objects have a class");
         assert!(
             zones.iter().all(|zone| zone.inner <= zone.outer),
@@ -125,11 +126,11 @@ impl Interest {
         );
         Self {
             grid: *grid,
-            zones: zones.to_vec(),
-            objects: Crowd::new(*grid, zones.len()),
-            viewers: Crowd::new(*grid, 1),
-            viewers_of: BTreeSet::new(),
-            errands: Vec::new(),
+            areas: zones.to_vec(),
+            objects: CellIndex::new(*grid, zones.len()),
+            viewers: CellIndex::new(*grid, 1),
+            viewers_by_avatar: BTreeSet::new(),
+            pending_checks: Vec::new(),
             batch: Vec::new(),
         }
     }
@@ -140,19 +141,19 @@ impl Interest {
     /// When the object is there already, or there is no such class.
     pub fn add_object(&mut self, object: ObjectId, class: u8, cell: Cell) {
         assert!(
-            usize::from(class) < self.zones.len(),
+            usize::from(class) < self.areas.len(),
             "class {class} has no zone"
         );
         self.objects.add(object, class, cell);
     }
 
     /// Takes an object off the map; at once, all who follow it are told to `changes`.
-    pub fn remove_object(&mut self, object: ObjectId, changes: &mut Vec<Change>) {
+    pub fn remove_object(&mut self, object: ObjectId, changes: &mut Vec<InterestChange>) {
         let Some(slot) = self.objects.remove(object) else {
             return;
         };
-        let followers = self.objects.with_mut(slot);
-        let tell = |&viewer| Change::Leave {
+        let followers = self.objects.data_mut(slot);
+        let tell = |&viewer| InterestChange::Leave {
             viewer: self.viewers.id(viewer),
             object,
         };
@@ -167,7 +168,7 @@ impl Interest {
 
     /// Who sees the object may have changed: it was hidden or revealed.
     pub fn refresh(&mut self, object: ObjectId) {
-        self.objects.ask_again(object);
+        self.objects.request_recheck(object);
     }
 
     /// Somebody looks on through `avatar`, which may be on the map or get there later. At the next
@@ -177,8 +178,8 @@ impl Interest {
     /// When the viewer is there already.
     pub fn add_viewer(&mut self, viewer: ClientId, avatar: ObjectId, home: Cell) {
         let slot = self.viewers.add(viewer, 0, home);
-        *self.viewers.with_mut(slot) = avatar;
-        self.viewers_of.insert((avatar, viewer));
+        *self.viewers.data_mut(slot) = avatar;
+        self.viewers_by_avatar.insert((avatar, viewer));
     }
 
     /// A viewer is gone; there is nobody left to tell.
@@ -189,10 +190,11 @@ impl Interest {
         let mut batch = std::mem::take(&mut self.batch);
         batch.extend(self.followed_by(slot));
         for object in batch.drain(..) {
-            self.objects.with_mut(object).remove(slot);
+            self.objects.data_mut(object).remove(slot);
         }
         self.batch = batch;
-        self.viewers_of.remove(&(*self.viewers.with(slot), viewer));
+        self.viewers_by_avatar
+            .remove(&(*self.viewers.data(slot), viewer));
         self.viewers.remove(viewer);
     }
 
@@ -203,7 +205,7 @@ impl Interest {
 
     /// What the viewer sees may have changed.
     pub fn refresh_viewer(&mut self, viewer: ClientId) {
-        self.viewers.ask_again(viewer);
+        self.viewers.request_recheck(viewer);
     }
 
     /// The home cell of a viewer.
@@ -218,21 +220,21 @@ impl Interest {
         let followers = self
             .objects
             .slot(object)
-            .map_or(&[][..], |slot| self.objects.with(slot).as_slice());
+            .map_or(&[][..], |slot| self.objects.data(slot).as_slice());
         followers.iter().map(|&viewer| self.viewers.id(viewer))
     }
 
     /// The dense number of a viewer, for as long as it is there: what
-    /// [`Interest::follower_numbers`] goes by.
-    pub fn viewer_number(&self, viewer: ClientId) -> Option<u32> {
+    /// [`Interest::follower_slots`] goes by.
+    pub fn viewer_slot(&self, viewer: ClientId) -> Option<u32> {
         self.viewers.slot(viewer)
     }
 
     /// As [`Interest::followers`], by their numbers and in the order of those.
-    pub fn follower_numbers(&self, object: ObjectId) -> &[u32] {
+    pub fn follower_slots(&self, object: ObjectId) -> &[u32] {
         self.objects
             .slot(object)
-            .map_or(&[][..], |slot| self.objects.with(slot).as_slice())
+            .map_or(&[][..], |slot| self.objects.data(slot).as_slice())
     }
 
     /// What a viewer follows, from cell to cell; nothing when it is not there. Cost: all that
@@ -252,28 +254,32 @@ impl Interest {
         pair.is_some_and(|(viewer, object)| self.is_followed(object, viewer))
     }
 
-    fn is_followed(&self, object: Slot, viewer: Slot) -> bool {
-        self.objects.with(object).contains(viewer)
+    fn is_followed(&self, object: SlotIndex, viewer: SlotIndex) -> bool {
+        self.objects.data(object).contains(viewer)
     }
 
     /// The avatar of a viewer, if it is on the map.
-    fn own_of(&self, viewer: Slot) -> Option<Slot> {
-        self.objects.slot(*self.viewers.with(viewer))
+    fn avatar_slot(&self, viewer: SlotIndex) -> Option<SlotIndex> {
+        self.objects.slot(*self.viewers.data(viewer))
     }
 
     /// What a viewer follows: some of what stands in its outer zones, and its own avatar wherever
     /// that is.
-    fn followed_by(&self, viewer: Slot) -> impl Iterator<Item = Slot> + '_ {
-        let own = self.own_of(viewer);
-        let classes = self.viewers.listed(viewer).into_iter().flat_map(|home| {
-            (0..)
-                .zip(&self.zones)
-                .map(move |(class, zone)| (home, class, zone))
-        });
+    fn followed_by(&self, viewer: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
+        let own = self.avatar_slot(viewer);
+        let classes = self
+            .viewers
+            .listed_cell(viewer)
+            .into_iter()
+            .flat_map(|home| {
+                (0..)
+                    .zip(&self.areas)
+                    .map(move |(class, zone)| (home, class, zone))
+            });
         let around = classes.flat_map(move |(home, class, zone)| {
             let cells = self.grid.block(home, zone.outer);
             cells
-                .flat_map(move |cell| self.objects.listed_in(class, cell))
+                .flat_map(move |cell| self.objects.members_of(class, cell))
                 .map(|(object, _)| object)
         });
         let others = around.filter(move |&object| Some(object) != own);
@@ -287,10 +293,10 @@ impl Interest {
 impl Interest {
     /// Entries for which no more memory has to be asked.
     fn capacity(&self) -> usize {
-        let scratch = self.errands.capacity() + self.batch.capacity();
+        let scratch = self.pending_checks.capacity() + self.batch.capacity();
         let ((objects, followers), (viewers, _)) =
             (self.objects.capacity(), self.viewers.capacity());
-        let followers: usize = followers.map(Few::capacity).sum();
+        let followers: usize = followers.map(SmallSet::capacity).sum();
         scratch + objects + viewers + followers
     }
 }
@@ -312,12 +318,12 @@ mod tests {
         Cell { column, row }
     }
 
-    const fn enter(viewer: ClientId, object: ObjectId) -> Change {
-        Change::Enter { viewer, object }
+    const fn enter(viewer: ClientId, object: ObjectId) -> InterestChange {
+        InterestChange::ObjectEntered { viewer, object }
     }
 
-    const fn leave(viewer: ClientId, object: ObjectId) -> Change {
-        Change::Leave { viewer, object }
+    const fn leave(viewer: ClientId, object: ObjectId) -> InterestChange {
+        InterestChange::Leave { viewer, object }
     }
 
     /// A map of 20 x 20 cells on which all see all, unless a test says otherwise.
@@ -328,10 +334,10 @@ mod tests {
 
     impl Scene {
         fn new() -> Self {
-            Self::with_zones(&[Zone { inner: 1, outer: 2 }])
+            Self::with_zones(&[AreaOfInterest { inner: 1, outer: 2 }])
         }
 
-        fn with_zones(zones: &[Zone]) -> Self {
+        fn with_zones(zones: &[AreaOfInterest]) -> Self {
             Self {
                 interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), zones),
                 unseen: Vec::new(),
@@ -350,7 +356,7 @@ mod tests {
             self
         }
 
-        fn settle(&mut self) -> Vec<Change> {
+        fn settle(&mut self) -> Vec<InterestChange> {
             let mut changes = Vec::new();
             let unseen = &self.unseen;
             let sees = |viewer: ObjectId, object: ObjectId| !unseen.contains(&(viewer, object));
@@ -358,7 +364,7 @@ mod tests {
             changes
         }
 
-        fn walk(&mut self, object: ObjectId, to: Cell) -> Vec<Change> {
+        fn walk(&mut self, object: ObjectId, to: Cell) -> Vec<InterestChange> {
             self.interest.change_cell(object, to);
             self.settle()
         }
@@ -372,11 +378,11 @@ mod tests {
 
     #[test]
     fn an_object_and_its_followers_fill_one_cache_line() {
-        assert_eq!(size_of::<crowd::Member<Few>>(), 64);
+        assert_eq!(size_of::<cell_index::CellMember<SmallSet>>(), 64);
     }
 
     #[test]
-    fn pacing_along_an_edge_says_nothing() {
+    fn moving_back_and_forth_at_an_edge_causes_no_change() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ORC, cell(4, 3));
@@ -387,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_only_into_the_ring_is_not_announced() {
+    fn an_object_that_only_enters_the_outer_ring_is_not_announced() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ORC, cell(6, 3));
@@ -399,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_joiner_hears_of_its_avatar_and_then_of_the_whole_inner_zone() {
+    fn a_late_joiner_gets_its_avatar_first_then_the_whole_inner_zone() {
         let mut scene = Scene::new()
             .object(ORC, cell(0, 1))
             .object(ELF, cell(2, 0))
@@ -415,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_viewer_that_moves_hears_first_of_what_it_leaves_behind() {
+    fn a_viewer_that_moves_gets_the_leaves_first() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ELF, cell(2, 3))
@@ -443,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_cross_a_border_together_do_not_lose_each_other() {
+    fn a_pair_that_crosses_a_border_together_stays_in_sight() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ORC, cell(4, 3));
@@ -457,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn hiding_is_for_those_who_must_not_see() {
+    fn a_hidden_object_leaves_only_the_viewers_that_may_not_see_it() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .viewer(BOB, BOBS, cell(4, 3));
@@ -476,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_revealed_in_the_ring_is_not_announced() {
+    fn an_object_revealed_in_the_outer_ring_is_not_announced() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ORC, cell(4, 3));
@@ -490,9 +496,11 @@ mod tests {
     }
 
     #[test]
-    fn a_boss_is_seen_from_farther_than_a_mushroom() {
-        let mut scene =
-            Scene::with_zones(&[Zone { inner: 0, outer: 1 }, Zone { inner: 4, outer: 6 }]);
+    fn each_class_has_its_own_area_of_interest() {
+        let mut scene = Scene::with_zones(&[
+            AreaOfInterest { inner: 0, outer: 1 },
+            AreaOfInterest { inner: 4, outer: 6 },
+        ]);
         let (mushroom, boss) = (ObjectId(10), ObjectId(11));
         scene.interest.add_object(mushroom, 0, cell(6, 2));
         scene.interest.add_object(boss, 1, cell(6, 2));
@@ -505,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_within_a_moment_was_never_there() {
+    fn an_object_added_and_removed_between_settles_is_not_announced() {
         let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3));
         let mut changes = Vec::new();
         scene.interest.add_object(ORC, 0, cell(3, 3));
@@ -516,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_viewer_that_is_gone_is_told_nothing() {
+    fn a_removed_viewer_gets_no_changes() {
         let mut scene = Scene::new()
             .viewer(ANN, ANNS, cell(3, 3))
             .viewer(BOB, BOBS, cell(3, 3));
@@ -528,11 +536,13 @@ mod tests {
 
     /// What each of five viewers is told in a scene of visible walkers, while something that they
     /// cannot see is about.
-    fn told(seed: u64, seed_of_the_hidden: u64) -> BTreeMap<u32, Vec<Change>> {
+    fn changes_by_viewer(seed: u64, seed_of_the_hidden: u64) -> BTreeMap<u32, Vec<InterestChange>> {
         const HIDDEN: u64 = 1000;
         let sees = |viewer: ObjectId, object: ObjectId| object.0 < HIDDEN || viewer.0 >= HIDDEN;
-        let mut interest =
-            Interest::new(&Grid::new(80.0, 80.0, 10.0), &[Zone { inner: 1, outer: 2 }]);
+        let mut interest = Interest::new(
+            &Grid::new(80.0, 80.0, 10.0),
+            &[AreaOfInterest { inner: 1, outer: 2 }],
+        );
         let (mut open, mut hidden) = (
             fastrand::Rng::with_seed(seed),
             fastrand::Rng::with_seed(seed_of_the_hidden),
@@ -572,9 +582,10 @@ mod tests {
             }
             interest.settle(&sees, &mut changes);
         }
-        let mut told: BTreeMap<u32, Vec<Change>> = BTreeMap::new();
+        let mut told: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
         for change in changes {
-            let (Change::Enter { viewer, .. } | Change::Leave { viewer, .. }) = change;
+            let (InterestChange::ObjectEntered { viewer, .. }
+            | InterestChange::Leave { viewer, .. }) = change;
             told.entry(viewer.0).or_default().push(change);
         }
         told.remove(&99);
@@ -582,14 +593,18 @@ mod tests {
     }
 
     #[test]
-    fn invariant_3_nothing_shows_what_the_hidden_do() {
+    fn invariant_3_hidden_objects_do_not_affect_the_changes() {
         for seed in 0..50 {
-            assert_eq!(told(seed, 1), told(seed, 2), "seed {seed}");
+            assert_eq!(
+                changes_by_viewer(seed, 1),
+                changes_by_viewer(seed, 2),
+                "seed {seed}"
+            );
         }
     }
 
     #[test]
-    fn a_scene_that_repeats_asks_for_no_more_memory() {
+    fn a_scene_that_repeats_allocates_nothing_more() {
         let mut scene = Scene::new();
         let mut rng = fastrand::Rng::with_seed(7);
         let places: Vec<_> = (0..400)

@@ -9,18 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 
-use super::{Change, Interest, Sees, Zone};
+use super::{AreaOfInterest, Interest, InterestChange, Visibility};
 
 /// Column and row, so that arithmetic is plain.
-type Spot = (i32, i32);
+type CellPosition = (i32, i32);
 
 #[derive(Default)]
 struct Oracle {
     zones: Vec<(i32, i32)>,
     /// Class and cell.
-    objects: BTreeMap<ObjectId, (usize, Spot)>,
+    objects: BTreeMap<ObjectId, (usize, CellPosition)>,
     /// Avatar and home.
-    viewers: BTreeMap<ClientId, (ObjectId, Spot)>,
+    viewers: BTreeMap<ClientId, (ObjectId, CellPosition)>,
     /// Avatars and what they cannot see.
     unseen: BTreeSet<(ObjectId, ObjectId)>,
     followed: BTreeSet<(ClientId, ObjectId)>,
@@ -45,22 +45,22 @@ impl Oracle {
     }
 
     /// Moves on to now and says what that changes, sorted.
-    fn settle(&mut self) -> Vec<Change> {
+    fn settle(&mut self) -> Vec<InterestChange> {
         let now = self.should_follow();
         let enters = now
             .difference(&self.followed)
-            .map(|&(viewer, object)| Change::Enter { viewer, object });
+            .map(|&(viewer, object)| InterestChange::ObjectEntered { viewer, object });
         let leaves = self
             .followed
             .difference(&now)
-            .map(|&(viewer, object)| Change::Leave { viewer, object });
+            .map(|&(viewer, object)| InterestChange::Leave { viewer, object });
         let mut changes: Vec<_> = enters.chain(leaves).collect();
         changes.sort_unstable();
         self.followed = now;
         changes
     }
 
-    fn remove_object(&mut self, object: ObjectId) -> Vec<Change> {
+    fn remove_object(&mut self, object: ObjectId) -> Vec<InterestChange> {
         self.objects.remove(&object);
         let (gone, left) = self
             .followed
@@ -69,7 +69,7 @@ impl Oracle {
         self.followed = left;
         let gone: BTreeSet<(ClientId, ObjectId)> = gone;
         gone.into_iter()
-            .map(|(viewer, object)| Change::Leave { viewer, object })
+            .map(|(viewer, object)| InterestChange::Leave { viewer, object })
             .collect()
     }
 
@@ -79,8 +79,8 @@ impl Oracle {
     }
 }
 
-impl Sees for Oracle {
-    fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool {
+impl Visibility for Oracle {
+    fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool {
         !self.unseen.contains(&(viewer, object))
     }
 }
@@ -94,17 +94,17 @@ struct Scene {
     oracle: Oracle,
     interest: Interest,
     /// What was said since the last comparison, by each.
-    said: Vec<Change>,
-    expected: Vec<Change>,
+    reported: Vec<InterestChange>,
+    expected: Vec<InterestChange>,
     last_id: u32,
 }
 
-fn spot(cell: Cell) -> Spot {
+fn cell_position(cell: Cell) -> CellPosition {
     (i32::from(cell.column), i32::from(cell.row))
 }
 
 impl Scene {
-    fn new(seed: u64, zones: &[Zone]) -> Self {
+    fn new(seed: u64, zones: &[AreaOfInterest]) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
@@ -122,7 +122,7 @@ impl Scene {
                 ..Oracle::default()
             },
             interest: Interest::new(&grid, zones),
-            said: Vec::new(),
+            reported: Vec::new(),
             expected: Vec::new(),
             last_id: 0,
         }
@@ -133,16 +133,16 @@ impl Scene {
             for _ in 0..self.rng.u8(1..6) {
                 self.act();
             }
-            self.interest.settle(&self.oracle, &mut self.said);
+            self.interest.settle(&self.oracle, &mut self.reported);
             let settled = self.oracle.settle();
             self.compare(moment, &settled);
         }
     }
 
-    fn compare(&mut self, moment: u32, settled: &[Change]) {
+    fn compare(&mut self, moment: u32, settled: &[InterestChange]) {
         let Self {
             seed,
-            said,
+            reported: said,
             expected,
             oracle,
             interest,
@@ -165,7 +165,7 @@ impl Scene {
 
         for (&viewer, &(_, home)) in &oracle.viewers {
             assert_eq!(
-                interest.home(viewer).map(spot),
+                interest.home(viewer).map(cell_position),
                 Some(home),
                 "seed {seed}, moment {moment}"
             );
@@ -209,7 +209,7 @@ impl Scene {
             0 | 1 => self.spawn(),
             2 => self.despawn(),
             3 => self.join(),
-            4 => self.part(),
+            4 => self.leave(),
             5 | 6 => self.change_sight(),
             7..=9 => self.walk_home(),
             10 => self.teleport(),
@@ -217,14 +217,14 @@ impl Scene {
         }
     }
 
-    fn anywhere(&mut self) -> Cell {
+    fn random_cell(&mut self) -> Cell {
         Cell {
             column: self.rng.u16(..self.columns),
             row: self.rng.u16(..self.rows),
         }
     }
 
-    fn beside(&mut self, at: Spot) -> Cell {
+    fn neighbour_of(&mut self, at: CellPosition) -> Cell {
         let mut step = |from: i32, cells: u16| {
             (from + self.rng.i32(-1..=1)).clamp(0, i32::from(cells) - 1) as u16
         };
@@ -260,8 +260,11 @@ impl Scene {
         if self.oracle.objects.contains_key(&id) {
             return;
         }
-        let (class, cell) = (self.rng.usize(..self.oracle.zones.len()), self.anywhere());
-        self.oracle.objects.insert(id, (class, spot(cell)));
+        let (class, cell) = (
+            self.rng.usize(..self.oracle.zones.len()),
+            self.random_cell(),
+        );
+        self.oracle.objects.insert(id, (class, cell_position(cell)));
         self.interest.add_object(id, class as u8, cell);
     }
 
@@ -277,7 +280,7 @@ impl Scene {
             .change_cell(object, Cell { column: 0, row: 0 });
         self.interest.refresh(object);
         said.sort_unstable();
-        self.said.append(&mut said);
+        self.reported.append(&mut said);
         let mut expected = self.oracle.remove_object(object);
         self.expected.append(&mut expected);
     }
@@ -289,12 +292,14 @@ impl Scene {
             0 => ObjectId(self.rng.u64(1..=u64::from(self.last_id) + 5)),
             _ => self.any_object().unwrap_or(ObjectId(1)),
         };
-        let home = self.anywhere();
-        self.oracle.viewers.insert(id, (avatar, spot(home)));
+        let home = self.random_cell();
+        self.oracle
+            .viewers
+            .insert(id, (avatar, cell_position(home)));
         self.interest.add_viewer(id, avatar, home);
     }
 
-    fn part(&mut self) {
+    fn leave(&mut self) {
         let Some(viewer) = self.any_viewer() else {
             return;
         };
@@ -347,7 +352,7 @@ impl Scene {
         let Some(object) = self.any_object() else {
             return;
         };
-        let cell = self.beside(self.oracle.objects[&object].1);
+        let cell = self.neighbour_of(self.oracle.objects[&object].1);
         self.put_object(object, cell);
     }
 
@@ -355,13 +360,13 @@ impl Scene {
         let Some(viewer) = self.any_viewer() else {
             return;
         };
-        let cell = self.beside(self.oracle.viewers[&viewer].1);
+        let cell = self.neighbour_of(self.oracle.viewers[&viewer].1);
         self.put_viewer(viewer, cell);
     }
 
     /// An object, or a viewer, or a viewer and all that it follows.
     fn teleport(&mut self) {
-        let cell = self.anywhere();
+        let cell = self.random_cell();
         let (object, viewer) = (self.any_object(), self.any_viewer());
         match (self.rng.u8(..3), object, viewer) {
             (0, Some(object), _) => self.put_object(object, cell),
@@ -369,7 +374,7 @@ impl Scene {
             (2, _, Some(viewer)) => {
                 self.put_viewer(viewer, cell);
                 for object in self.interest.followed(viewer).collect::<Vec<_>>() {
-                    let cell = self.beside(spot(cell));
+                    let cell = self.neighbour_of(cell_position(cell));
                     self.put_object(object, cell);
                 }
             }
@@ -382,7 +387,7 @@ impl Scene {
             .objects
             .get_mut(&object)
             .expect("the object is there")
-            .1 = spot(cell);
+            .1 = cell_position(cell);
         self.interest.change_cell(object, cell);
     }
 
@@ -391,7 +396,7 @@ impl Scene {
             .viewers
             .get_mut(&viewer)
             .expect("the viewer is there")
-            .1 = spot(cell);
+            .1 = cell_position(cell);
         self.interest.move_home(viewer, cell);
     }
 }
@@ -399,7 +404,7 @@ impl Scene {
 fn check(zones: &[(u16, u16)], seeds: std::ops::Range<u64>) {
     let zones: Vec<_> = zones
         .iter()
-        .map(|&(inner, outer)| Zone { inner, outer })
+        .map(|&(inner, outer)| AreaOfInterest { inner, outer })
         .collect();
     for seed in seeds {
         Scene::new(seed, &zones).play(300);

@@ -7,34 +7,34 @@
 //! object came into sight if that is later, with the value at that time as the first point. So each
 //! record stands for itself, and the way by which an object came, perhaps hidden, stays untold.
 
-use ambit_proto::message::{Head, Parts, RecordWriter};
+use ambit_proto::message::{ComponentSelection, RecordHead, RecordWriter};
 use ambit_proto::space::Position;
 use ambit_proto::wire::{Coder, Measure, Writer};
 
-use super::records::{Bits, RecordCache, Told};
-use super::slots::{Due, What};
+use super::object_slots::{DueRecord, RecordContent};
+use super::records::{ComponentsKey, EncodedBits, RecordCache};
 use crate::logic::world::World;
 
 /// The mark behind the last record of a body, and the padding to a whole byte.
 pub const END_BITS: usize = 8;
-/// Records that don't fit before nobody looks for shorter ones any more.
-const MISSES: usize = 8;
+/// WrittenRecords that don't fit before nobody looks for shorter ones any more.
+const MAX_MISSES: usize = 8;
 
 /// What records are written from, and where they end.
-pub struct Composer<'c> {
+pub struct RecordComposer<'c> {
     /// The room's state.
     pub world: &'c World,
     /// The words.
-    pub records: RecordWriter<'c>,
+    pub record_writer: RecordWriter<'c>,
     /// How many bits may be written when the last record ends.
-    pub most_bits: usize,
+    pub max_bits: usize,
 }
 
 /// Sorts what is due: the last one is to be sent first.
-pub fn order(due: &mut [Due], world: &World, viewer: Position) {
-    let urgency = |due: &Due| match due.what {
-        What::Leave => (0, 0.0),
-        _ if due.own => (1, 0.0),
+pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
+    let urgency = |due: &DueRecord| match due.content {
+        RecordContent::Leave => (0, 0.0),
+        _ if due.is_own => (1, 0.0),
         _ => (2, world.position(due.object).ground_distance(viewer)),
     };
     due.sort_unstable_by(|a, b| {
@@ -46,19 +46,19 @@ pub fn order(due: &mut [Due], world: &World, viewer: Position) {
     });
 }
 
-impl Composer<'_> {
+impl RecordComposer<'_> {
     /// Writes the last ones of `due`, as far as they fit; those are taken off the list and told to
     /// `sent`.
     pub fn write(
         &self,
         cache: &mut RecordCache,
-        due: &mut Vec<Due>,
-        skipped: &mut Vec<Due>,
+        due: &mut Vec<DueRecord>,
+        skipped: &mut Vec<DueRecord>,
         writer: &mut Writer<'_>,
-        mut sent: impl FnMut(&Due),
+        mut sent: impl FnMut(&DueRecord),
     ) {
         skipped.clear();
-        while skipped.len() < MISSES
+        while skipped.len() < MAX_MISSES
             && let Some(next) = due.pop()
         {
             if self.write_if_fits(&next, cache, writer) {
@@ -72,60 +72,73 @@ impl Composer<'_> {
         }
     }
 
-    fn write_if_fits(&self, due: &Due, cache: &mut RecordCache, writer: &mut Writer<'_>) -> bool {
-        let parts = match due.what {
-            What::Enter(mask) | What::Update(mask) => Some(self.parts(due, mask, cache)),
-            What::Leave => None,
+    fn write_if_fits(
+        &self,
+        due: &DueRecord,
+        cache: &mut RecordCache,
+        writer: &mut Writer<'_>,
+    ) -> bool {
+        let parts = match due.content {
+            RecordContent::ObjectEntered(mask) | RecordContent::ObjectUpdated(mask) => {
+                Some(self.encode_components(due, mask, cache))
+            }
+            RecordContent::Leave => None,
         };
         let mut measure = Measure::new();
-        self.head(due, &mut measure);
+        self.write_head(due, &mut measure);
         let bits = measure.bits() + parts.map_or(0, |parts| parts.len);
-        if writer.bits_written() + bits > self.most_bits {
+        if writer.bits_written() + bits > self.max_bits {
             return false;
         }
-        self.head(due, writer);
+        self.write_head(due, writer);
         if let Some(parts) = parts {
-            cache.copy(parts, writer);
+            cache.copy_to(parts, writer);
         }
         true
     }
 
     /// What differs from client to client.
-    fn head(&self, due: &Due, coder: &mut impl Coder) {
-        let Due {
+    fn write_head(&self, due: &DueRecord, coder: &mut impl Coder) {
+        let DueRecord {
             alias,
             kind,
-            own,
-            at,
+            is_own: own,
+            effective_at: at,
             ..
         } = *due;
-        let head = Head {
+        let head = RecordHead {
             alias,
             kind,
             at,
             own,
         };
-        match due.what {
-            What::Enter(_) => self.records.enter_head(&head, coder),
-            What::Update(_) => self.records.update_head(&head, coder),
-            What::Leave => self.records.leave(alias, at, coder),
+        match due.content {
+            RecordContent::ObjectEntered(_) => self.record_writer.write_enter_head(&head, coder),
+            RecordContent::ObjectUpdated(_) => self.record_writer.write_update_head(&head, coder),
+            RecordContent::Leave => self.record_writer.write_leave(alias, at, coder),
         }
     }
 
     /// What is the same for all that may know as much.
-    fn parts(&self, due: &Due, mask: u16, cache: &mut RecordCache) -> Bits {
-        let told = Told {
+    fn encode_components(
+        &self,
+        due: &DueRecord,
+        mask: u16,
+        cache: &mut RecordCache,
+    ) -> EncodedBits {
+        let told = ComponentsKey {
             object: due.object,
             mask,
-            from: self.records.stamp.max(due.since),
+            from: self.record_writer.stamp.max(due.visible_since),
         };
-        cache.bits(told, |writer| {
-            let parts = Parts {
+        cache.get_or_encode(told, |writer| {
+            let parts = ComponentSelection {
                 all: self.world.components(told.object),
                 mask,
                 from: told.from,
             };
-            self.records.parts(due.kind, &parts, writer);
+            self.record_writer
+                .write_components(due.kind, &parts, writer);
         })
     }
 }

@@ -20,7 +20,7 @@ use crate::network::interest::IdHasher;
 
 /// What bits are the same for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Told {
+pub struct ComponentsKey {
     /// Whose components.
     pub object: ObjectId,
     /// Which of them.
@@ -31,7 +31,7 @@ pub struct Told {
 
 /// Where bits lie, for this tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bits {
+pub struct EncodedBits {
     start: usize,
     /// How many there are.
     pub len: usize,
@@ -42,27 +42,31 @@ pub struct Bits {
 pub struct RecordCache {
     /// Each entry begins with a whole byte.
     bytes: Vec<u8>,
-    places: HashMap<Told, Bits, BuildHasherDefault<IdHasher>>,
-    made: u64,
-    used: u64,
+    entries: HashMap<ComponentsKey, EncodedBits, BuildHasherDefault<IdHasher>>,
+    encoded: u64,
+    lookups: u64,
 }
 
 impl RecordCache {
     /// Another tick: components are others.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.places.clear();
+        self.entries.clear();
     }
 
     /// The bits of these components; `encode` writes them if nobody asked before.
-    pub fn bits(&mut self, told: Told, encode: impl FnOnce(&mut Writer<'_>)) -> Bits {
-        self.used += 1;
-        *self.places.entry(told).or_insert_with(|| {
-            self.made += 1;
+    pub fn get_or_encode(
+        &mut self,
+        told: ComponentsKey,
+        encode: impl FnOnce(&mut Writer<'_>),
+    ) -> EncodedBits {
+        self.lookups += 1;
+        *self.entries.entry(told).or_insert_with(|| {
+            self.encoded += 1;
             let start = self.bytes.len();
             let mut writer = Writer::new(&mut self.bytes);
             encode(&mut writer);
-            Bits {
+            EncodedBits {
                 start,
                 len: writer.bits_written(),
             }
@@ -70,15 +74,15 @@ impl RecordCache {
     }
 
     /// Copies bits behind what is written.
-    pub fn copy(&self, bits: Bits, writer: &mut Writer<'_>) {
+    pub fn copy_to(&self, bits: EncodedBits, writer: &mut Writer<'_>) {
         writer.append(&self.bytes[bits.start..], bits.len);
     }
 
     /// How many were encoded, and how often one was used, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
         (
-            std::mem::take(&mut self.made),
-            std::mem::take(&mut self.used),
+            std::mem::take(&mut self.encoded),
+            std::mem::take(&mut self.lookups),
         )
     }
 }
@@ -90,18 +94,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_content_is_encoded_once_and_other_content_is_not_mixed_up() {
+    fn equal_content_is_encoded_once_and_different_content_separately() {
         let mut cache = RecordCache::default();
         let mut out = Vec::new();
         for tick in 0..3 {
             cache.clear();
             for (mask, value) in [(1, 5), (3, 9), (1, 5), (3, 9), (1, 5)] {
-                let told = Told {
+                let told = ComponentsKey {
                     object: ObjectId(7),
                     mask,
                     from: GameTime::from_millis(tick),
                 };
-                let bits = cache.bits(told, |writer| {
+                let bits = cache.get_or_encode(told, |writer| {
                     writer
                         .bits(&mut { value }, 11)
                         .expect("a writer refuses nothing")
@@ -109,7 +113,7 @@ mod tests {
                 assert_eq!(bits.len, 11);
                 out.clear();
                 let mut writer = Writer::new(&mut out);
-                cache.copy(bits, &mut writer);
+                cache.copy_to(bits, &mut writer);
                 writer.finish();
                 assert_eq!(out, [value as u8, 0]);
             }

@@ -3,8 +3,8 @@
 //! First it is found out what is due: records from its slots, poses that stir. If there is anything
 //! that cannot wait, or a datagram leaves anyway, all that is due goes out, as late as possible and
 //! from the newest state, until the budget or the number of datagrams is used up: records by
-//! urgency, then poses by their priorities. Records leave room for some poses, so that a crowd that
-//! comes into sight does not make what the player fights stand still.
+//! urgency, then poses by their priorities. WrittenRecords leave room for some poses, so that a
+//! crowd that comes into sight does not make what the player fights stand still.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::link::MAX_DATAGRAM;
@@ -14,10 +14,10 @@ use ambit_proto::wire::Writer;
 use bytes::Bytes;
 
 use super::Viewer;
-use crate::network::commons::{Scratch, Tick};
-use crate::network::replication::compose::{self, Composer, END_BITS};
-use crate::network::replication::fill::{Filled, Section};
-use crate::network::replication::poses::Look;
+use crate::network::replication::compose::{self, END_BITS, RecordComposer};
+use crate::network::replication::pose_section::{SectionFiller, SectionStats};
+use crate::network::replication::viewer_poses::CollectOptions;
+use crate::network::shared_state::{SendBuffers, TickContext};
 
 /// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the
 /// nearest first.
@@ -28,92 +28,93 @@ pub const DATAGRAMS_PER_TICK: usize = 4;
 /// for blocks.
 const SLICES_PER_TICK: usize = 12;
 /// A further datagram for less than that is not worth its headers.
-const LEAST_BODY_BITS: usize = 8 * 64;
+const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
 /// No body is shorter: a stamp, the shortest records or an empty section, and the ends.
-const LEAST_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
+const MIN_BODY_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
 /// Of a body, what records leave to poses: one part in so many.
-const POSES_SHARE: usize = 4;
+const POSE_SHARE_DIVISOR: usize = 4;
 /// How fast the typical cost of a pose follows: one part in so many a datagram.
-const TYPICAL_PART: u32 = 8;
+const TYPICAL_SMOOTHING: u32 = 8;
 
 /// What one datagram came to, in bits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written {
-    stamp: usize,
-    records: usize,
-    section: Filled,
+struct DatagramBits {
+    stamp_bits: usize,
+    record_bits: usize,
+    section: SectionStats,
 }
 
 impl Viewer {
     /// Hands the datagrams that this client gets at this tick to `out`.
-    pub fn send(&mut self, tick: &mut Tick<'_>, mut out: impl FnMut(Bytes)) {
-        if tick.parting && !self.rhythm.is_behind(tick.now) {
+    pub fn send(&mut self, tick: &mut TickContext<'_>, mut out: impl FnMut(Bytes)) {
+        if tick.is_final && !self.pulse_schedule.is_behind(tick.now) {
             return;
         }
         self.link.handle_timeout(tick.now.into());
-        self.follow_up(tick.now, &mut Vec::new());
-        self.hand_out_map(tick);
-        let (shared, deferred) = self.collect(tick);
+        self.handle_link_events(tick.now, &mut Vec::new());
+        self.send_static_map(tick);
+        let (shared, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
-            self.pace.end_tick(None, None);
+            self.pacer.end_tick(None, None);
             return;
         }
-        self.pace.begin_tick(
+        self.pacer.begin_tick(
             || self.link.stats().budget_bytes_per_s,
-            tick.next.since(tick.now),
+            tick.next_tick_at.since(tick.now),
         );
-        self.slots.take_due(&mut tick.scratch.due);
-        compose::order(
-            &mut tick.scratch.due,
+        self.slots.take_due(&mut tick.buffers.due_records);
+        compose::sort_by_urgency(
+            &mut tick.buffers.due_records,
             tick.world,
             tick.world.position(self.avatar),
         );
-        let (sent_before, records_due) = (tick.stats.poses.sent, tick.scratch.due.len());
+        let (sent_before, records_due) = (tick.stats.poses.sent, tick.buffers.due_records.len());
         for turn in 0..DATAGRAMS_PER_TICK {
-            let said = !tick.scratch.due.is_empty() || !tick.scratch.poses.is_empty();
+            let said = !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
             let room_bits = self
                 .link
                 .body_budget_bits(tick.now.into())
-                .min(self.pace.room_bits());
+                .min(self.pacer.available_bits());
             // A body that follows one that is full, or a first one.
             let body = if turn > 0 {
-                said && room_bits >= LEAST_BODY_BITS
+                said && room_bits >= MIN_EXTRA_BODY_BITS
             } else {
-                room_bits >= LEAST_BITS
+                room_bits >= MIN_BODY_BITS
             };
             if !body && !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
-            out(self.datagram(tick, shared, said, if body { room_bits } else { 0 }));
+            out(self.write_datagram(tick, shared, said, if body { room_bits } else { 0 }));
         }
-        // Slices of the static world go beside all that, as far as their share of the budget goes.
+        // SliceSet of the static world go beside all that, as far as their share of the budget
+        // goes.
         for _ in 0..SLICES_PER_TICK {
             if !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
-            out(self.datagram(tick, shared, false, 0));
+            out(self.write_datagram(tick, shared, false, 0));
         }
-        let deferred = deferred + tick.scratch.poses.len();
-        let is_behind = deferred > 0 || !tick.scratch.due.is_empty();
+        let deferred = deferred + tick.buffers.due_poses.len();
+        let is_behind = deferred > 0 || !tick.buffers.due_records.is_empty();
         tick.stats.poses.deferred += deferred as u64;
         let poses = (tick.stats.poses.sent - sent_before) as usize;
-        let left = tick.scratch.due.len();
-        self.pace.end_tick(
+        let left = tick.buffers.due_records.len();
+        self.pacer.end_tick(
             is_behind.then_some(poses),
             (left > 0).then(|| records_due.saturating_sub(left)),
         );
-        for due in tick.scratch.due.drain(..) {
+        for due in tick.buffers.due_records.drain(..) {
             self.slots.defer(&due);
         }
     }
 
     /// The static world goes out beside all else, once the client has its avatar: with the budget's
     /// share for blocks.
-    fn hand_out_map(&mut self, tick: &Tick<'_>) {
-        if self.has_map || !self.slots.knows_own() {
+    fn send_static_map(&mut self, tick: &TickContext<'_>) {
+        if self.is_map_sent || !self.slots.knows_own_avatar() {
             return;
         }
-        self.has_map = true;
+        self.is_map_sent = true;
         let map = tick.world.static_map();
         if !map.is_empty() && self.link.send_block(tick.now.into(), map).is_err() {
             tracing::warn!(client = %self.client, "the static world is longer than a link takes");
@@ -122,31 +123,41 @@ impl Viewer {
 
     /// Finds out which poses are due. Whether they are coded with the shared level, and how many
     /// are left out for want of room.
-    fn collect(&mut self, tick: &mut Tick<'_>) -> (bool, usize) {
+    fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (bool, usize) {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
-        tick.scratch.poses.clear();
+        tick.buffers.due_poses.clear();
         let active = poses.active_count();
-        let shared = tick.commons.codes_shared(tick.clients, active);
+        let shared = tick
+            .shared_state
+            .uses_shared_level(tick.client_count, active);
         if active > 0 {
-            let place = place(tick, self.avatar);
-            let (scene, codes) = tick.commons.scene(tick.now.whole_millis(), shared);
-            let look = Look {
-                viewer: place,
-                most: self.pace.most_poses(),
-                typical_x256: self.typical_x256,
+            let place = ground_position(tick, self.avatar);
+            let (scene, codes) = tick
+                .shared_state
+                .pose_context(tick.now.whole_millis(), shared);
+            let look = CollectOptions {
+                viewer_position_m: place,
+                max_poses: self.pacer.max_poses(),
+                typical_bits_x256: self.typical_pose_bits_x256,
             };
-            let left = poses.collect(scene, codes, &self.numbers, look, &mut tick.scratch.poses);
-            tick.stats.poses.foretold += left.foretold as u64;
+            let left = poses.collect(
+                scene,
+                codes,
+                &self.sent_datagrams,
+                look,
+                &mut tick.buffers.due_poses,
+            );
+            tick.stats.poses.extrapolated += left.extrapolated as u64;
             deferred = left.deferred;
         }
         (shared, deferred)
     }
 
-    fn is_anything_due(&self, tick: &Tick<'_>) -> bool {
+    fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
         let cannot_wait = self
             .slots
-            .leave_by()
-            .is_some_and(|leave_by| leave_by < tick.next);
+            .send_deadline()
+            .is_some_and(|leave_by| leave_by < tick.next_tick_at);
         let sees_motion = || {
             self.slots.poses().active_count() > 0
                 || self
@@ -154,112 +165,121 @@ impl Viewer {
                     .any_followed(|object| tick.world.is_moving(object))
         };
         cannot_wait
-            || tick.parting
-            || !tick.scratch.poses.is_empty()
-            || self.effects.is_due()
+            || tick.is_final
+            || !tick.buffers.due_poses.is_empty()
+            || self.effect_reports.is_due()
             || self.link.wants_to_send(tick.now.into())
-            || self.rhythm.is_due(tick.now, sees_motion)
+            || self.pulse_schedule.is_due(tick.now, sees_motion)
     }
 
     /// A datagram with as much of what is due as it holds, and the stamp.
-    fn datagram(
+    fn write_datagram(
         &mut self,
-        tick: &mut Tick<'_>,
+        tick: &mut TickContext<'_>,
         shared: bool,
         said: bool,
         room_bits: usize,
     ) -> Bytes {
-        let mut bytes = std::mem::take(&mut tick.scratch.datagram);
+        let mut bytes = std::mem::take(&mut tick.buffers.datagram_bytes);
         bytes.clear();
         bytes.reserve(MAX_DATAGRAM);
         let now = tick.now.into();
         let Viewer {
             link,
             slots,
-            numbers,
-            effects,
+            sent_datagrams: numbers,
+            effect_reports: effects,
             avatar,
             ..
         } = self;
         let said = said || room_bits > 0 && !effects.is_empty();
-        let mut body = Body {
+        let mut body = BodyWriter {
             tick: &mut *tick,
             slots,
-            numbers,
-            effects,
+            sent_datagrams: numbers,
+            effect_reports: effects,
             avatar: *avatar,
-            shared,
-            room_bits,
+            is_shared_level: shared,
+            available_bits: room_bits,
         };
-        let mut written = Written::default();
+        let mut written = DatagramBits::default();
         let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
         let seq = if said {
             link.write_datagram(now, &mut bytes, write)
         } else {
-            link.write_datagram_quietly(now, &mut bytes, write)
+            link.write_datagram_without_ack_request(now, &mut bytes, write)
         };
         let stamp = tick.now.whole_millis();
-        let Scratch { carried, .. } = &mut *tick.scratch;
-        self.numbers
-            .sent(stamp, written.section.poses > 0 || !carried.is_empty());
-        self.log.record(seq).append(carried);
-        if written.stamp > 0 {
-            self.rhythm.note_stamp(tick.now);
+        let SendBuffers {
+            sent_records: carried,
+            ..
+        } = &mut *tick.buffers;
+        self.sent_datagrams
+            .note_sent(stamp, written.section.poses > 0 || !carried.is_empty());
+        self.packet_log.record(seq).append(carried);
+        if written.stamp_bits > 0 {
+            self.pulse_schedule.note_stamp(tick.now);
         }
-        self.note_typical(written.section);
-        self.pace.note_sent(bytes.len());
-        self.bytes.1 += bytes.len() as u64;
-        count(tick, written, bytes.len());
-        let datagram = tick.commons.datagram(&bytes);
-        tick.scratch.datagram = bytes;
+        self.update_typical_bits(written.section);
+        self.pacer.note_sent(bytes.len());
+        self.bytes_in_out.1 += bytes.len() as u64;
+        count_datagram(tick, written, bytes.len());
+        let datagram = tick.shared_state.allocate_datagram(&bytes);
+        tick.buffers.datagram_bytes = bytes;
         datagram
     }
 
     /// Looks at how old what this client was sent is, for the figures.
-    pub fn sample_ages(&self, tick: &mut Tick<'_>) {
-        let place = place(tick, self.avatar);
-        let (scene, _) = tick.commons.scene(tick.now.whole_millis(), true);
+    pub fn sample_ages(&self, tick: &mut TickContext<'_>) {
+        let place = ground_position(tick, self.avatar);
+        let (scene, _) = tick
+            .shared_state
+            .pose_context(tick.now.whole_millis(), true);
         let poses = self.slots.poses();
-        for (class, age_ms) in poses.active().map(|slot| poses.age(slot, scene, place)) {
+        for (class, age_ms) in poses
+            .active_slots()
+            .map(|slot| poses.age(slot, scene, place))
+        {
             tick.stats.poses.ages[class as usize].add(age_ms);
         }
     }
 
-    fn note_typical(&mut self, section: Filled) {
+    fn update_typical_bits(&mut self, section: SectionStats) {
         if let Some(average) = ((section.bytes * 8 * 256) as u32).checked_div(section.poses) {
-            self.typical_x256 =
-                self.typical_x256 - self.typical_x256 / TYPICAL_PART + average / TYPICAL_PART;
+            self.typical_pose_bits_x256 = self.typical_pose_bits_x256
+                - self.typical_pose_bits_x256 / TYPICAL_SMOOTHING
+                + average / TYPICAL_SMOOTHING;
         }
     }
 }
 
 /// The body of a datagram in the making.
-struct Body<'b, 't> {
-    tick: &'b mut Tick<'t>,
-    slots: &'b mut super::Slots,
-    numbers: &'b super::Numbers,
-    effects: &'b mut super::Effects,
+struct BodyWriter<'b, 't> {
+    tick: &'b mut TickContext<'t>,
+    slots: &'b mut super::ObjectSlots,
+    sent_datagrams: &'b super::SentDatagrams,
+    effect_reports: &'b mut super::EffectReports,
     avatar: ambit_proto::ids::ObjectId,
-    shared: bool,
-    room_bits: usize,
+    is_shared_level: bool,
+    available_bits: usize,
 }
 
-impl Body<'_, '_> {
-    fn write(&mut self, writer: &mut Writer<'_>, seq: Seq) -> Written {
-        if self.room_bits == 0 {
-            return Written::default();
+impl BodyWriter<'_, '_> {
+    fn write(&mut self, writer: &mut Writer<'_>, seq: Seq) -> DatagramBits {
+        if self.available_bits == 0 {
+            return DatagramBits::default();
         }
         let start = writer.bits_written();
-        let most_bits = start + self.room_bits;
+        let most_bits = start + self.available_bits;
         let stamp = message::write_stamp(self.tick.now, writer);
         let stamp_bits = writer.bits_written() - start + 1;
         let effects = self.write_effects(writer, seq, stamp, most_bits);
         let records = effects + self.write_records(writer, seq, stamp, most_bits);
         message::end_records(writer);
         let section = self.write_poses(writer, stamp, most_bits);
-        Written {
-            stamp: stamp_bits,
-            records,
+        DatagramBits {
+            stamp_bits,
+            record_bits: records,
             section,
         }
     }
@@ -272,22 +292,22 @@ impl Body<'_, '_> {
         stamp: GameTime,
         most_bits: usize,
     ) -> usize {
-        if self.effects.is_empty() {
+        if self.effect_reports.is_empty() {
             return 0;
         }
-        let commons = &*self.tick.commons;
+        let commons = &*self.tick.shared_state;
         let context = BodyContext {
             schema: &commons.schema,
             delay: commons.delay,
             near: stamp,
         };
-        let mut record = Record::Effects(self.effects.told());
+        let mut record = Record::EffectReports(self.effect_reports.newest_first());
         let bits = record.bits(&context, stamp);
         if writer.bits_written() + bits + END_BITS > most_bits {
             return 0;
         }
         message::write_record(&mut record, &context, stamp, writer);
-        self.effects.note_sent(seq);
+        self.effect_reports.note_sent(seq);
         bits
     }
 
@@ -299,17 +319,17 @@ impl Body<'_, '_> {
         stamp: GameTime,
         most_bits: usize,
     ) -> usize {
-        let Tick {
+        let TickContext {
             world,
-            commons,
-            scratch,
+            shared_state: commons,
+            buffers: scratch,
             ..
         } = &mut *self.tick;
-        let Scratch {
-            due,
-            skipped,
-            carried,
-            poses,
+        let SendBuffers {
+            due_records: due,
+            skipped_records: skipped,
+            sent_records: carried,
+            due_poses: poses,
             ..
         } = &mut **scratch;
         if due.is_empty() {
@@ -319,21 +339,24 @@ impl Body<'_, '_> {
             .iter()
             .map(|pose| pose.bits_x256 as usize / 256 + 8)
             .sum();
-        let reserved = wanted.min(self.room_bits / POSES_SHARE);
+        let reserved = wanted.min(self.available_bits / POSE_SHARE_DIVISOR);
         let context = BodyContext {
             schema: &commons.schema,
             delay: commons.delay,
             near: stamp,
         };
         let records = RecordWriter { context, stamp };
-        let composer = Composer {
+        let composer = RecordComposer {
             world,
-            records,
-            most_bits: most_bits - END_BITS - reserved,
+            record_writer: records,
+            max_bits: most_bits - END_BITS - reserved,
         };
         let before = writer.bits_written();
         composer.write(&mut commons.records, due, skipped, writer, |sent| {
-            carried.push(self.slots.sent(sent, seq, self.numbers.next(), stamp));
+            carried.push(
+                self.slots
+                    .note_sent(sent, seq, self.sent_datagrams.next(), stamp),
+            );
         });
         writer.bits_written() - before
     }
@@ -343,30 +366,32 @@ impl Body<'_, '_> {
         writer: &mut Writer<'_>,
         stamp: GameTime,
         most_bits: usize,
-    ) -> Filled {
-        if self.tick.scratch.poses.is_empty() {
-            return Filled::default();
+    ) -> SectionStats {
+        if self.tick.buffers.due_poses.is_empty() {
+            return SectionStats::default();
         }
-        let viewer = place(self.tick, self.avatar);
+        let viewer = ground_position(self.tick, self.avatar);
         let own = self.slots.slot_of(self.avatar);
-        let Tick {
-            commons, scratch, ..
+        let TickContext {
+            shared_state: commons,
+            buffers: scratch,
+            ..
         } = &mut *self.tick;
-        let Scratch {
-            poses,
-            buffers,
-            section: bytes,
+        let SendBuffers {
+            due_poses: poses,
+            section_buffers: buffers,
+            section_bytes: bytes,
             ..
         } = &mut **scratch;
         let most_bytes = (most_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
-        let (scene, codes) = commons.scene(stamp, self.shared);
-        let section = Section {
-            scene,
+        let (scene, codes) = commons.pose_context(stamp, self.is_shared_level);
+        let section = SectionFiller {
+            context: scene,
             cache: codes,
-            numbers: self.numbers,
-            own,
-            viewer,
-            most_bytes,
+            sent_datagrams: self.sent_datagrams,
+            own_slot: own,
+            viewer_position_m: viewer,
+            max_bytes: most_bytes,
         };
         let filled = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
@@ -380,15 +405,15 @@ const _: () = assert!(
 );
 
 /// Where an avatar is on the ground.
-fn place(tick: &Tick<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
+fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
     let position = tick.world.position(avatar);
     [position.x, position.y]
 }
 
-fn count(tick: &mut Tick<'_>, written: Written, bytes: usize) {
-    let Written {
-        stamp,
-        records,
+fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
+    let DatagramBits {
+        stamp_bits: stamp,
+        record_bits: records,
         section,
     } = written;
     let stats = &mut *tick.stats;
@@ -396,11 +421,11 @@ fn count(tick: &mut Tick<'_>, written: Written, bytes: usize) {
     stats.bytes_out += bytes as u64;
     stats.poses.sent += u64::from(section.poses);
     let bits = &mut stats.bits;
-    let (section_bits, content_bits) = (section.bytes as u64 * 8, section.content_x256 / 256);
+    let (section_bits, content_bits) = (section.bytes as u64 * 8, section.content_bits_x256 / 256);
     bits.stamps += stamp as u64;
     bits.records += records as u64;
     bits.pose_contents += content_bits;
     bits.pose_headers += section.header_bits as u64;
-    bits.pose_places += section_bits.saturating_sub(content_bits + section.header_bits as u64);
+    bits.pose_indices += section_bits.saturating_sub(content_bits + section.header_bits as u64);
     bits.link += (bytes as u64 * 8).saturating_sub(stamp as u64 + records as u64 + section_bits);
 }

@@ -141,7 +141,10 @@ fn a_budget_can_be_changed_while_the_room_runs() {
     let wanted = a_second_of(&mut scene, 50);
     assert!(wanted > 4_000, "{wanted}");
     let now = scene.now;
-    scene.room.network.set_budget_of(now, ClientId(50), 4_000);
+    scene
+        .room
+        .network
+        .set_client_budget(now, ClientId(50), 4_000);
     scene.ticks(20);
     assert!(a_second_of(&mut scene, 50) <= 4_000);
     assert!(a_second_of(&mut scene, 100) > 4_000);

@@ -276,7 +276,7 @@ impl Map {
             parameters,
         };
         let room = Registry::standard()
-            .room(&header)
+            .create_room(&header)
             .expect("such a room can be");
         let mut map = Map {
             room,

@@ -2,11 +2,11 @@
 //! test says.
 
 use ambit_proto::pose::{PoseFormat, Turning};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, Kind, Schema};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
 use ambit_proto::space::Position;
 
 use super::super::*;
-use crate::logic::statics::Block;
+use crate::logic::statics::Obstacle;
 
 /// Yaw of 8 bits, centimetres.
 pub(super) const YAW: PoseFormat = PoseFormat {
@@ -109,11 +109,11 @@ impl Game for Herd {
             near_m: 8.0,
             ..Freshness::default()
         };
-        let kinds = vec![Kind {
+        let kinds = vec![ObjectKind {
             name: "sheep".into(),
             components,
             freshness,
-            ..Kind::default()
+            ..ObjectKind::default()
         }];
         Schema {
             game: "herd".into(),
@@ -127,7 +127,7 @@ impl Game for Herd {
             let (x, y) = ((n % 100) as f32 * 2.0, 150.0 + (n / 100) as f32 * 2.0);
             world
                 .statics_mut()
-                .add_box(Block::on_ground(x, y, 0.5, 0.5, 2.0));
+                .add_box(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
         }
     }
 

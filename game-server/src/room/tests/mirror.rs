@@ -46,7 +46,7 @@ pub(super) struct Mirror {
     link: Link,
     schema: Schema,
     pub slots: BTreeMap<u16, Known>,
-    lost_track: Option<u64>,
+    missing_baseline: Option<u64>,
     /// Poses that it could not read.
     pub lost_tracks: u32,
     /// The static world, once it is whole.
@@ -274,7 +274,7 @@ impl Mirror {
             link: Link::new(LinkConfig::client()),
             schema,
             slots: BTreeMap::new(),
-            lost_track: None,
+            missing_baseline: None,
             lost_tracks: 0,
             map: None,
             stamp: GameTime::ZERO,
@@ -303,7 +303,7 @@ impl Mirror {
             .link
             .handle_datagram(now.into(), bytes)
             .expect("the room's own datagram");
-        let number = self.link.received_number().unwrap_or_default();
+        let number = self.link.last_received_number().unwrap_or_default();
         let context = BodyContext {
             schema: &self.schema,
             delay,
@@ -339,7 +339,7 @@ impl Mirror {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
-            Record::Enter {
+            Record::ObjectEntered {
                 kind, components, ..
             } => {
                 let format = self
@@ -364,7 +364,7 @@ impl Mirror {
                     known.note(number, stamp, *pose, truth);
                 }
             }
-            Record::Update { .. } | Record::Effects(_) => {}
+            Record::ObjectUpdated { .. } | Record::EffectReports(_) => {}
             Record::Leave { .. } => {
                 let known = self
                     .slots
@@ -393,13 +393,13 @@ impl Mirror {
             Ok(acked) => {
                 let heard =
                     |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
-                if self.lost_track.is_some_and(heard) {
-                    self.lost_track = None;
+                if self.missing_baseline.is_some_and(heard) {
+                    self.missing_baseline = None;
                 }
             }
             Err(SectionError::LostTrack { .. }) => {
                 self.lost_tracks += 1;
-                self.lost_track = self.lost_track.max(Some(number));
+                self.missing_baseline = self.missing_baseline.max(Some(number));
             }
             Err(error) => panic!("the room's own section: {error}"),
         }
@@ -414,14 +414,14 @@ impl Mirror {
     /// What it confirms and wants.
     fn speak(&mut self, now: GameTime) -> Bytes {
         let mut bytes = Vec::new();
-        let input = Some(message::Input::new(Keymap(1), now));
+        let input = Some(message::KeyInput::new(Keymap(1), now));
         let mut uplink = Uplink {
             input,
-            lost_track: self.lost_track.map(|number| number as u16),
+            missing_baseline: self.missing_baseline.map(|number| number as u16),
             ..Uplink::default()
         };
         self.link
-            .write_datagram_quietly(now.into(), &mut bytes, |writer, _| {
+            .write_datagram_without_ack_request(now.into(), &mut bytes, |writer, _| {
                 uplink.wire(writer).expect("a writer refuses nothing");
             });
         bytes.into()

@@ -4,7 +4,7 @@
 use super::super::*;
 use super::herd::{FREE, Herd, YAW};
 use super::mirror::{CLEAR, Line, Scene, herd_of, near};
-use crate::config::Coding;
+use crate::config::PoseCoding;
 
 const BAD: Line = Line {
     loss: 20,
@@ -17,10 +17,10 @@ fn each_pose_that_a_client_decodes_is_the_true_one_whatever_gets_lost_or_comes_l
     let lines = [CLEAR, BAD, Line { loss: 50, ..BAD }];
     for (seed, line) in (0..).zip(lines) {
         for (format, coding) in [
-            (YAW, Coding::Shared),
-            (FREE, Coding::Shared),
-            (YAW, Coding::Fine),
-            (FREE, Coding::Fine),
+            (YAW, PoseCoding::Shared),
+            (FREE, PoseCoding::Shared),
+            (YAW, PoseCoding::Fine),
+            (FREE, PoseCoding::Fine),
         ] {
             let herd = Herd {
                 pauses: true,
@@ -110,7 +110,7 @@ fn a_client_that_lost_track_says_so_and_is_told_everything_anew() {
         .forget = true;
     scene.ticks(60);
     assert!(scene.mirrors[&ClientId(3)].lost_tracks >= 1);
-    assert!(scene.room.stats().lost_tracks >= 1);
+    assert!(scene.room.stats().missing_baselines >= 1);
     let lost_tracks = scene.mirrors[&ClientId(3)].lost_tracks;
     scene.ticks(60);
     assert_eq!(
@@ -154,7 +154,7 @@ fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where
     let mut scene = herd_of(15, CLEAR, 5, near(), herd);
     scene.ticks(200);
     let counts = scene.room.stats().poses;
-    assert!(counts.foretold > counts.sent, "{counts:?}");
+    assert!(counts.extrapolated > counts.sent, "{counts:?}");
     for client in 0..15 {
         for other in 0..15 {
             let object = scene.avatar(other);
@@ -177,7 +177,7 @@ fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where
 
 #[test]
 fn what_a_hidden_object_does_changes_no_other_client_s_bytes() {
-    for coding in [Coding::Auto, Coding::Shared, Coding::Fine] {
+    for coding in [PoseCoding::Auto, PoseCoding::Shared, PoseCoding::Fine] {
         for format in [YAW, FREE] {
             let run = |secret| {
                 let herd = Herd {

@@ -60,7 +60,7 @@ fn what_only_a_team_or_the_owner_may_know_reaches_nobody_else_though_encodings_a
         }
     }
     assert!(
-        scene.room.stats().records.ratio() > 2.0,
+        scene.room.stats().records.uses_per_encoding() > 2.0,
         "{:?}",
         scene.room.stats().records
     );

@@ -3,7 +3,7 @@
 
 use std::collections::btree_map::Entry;
 
-use ambit_proto::games::cubes::FORMAT;
+use ambit_proto::games::cubes::POSE_FORMAT;
 use fastrand::Rng;
 
 use super::*;
@@ -61,7 +61,11 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
     let (mut resting, mut moved) = (0, 0);
     for object in life.room.world().objects() {
         let (ours, theirs) = (life.room.world().pose(object), copy.world().pose(object));
-        apart_m.push(FORMAT.position(&ours).distance(FORMAT.position(&theirs)));
+        apart_m.push(
+            POSE_FORMAT
+                .position(&ours)
+                .distance(POSE_FORMAT.position(&theirs)),
+        );
         if life.room.world().is_moving(object) {
             moved += 1
         } else {
@@ -222,7 +226,7 @@ fn where_to_go_that_was_said_before_the_last_host_heard_something_newer_is_out_o
         [1_001, 1_002, 1_003].map(|number| done.contains(number)),
         [false, true, true]
     );
-    assert_eq!((copy.stats().commands_outdated, done.parts().2), (1, 0));
+    assert_eq!((copy.stats().commands_outdated, done.to_parts().2), (1, 0));
 }
 
 #[test]

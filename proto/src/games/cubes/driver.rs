@@ -13,12 +13,12 @@ use super::{Arena, FRAMES_PER_S, control};
 use crate::keymap::Keymap;
 
 /// How near to a wall it turns back, in metres.
-const SHY_M: f32 = 3.0;
+const WALL_DISTANCE_M: f32 = 3.0;
 
 /// See the module.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Driver {
+pub struct RandomDriver {
     #[cfg_attr(feature = "serde", serde(with = "crate::dice"))]
     rng: Rng,
     /// What is held in this phase, but for the directions.
@@ -29,7 +29,7 @@ pub struct Driver {
     until: u64,
 }
 
-impl Driver {
+impl RandomDriver {
     /// Dice for one player.
     pub fn new(seed: u64, player: u64) -> Self {
         let mixed = seed ^ player.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -44,7 +44,7 @@ impl Driver {
     /// What is held in a frame by a cube at (x, y). Frames go up.
     pub fn keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) -> Keymap {
         if frame >= self.until {
-            self.begin_phase(frame, at, arena);
+            self.choose_keys(frame, at, arena);
         }
         let [x, y] = std::array::from_fn(|axis| {
             let extent = [arena.width_m, arena.height_m][axis];
@@ -57,11 +57,11 @@ impl Driver {
             .with(control::UP, y > 0)
     }
 
-    fn begin_phase(&mut self, frame: u64, at: [f32; 2], arena: Arena) {
+    fn choose_keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) {
         self.heading = if self.rng.bool() {
-            self.some_heading()
+            self.random_heading()
         } else {
-            towards_middle(at, arena)
+            heading_to_middle(at, arena)
         };
         self.held = Keymap(0);
         let longest = match self.rng.u8(..10) {
@@ -87,7 +87,7 @@ impl Driver {
     }
 
     /// One of eight directions.
-    fn some_heading(&mut self) -> [i8; 2] {
+    fn random_heading(&mut self) -> [i8; 2] {
         loop {
             let heading = [self.rng.i8(-1..=1), self.rng.i8(-1..=1)];
             if heading != [0, 0] {
@@ -98,7 +98,7 @@ impl Driver {
 }
 
 /// Along each axis, unless it is there: within an eighth of the floor.
-fn towards_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
+fn heading_to_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
     std::array::from_fn(|axis| {
         let extent = [arena.width_m, arena.height_m][axis];
         let way = extent / 2.0 - at[axis];
@@ -111,8 +111,8 @@ fn towards_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
 }
 
 fn away_from_walls(heading: i8, at: f32, extent: f32) -> i8 {
-    let too_low = heading < 0 && at < SHY_M;
-    let too_high = heading > 0 && at > extent - SHY_M;
+    let too_low = heading < 0 && at < WALL_DISTANCE_M;
+    let too_high = heading > 0 && at > extent - WALL_DISTANCE_M;
     if too_low || too_high {
         -heading
     } else {
@@ -130,9 +130,9 @@ mod tests {
     };
 
     #[test]
-    fn the_same_dice_hold_the_same_keys_and_other_dice_others() {
+    fn the_same_seed_gives_the_same_keys_and_another_seed_others() {
         let keys = |seed, player| {
-            let mut driver = Driver::new(seed, player);
+            let mut driver = RandomDriver::new(seed, player);
             (0..3_000)
                 .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
                 .collect::<Vec<_>>()
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_held_now_and_then_and_nothing_too() {
-        let mut driver = Driver::new(3, 0);
+    fn every_control_is_held_at_times_and_at_times_none() {
+        let mut driver = RandomDriver::new(3, 0);
         let keys: Vec<Keymap> = (0..60 * 120)
             .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
             .collect();
@@ -167,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn who_is_far_from_the_middle_is_driven_there() {
-        let mut driver = Driver::new(3, 0);
+    fn a_player_far_from_the_middle_is_driven_back() {
+        let mut driver = RandomDriver::new(3, 0);
         let keys: Vec<Keymap> = (0..60 * 120)
             .map(|frame| driver.keys(frame, [6.0, 26.0], ARENA))
             .collect();
@@ -180,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_driven_into_a_wall() {
-        let mut driver = Driver::new(3, 0);
+    fn no_player_is_driven_into_a_wall() {
+        let mut driver = RandomDriver::new(3, 0);
         for frame in 0..6_000 {
             let keys = driver.keys(frame, [1.0, 31.0], ARENA);
             assert!(!keys.down(control::LEFT) && !keys.down(control::UP));

@@ -39,7 +39,7 @@ impl Ledger {
     /// Forgets what is older than a second.
     pub(super) fn advance(&mut self, now: LocalTime) {
         let slot = slot_of(now);
-        for gone in self.gone_by(slot) {
+        for gone in self.expired_slots(slot) {
             let bytes = &mut self.bytes[(gone % SLOTS) as usize];
             self.sum -= u64::from(std::mem::take(bytes));
         }
@@ -49,14 +49,14 @@ impl Ledger {
     /// What has left within the second before `now`.
     pub(super) fn last_second(&self, now: LocalTime) -> u64 {
         let gone: u64 = self
-            .gone_by(slot_of(now))
+            .expired_slots(slot_of(now))
             .map(|slot| u64::from(self.bytes[(slot % SLOTS) as usize]))
             .sum();
         self.sum - gone
     }
 
     /// The slots held here that are too old when the time is in `slot`.
-    fn gone_by(&self, slot: u64) -> std::ops::Range<u64> {
+    fn expired_slots(&self, slot: u64) -> std::ops::Range<u64> {
         let oldest = (self.newest + 1).saturating_sub(SLOTS);
         let first_kept = (slot + 1).saturating_sub(SLOTS).min(self.newest + 1);
         oldest..first_kept.max(oldest)
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_what_left_in_the_last_second_and_at_most_a_slot_more() {
+    fn it_counts_the_last_second_and_at_most_one_slot_more() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut ledger, mut departures, mut now) = (Ledger::default(), Vec::new(), 5_000_000);

@@ -20,7 +20,7 @@ fn budget(bytes_per_s: u32) -> Budget {
 struct Departures(Vec<(u64, usize)>);
 
 impl Departures {
-    fn spend(&mut self, budget: &mut Budget, now: u64, purse: Purse, bytes: usize) {
+    fn spend(&mut self, budget: &mut Budget, now: u64, purse: TrafficClass, bytes: usize) {
         assert!(budget.spend(at(now), &[(purse, bytes)]));
         self.0.push((now, bytes));
         let window = self
@@ -46,7 +46,7 @@ impl Departures {
 }
 
 #[test]
-fn no_second_ever_holds_more_than_the_rate_whatever_is_sent_and_however_the_rate_changes() {
+fn no_second_exceeds_the_rate_even_when_the_rate_changes() {
     for seed in 0..200 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (mut budget, mut departures, mut now) =
@@ -54,14 +54,18 @@ fn no_second_ever_holds_more_than_the_rate_whatever_is_sent_and_however_the_rate
         for _ in 0..2_000 {
             now += rng.u64(..) % [1, 1_000, 20_000, 60_000, 2_000_000][rng.usize(..5)].max(1);
             match rng.u32(..40) {
-                0 => budget.set_nominal(at(now), rng.u32(2_000..200_000)),
-                1 => budget.set_slicing(at(now), true),
-                2 => budget.set_slicing(at(now), false),
-                3 => budget.advance_slices(at(now), rng.usize(..100_000)),
-                4 => budget.adapt.handle_lost(at(now)),
+                0 => budget.set_limit(at(now), rng.u32(2_000..200_000)),
+                1 => budget.set_shares_with_slices(at(now), true),
+                2 => budget.set_shares_with_slices(at(now), false),
+                3 => budget.credit_slices(at(now), rng.usize(..100_000)),
+                4 => budget.rate_controller.handle_lost(at(now)),
                 5 => budget.handle_timeout(at(now)),
                 _ => {
-                    let purse = [Purse::Bare, Purse::Game, Purse::Slices][rng.usize(..3)];
+                    let purse = [
+                        TrafficClass::Control,
+                        TrafficClass::Game,
+                        TrafficClass::SliceSet,
+                    ][rng.usize(..3)];
                     let most = budget.available(purse, at(now));
                     let bytes = if rng.bool() { most } else { rng.usize(..=most) };
                     if bytes > 0 {
@@ -74,22 +78,22 @@ fn no_second_ever_holds_more_than_the_rate_whatever_is_sent_and_however_the_rate
 }
 
 #[test]
-fn it_says_when_something_can_be_paid_to_the_microsecond() {
+fn affordable_at_is_exact_to_the_microsecond() {
     for seed in 0..200 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (mut budget, mut now) = (budget(rng.u32(4_000..130_000)), 1_000_000);
-        budget.set_slicing(at(now), rng.bool());
+        budget.set_shares_with_slices(at(now), rng.bool());
         for _ in 0..100 {
-            let purse = [Purse::Bare, Purse::Game][rng.usize(..2)];
-            let purse = if budget.slicing && rng.bool() {
-                Purse::Slices
+            let purse = [TrafficClass::Control, TrafficClass::Game][rng.usize(..2)];
+            let purse = if budget.shares_with_slices && rng.bool() {
+                TrafficClass::SliceSet
             } else {
                 purse
             };
             let bytes = rng.usize(1..FULL);
             let due = budget.affordable_at(purse, bytes);
             assert!(budget.available(purse, due) >= bytes, "seed {seed}");
-            if due > budget.at {
+            if due > budget.settled_at {
                 assert!(
                     budget.available(purse, at(due.micros() - 1)) < bytes,
                     "seed {seed}"
@@ -102,12 +106,12 @@ fn it_says_when_something_can_be_paid_to_the_microsecond() {
 }
 
 #[test]
-fn a_hungry_game_gets_all_of_it_in_even_portions() {
+fn a_game_alone_gets_the_whole_rate_in_even_portions() {
     let (mut budget, mut departures) = (budget(32_000), Departures::default());
     for tick in 20..420 {
         let now = tick * 50_000;
-        let bytes = budget.available(Purse::Game, at(now));
-        departures.spend(&mut budget, now, Purse::Game, bytes);
+        let bytes = budget.available(TrafficClass::Game, at(now));
+        departures.spend(&mut budget, now, TrafficClass::Game, bytes);
     }
     let seconds: Vec<_> = (3..20)
         .map(|second| departures.between(second * 1_000_000, (second + 1) * 1_000_000))
@@ -126,18 +130,18 @@ fn a_hungry_game_gets_all_of_it_in_even_portions() {
 /// What a game of `per_tick` bytes and slices as many as go get in ten seconds, in bytes a second.
 fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
     let (mut budget, mut departures, mut game) = (budget(bytes_per_s), Departures::default(), 0);
-    budget.set_slicing(at(1_000_000), true);
+    budget.set_shares_with_slices(at(1_000_000), true);
     for tick in 20..260 {
         let now = tick * 50_000;
-        let bytes = per_tick.min(budget.available(Purse::Game, at(now)));
+        let bytes = per_tick.min(budget.available(TrafficClass::Game, at(now)));
         if tick >= 60 {
             game += bytes;
         }
         if bytes > 0 {
-            departures.spend(&mut budget, now, Purse::Game, bytes);
+            departures.spend(&mut budget, now, TrafficClass::Game, bytes);
         }
-        while budget.available(Purse::Slices, at(now)) >= 1_087 {
-            departures.spend(&mut budget, now, Purse::Slices, 1_087);
+        while budget.available(TrafficClass::SliceSet, at(now)) >= 1_087 {
+            departures.spend(&mut budget, now, TrafficClass::SliceSet, 1_087);
         }
     }
     (
@@ -147,7 +151,7 @@ fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
 }
 
 #[test]
-fn slices_get_what_the_game_leaves_and_never_less_than_their_share() {
+fn slices_get_at_least_their_share_and_what_the_game_leaves() {
     let (game, slices) = shared(0, 32_000);
     assert!(game == 0 && slices > 28_500, "{game} {slices}");
     let (game, slices) = shared(400, 32_000);
@@ -159,36 +163,36 @@ fn slices_get_what_the_game_leaves_and_never_less_than_their_share() {
 }
 
 #[test]
-fn an_acknowledgement_gets_through_whatever_game_and_slices_take() {
+fn an_acknowledgement_is_always_affordable() {
     let mut budget = budget(32_000);
-    budget.set_slicing(at(1_000_000), true);
+    budget.set_shares_with_slices(at(1_000_000), true);
     for step in 0..5_000 {
         let now = 1_000_000 + step * 2_000;
-        for purse in [Purse::Game, Purse::Slices] {
+        for purse in [TrafficClass::Game, TrafficClass::SliceSet] {
             let bytes = budget.available(purse, at(now));
             assert!(budget.spend(at(now), &[(purse, bytes)]));
         }
-        assert!(budget.affordable_at(Purse::Bare, 73) <= at(now + 3_000));
+        assert!(budget.affordable_at(TrafficClass::Control, 73) <= at(now + 3_000));
     }
 }
 
 #[test]
-fn a_burst_is_what_was_given_in_advance_and_no_second_notices() {
+fn a_credited_burst_does_not_exceed_the_rate_of_a_second() {
     let (mut budget, mut departures) = (budget(32_000), Departures::default());
-    budget.set_slicing(at(1_000_000), true);
-    budget.advance_slices(at(1_000_000), 20_000);
-    while budget.available(Purse::Slices, at(1_000_000)) >= 1_087 {
-        departures.spend(&mut budget, 1_000_000, Purse::Slices, 1_087);
+    budget.set_shares_with_slices(at(1_000_000), true);
+    budget.credit_slices(at(1_000_000), 20_000);
+    while budget.available(TrafficClass::SliceSet, at(1_000_000)) >= 1_087 {
+        departures.spend(&mut budget, 1_000_000, TrafficClass::SliceSet, 1_087);
     }
     assert!(departures.between(0, 2_000_000) > 20_000);
-    assert!(budget.available(Purse::Game, at(1_000_000)) >= 200);
+    assert!(budget.available(TrafficClass::Game, at(1_000_000)) >= 200);
 }
 
 /// How many of 400 senders of 20 datagrams a second take the path's own random loss for their doing
 /// within a minute.
 fn misled_by(loss: f64) -> usize {
     let is_misled = |seed: u64| {
-        let (mut adapt, mut rng) = (Adapt::new(32_000), fastrand::Rng::with_seed(seed));
+        let (mut adapt, mut rng) = (RateController::new(32_000), fastrand::Rng::with_seed(seed));
         (20..1_220_u64).any(|tick| {
             let (sent, now) = (at(tick * 50_000), at(tick * 50_000 + 130_000));
             adapt.handle_sent(sent);
@@ -206,7 +210,7 @@ fn misled_by(loss: f64) -> usize {
 }
 
 #[test]
-fn hardly_anybody_takes_the_random_loss_of_a_path_for_a_bottleneck() {
+fn random_loss_is_rarely_taken_for_a_bottleneck() {
     let misled = [0.05, 0.2, 0.3, 0.37].map(misled_by);
     assert!(
         misled.iter().all(|&count| count <= 20),

@@ -1,12 +1,12 @@
 //! A slice, and the set of slices received, as the link's module describes them bit by bit.
 
 use super::super::format::{read_bytes, write_bytes};
-use super::{MAX_SLICES, SLICE_BYTES, Slices};
+use super::{MAX_SLICES, SLICE_BYTES, SliceSet};
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Wire, WireError, measure};
 
 /// What a slice takes beside its bytes; the last one of a chunk takes 16 more.
-pub(in crate::link) const SLICE_HEAD_BITS: usize = 40;
+pub(in crate::link) const SLICE_HEADER_BITS: usize = 40;
 
 /// Number and length of a chunk, the form, and a bit for each slice.
 pub(in crate::link) const MAX_SET_BITS: usize = 8 + 8 + 2 + MAX_SLICES;
@@ -18,9 +18,9 @@ pub(crate) struct Slice {
     pub(crate) chunk: u8,
     pub(crate) index: u8,
     /// The chunk has one slice more than this.
-    pub(crate) last: u8,
+    pub(crate) last_index: u8,
     /// How many slices of the block come behind this chunk, in others.
-    pub(crate) left: u16,
+    pub(crate) slices_after_chunk: u16,
     /// [`SLICE_BYTES`] of them, unless it is the last slice.
     pub(crate) bytes: Vec<u8>,
 }
@@ -30,14 +30,14 @@ pub(crate) struct Slice {
 pub(crate) struct ReceivedSet {
     pub(crate) chunk: u8,
     /// The chunk has one slice more than this.
-    pub(crate) last: u8,
-    pub(crate) slices: Slices,
+    pub(crate) last_index: u8,
+    pub(crate) slices: SliceSet,
 }
 
 /// A multiple of 8 bits, so that what stands behind it lies as it would without.
 impl Wire for Slice {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        let length = self.wire_head(coder)?;
+        let length = self.wire_header(coder)?;
         self.wire_bytes(length, coder)
     }
 }
@@ -45,26 +45,31 @@ impl Wire for Slice {
 impl Slice {
     /// What it takes in a datagram.
     pub(in crate::link) fn length(&self) -> usize {
-        let length_field = if self.index == self.last { 2 } else { 0 };
-        SLICE_HEAD_BITS / 8 + length_field + self.bytes.len()
+        let length_field = if self.index == self.last_index { 2 } else { 0 };
+        SLICE_HEADER_BITS / 8 + length_field + self.bytes.len()
     }
 
     /// Returns how many bytes follow.
-    fn wire_head(&mut self, coder: &mut impl Coder) -> Result<usize, WireError> {
+    fn wire_header(&mut self, coder: &mut impl Coder) -> Result<usize, WireError> {
         coder.u8(&mut self.chunk)?;
         coder.u8(&mut self.index)?;
-        coder.u8(&mut self.last)?;
-        coder.u16(&mut self.left)?;
-        if self.index > self.last || self.left > 0 && usize::from(self.last) + 1 < MAX_SLICES {
+        coder.u8(&mut self.last_index)?;
+        coder.u16(&mut self.slices_after_chunk)?;
+        if self.index > self.last_index
+            || self.slices_after_chunk > 0 && usize::from(self.last_index) + 1 < MAX_SLICES
+        {
             return Err(WireError::OutOfRange { what: "slice" });
         }
-        if self.index < self.last {
+        if self.index < self.last_index {
             return Ok(SLICE_BYTES);
         }
         let mut length = self.bytes.len() as u16;
         coder.u16(&mut length)?;
         let is_whole = usize::from(length) == SLICE_BYTES;
-        if length == 0 || usize::from(length) > SLICE_BYTES || self.left > 0 && !is_whole {
+        if length == 0
+            || usize::from(length) > SLICE_BYTES
+            || self.slices_after_chunk > 0 && !is_whole
+        {
             return Err(WireError::OutOfRange {
                 what: "length of a slice",
             });
@@ -83,9 +88,9 @@ impl Slice {
 
 /// The forms of a set: all slices, runs (5 bits for their number, then the length of each but the
 /// last, less one: first of slices that were received), or one bit a slice.
-const ALL: u64 = 0;
-const RUNS: u64 = 1;
-const BITS: u64 = 2;
+const FORM_ALL: u64 = 0;
+const FORM_RUNS: u64 = 1;
+const FORM_BITS: u64 = 2;
 
 /// More runs than this take more than one bit a slice.
 const MAX_RUNS: usize = 31;
@@ -93,13 +98,13 @@ const MAX_RUNS: usize = 31;
 impl Wire for ReceivedSet {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.u8(&mut self.chunk)?;
-        coder.u8(&mut self.last)?;
-        let mut form = self.best_form();
+        coder.u8(&mut self.last_index)?;
+        let mut form = self.shortest_form();
         coder.bits(&mut form, 2)?;
         match form {
-            ALL => self.slices = Slices::first(self.count()),
-            RUNS => self.wire_runs(coder)?,
-            BITS => self.wire_bits(coder)?,
+            FORM_ALL => self.slices = SliceSet::first(self.count()),
+            FORM_RUNS => self.wire_runs(coder)?,
+            FORM_BITS => self.wire_bits(coder)?,
             _ => {
                 return Err(WireError::OutOfRange {
                     what: "form of a set",
@@ -107,7 +112,7 @@ impl Wire for ReceivedSet {
             }
         }
         // Each set has one form, so that each has one encoding.
-        if form == self.best_form() {
+        if form == self.shortest_form() {
             Ok(())
         } else {
             Err(WireError::OutOfRange {
@@ -119,12 +124,12 @@ impl Wire for ReceivedSet {
 
 impl ReceivedSet {
     pub(super) fn count(&self) -> usize {
-        usize::from(self.last) + 1
+        usize::from(self.last_index) + 1
     }
 
-    fn best_form(&self) -> u64 {
-        if self.slices == Slices::first(self.count()) {
-            return ALL;
+    fn shortest_form(&self) -> u64 {
+        if self.slices == SliceSet::first(self.count()) {
+            return FORM_ALL;
         }
         let (runs, bits) = self.runs().fold((0, 5), |(runs, bits), length| {
             (runs + 1, bits + bits_of_run(length))
@@ -132,13 +137,13 @@ impl ReceivedSet {
         // The last run needs no length.
         let last = self.runs().last().map_or(0, bits_of_run);
         if runs <= MAX_RUNS && bits - last < self.count() {
-            RUNS
+            FORM_RUNS
         } else {
-            BITS
+            FORM_BITS
         }
     }
 
-    /// Lengths of received, missing, received ... slices; only the first may be 0.
+    /// LengthDistribution of received, missing, received ... slices; only the first may be 0.
     fn runs(&self) -> impl Iterator<Item = usize> + use<> {
         let (slices, count) = (self.slices, self.count());
         let (mut from, mut wanted) = (0, true);
@@ -159,7 +164,7 @@ impl ReceivedSet {
             self.runs().count() as u64
         };
         coder.bits(&mut number, 5)?;
-        let (mut lengths, mut read) = (self.runs(), Slices::default());
+        let (mut lengths, mut read) = (self.runs(), SliceSet::default());
         let (mut from, mut received) = (0, true);
         for run in 0..number {
             let mut length = if C::READS {
@@ -197,7 +202,7 @@ impl ReceivedSet {
 
     fn wire_bits(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         for (word, bits) in self.slices.0.iter_mut().enumerate() {
-            let width = (usize::from(self.last) + 1)
+            let width = (usize::from(self.last_index) + 1)
                 .saturating_sub(64 * word)
                 .min(64);
             coder.bits(bits, width as u32)?;
@@ -207,12 +212,12 @@ impl ReceivedSet {
 }
 
 fn bits_of_run(length: usize) -> usize {
-    measure(&mut Run(length as u64))
+    measure(&mut RunLength(length as u64))
 }
 
-struct Run(u64);
+struct RunLength(u64);
 
-impl Wire for Run {
+impl Wire for RunLength {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.varint(&mut self.0)
     }
@@ -232,8 +237,8 @@ impl Example for Slice {
         Self {
             chunk: rng.u8(..),
             index,
-            last,
-            left,
+            last_index: last,
+            slices_after_chunk: left,
             bytes: (0..length).map(|_| rng.u8(..)).collect(),
         }
     }
@@ -243,13 +248,13 @@ impl Example for ReceivedSet {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let last = rng.u8(..);
         let missing_of_256 = [0, 1, 5, 60, 128, 256][rng.usize(..6)];
-        let mut slices = Slices::default();
+        let mut slices = SliceSet::default();
         (0..=usize::from(last))
             .filter(|_| rng.u32(..256) >= missing_of_256)
             .for_each(|index| slices.insert(index));
         Self {
             chunk: rng.u8(..),
-            last,
+            last_index: last,
             slices,
         }
     }
@@ -270,13 +275,13 @@ mod tests {
         let bits = |slices| {
             measure(&mut ReceivedSet {
                 chunk: 7,
-                last: 255,
+                last_index: 255,
                 slices,
             })
         };
-        assert_eq!(bits(Slices::first(256)), 18);
-        assert!(bits(Slices::first(100)) <= 33 && bits(Slices::default()) <= 28);
-        let mut holes = Slices::first(200);
+        assert_eq!(bits(SliceSet::first(256)), 18);
+        assert!(bits(SliceSet::first(100)) <= 33 && bits(SliceSet::default()) <= 28);
+        let mut holes = SliceSet::first(200);
         for index in [20, 90, 91, 150] {
             holes.remove(index);
         }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::format::{ReceivedSet, Slice};
 use super::{
-    ChunkConfig, ChunkProgress, MAX_CHUNKS, MAX_SLICES, RESEND_AFTER, SLICE_BYTES, Slices,
+    ChunkConfig, ChunkProgress, MAX_CHUNKS, MAX_SLICES, RESEND_AFTER, SLICE_BYTES, SliceSet,
 };
 use crate::link::QueueFull;
 use crate::time::LocalTime;
@@ -19,37 +19,37 @@ use crate::wire::WireError;
 
 /// Without a budget nothing paces slices but this: so many are under way at most, as many as
 /// acknowledgements tell of.
-const UNPACED: usize = 32;
+const MAX_UNPACED_SLICES: usize = 32;
 
 /// Earlier is never.
-const EVER: LocalTime = LocalTime::from_micros(1);
+const EARLIEST_SEND: LocalTime = LocalTime::from_micros(1);
 
 /// A chunk of up to so many bytes.
 const CHUNK_BYTES: usize = MAX_SLICES * SLICE_BYTES;
 
 /// Which slice a datagram carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::link) struct Carried {
+pub(in crate::link) struct SliceId {
     chunk: u8,
     index: u8,
 }
 
 #[derive(Debug)]
-pub(in crate::link) struct Sender {
+pub(in crate::link) struct BlockSender {
     /// The first one is under way.
     blocks: VecDeque<Bytes>,
     /// Of all of them.
-    bytes: usize,
+    queued_bytes: usize,
     /// How many bytes of the first one were in the chunks that have arrived.
     offset: usize,
     /// The chunk under way, or the next one.
     chunk: u8,
-    acked: Slices,
-    wanted: Slices,
+    acked: SliceSet,
+    wanted: SliceSet,
     /// When each slice left last.
     sent_at: Box<[LocalTime; MAX_SLICES]>,
     /// Where the turn goes on.
-    turn: usize,
+    next_turn: usize,
     /// The body of the datagram in hand, while it is not known whether a slice fits beside it; kept
     /// for its storage.
     pub(in crate::link) body: Vec<u8>,
@@ -57,18 +57,18 @@ pub(in crate::link) struct Sender {
     slice: Slice,
 }
 
-impl Sender {
+impl BlockSender {
     /// A sender whose first chunk has that number.
     pub(in crate::link) fn new(chunk: u8) -> Self {
         Self {
             blocks: VecDeque::new(),
-            bytes: 0,
+            queued_bytes: 0,
             offset: 0,
             chunk,
-            acked: Slices::default(),
-            wanted: Slices::default(),
+            acked: SliceSet::default(),
+            wanted: SliceSet::default(),
             sent_at: Box::new([LocalTime::ZERO; MAX_SLICES]),
-            turn: 0,
+            next_turn: 0,
             body: Vec::new(),
             slice: Slice::default(),
         }
@@ -84,10 +84,10 @@ impl Sender {
             "a block of {} bytes",
             block.len()
         );
-        if self.bytes + block.len() > config.queue_bytes {
+        if self.queued_bytes + block.len() > config.queue_bytes {
             return Err(QueueFull);
         }
-        self.bytes += block.len();
+        self.queued_bytes += block.len();
         self.blocks.push_back(block);
         if self.blocks.len() == 1 {
             self.begin_chunk();
@@ -120,9 +120,9 @@ impl Sender {
         if self.is_idle() {
             return None;
         }
-        let under_way = self.missing().without(self.wanted);
+        let under_way = self.missing().difference(self.wanted);
         if !self.wanted.is_empty() {
-            return (paced || under_way.len() < UNPACED).then_some(LocalTime::ZERO);
+            return (paced || under_way.len() < MAX_UNPACED_SLICES).then_some(LocalTime::ZERO);
         }
         let sent = (0..self.count())
             .filter(|&index| under_way.contains(index))
@@ -146,22 +146,22 @@ impl Sender {
             .extend_from_slice(&bytes[..bytes.len().min(SLICE_BYTES)]);
         self.slice.chunk = self.chunk;
         self.slice.index = index as u8;
-        self.slice.last = (self.count() - 1) as u8;
-        self.slice.left = (chunk.len().div_ceil(SLICE_BYTES) - self.count()) as u16;
+        self.slice.last_index = (self.count() - 1) as u8;
+        self.slice.slices_after_chunk = (chunk.len().div_ceil(SLICE_BYTES) - self.count()) as u16;
         Some(&mut self.slice)
     }
 
     /// The slice that was picked last leaves. Tells whether it has left before, and what the
     /// datagram is to remember.
-    pub(in crate::link) fn note_sent(&mut self, now: LocalTime) -> (bool, Carried) {
+    pub(in crate::link) fn note_sent(&mut self, now: LocalTime) -> (bool, SliceId) {
         let index = usize::from(self.slice.index);
         let repeated = self.sent_at[index] > LocalTime::ZERO;
-        self.sent_at[index] = now.max(EVER);
+        self.sent_at[index] = now.max(EARLIEST_SEND);
         self.wanted.remove(index);
-        self.turn = (index + 1) % MAX_SLICES;
+        self.next_turn = (index + 1) % MAX_SLICES;
         (
             repeated,
-            Carried {
+            SliceId {
                 chunk: self.chunk,
                 index: self.slice.index,
             },
@@ -169,7 +169,7 @@ impl Sender {
     }
 
     /// A datagram with that slice has arrived. Returns whether a block has arrived with it.
-    pub(in crate::link) fn handle_acked(&mut self, carried: Carried) -> bool {
+    pub(in crate::link) fn handle_acked(&mut self, carried: SliceId) -> bool {
         if self.is_idle() || carried.chunk != self.chunk {
             return false;
         }
@@ -179,9 +179,10 @@ impl Sender {
 
     /// A datagram with that slice, sent at `sent`, is lost. If the slice has left again since, that
     /// copy decides.
-    pub(in crate::link) fn handle_lost(&mut self, carried: Carried, sent: LocalTime) {
+    pub(in crate::link) fn handle_lost(&mut self, carried: SliceId, sent: LocalTime) {
         let index = usize::from(carried.index);
-        let is_last_copy = carried.chunk == self.chunk && self.sent_at[index] == sent.max(EVER);
+        let is_last_copy =
+            carried.chunk == self.chunk && self.sent_at[index] == sent.max(EARLIEST_SEND);
         if !self.is_idle() && is_last_copy && !self.acked.contains(index) {
             self.wanted.insert(index);
         }
@@ -190,10 +191,11 @@ impl Sender {
     /// Refuses a set of a chunk that was not sent, or was cut otherwise.
     pub(in crate::link) fn check(&self, set: &ReceivedSet) -> Result<(), WireError> {
         let ahead = set.chunk.wrapping_sub(self.chunk).cast_signed();
-        let is_known = ahead < 0 || ahead == 0 && !self.is_idle() && set.count() == self.count();
+        let is_confirmed =
+            ahead < 0 || ahead == 0 && !self.is_idle() && set.count() == self.count();
         let is_sent = ahead < 0
-            || (0..set.count()).all(|index| !set.slices.contains(index) || self.has_left(index));
-        if is_known && is_sent {
+            || (0..set.count()).all(|index| !set.slices.contains(index) || self.is_sent(index));
+        if is_confirmed && is_sent {
             Ok(())
         } else {
             Err(WireError::OutOfRange {
@@ -207,12 +209,12 @@ impl Sender {
         if self.is_idle() || set.chunk != self.chunk {
             return false;
         }
-        self.acked = self.acked.or(set.slices);
+        self.acked = self.acked.union(set.slices);
         self.finish_chunk()
     }
 
     fn finish_chunk(&mut self) -> bool {
-        self.wanted = self.wanted.without(self.acked);
+        self.wanted = self.wanted.difference(self.acked);
         if !self.missing().is_empty() {
             return false;
         }
@@ -226,7 +228,7 @@ impl Sender {
         let ended = self.offset >= block;
         if ended {
             self.blocks.pop_front();
-            self.bytes -= block;
+            self.queued_bytes -= block;
             self.offset = 0;
         }
         self.begin_chunk();
@@ -234,34 +236,36 @@ impl Sender {
     }
 
     fn begin_chunk(&mut self) {
-        self.acked = Slices::default();
-        self.wanted = Slices::first(self.count());
+        self.acked = SliceSet::default();
+        self.wanted = SliceSet::first(self.count());
         self.sent_at.fill(LocalTime::ZERO);
-        self.turn = 0;
+        self.next_turn = 0;
     }
 
     fn next_index(&self, now: LocalTime, round_trip: Duration) -> Option<usize> {
         if !self.wanted.is_empty() {
-            return self.wanted.next_from(self.turn);
+            return self.wanted.next_from(self.next_turn);
         }
-        let mut overdue = Slices::default();
+        let mut overdue = SliceSet::default();
         let limit = resend_after(round_trip);
         let is_overdue = |index: &usize| self.sent_at[*index] + limit <= now;
         (0..self.count())
             .filter(is_overdue)
             .for_each(|index| overdue.insert(index));
-        overdue.and(self.missing()).next_from(self.turn)
+        overdue
+            .intersection(self.missing())
+            .next_from(self.next_turn)
     }
 
-    fn has_left(&self, index: usize) -> bool {
+    fn is_sent(&self, index: usize) -> bool {
         self.sent_at[index] > LocalTime::ZERO
     }
 
-    fn missing(&self) -> Slices {
-        Slices::first(self.count()).without(self.acked)
+    fn missing(&self) -> SliceSet {
+        SliceSet::first(self.count()).difference(self.acked)
     }
 
-    /// Slices of the chunk under way.
+    /// SliceSet of the chunk under way.
     fn count(&self) -> usize {
         let left = self
             .blocks

@@ -10,7 +10,7 @@ use super::space::{Vector, dot, floor, scale, sub};
 const EDGE: f32 = 0.4 * super::UNITS_PER_METRE;
 /// Neighbours within about one and a half edges are also counted by themselves.
 const CLOSE: f32 = 2.2;
-/// Cells of the map of where something is coded, along an edge; it repeats beyond.
+/// ObjectsByCell of the map of where something is coded, along an edge; it repeats beyond.
 const CELLS: usize = 64;
 /// A cell's edge: one metre.
 const CELL: f32 = super::UNITS_PER_METRE;

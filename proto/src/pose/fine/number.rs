@@ -17,7 +17,7 @@ const MOST: i64 = 32;
 /// How wide a share is, as a part of all that lies farther out, if its parts are told apart by more
 /// than rounding.
 const WIDE: f32 = 0.02;
-/// Numbers lie nearer to the middle than this.
+/// SentDatagrams lie nearer to the middle than this.
 const FARTHEST: i64 = 1 << 30;
 
 /// A probability for the coder: rounded by adding 128, whose last bit counts 65536ths, since this
@@ -95,13 +95,17 @@ fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i6
     let width = low_share - high_share;
     // Where shares are known well enough, each number has its own of what is left when all have got
     // two parts: one that rounding may take away again. Else all are alike.
-    let is_known = width > low_share * WIDE;
+    let is_confirmed = width > low_share * WIDE;
     let rest = TOTAL - 2 * count;
-    let scale = if is_known { rest as f32 / width } else { 0.0 };
+    let scale = if is_confirmed {
+        rest as f32 / width
+    } else {
+        0.0
+    };
     let below = |index: u32| match index {
         0 => 0,
         _ if index == count => TOTAL,
-        _ if is_known => {
+        _ if is_confirmed => {
             2 * index + (((low_share - beyond(low + i64::from(index))) * scale) as u32).min(rest)
         }
         _ => index * TOTAL / count,

@@ -457,7 +457,7 @@ fn a_section_that_was_cut_is_never_read_as_the_whole() {
         longer.extend([0; 3]);
         assert_eq!(
             world.decode(tick, &longer, &mut scene),
-            Err(WireError::Trailing),
+            Err(WireError::TrailingBits),
             "tick {tick}"
         );
     }

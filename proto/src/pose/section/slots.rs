@@ -11,7 +11,8 @@ use crate::wire::WireError;
 
 /// The end, and the lengths 1 to 16 of a gap.
 const LENGTHS: [u16; 17] = starts(&[12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-/// Window, old, absolute, by the mode of the pose before: what is new to a viewer comes in crowds.
+/// DatagramWindow, old, absolute, by the mode of the pose before: what is new to a viewer comes in
+/// crowds.
 const MODES: [[u16; 3]; 3] = [
     starts(&[250, 3, 3]),
     starts(&[40, 208, 8]),
@@ -39,7 +40,7 @@ impl Default for Slots {
         Self {
             next: 0,
             chance: 49_152,
-            mode: Mode::Window,
+            mode: Mode::DatagramWindow,
         }
     }
 }
@@ -80,7 +81,7 @@ impl Slots {
         write_one_of(0, &LENGTHS, encoder);
     }
 
-    /// The place of the next pose; `None` at the end.
+    /// The place of the next pose; `Unchanged` at the end.
     pub(super) fn read(
         &mut self,
         decoder: &mut Decoder<'_>,
@@ -100,7 +101,7 @@ impl Slots {
         self.pass(gap);
         let mut mode = 0;
         decoder.one_of(&mut mode, &MODES[self.mode as usize]);
-        self.mode = [Mode::Window, Mode::Old, Mode::Absolute][mode as usize];
+        self.mode = [Mode::DatagramWindow, Mode::Old, Mode::Absolute][mode as usize];
         Ok(Some((slot, self.mode)))
     }
 
@@ -143,7 +144,7 @@ mod tests {
                 let Ok(slot) = u16::try_from(next) else { break };
                 places.push((
                     slot,
-                    [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)],
+                    [Mode::DatagramWindow, Mode::Old, Mode::Absolute][rng.usize(..3)],
                 ));
                 next += 1;
             }
@@ -172,7 +173,7 @@ mod tests {
                 let Ok(slot) = u16::try_from(slots.next + gap) else {
                     break;
                 };
-                let mode = [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)];
+                let mode = [Mode::DatagramWindow, Mode::Old, Mode::Absolute][rng.usize(..3)];
                 let before = bytes_of(&places).len() * 8;
                 most_bits += slots.bits_at_most(slot, mode);
                 places.push((slot, mode));
@@ -189,10 +190,10 @@ mod tests {
 
     #[test]
     fn who_is_told_of_all_pays_little_for_slots() {
-        let all: Vec<_> = (0..30).map(|slot| (slot, Mode::Window)).collect();
+        let all: Vec<_> = (0..30).map(|slot| (slot, Mode::DatagramWindow)).collect();
         assert!(bytes_of(&all).len() <= 2, "{} bytes", bytes_of(&all).len());
         let half: Vec<_> = (0..30)
-            .map(|slot| (2 * slot + slot % 2, Mode::Window))
+            .map(|slot| (2 * slot + slot % 2, Mode::DatagramWindow))
             .collect();
         assert!(
             bytes_of(&half).len() <= 13,

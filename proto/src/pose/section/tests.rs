@@ -43,7 +43,7 @@ fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
             scene.tick();
             if tick % 60 == 30 {
                 assert_eq!(
-                    scene.lost_track, None,
+                    scene.missing_baseline, None,
                     "seed {seed}, tick {tick}: not healed"
                 );
                 scene.may_lose_track = false;
@@ -144,7 +144,7 @@ fn a_base_that_nobody_named_is_no_base() {
         (Err(SectionError::LostTrack { slot: 4 }), 0)
     );
     assert_eq!(
-        read(Mode::Window, acked, 3),
+        read(Mode::DatagramWindow, acked, 3),
         (Err(SectionError::LostTrack { slot: 3 }), 0)
     );
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_base_that_nobody_named_is_no_base() {
     let no_base = SectionError::Wire(WireError::OutOfRange {
         what: "base of a pose",
     });
-    assert_eq!(read(Mode::Window, None, 3), (Err(no_base), 0));
+    assert_eq!(read(Mode::DatagramWindow, None, 3), (Err(no_base), 0));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         for (slot, pose) in (0..).zip(&poses) {
             let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
             let mode = if base.is_some() {
-                Mode::Window
+                Mode::DatagramWindow
             } else {
                 Mode::Absolute
             };
@@ -282,7 +282,7 @@ struct Told {
     format: PoseFormat,
     pose: Pose,
     acked: Option<u64>,
-    last_sent: Option<u64>,
+    last_sent_at: Option<u64>,
     leaving: bool,
 }
 
@@ -311,7 +311,7 @@ struct Scene {
     under_way: Vec<Datagram>,
     receiver: BTreeMap<u16, Known>,
     received: BTreeSet<u64>,
-    lost_track: Option<u64>,
+    missing_baseline: Option<u64>,
     lost_tracks: u32,
     /// Datagrams that could not be read.
     failed: Vec<u64>,
@@ -335,7 +335,7 @@ impl Scene {
             under_way: Vec::new(),
             receiver: BTreeMap::new(),
             received: BTreeSet::new(),
-            lost_track: None,
+            missing_baseline: None,
             lost_tracks: 0,
             failed: Vec::new(),
             may_lose_track: false,
@@ -368,7 +368,7 @@ impl Scene {
                         format,
                         pose,
                         acked: None,
-                        last_sent: None,
+                        last_sent_at: None,
                         leaving: false,
                     };
                     self.sender.insert(slot, told);
@@ -423,7 +423,7 @@ impl Scene {
                 datagram.leaves.push((*slot, told.tenant));
             } else if told.acked.is_none() {
                 datagram.enters.push((*slot, told.tenant, told.pose));
-                told.last_sent = Some(number);
+                told.last_sent_at = Some(number);
             }
         }
         datagram.poses = self
@@ -435,7 +435,7 @@ impl Scene {
             })
             .collect();
         for (slot, ..) in &datagram.poses {
-            self.sender.get_mut(slot).expect("told").last_sent = Some(number);
+            self.sender.get_mut(slot).expect("told").last_sent_at = Some(number);
         }
         self.sent.push(datagram.clone());
         if self.rng.f64() >= self.loss {
@@ -469,9 +469,11 @@ impl Scene {
             let told = &self.sender[&slot];
             let base = told.acked.filter(|base| *base >= self.floor);
             let (mode, base) = match (header.acked, base) {
-                (Some(acked), Some(base)) if acked.contains(base) => (Mode::Window, Some(base)),
+                (Some(acked), Some(base)) if acked.contains(base) => {
+                    (Mode::DatagramWindow, Some(base))
+                }
                 (Some(acked), Some(base))
-                    if base < acked.window_start() && told.last_sent == Some(base) =>
+                    if base < acked.window_start() && told.last_sent_at == Some(base) =>
                 {
                     (Mode::Old, Some(base))
                 }
@@ -484,7 +486,7 @@ impl Scene {
                 continue;
             }
             let window = acked
-                .filter(|_| mode == Mode::Window)
+                .filter(|_| mode == Mode::DatagramWindow)
                 .into_iter()
                 .flat_map(|acked| {
                     (acked.window_start()..=acked.newest)
@@ -499,7 +501,7 @@ impl Scene {
             }
             fine.push((slot, mode, told, history));
             // In every other section one of them goes first, as what the others move with.
-            if mode == Mode::Window && number.is_multiple_of(2) && reference.is_none() {
+            if mode == Mode::DatagramWindow && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
         }
@@ -559,7 +561,7 @@ impl Scene {
         // What could not be read counts as known at the other end until that has heard of it.
         let named = header(&datagram.section, number);
         if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
-            self.lost_track = self.lost_track.max(Some(number));
+            self.missing_baseline = self.missing_baseline.max(Some(number));
             self.failed.push(number);
             return;
         }
@@ -587,10 +589,10 @@ impl Scene {
         match end {
             Ok(acked) => {
                 if self
-                    .lost_track
+                    .missing_baseline
                     .is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost))
                 {
-                    self.lost_track = None;
+                    self.missing_baseline = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
                     self.receiver
@@ -601,7 +603,7 @@ impl Scene {
             Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
                 self.lost_tracks += 1;
                 self.failed.push(number);
-                self.lost_track = self.lost_track.max(Some(number));
+                self.missing_baseline = self.missing_baseline.max(Some(number));
             }
             Err(error) => panic!("datagram {number}: {error}"),
         }
@@ -612,7 +614,7 @@ impl Scene {
         if self.rng.f64() < self.loss || self.rng.bool() {
             return;
         }
-        if let Some(lost) = self.lost_track {
+        if let Some(lost) = self.missing_baseline {
             self.floor = self.floor.max(lost + 1);
         }
         let Some(latest) = self.received.last().copied() else {

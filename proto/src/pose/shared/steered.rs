@@ -17,9 +17,9 @@
 //! 5. x and y, as below; the one first that lies more across the way.
 //! 6. If z differs: z minus the base's, a number.
 //!
-//! `Spread`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15 -
-//! floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >> 15),
-//! the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
+//! `Quantiles`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15
+//! - floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >>
+//! 15), the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
 //! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) + (((row(i + 1)
 //! - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
 //!

@@ -16,7 +16,7 @@ pub(crate) const MAX_SYMBOLS: usize = 36;
 /// The symbols of a pose relative to a base, ready to be written any number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coded {
-    /// Start and size of each.
+    /// ProgramStart and size of each.
     symbols: [(u16, u16); MAX_SYMBOLS],
     count: u8,
     /// In 1/256 bit.

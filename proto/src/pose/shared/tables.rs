@@ -37,18 +37,18 @@ pub(super) const RESTING: [u16; 9] = starts(&[4_000, 8_000, 500, 500, 300, 300, 
 pub(super) const CHANGES: [u16; 8] = starts(&[8_000, 8_000, 1_000, 12_000, 500, 500, 200, 500]);
 /// Whether another component is the largest.
 pub(super) const TIPPED: [u16; 2] = starts(&[15, 1]);
-/// Lengths of a coordinate: most lie some metres to a kilometre from zero.
+/// LengthDistribution of a coordinate: most lie some metres to a kilometre from zero.
 pub(super) const COORDINATES: [u16; 32] = starts(&[
     60, 10, 10, 10, 20, 20, 40, 60, 100, 150, 250, 400, 700, 1_200, 1_600, 1_000, 500, 250, 120,
     60, 30, 15, 8, 4, 4, 4, 4, 4, 1, 1, 1, 1,
 ]);
-/// Lengths of a speed: rest, or some metres a second.
+/// LengthDistribution of a speed: rest, or some metres a second.
 pub(super) const SPEEDS: [u16; 32] = starts(&[
     1_000, 20, 20, 30, 50, 80, 150, 300, 500, 700, 400, 200, 100, 50, 20, 10, 1, 1, 1, 1, 1, 1, 1,
     1, 1, 1, 1, 1, 1, 1, 1, 1,
 ]);
 
-/// Lengths of how far a velocity is from what was foretold, in grid units.
+/// LengthDistribution of how far a velocity is from what was foretold, in grid units.
 pub(super) const VELOCITIES: [u16; 17] = starts(&[
     60, 80, 110, 140, 150, 140, 110, 70, 40, 20, 10, 5, 3, 2, 1, 1, 1,
 ]);

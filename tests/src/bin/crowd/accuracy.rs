@@ -13,23 +13,23 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::ours::{Motion, Run, edge_m};
-use crate::pinned::{PATIENCE, Scratch};
+use crate::ambit_room::{CrowdRun, Motion, map_edge_m};
+use crate::pinned_process::{ScratchFolder, WAIT_LIMIT};
 
 /// A small room: the accuracy is no matter of numbers.
 const CLIENTS: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(6);
 /// Farther apart than this at first sight, and it is not the same thing.
-const SAME_M: f64 = 1.0;
+const MAX_MATCH_M: f64 = 1.0;
 /// Between two samples of the truth: a tick, and a little more.
-const STEP_MS: f64 = 60.0;
+const MAX_TRACE_GAP_MS: f64 = 60.0;
 
 /// Distances between what was shown and what was.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Accuracy {
     pub(crate) samples: usize,
     /// Things shown that were nowhere near anything.
-    pub(crate) strangers: usize,
+    pub(crate) unmatched: usize,
     pub(crate) p50_m: f64,
     pub(crate) p99_m: f64,
     pub(crate) max_m: f64,
@@ -37,15 +37,15 @@ pub(crate) struct Accuracy {
 
 /// Runs the room and compares.
 pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
-    let scratch = Scratch::new()?;
+    let scratch = ScratchFolder::new()?;
     let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
-    let edge = edge_m(motion, CLIENTS);
+    let edge = map_edge_m(motion, CLIENTS);
     let room = [
         ("walk", motion.to_string()),
         ("size", format!("{edge:.1}x{edge:.1}")),
     ];
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    let run = Run::start(
+    let run = CrowdRun::start(
         &scratch.0,
         CLIENTS,
         WINDOW,
@@ -53,8 +53,8 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
         &["--shown".into(), path(&shown)],
         &["--trace".into(), path(&trace)],
     )?;
-    run.bots.line("measuring", PATIENCE)?;
-    run.found()?;
+    run.bots.wait_for_line("measuring", WAIT_LIMIT)?;
+    run.read_result()?;
     // The server writes what it has when it is asked to end; what the bots have seen is older.
     std::thread::sleep(Duration::from_secs(1));
     drop(run);
@@ -63,15 +63,15 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
         .next()
         .context("no trace")?
         .path();
-    let truth = Truth::read(&std::fs::read_to_string(file)?);
+    let truth = Trace::read(&std::fs::read_to_string(file)?);
     compare(&truth, &std::fs::read_to_string(&shown)?)
 }
 
 /// Where each object was, by its id and time in milliseconds.
 #[derive(Debug, Default)]
-struct Truth(BTreeMap<u64, Vec<(f64, [f64; 2])>>);
+struct Trace(BTreeMap<u64, Vec<(f64, [f64; 2])>>);
 
-impl Truth {
+impl Trace {
     fn read(text: &str) -> Self {
         let mut truth = Self::default();
         // The last line may be cut.
@@ -89,13 +89,13 @@ impl Truth {
         truth
     }
 
-    fn at(&self, id: u64, t: f64) -> Option<[f64; 2]> {
+    fn position_at(&self, id: u64, t: f64) -> Option<[f64; 2]> {
         let line = self.0.get(&id)?;
         let after = line.partition_point(|(time, _)| *time < t);
         let (t1, to) = *line.get(after)?;
         let (t0, from) = *line.get(after.checked_sub(1)?)?;
         let share = (t - t0) / (t1 - t0);
-        (t1 - t0 <= STEP_MS)
+        (t1 - t0 <= MAX_TRACE_GAP_MS)
             .then(|| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share))
     }
 
@@ -103,12 +103,12 @@ impl Truth {
         let all = self
             .0
             .keys()
-            .filter_map(|id| Some((*id, distance(self.at(*id, t)?, place))));
+            .filter_map(|id| Some((*id, distance(self.position_at(*id, t)?, place))));
         all.min_by(|one, other| one.1.total_cmp(&other.1))
     }
 }
 
-fn compare(truth: &Truth, shown: &str) -> anyhow::Result<Accuracy> {
+fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
     let mut known = BTreeMap::new();
     let (mut distances, mut strangers) = (Vec::new(), 0);
     for line in shown.lines() {
@@ -122,12 +122,16 @@ fn compare(truth: &Truth, shown: &str) -> anyhow::Result<Accuracy> {
         let who = *known.entry((client as u64, id as u64)).or_insert_with(|| {
             let found = truth.nearest(t, [x, y]);
             found
-                .filter(|(_, distance)| *distance < SAME_M)
+                .filter(|(_, distance)| *distance < MAX_MATCH_M)
                 .map(|(id, _)| id)
         });
         match who {
             None => strangers += 1,
-            Some(who) => distances.extend(truth.at(who, t).map(|place| distance(place, [x, y]))),
+            Some(who) => distances.extend(
+                truth
+                    .position_at(who, t)
+                    .map(|place| distance(place, [x, y])),
+            ),
         }
     }
     ensure!(
@@ -140,7 +144,7 @@ fn compare(truth: &Truth, shown: &str) -> anyhow::Result<Accuracy> {
     };
     Ok(Accuracy {
         samples: distances.len(),
-        strangers,
+        unmatched: strangers,
         p50_m: at(0.5),
         p99_m: at(0.99),
         max_m: at(1.0),
@@ -157,17 +161,17 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_compared_with_the_line_between_two_ticks() {
-        let truth = Truth::read(
+        let truth = Trace::read(
             "{\"ev\":\"room\"}\n{\"t\":0,\"ev\":\"spawn\",\"id\":7,\"x\":1.0,\"y\":0.0}\n\
              {\"t\":50,\"ev\":\"move\",\"id\":7,\"x\":1.2,\"y\":0.0}\n{\"t\":5",
         );
-        assert_eq!(truth.at(7, 60.0), None);
+        assert_eq!(truth.position_at(7, 60.0), None);
         let found = compare(
             &truth,
             "3 25.0 900 1.10 0.02\n3 25.0 901 9.00 9.00\n4 25.0 900 1.10 0.00",
         )
         .unwrap();
-        assert_eq!((found.samples, found.strangers), (2, 1));
+        assert_eq!((found.samples, found.unmatched), (2, 1));
         assert!(
             (found.max_m - 0.02).abs() < 1e-9 && found.p50_m < 1e-9,
             "{found:?}"

@@ -1,16 +1,16 @@
 //! The floor: what QUIC costs by itself.
 //!
 //! N connections; the server sends each a datagram of 400 bytes 20 times a second, each client one
-//! of 8 bytes, at a phase of its own. No game, no interest, no state. Plain quinn as somebody would
-//! set it up who knows it: ring, a congestion controller that does not get in the way, large socket
-//! buffers, everything else as it comes. A socket for each client, as the bots have.
+//! of 8 bytes, at a phase of its own. No game, no interest, no state. NoLabels quinn as somebody
+//! would set it up who knows it: ring, a congestion controller that does not get in the way, large
+//! socket buffers, everything else as it comes. A socket for each client, as the bots have.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ambit_game_server::endpoint::bind;
-use ambit_game_server::identity::Identity;
+use ambit_game_server::identity::ServerIdentity;
 use ambit_proto::quic::{
     ALPN_GAME, FingerprintVerifier, FixedWindow, client_config, server_config,
 };
@@ -23,17 +23,19 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::pinned::{self, CLIENT_CORE, PATIENCE, Pinned, SERVER_CORE, Scratch, clock};
-use crate::table::{Row, Server};
+use crate::pinned_process::{
+    self, CLIENT_CORE, PinnedProcess, SERVER_CORE, ScratchFolder, WAIT_LIMIT, clock,
+};
+use crate::table::{Row, ServerCost};
 
 /// Bytes that the server sends a client at a time, and a client the server.
 const DOWN_BYTES: usize = 400;
 const UP_BYTES: usize = 8;
 const PERIOD: Duration = Duration::from_millis(50);
 /// Between the last arrival and the measured time.
-pub(crate) const SETTLE: Duration = Duration::from_secs(2);
+pub(crate) const SETTLE_TIME: Duration = Duration::from_secs(2);
 /// Handshakes at a time.
-const AT_ONCE: usize = 50;
+const MAX_HANDSHAKES: usize = 50;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ClientsArgs {
@@ -44,9 +46,9 @@ pub(crate) struct ClientsArgs {
 
 /// A row of the table.
 pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
-    let (scratch, own) = (Scratch::new()?, std::env::current_exe()?);
-    let server = Pinned::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
-    let ready = server.line("ready ", PATIENCE)?;
+    let (scratch, own) = (ScratchFolder::new()?, std::env::current_exe()?);
+    let server = PinnedProcess::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
+    let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
     let address = ready.trim_start_matches("ready ").to_owned();
     let arguments = [
         "floor-clients".into(),
@@ -54,16 +56,21 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
         count.to_string(),
         window.as_secs().to_string(),
     ];
-    let clients = Pinned::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
-    clients.line("measuring", PATIENCE)?;
-    let (of_server, of_clients) = pinned::watch(&server, &clients, window)?;
+    let clients = PinnedProcess::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
+    clients.wait_for_line("measuring", WAIT_LIMIT)?;
+    let (of_server, of_clients) = pinned_process::measure_cpu(&server, &clients, window)?;
     let rss_mib = server.rss_mib();
-    let found: Value = serde_json::from_str(&clients.line("{", PATIENCE)?)?;
+    let found: Value = serde_json::from_str(&clients.wait_for_line("{", WAIT_LIMIT)?)?;
     let figure = |key: &str| found[key].as_f64().unwrap_or_default();
     Ok(Row {
-        what: "bare quinn".to_owned(),
+        label: "bare quinn".to_owned(),
         count,
-        server: Server::new(of_server, rss_mib, count, f64::from(crate::ours::TICK_HZ)),
+        server: ServerCost::new(
+            of_server,
+            rss_mib,
+            count,
+            f64::from(crate::ambit_room::TICK_HZ),
+        ),
         bytes_per_s: figure("bytes_down_per_s"),
         datagrams_per_s: figure("datagrams_down_per_s"),
         datagrams_up_per_s: figure("datagrams_up_per_s"),
@@ -74,8 +81,8 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
 
 /// The server's process: says where it is, and serves until it is ended.
 #[tokio::main]
-pub(crate) async fn serve() -> anyhow::Result<()> {
-    let identity = Identity::generate()?;
+pub(crate) async fn run_server() -> anyhow::Result<()> {
+    let identity = ServerIdentity::generate()?;
     let mut config = server_config(
         identity.chain.clone(),
         identity.key.clone_key(),
@@ -91,7 +98,7 @@ pub(crate) async fn serve() -> anyhow::Result<()> {
     )?;
     println!("ready {}", endpoint.local_addr()?);
     let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
-    tokio::spawn(send(connections.clone()));
+    tokio::spawn(send_datagrams(connections.clone()));
     while let Some(incoming) = endpoint.accept().await {
         let connections = connections.clone();
         tokio::spawn(async move {
@@ -108,7 +115,7 @@ pub(crate) async fn serve() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn send(connections: Arc<Mutex<Vec<Connection>>>) {
+async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>) {
     let payload = Bytes::from(vec![7; DOWN_BYTES]);
     let mut ticks = interval(PERIOD);
     loop {
@@ -122,17 +129,22 @@ async fn send(connections: Arc<Mutex<Vec<Connection>>>) {
 
 /// The clients' process: comes in, says so, measures, says what it found.
 #[tokio::main]
-pub(crate) async fn play(args: &ClientsArgs) -> anyhow::Result<()> {
-    let doors = Arc::new(Semaphore::new(AT_ONCE));
+pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
+    let doors = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     let mut arriving = JoinSet::new();
     for number in 0..args.count {
-        arriving.spawn(arrive(args.server, number, args.count, doors.clone()));
+        arriving.spawn(connect_client(
+            args.server,
+            number,
+            args.count,
+            doors.clone(),
+        ));
     }
     let mut clients = Vec::new();
     while let Some(arrived) = arriving.join_next().await {
         clients.push(arrived??);
     }
-    sleep(SETTLE).await;
+    sleep(SETTLE_TIME).await;
     println!("measuring");
     let (began, before) = (clock(), traffic(&clients));
     sleep(Duration::from_secs(args.seconds.into())).await;
@@ -144,7 +156,7 @@ pub(crate) async fn play(args: &ClientsArgs) -> anyhow::Result<()> {
 }
 
 /// A connection that reads and sends from now on; with the endpoint that it hangs on.
-async fn arrive(
+async fn connect_client(
     server: SocketAddr,
     number: u32,
     count: u32,
@@ -158,7 +170,10 @@ async fn arrive(
         socket,
         Arc::new(TokioRuntime),
     )?;
-    let mut config = client_config(ALPN_GAME, FingerprintVerifier::asking(|_: &str, _| true));
+    let mut config = client_config(
+        ALPN_GAME,
+        FingerprintVerifier::with_policy(|_: &str, _| true),
+    );
     config.transport_config(transport());
     let connection = endpoint
         .connect_with(config, server, "floor")?

@@ -12,9 +12,9 @@
 //! nothing. Loopback only; ends every process that it starts.
 
 mod accuracy;
+mod ambit_room;
 mod floor;
-mod ours;
-mod pinned;
+mod pinned_process;
 mod table;
 
 use std::io::Write as _;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::ours::Motion;
+use crate::ambit_room::Motion;
 use crate::table::Row;
 
 /// What a crowd costs, beside what bare QUIC costs in the same minutes.
@@ -32,10 +32,10 @@ use crate::table::Row;
 #[command(name = "crowd")]
 struct Args {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<Subprocess>,
 
-    /// Numbers of clients; while the largest holds its ticks, and its clients' core has time left,
-    /// 500 more.
+    /// SentDatagrams of clients; while the largest holds its ticks, and its clients' core has time
+    /// left, 500 more.
     #[arg(long, value_delimiter = ',', default_value = "100,250,500,1000,2000")]
     counts: Vec<u32>,
 
@@ -63,18 +63,18 @@ struct Args {
 
 /// As long as all runs of the largest number hold their ticks, and their clients' core has time
 /// left, one more is measured, with so many more clients.
-const FURTHER: u32 = 500;
+const COUNT_STEP: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Walk {
     Waypoints,
-    Steered,
+    SteeredWalker,
     Both,
 }
 
 /// What the bench starts of itself, in processes of their own.
 #[derive(Debug, Subcommand)]
-enum Part {
+enum Subprocess {
     /// The floor's server.
     #[command(hide = true)]
     FloorServer,
@@ -86,8 +86,8 @@ enum Part {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.part {
-        Some(Part::FloorServer) => floor::serve(),
-        Some(Part::FloorClients(args)) => floor::play(&args),
+        Some(Subprocess::FloorServer) => floor::run_server(),
+        Some(Subprocess::FloorClients(args)) => floor::run_clients(&args),
         None => bench(&args),
     }
 }
@@ -103,7 +103,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     let mut counts: std::collections::VecDeque<u32> = counts.into();
     while let Some(count) = counts.pop_front() {
         let measured = rows.len();
-        let floor = said(&format!("floor, {count} clients"), || {
+        let floor = run_reported(&format!("floor, {count} clients"), || {
             floor::measure(count, window)
         });
         let base = floor
@@ -113,8 +113,8 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         rows.extend(floor.ok());
         for motion in motions(args.walk) {
             let full = args.full.unwrap_or(if count <= 250 { count } else { 50 });
-            let run = said(&format!("{motion}, {count} clients"), || {
-                ours::measure(count, motion, full, window)
+            let run = run_reported(&format!("{motion}, {count} clients"), || {
+                ambit_room::measure(count, motion, full, window)
             });
             rows.extend(run.ok().map(|run| Row {
                 ratio: base.map(|base| run.server.us_per_client_tick / base),
@@ -124,19 +124,19 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         let holds = rows[measured..]
             .iter()
             .filter(|row| row.work_ms.is_some())
-            .all(Row::holds);
+            .all(Row::keeps_ticks);
         if counts.is_empty() && holds && !args.quick {
-            counts.push_back(count + FURTHER);
+            counts.push_back(count + COUNT_STEP);
         }
     }
     if !args.quick && args.walk != Walk::Waypoints {
-        rows.extend(said("600 in one spot", || ours::dense(window)).ok());
+        rows.extend(run_reported("600 in one spot", || ambit_room::measure_dense(window)).ok());
     }
-    let idle = said("nothing moves", || ours::idle(100, window));
+    let idle = run_reported("nothing moves", || ambit_room::measure_idle(100, window));
     let exact = motions(args.walk).map(|motion| {
         (
             motion,
-            said(&format!("accuracy, {motion}"), || accuracy::measure(motion)),
+            run_reported(&format!("accuracy, {motion}"), || accuracy::measure(motion)),
         )
     });
     let text = table::render(&rows, &idle, exact, seconds);
@@ -151,16 +151,16 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
     let wanted = move |motion: &Motion| match walk {
         Walk::Both => true,
         Walk::Waypoints => *motion == Motion::Waypoints,
-        Walk::Steered => *motion == Motion::Steered,
+        Walk::SteeredWalker => *motion == Motion::SteeredWalker,
     };
-    [Motion::Waypoints, Motion::Steered]
+    [Motion::Waypoints, Motion::SteeredWalker]
         .into_iter()
         .filter(wanted)
 }
 
 /// Says what is being done, and why it failed if it did: a row that is missing does not spoil the
 /// others.
-fn said<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+fn run_reported<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("{what} ...");
     let result = run();
     if let Err(error) = &result {

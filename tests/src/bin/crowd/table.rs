@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use crate::accuracy::Accuracy;
-use crate::ours::Motion;
-use crate::pinned::Cpu;
+use crate::ambit_room::Motion;
+use crate::pinned_process::Cpu;
 
 /// What the server's process cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Server {
+pub(crate) struct ServerCost {
     pub(crate) cores: f64,
     pub(crate) us_per_client_tick: f64,
     pub(crate) rss_mib: u64,
     pub(crate) ticks_per_s: f64,
 }
 
-impl Server {
+impl ServerCost {
     pub(crate) fn new(cpu: Cpu, rss_mib: u64, count: u32, ticks_per_s: f64) -> Self {
         let us_per_client_tick = cpu.cores * 1e6 / ticks_per_s / f64::from(count);
         Self {
@@ -29,29 +29,29 @@ impl Server {
 
 /// Median, 99th percentile and the longest.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spread {
+pub(crate) struct Quantiles {
     pub(crate) p50: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
 }
 
-/// One run; what the floor has not is `None`.
+/// One run; what the floor has not is `Unchanged`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    pub(crate) what: String,
+    pub(crate) label: String,
     pub(crate) count: u32,
-    pub(crate) server: Server,
+    pub(crate) server: ServerCost,
     pub(crate) ratio: Option<f64>,
     pub(crate) bytes_per_s: f64,
     pub(crate) datagrams_per_s: f64,
     pub(crate) datagrams_up_per_s: f64,
-    pub(crate) work_ms: Option<Spread>,
-    pub(crate) late_ms: Option<Spread>,
+    pub(crate) work_ms: Option<Quantiles>,
+    pub(crate) late_ms: Option<Quantiles>,
     pub(crate) updates_per_s: Option<f64>,
     /// Others that a whole client had in sight at the end.
     pub(crate) in_sight: Option<f64>,
     pub(crate) age_ms: Option<(u64, u64)>,
-    pub(crate) whole: Option<u64>,
+    pub(crate) full_clients: Option<u64>,
     pub(crate) connected: Option<u64>,
     pub(crate) errors: Option<u64>,
     pub(crate) client_cores: f64,
@@ -62,14 +62,14 @@ pub(crate) struct Row {
 impl Row {
     /// Whether the room keeps its ticks, and more clients could be asked for: one core has to do
     /// for them.
-    pub(crate) fn holds(&self) -> bool {
+    pub(crate) fn keeps_ticks(&self) -> bool {
         self.server.ticks_per_s >= 19.9 && self.client_cores < 0.97
     }
 }
 
 /// A room in which nothing moves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Idle {
+pub(crate) struct IdleRoom {
     pub(crate) count: u32,
     pub(crate) cores: f64,
     pub(crate) bytes_per_s: f64,
@@ -96,12 +96,12 @@ records, and poses.
 /// The whole page.
 pub(crate) fn render(
     rows: &[Row],
-    idle: &anyhow::Result<Idle>,
+    idle: &anyhow::Result<IdleRoom>,
     exact: impl Iterator<Item = (Motion, anyhow::Result<Accuracy>)>,
     seconds: u32,
 ) -> String {
     let mut text = String::from("# What a crowd costs\n\n");
-    write(
+    push_formatted(
         &mut text,
         format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()),
     );
@@ -111,7 +111,7 @@ pub(crate) fn render(
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in rows {
-        write(&mut text, format_args!("{}\n", line(row)));
+        push_formatted(&mut text, format_args!("{}\n", format_row(row)));
     }
     text.push_str(
         "\nWhat clients show, against the server's trace (100 clients, 10 of them looking 20 times a second):\n\n",
@@ -122,7 +122,7 @@ pub(crate) fn render(
     for (motion, found) in exact {
         if let Ok(Accuracy {
             samples,
-            strangers,
+            unmatched: strangers,
             p50_m,
             p99_m,
             max_m,
@@ -130,13 +130,13 @@ pub(crate) fn render(
         {
             let [p50, p99, max] =
                 [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
-            write(
+            push_formatted(
                 &mut text,
                 format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {strangers} |\n"),
             );
         }
     }
-    if let Ok(Idle {
+    if let Ok(IdleRoom {
         count,
         cores,
         bytes_per_s,
@@ -144,7 +144,7 @@ pub(crate) fn render(
         bytes_up_per_s,
     }) = idle
     {
-        write(
+        push_formatted(
             &mut text,
             format_args!(
                 "\nA room of {count} clients in which nothing moves and nobody does anything: {bytes_per_s:.0} bytes/s and \
@@ -155,15 +155,15 @@ pub(crate) fn render(
     text
 }
 
-fn line(row: &Row) -> String {
-    let Server {
+fn format_row(row: &Row) -> String {
+    let ServerCost {
         cores,
         us_per_client_tick,
         rss_mib,
         ticks_per_s,
     } = row.server;
-    let spread = |spread: Option<Spread>| {
-        spread.map_or("-".to_owned(), |Spread { p50, p99, max }| {
+    let spread = |spread: Option<Quantiles>| {
+        spread.map_or("-".to_owned(), |Quantiles { p50, p99, max }| {
             format!("{p50:.1}, {p99:.1}, {max:.1}")
         })
     };
@@ -175,7 +175,7 @@ fn line(row: &Row) -> String {
         .zip(row.in_sight)
         .map(|(updates, others)| updates / (others + 1.0));
     let cells = [
-        row.what.clone(),
+        row.label.clone(),
         row.count.to_string(),
         format!("{cores:.3}"),
         format!("{us_per_client_tick:.1}"),
@@ -192,7 +192,8 @@ fn line(row: &Row) -> String {
         number(hz, 1),
         row.age_ms
             .map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
-        row.whole.map_or("-".to_owned(), |whole| whole.to_string()),
+        row.full_clients
+            .map_or("-".to_owned(), |whole| whole.to_string()),
         row.connected
             .zip(row.errors)
             .map_or("-".to_owned(), |(connected, errors)| {
@@ -221,7 +222,7 @@ fn machine() -> String {
     )
 }
 
-fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
+fn push_formatted(text: &mut String, what: std::fmt::Arguments<'_>) {
     text.write_fmt(what).expect("a String takes all");
 }
 
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn every_row_has_a_cell_for_each_heading() {
         let rows = [Row {
-            what: "bare quinn".into(),
+            label: "bare quinn".into(),
             count: 10,
             ..Row::default()
         }];

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::lobby::Ending;
+use ambit_client_core::client::lobby::CloseReason;
 use ambit_game_server::host_core::HostEnding;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::control::game::{ClientToGame, game_to_client};
@@ -329,8 +329,8 @@ impl System {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             let resume = open.resume.take();
-            open.resume = resume.map(|order| self.kept.resume(self.now, room, order));
-            self.kept.place(self.now, room, host);
+            open.resume = resume.map(|order| self.kept.complete_resume(self.now, room, order));
+            self.kept.set_host(self.now, room, host);
             let orders = self.fleet.orders.entry(room).or_default();
             *orders += 1;
             self.fleet.incarnations.insert((host, room), *orders);
@@ -438,12 +438,12 @@ impl System {
             OfHost::Born { origin, address } => return self.bear(origin, &address),
             OfHost::Said(message) => {
                 self.acknowledge_journal(host, &message);
-                if let Some(message) = self.kept.take(now, host, *message) {
+                if let Some(message) = self.kept.receive(now, host, *message) {
                     self.lobby.handle_host(now, host, message);
                 }
                 return;
             }
-            OfHost::Gone => return self.lobby.handle_host_gone(now, host, "its link has ended"),
+            OfHost::Gone => return self.lobby.handle_host_lost(now, host, "its link has ended"),
             OfHost::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
             OfHost::NoAnswer { conn } => return self.give_call_up(conn),
             OfHost::Idle { conn } => {
@@ -650,7 +650,7 @@ impl System {
         if let Some(guest) = self.playing(conn) {
             self.guests[guest].game = None;
             self.with(guest, |client: &mut Client, now| {
-                client.handle_game_closed(now, Ending::Broken("timed out".into()));
+                client.handle_game_closed(now, CloseReason::Broken("timed out".into()));
             });
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// One of our programs as a file starts it.
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct ProgramStart {
     /// Where this stands.
     pub(crate) place: String,
     /// `world-server` or `game-server`.
@@ -21,7 +21,7 @@ pub(crate) struct Start {
     pub(crate) variables: BTreeMap<String, String>,
 }
 
-impl Start {
+impl ProgramStart {
     /// What a flag, or the variable of its name, says.
     pub(crate) fn value(&self, flag: &str) -> Option<String> {
         let next = self.arguments.iter().zip(self.arguments.iter().skip(1));
@@ -144,7 +144,7 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
 }
 
 /// Keys and values of a systemd unit, section by section; a key may come again.
-pub(crate) fn unit(name: &str) -> Vec<(String, String, String)> {
+pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
     let (mut section, mut entries) = (String::new(), Vec::new());
     for line in read(name)
         .lines()
@@ -167,7 +167,7 @@ pub(crate) fn unit(name: &str) -> Vec<(String, String, String)> {
 
 /// The value of a key that a unit has once.
 pub(crate) fn unit_value(name: &str, key: &str) -> String {
-    let found: Vec<_> = unit(name)
+    let found: Vec<_> = systemd_unit(name)
         .into_iter()
         .filter(|(_, it, _)| it == key)
         .collect();
@@ -177,7 +177,7 @@ pub(crate) fn unit_value(name: &str, key: &str) -> String {
 
 /// What a unit runs; a drop-in first takes away what it replaces.
 pub(crate) fn command_of(name: &str) -> String {
-    let commands = unit(name)
+    let commands = systemd_unit(name)
         .into_iter()
         .filter(|(_, key, value)| key == "ExecStart" && !value.is_empty());
     let mut commands: Vec<String> = commands.map(|(_, _, command)| command).collect();
@@ -186,7 +186,7 @@ pub(crate) fn command_of(name: &str) -> String {
 }
 
 fn environment_files(name: &str) -> Vec<String> {
-    unit(name)
+    systemd_unit(name)
         .into_iter()
         .filter(|(_, key, _)| key == "EnvironmentFile")
         .map(|(_, _, file)| file)
@@ -249,7 +249,7 @@ pub(crate) fn image_variables(stage: &str) -> BTreeMap<String, String> {
 }
 
 /// `ambit/NAME:TAG` as the name, if the image is ours.
-pub(crate) fn ours(image: &str) -> Option<&str> {
+pub(crate) fn own_image(image: &str) -> Option<&str> {
     let (name, tag) = image.strip_prefix("ambit/")?.split_once(':')?;
     assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{image}");
     Some(name)
@@ -288,12 +288,12 @@ pub(crate) fn services() -> Map<String, Value> {
 }
 
 /// Each start of one of our programs in all the files.
-pub(crate) fn starts() -> Vec<Start> {
+pub(crate) fn program_starts() -> Vec<ProgramStart> {
     let mut starts = Vec::new();
     let ours_of = |container: &Value| {
         container["image"]
             .as_str()
-            .and_then(ours)
+            .and_then(own_image)
             .filter(|name| name.ends_with("-server"))
             .map(str::to_owned)
     };
@@ -303,17 +303,17 @@ pub(crate) fn starts() -> Vec<Start> {
         };
         let mut variables = image_variables(&program);
         for file in service["env_file"].as_array().expect("files of variables") {
-            variables.extend(made_up_secrets(
+            variables.extend(example_secrets(
                 file.as_str()
                     .expect("a name")
                     .trim_start_matches("../secrets/"),
             ));
         }
         let place = format!("compose: {name}");
-        starts.push(Start {
+        starts.push(ProgramStart {
             place,
             program,
-            arguments: texts(&service["command"]),
+            arguments: strings_of(&service["command"]),
             variables,
         });
     }
@@ -327,16 +327,16 @@ pub(crate) fn starts() -> Vec<Start> {
                 let key = variable["name"].as_str().expect("a name").to_owned();
                 let source = &variable["valueFrom"];
                 let value = match source["configMapKeyRef"]["name"].as_str() {
-                    Some(map) => of_config_map(map, &key),
-                    None => made_up_secrets("host.env").remove(&key).unwrap_or_default(),
+                    Some(map) => config_map_value(map, &key),
+                    None => example_secrets("host.env").remove(&key).unwrap_or_default(),
                 };
                 variables.insert(key, value);
             }
             let place = format!("{name}: {}", document["kind"]);
-            starts.push(Start {
+            starts.push(ProgramStart {
                 place,
                 program,
-                arguments: texts(&container["args"]),
+                arguments: strings_of(&container["args"]),
                 variables,
             });
         }
@@ -360,7 +360,7 @@ pub(crate) fn starts() -> Vec<Start> {
             );
             variables.extend(self::variables(&example, &read(&example)));
         }
-        starts.push(Start {
+        starts.push(ProgramStart {
             place: name,
             program,
             arguments: words[1..].to_vec(),
@@ -371,7 +371,7 @@ pub(crate) fn starts() -> Vec<Start> {
 }
 
 /// Variables as `make-secrets` puts them in a file.
-pub(crate) fn made_up_secrets(file: &str) -> BTreeMap<String, String> {
+pub(crate) fn example_secrets(file: &str) -> BTreeMap<String, String> {
     let key = ("AMBIT_HOST_KEY".to_owned(), "5".repeat(64));
     match file {
         "world.env" => [key].into(),
@@ -381,7 +381,7 @@ pub(crate) fn made_up_secrets(file: &str) -> BTreeMap<String, String> {
 }
 
 /// What the README has people put there.
-fn of_config_map(map: &str, key: &str) -> String {
+fn config_map_value(map: &str, key: &str) -> String {
     let (readme, command) = (
         read("README.md"),
         format!("create configmap {map} --from-literal={key}="),
@@ -395,17 +395,17 @@ fn of_config_map(map: &str, key: &str) -> String {
         .to_owned()
 }
 
-fn texts(items: &Value) -> Vec<String> {
+fn strings_of(items: &Value) -> Vec<String> {
     let items = items.as_array().expect("a list of arguments");
     items
         .iter()
-        .map(|item| filled_in(item.as_str().expect("text")))
+        .map(|item| substitute_variables(item.as_str().expect("text")))
         .collect()
 }
 
 /// With something of that kind where the start fills in something: `${NAME:-default}` of compose,
 /// `$(NAME)` of Kubernetes.
-fn filled_in(text: &str) -> String {
+fn substitute_variables(text: &str) -> String {
     let mut text = text.to_owned();
     while let Some(start) = text.find("$(").or_else(|| text.find("${")) {
         let end = start

@@ -3,7 +3,7 @@
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
-use super::scene::{Client, Scene, seconds};
+use super::harness::{Client, LobbyHarness, seconds};
 use crate::lobby::LobbyConfig;
 
 #[test]
@@ -97,7 +97,7 @@ fn text_that_breaks_the_rules_is_not_said() {
 
 #[test]
 fn who_talks_too_much_is_not_heard_for_a_while() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         chat_per_s: 1,
         chat_burst: 3,
         ..LobbyConfig::default()
@@ -119,8 +119,8 @@ fn who_talks_too_much_is_not_heard_for_a_while() {
     );
 }
 
-fn people() -> (Scene, [Client; 3]) {
-    let mut scene = Scene::new();
+fn people() -> (LobbyHarness, [Client; 3]) {
+    let mut scene = LobbyHarness::new();
     let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
     (scene, clients)
 }
@@ -143,7 +143,7 @@ fn whisper(to: u64, to_name: &str) -> ask::Body {
     })
 }
 
-fn heard(scene: &mut Scene, client: &Client) -> Vec<String> {
+fn heard(scene: &mut LobbyHarness, client: &Client) -> Vec<String> {
     let chats = scene
         .news(client)
         .into_iter()

@@ -4,12 +4,12 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::world_to_client::Body;
 
-use super::scene::{Client, Scene, start};
+use super::harness::{Client, LobbyHarness, start};
 use crate::lobby::{HostId, Origin};
 
 #[test]
 fn a_host_is_configured_before_anything_else() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     scene
         .lobby
         .handle_host_start(scene.now, HostId(1), Origin::Remote);
@@ -30,7 +30,7 @@ fn a_host_is_configured_before_anything_else() {
 
 #[test]
 fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
-    let mut scene = Scene::unlimited();
+    let mut scene = LobbyHarness::unlimited();
     let clients: Vec<_> = (0..9)
         .map(|number| scene.enter(&format!("p{number}")))
         .collect();
@@ -45,7 +45,7 @@ fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
 
 #[test]
 fn a_full_host_is_passed_over() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let clients: Vec<_> = (0..3)
         .map(|number| scene.enter(&format!("p{number}")))
         .collect();
@@ -57,8 +57,8 @@ fn a_full_host_is_passed_over() {
 }
 
 #[test]
-fn the_players_of_a_host_that_died_are_in_the_lobby_and_the_others_notice_nothing() {
-    let mut scene = Scene::new();
+fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
+    let mut scene = LobbyHarness::new();
     let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
     let [ann, bob, cid] = &clients;
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
@@ -89,7 +89,7 @@ fn the_players_of_a_host_that_died_are_in_the_lobby_and_the_others_notice_nothin
 
 #[test]
 fn a_start_on_a_host_that_dies_is_answered() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
     scene.room_of(&[&ann]);
@@ -105,7 +105,7 @@ fn a_start_on_a_host_that_dies_is_answered() {
 
 #[test]
 fn a_host_is_heard_only_about_its_own_rooms() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (owner, other) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = scene.running_room_of(owner, &[&ann]);
@@ -147,7 +147,7 @@ fn a_host_is_heard_only_about_its_own_rooms() {
 
 #[test]
 fn a_host_of_another_version_is_sent_home() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ready = host::HostReady {
         version: 2,
         ..host::HostReady::default()
@@ -165,7 +165,7 @@ fn a_host_of_another_version_is_sent_home() {
 
 #[test]
 fn what_hosts_report_is_kept_for_the_metrics() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let stats = host::HostStats {
         rooms: 3,
@@ -183,7 +183,7 @@ fn what_hosts_report_is_kept_for_the_metrics() {
 }
 
 /// Has these players start a room, and says where.
-fn placed(scene: &mut Scene, clients: &[Client]) -> HostId {
+fn placed(scene: &mut LobbyHarness, clients: &[Client]) -> HostId {
     let clients: Vec<_> = clients.iter().collect();
     let room = scene.room_of(&clients);
     scene.orders();

@@ -6,12 +6,12 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use prost::Message;
 
-use super::scene::{Scene, create, everybody, read_error, room, seconds};
+use super::harness::{LobbyHarness, create, everybody, read_error, room, seconds};
 use crate::lobby::{ConnId, LobbyConfig};
 
 #[test]
 fn requests_over_the_rate_are_refused_and_the_others_notice_nothing() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     // The hello was one of the burst of 40.
     for _ in 0..39 {
@@ -37,7 +37,7 @@ fn requests_over_the_rate_are_refused_and_the_others_notice_nothing() {
 
 #[test]
 fn two_hundred_refusals_in_a_row_close_the_connection() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     for _ in 0..39 + 199 {
         scene.ask(ann.conn, everybody());
@@ -52,7 +52,7 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
 
 #[test]
 fn connections_in_all_are_limited_until_one_is_closed() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         max_connections: 3,
         ..LobbyConfig::default()
     });
@@ -73,7 +73,7 @@ fn connections_in_all_are_limited_until_one_is_closed() {
 
 #[test]
 fn connections_of_one_address_are_limited() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         max_per_address: 2,
         ..LobbyConfig::default()
     });
@@ -91,7 +91,7 @@ fn connections_of_one_address_are_limited() {
 
 #[test]
 fn a_connection_counts_until_it_is_really_closed() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         max_connections: 1,
         ..LobbyConfig::default()
     });
@@ -104,7 +104,7 @@ fn a_connection_counts_until_it_is_really_closed() {
     scene.lobby.handle_connect(scene.now, ConnId(2), address);
     assert!(matches!(
         scene.lobby.poll_output(),
-        Some(crate::lobby::Output::Close {
+        Some(crate::lobby::LobbyAction::Close {
             conn: ConnId(2),
             ..
         })
@@ -116,7 +116,7 @@ fn a_connection_counts_until_it_is_really_closed() {
 
 #[test]
 fn players_who_are_away_do_not_keep_others_out() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         max_connections: 2,
         ..LobbyConfig::default()
     });
@@ -135,7 +135,7 @@ fn players_who_are_away_do_not_keep_others_out() {
 
 #[test]
 fn an_unknown_request_is_named_in_its_answer() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     // Request 5, field 99 with 2 bytes in it.
     scene.send_raw(ann.conn, &[0x08, 0x05, 0x9a, 0x06, 0x02, 0xab, 0xcd]);
@@ -162,7 +162,7 @@ fn an_unknown_request_is_named_in_its_answer() {
 
 #[test]
 fn an_unknown_field_of_a_known_request_is_skipped() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let mut frame = world::ClientToWorld {
         request: 5,
@@ -179,7 +179,7 @@ fn an_unknown_field_of_a_known_request_is_skipped() {
 
 #[test]
 fn a_request_with_number_0_is_malformed() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let message = world::ClientToWorld {
         request: 0,
@@ -197,7 +197,7 @@ fn a_request_with_number_0_is_malformed() {
 
 #[test]
 fn what_is_no_message_closes_the_connection_and_keeps_the_session() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.send_raw(ann.conn, &[0xff; 20]);
     assert_eq!(scene.goodbye(ann.conn), Some(ErrorCode::Malformed));
@@ -213,7 +213,7 @@ fn what_is_no_message_closes_the_connection_and_keeps_the_session() {
 
 #[test]
 fn nothing_that_follows_a_goodbye_is_answered() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene
         .lobby
@@ -232,7 +232,7 @@ fn nothing_that_follows_a_goodbye_is_answered() {
 
 #[test]
 fn a_channel_or_a_key_out_of_shape_is_malformed_and_answered() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let say = world::Say {
         channel: 9,
@@ -252,7 +252,7 @@ fn a_channel_or_a_key_out_of_shape_is_malformed_and_answered() {
 
 #[test]
 fn everything_refused_and_done_is_counted() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.running_room_of(host, &[&ann]);

@@ -7,7 +7,7 @@ use ambit_proto::control::world::{
 };
 use prost::Message;
 
-use super::scene::{Client, Scene, leave, parameters, ready, room, seconds};
+use super::harness::{Client, LobbyHarness, leave, parameters, ready, room, seconds};
 
 #[test]
 fn a_subscriber_is_told_of_rooms_that_come_change_and_go() {
@@ -49,7 +49,7 @@ fn a_subscriber_is_told_when_a_room_runs_and_when_its_host_changes() {
 }
 
 #[test]
-fn changes_within_a_tenth_of_a_second_come_as_one_and_only_if_something_differs() {
+fn changes_within_100_ms_are_merged_and_sent_only_if_they_differ() {
     let (mut scene, [ann, bob, cid]) = people();
     let den = scene.room_of(&[&ann]);
     subscribe(&mut scene, &cid);
@@ -124,7 +124,7 @@ fn a_room_that_comes_and_goes_between_two_news_is_not_mentioned() {
 
 #[test]
 fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
-    let mut scene = Scene::unlimited();
+    let mut scene = LobbyHarness::unlimited();
     let watcher = scene.enter("watcher");
     let many: Vec<_> = (0..20)
         .map(|number| (format!("{number:32}"), "v".repeat(128)))
@@ -133,7 +133,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    scene.lobby.check = Box::new(|_, _| Ok(()));
+    scene.lobby.check_parameters = Box::new(|_, _| Ok(()));
     for number in 0..1_005 {
         let client = scene.enter("");
         let parameters = if number < 500 {
@@ -169,7 +169,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
 
 #[test]
 fn the_news_of_a_large_room_are_gathered_for_longer() {
-    let mut scene = Scene::unlimited();
+    let mut scene = LobbyHarness::unlimited();
     let ann = scene.enter("ann");
     let den = scene
         .create(
@@ -196,7 +196,7 @@ fn the_news_of_a_large_room_are_gathered_for_longer() {
 
 #[test]
 fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
-    let mut scene = Scene::unlimited();
+    let mut scene = LobbyHarness::unlimited();
     let ann = scene.enter("ann");
     let den = scene
         .create(
@@ -248,13 +248,13 @@ fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
     assert!(known.split(' ').any(|name| name == back.name), "{known}");
 }
 
-fn people() -> (Scene, [Client; 3]) {
-    let mut scene = Scene::unlimited();
+fn people() -> (LobbyHarness, [Client; 3]) {
+    let mut scene = LobbyHarness::unlimited();
     let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
     (scene, clients)
 }
 
-fn subscribe(scene: &mut Scene, client: &Client) -> Vec<world::Room> {
+fn subscribe(scene: &mut LobbyHarness, client: &Client) -> Vec<world::Room> {
     match scene.ask(
         client.conn,
         ask::Body::ListRooms(world::ListRooms { subscribe: true }),
@@ -264,7 +264,7 @@ fn subscribe(scene: &mut Scene, client: &Client) -> Vec<world::Room> {
     }
 }
 
-fn changes(scene: &mut Scene, client: &Client) -> Vec<Change> {
+fn changes(scene: &mut LobbyHarness, client: &Client) -> Vec<Change> {
     let changes = scene
         .news(client)
         .into_iter()
@@ -282,7 +282,7 @@ fn change_bytes(body: &Body) -> usize {
     }
 }
 
-fn lists(scene: &mut Scene, client: &Client) -> usize {
+fn lists(scene: &mut LobbyHarness, client: &Client) -> usize {
     scene
         .news(client)
         .iter()

@@ -3,12 +3,12 @@
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{OpenRoom, RoomSaved, host_to_world};
 
-use super::scene::{Client, Scene, request_ticket, seconds, show};
+use super::harness::{Client, LobbyHarness, request_ticket, seconds, show};
 use crate::lobby::HostId;
 
 #[test]
 fn a_kept_room_goes_on_at_another_host_and_its_members_get_tickets_there() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = running(&mut scene, first, &[&ann, &bob]);
@@ -47,7 +47,7 @@ fn a_kept_room_goes_on_at_another_host_and_its_members_get_tickets_there() {
 
 #[test]
 fn a_room_of_which_nothing_is_kept_ends_with_its_host() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = scene.running_room_of(first, &[&ann]);
@@ -60,7 +60,7 @@ fn a_room_of_which_nothing_is_kept_ends_with_its_host() {
 
 #[test]
 fn a_room_without_a_place_waits_for_a_host_but_not_for_ever() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let first = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = running(&mut scene, first, &[&ann]);
@@ -85,7 +85,7 @@ fn a_room_without_a_place_waits_for_a_host_but_not_for_ever() {
 
 #[test]
 fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
     let ann = scene.enter("ann");
     let room = running(&mut scene, hosts[0], &[&ann]);
@@ -110,9 +110,8 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
 }
 
 #[test]
-fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_one_that_kills_that_too_is_closed()
- {
-    let mut scene = Scene::new();
+fn suspect_rooms_get_hosts_of_their_own_and_only_the_guilty_is_closed() {
+    let mut scene = LobbyHarness::new();
     let hosts: Vec<HostId> = (1..=2).map(|number| scene.host(number, 8)).collect();
     let names = ["ann", "bob", "cat"];
     let clients: Vec<Client> = names.iter().map(|name| scene.enter(name)).collect();
@@ -148,8 +147,8 @@ fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_o
 }
 
 #[test]
-fn suspects_without_a_host_of_their_own_wait_for_their_turn_however_long_it_takes() {
-    let mut scene = Scene::new();
+fn suspect_rooms_wait_until_a_host_of_their_own_is_free() {
+    let mut scene = LobbyHarness::new();
     let first = scene.host(1, 8);
     let clients: Vec<Client> = (0..6)
         .map(|number| scene.enter(&format!("p{number}")))
@@ -179,7 +178,7 @@ fn suspects_without_a_host_of_their_own_wait_for_their_turn_however_long_it_take
 
 #[test]
 fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
     let ann = scene.enter("ann");
     let room = running(&mut scene, hosts[0], &[&ann]);
@@ -198,14 +197,14 @@ fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
 
 #[test]
 fn the_next_host_is_told_who_is_in_by_now_and_how_they_are_called() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let first = scene.host(1, 8);
     let (ann, bob, cat) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cat"));
     let room = running(&mut scene, first, &[&ann, &bob, &cat]);
     scene.lose_host(first, "killed");
-    scene.send(bob.conn, super::scene::leave());
-    scene.ask(ann.conn, super::scene::kick(cat.id));
-    scene.ask(ann.conn, super::scene::set_name("zoe"));
+    scene.send(bob.conn, super::harness::leave());
+    scene.ask(ann.conn, super::harness::kick(cat.id));
+    scene.ask(ann.conn, super::harness::set_name("zoe"));
     let second = scene.host(2, 8);
     let order = moved_to(&mut scene, second);
     let members = order
@@ -243,15 +242,15 @@ fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
 #[test]
 fn who_leaves_while_a_room_moves_is_out_and_the_last_one_takes_it_along() {
     let (mut scene, second, ann, room) = moving();
-    scene.send(ann.conn, super::scene::leave());
+    scene.send(ann.conn, super::harness::leave());
     assert_eq!(scene.forgotten, [room]);
     scene.opened(second, room, None);
     assert_eq!(scene.lobby.stats().rooms, 0);
 }
 
 #[test]
-fn rooms_go_on_at_hosts_of_their_build_only_and_begin_at_those_of_the_newest() {
-    let mut scene = Scene::unlimited();
+fn rooms_resume_on_hosts_of_their_build_and_start_on_the_newest_build() {
+    let mut scene = LobbyHarness::unlimited();
     let [blue, other] = [1, 2].map(|number| scene.host_of("blue", number, 1));
     let ann = scene.enter("ann");
     let room = running(&mut scene, blue, &[&ann]);
@@ -284,7 +283,7 @@ fn rooms_go_on_at_hosts_of_their_build_only_and_begin_at_those_of_the_newest() {
 
 #[test]
 fn a_build_without_a_place_for_new_rooms_leaves_them_to_another() {
-    let mut scene = Scene::unlimited();
+    let mut scene = LobbyHarness::unlimited();
     let blue = scene.host_of("blue", 1, 8);
     scene.host_of("green", 2, 0);
     let ann = scene.enter("ann");
@@ -292,8 +291,8 @@ fn a_build_without_a_place_for_new_rooms_leaves_them_to_another() {
 }
 
 /// A host that is to go on with a room, and the one who is in it.
-fn moving() -> (Scene, HostId, Client, u64) {
-    let mut scene = Scene::new();
+fn moving() -> (LobbyHarness, HostId, Client, u64) {
+    let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = running(&mut scene, first, &[&ann]);
@@ -303,13 +302,13 @@ fn moving() -> (Scene, HostId, Client, u64) {
 }
 
 /// A room that runs and is kept.
-fn running(scene: &mut Scene, host: HostId, clients: &[&Client]) -> u64 {
+fn running(scene: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
     let room = scene.running_room_of(host, clients);
     keep(scene, host, room);
     room
 }
 
-fn keep(scene: &mut Scene, host: HostId, room: u64) {
+fn keep(scene: &mut LobbyHarness, host: HostId, room: u64) {
     scene.host_says(
         host,
         host_to_world::Body::RoomSaved(RoomSaved {
@@ -320,7 +319,7 @@ fn keep(scene: &mut Scene, host: HostId, room: u64) {
 }
 
 /// The one order to go on with a room, to this host.
-fn moved_to(scene: &mut Scene, host: HostId) -> OpenRoom {
+fn moved_to(scene: &mut LobbyHarness, host: HostId) -> OpenRoom {
     let mut opens = scene.opens();
     let (to, order) = opens.pop().expect("an order");
     assert_eq!((opens.len(), to), (0, host));
@@ -329,7 +328,7 @@ fn moved_to(scene: &mut Scene, host: HostId) -> OpenRoom {
 }
 
 /// Who was told to go on with what since the last look.
-fn placed(scene: &mut Scene) -> Vec<(HostId, u64)> {
+fn placed(scene: &mut LobbyHarness) -> Vec<(HostId, u64)> {
     scene
         .opens()
         .into_iter()

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{Beat, host_to_world, world_to_host};
 
-use super::scene::{Scene, seconds, start};
-use crate::lobby::{Children, HostId, LobbyConfig, Origin};
+use super::harness::{LobbyHarness, seconds, start};
+use crate::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 
 #[test]
 fn as_many_children_are_kept_as_rooms_need_and_one_more() {
@@ -22,7 +22,7 @@ fn as_many_children_are_kept_as_rooms_need_and_one_more() {
     let third = scene.child(3, 1);
 
     // A room ends: after a while the youngest idle child is one too many.
-    scene.send(ann.conn, super::scene::leave());
+    scene.send(ann.conn, super::harness::leave());
     scene.orders();
     scene.pass(seconds(29));
     assert_eq!((scene.children, scene.orders()), (Some(3), vec![]));
@@ -44,7 +44,7 @@ fn a_child_too_many_is_kept_if_it_is_needed_in_time() {
     let ann = scene.enter("ann");
     scene.running_room_of(first, &[&ann]);
     scene.child(2, 8);
-    scene.send(ann.conn, super::scene::leave());
+    scene.send(ann.conn, super::harness::leave());
     scene.pass(seconds(20));
     scene.running_room_of(first, &[&ann]);
     scene.orders();
@@ -65,7 +65,7 @@ fn a_fixed_number_of_children_stays_that_number() {
 
 #[test]
 fn a_host_that_falls_silent_is_given_up_and_its_players_are_told() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.child(1, 8);
     let ann = scene.enter("ann");
     scene.running_room_of(host, &[&ann]);
@@ -92,7 +92,7 @@ fn a_host_that_falls_silent_is_given_up_and_its_players_are_told() {
 
 #[test]
 fn a_lobby_that_was_stopped_itself_gives_nobody_up() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.child(1, 8);
     // Nothing was asked of it for a minute: it did not run.
     scene.now += seconds(60);
@@ -108,7 +108,7 @@ fn a_lobby_that_was_stopped_itself_gives_nobody_up() {
 
 #[test]
 fn an_embedded_host_is_as_alive_as_the_lobby() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     scene
         .lobby
         .handle_host_start(scene.now, HostId(1), Origin::Embedded);
@@ -119,20 +119,20 @@ fn an_embedded_host_is_as_alive_as_the_lobby() {
     assert_eq!(scene.forsaken(), []);
 }
 
-fn elastic(min: u32, max: u32) -> Scene {
-    let children = Children {
+fn elastic(min: u32, max: u32) -> LobbyHarness {
+    let children = ChildPoolConfig {
         min,
         max,
-        ..Children::default()
+        ..ChildPoolConfig::default()
     };
     // Nobody beats here.
-    Scene::with(LobbyConfig {
+    LobbyHarness::with(LobbyConfig {
         children,
         host_silence: Duration::from_hours(1),
         ..LobbyConfig::default()
     })
 }
 
-fn beat(scene: &mut Scene, host: HostId) {
+fn beat(scene: &mut LobbyHarness, host: HostId) {
     scene.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
 }

@@ -11,16 +11,16 @@ use ambit_proto::control::world::{self, client_to_world as ask, world_to_client:
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use super::scene::{
+use super::harness::{
     create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start,
 };
 use crate::lobby::connections::Stage;
-use crate::lobby::room::{Phase, Room};
-use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use crate::lobby::room::{LobbyRoom, RoomPhase};
+use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig};
 
 mod leaders;
 
-use leaders::{Directory, Rooms};
+use leaders::{DirectoryLog, HostRooms};
 
 #[test]
 fn the_invariants_hold_whatever_happens() {
@@ -28,7 +28,7 @@ fn the_invariants_hold_whatever_happens() {
     let mut closed = BTreeSet::new();
     let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
     for seed in 0..60 {
-        let mut storm = Storm::new(seed);
+        let mut storm = RandomRun::new(seed);
         for step in 0..1_500 {
             storm.step();
             storm.check(&format!("seed {seed}, step {step}"));
@@ -38,7 +38,7 @@ fn the_invariants_hold_whatever_happens() {
         closed.extend(stats.closed.into_keys());
         starts += stats.rooms_started;
         resumes += stats.resumed;
-        crossings += stats.crossings;
+        crossings += stats.transfers_completed;
         storm.calm(&format!("seed {seed}"));
     }
     // The runs get about: these corners were seen.
@@ -76,7 +76,7 @@ fn the_invariants_hold_whatever_happens() {
 #[test]
 fn the_same_seed_gives_the_same_outputs() {
     let run = |seed| {
-        let mut storm = Storm::new(seed);
+        let mut storm = RandomRun::new(seed);
         (0..1_000).for_each(|_| storm.step());
         storm.trace
     };
@@ -86,7 +86,7 @@ fn the_same_seed_gives_the_same_outputs() {
 
 #[test]
 fn random_bytes_do_no_more_than_close_their_connection() {
-    let mut storm = Storm::new(1);
+    let mut storm = RandomRun::new(1);
     for step in 0..2_000 {
         let conn = storm.connect();
         if storm.dice.chance(50) {
@@ -106,12 +106,12 @@ fn random_bytes_do_no_more_than_close_their_connection() {
 }
 
 /// A lobby, and clients and hosts that do anything.
-struct Storm {
+struct RandomRun {
     lobby: Lobby,
     now: LocalTime,
-    dice: Dice,
+    dice: RandomSource,
     /// Connections that were not told to close, with what they know of themselves.
-    open: BTreeMap<ConnId, Known>,
+    open: BTreeMap<ConnId, ClientModel>,
     /// Tokens that were handed out, the good and the bad.
     tokens: Vec<Vec<u8>>,
     /// Requests without an answer.
@@ -121,9 +121,9 @@ struct Storm {
     /// Rooms that hosts were told to open, and have not answered.
     opening: Vec<(HostId, host::RoomHere)>,
     /// With what they run.
-    hosts: BTreeMap<HostId, Rooms>,
+    hosts: BTreeMap<HostId, HostRooms>,
     /// What is recorded, if anything is.
-    directory: Option<Directory>,
+    directory: Option<DirectoryLog>,
     conns: u64,
     host_count: u64,
     requests: u64,
@@ -131,20 +131,20 @@ struct Storm {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct ClientModel {
     player: Option<u64>,
     token: Vec<u8>,
     /// What the news and answers on this connection say of where the player is.
     room: Option<u64>,
 }
 
-impl Storm {
+impl RandomRun {
     fn new(seed: u64) -> Self {
         let lobby = Self::lobby(seed, false);
         Self {
             lobby,
             now: LocalTime::from_millis(1),
-            dice: Dice(seed),
+            dice: RandomSource(seed),
             open: BTreeMap::new(),
             tokens: Vec::new(),
             waiting: BTreeSet::new(),
@@ -180,7 +180,7 @@ impl Storm {
             join_running,
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
-        let mut entropy = Dice(seed ^ 0xabcd);
+        let mut entropy = RandomSource(seed ^ 0xabcd);
         let entropy =
             move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
         let signer = TicketSigner::from_seed(&[7; 32]);
@@ -248,7 +248,7 @@ impl Storm {
         self.carry();
         assert!(self.lobby.is_drained(), "{context}");
         for host in std::mem::take(&mut self.hosts).into_keys() {
-            self.lobby.handle_host_gone(self.now, host, "ended");
+            self.lobby.handle_host_lost(self.now, host, "ended");
         }
         for _ in 0..20 {
             self.now += Duration::from_secs(1);
@@ -266,7 +266,7 @@ impl Storm {
     fn connect(&mut self) -> ConnId {
         self.conns += 1;
         let conn = ConnId(self.conns);
-        self.open.insert(conn, Known::default());
+        self.open.insert(conn, ClientModel::default());
         let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.dice.below(3) as u8));
         self.lobby.handle_connect(self.now, conn, address);
         self.carry();
@@ -297,7 +297,7 @@ impl Storm {
                 } else {
                     vec![]
                 },
-                parameters: super::scene::parameters(&[(
+                parameters: super::harness::parameters(&[(
                     "map-seats",
                     ["1", "2", "9"][self.dice.below(3) as usize],
                 )]),
@@ -350,7 +350,7 @@ impl Storm {
             self.hosts.remove(&host);
             self.opening.retain(|(at, _)| *at != host);
             self.gates.retain(|(at, _)| *at != host);
-            self.lobby.handle_host_gone(self.now, host, "killed");
+            self.lobby.handle_host_lost(self.now, host, "killed");
         }
     }
 
@@ -413,7 +413,7 @@ impl Storm {
             .players
             .iter()
             .filter_map(|known| {
-                let (place, _) = self.lobby.place_of(known.room?, known.id)?;
+                let (place, _) = self.lobby.avatar_place(known.room?, known.id)?;
                 Some((place.0, known.id.0))
             })
             .collect();
@@ -458,7 +458,11 @@ impl Storm {
             }
         };
         // The host that it is on, if there is one.
-        let on = self.lobby.rooms.get(RoomId(room)).and_then(Room::hosted_by);
+        let on = self
+            .lobby
+            .rooms
+            .get(RoomId(room))
+            .and_then(LobbyRoom::game_host);
         self.host_says(on.unwrap_or(any), body);
     }
 
@@ -507,7 +511,11 @@ impl Storm {
 
     /// A host of a room starts it, or kicks.
     fn a_host_acts(&mut self) {
-        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        let worlds = self
+            .lobby
+            .rooms
+            .iter()
+            .filter(|room| room.map_identity.is_none());
         let hosts: Vec<_> = worlds.map(|room| room.host).collect();
         let Some(player) = self.dice.pick(&hosts).copied() else {
             return;
@@ -573,42 +581,44 @@ impl Storm {
         while let Some(output) = self.lobby.poll_output() {
             self.trace.push(format!("{output:?}"));
             match output {
-                Output::Send { conn, message } => self.deliver(conn, message),
-                Output::Broadcast { conns, message } => {
+                LobbyAction::Send { conn, message } => self.deliver(conn, message),
+                LobbyAction::Broadcast { conns, message } => {
                     for conn in conns {
                         self.deliver(conn, message.clone());
                     }
                 }
-                Output::Close { conn, .. } => {
+                LobbyAction::Close { conn, .. } => {
                     self.open.remove(&conn).expect("closed once");
                     closed.push(conn);
                 }
-                Output::Host { host, message } => {
+                LobbyAction::Host { host, message } => {
                     // Of one without a link the shell takes nothing.
-                    let is_gone = cut.contains(&host);
+                    let is_lost = cut.contains(&host);
                     assert!(
-                        self.hosts.contains_key(&host) || is_gone,
+                        self.hosts.contains_key(&host) || is_lost,
                         "a host that is gone is told {message:?}"
                     );
                     let order = message.body.as_ref().expect("a body");
                     self.note_gate(host, order);
                     self.note_order(host, order);
                 }
-                Output::Forsake { host } => {
+                LobbyAction::DisconnectHost { host } => {
                     cut.push(host);
                     self.forsake(host);
                 }
-                Output::Record { key, value } => self
+                LobbyAction::Record { key, value } => self
                     .directory
                     .as_mut()
                     .expect("a directory")
                     .put(key, value),
-                Output::Adopt { .. } => assert!(
+                LobbyAction::AdoptRoom { .. } => assert!(
                     self.directory.is_some(),
                     "hosts keep rooms for the next leader"
                 ),
-                Output::Condemn { .. } | Output::Forget { .. } => {}
-                Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
+                LobbyAction::SaveCondemned { .. } | LobbyAction::ForgetRoom { .. } => {}
+                LobbyAction::SetChildCount(count) => {
+                    panic!("no children are kept, and {count} are wanted")
+                }
             }
         }
         // Only the shell knows when a connection is really closed.
@@ -618,7 +628,7 @@ impl Storm {
         if !cut.is_empty() {
             for host in cut {
                 self.lobby
-                    .handle_host_gone(self.now, host, "its link is cut");
+                    .handle_host_lost(self.now, host, "its link is cut");
             }
             self.carry();
         }
@@ -668,7 +678,7 @@ impl Storm {
         let lobby = &self.lobby;
         let mut seated = BTreeMap::new();
         for room in lobby.rooms.iter() {
-            if let Some(zone) = room.zone {
+            if let Some(zone) = room.map_identity {
                 let world = lobby
                     .rooms
                     .get(zone.world)
@@ -703,16 +713,16 @@ impl Storm {
                 );
             }
             match room.phase {
-                Phase::Waiting | Phase::Moving { host: None } => {}
-                Phase::Opening { host, .. }
-                | Phase::Running { host }
-                | Phase::Moving { host: Some(host) } => {
+                RoomPhase::Waiting | RoomPhase::Moving { host: None } => {}
+                RoomPhase::Opening { host, .. }
+                | RoomPhase::Running { host }
+                | RoomPhase::Moving { host: Some(host) } => {
                     assert!(
                         lobby.hosts.get(host).is_some(),
                         "{context}: on a host that is gone"
                     );
                     assert!(
-                        lobby.hosts.is_of(host, &room.build),
+                        lobby.hosts.has_build(host, &room.build),
                         "{context}: on a host of another build"
                     );
                 }
@@ -767,9 +777,9 @@ impl Storm {
 
 /// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to
 /// libraries.
-struct Dice(u64);
+struct RandomSource(u64);
 
-impl Dice {
+impl RandomSource {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -6,12 +6,12 @@ use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
 };
 
-use super::scene::{Client, Scene, create, join, request_ticket, room, seconds};
-use crate::lobby::{HostId, Key};
+use super::harness::{Client, LobbyHarness, create, join, request_ticket, room, seconds};
+use crate::lobby::{HostId, RecordKey};
 
 #[test]
-fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
-    let mut first = Scene::recorded();
+fn players_resume_at_another_server_and_find_their_room() {
+    let mut first = LobbyHarness::recorded();
     let (ann, bob, cid) = (first.enter("ann"), first.enter("bob"), first.enter("cid"));
     let den = first.create(
         &ann,
@@ -63,8 +63,8 @@ fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
 }
 
 #[test]
-fn a_request_to_make_a_room_that_is_repeated_at_another_server_makes_no_second_one() {
-    let mut first = Scene::recorded();
+fn a_create_request_repeated_at_another_server_makes_no_second_room() {
+    let mut first = LobbyHarness::recorded();
     let ann = first.enter("ann");
     let wanted = CreateRoom {
         key: vec![7; 16],
@@ -79,7 +79,7 @@ fn a_request_to_make_a_room_that_is_repeated_at_another_server_makes_no_second_o
 
 #[test]
 fn a_host_comes_back_with_its_rooms_and_they_go_on_untouched() {
-    let mut first = Scene::recorded();
+    let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);
     let (ann, bob) = (first.enter("ann"), first.enter("bob"));
     let den = first.running_room_of(host, &[&ann, &bob]);
@@ -125,7 +125,7 @@ fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
 }
 
 #[test]
-fn a_leader_that_dies_while_it_writes_that_a_host_has_dialled_again_costs_no_room() {
+fn a_leader_crash_while_a_host_reconnects_loses_no_room() {
     let (mut scene, ann, den) = succeeded();
     scene.lasting_host(20_000, 9, &[(den, 1)]);
     let before = scene.records.clone();
@@ -148,13 +148,13 @@ fn a_leader_that_dies_while_it_writes_that_a_host_has_dialled_again_costs_no_roo
 }
 
 #[test]
-fn a_leader_that_dies_while_it_writes_that_a_name_has_changed_hands_costs_no_session() {
-    let mut scene = Scene::recorded();
+fn a_leader_crash_while_a_name_changes_owner_loses_no_session() {
+    let mut scene = LobbyHarness::recorded();
     let (bob, ann) = (scene.enter("bob"), scene.enter("ann"));
     let before = scene.records.clone();
     scene.log.clear();
-    scene.ask(ann.conn, super::scene::set_name("zoe"));
-    scene.ask(bob.conn, super::scene::set_name("ann"));
+    scene.ask(ann.conn, super::harness::set_name("zoe"));
+    scene.ask(bob.conn, super::harness::set_name("ann"));
     // As they are written: by key, so the one who has got the name comes first.
     scene.log.sort_by_key(|(key, _)| *key);
     for mut next in scene.succeed_torn(&before, seconds(5)) {
@@ -192,7 +192,7 @@ fn rooms_of_a_host_that_does_not_come_back_are_lost_when_patience_ends() {
 
 #[test]
 fn what_is_gone_is_gone_from_the_records() {
-    let mut first = Scene::recorded();
+    let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);
     let (ann, bob) = (first.enter("ann"), first.enter("bob"));
     first.running_room_of(host, &[&ann, &bob]);
@@ -203,8 +203,8 @@ fn what_is_gone_is_gone_from_the_records() {
     assert_eq!(keys, ["ids".to_owned(), format!("player.{}", ann.id)]);
     let mut again = first.succeed(seconds(5)).records;
     assert_ne!(
-        again.insert(Key::Ids, Vec::new()),
-        first.records.insert(Key::Ids, Vec::new()),
+        again.insert(RecordKey::Ids, Vec::new()),
+        first.records.insert(RecordKey::Ids, Vec::new()),
         "numbers are never given twice"
     );
     assert_eq!(
@@ -215,15 +215,15 @@ fn what_is_gone_is_gone_from_the_records() {
 
 #[test]
 fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
-    let mut plain = Scene::new();
+    let mut plain = LobbyHarness::new();
     let ann = plain.enter("ann");
     plain.create(&ann, room("den"));
     assert!(plain.records.is_empty());
-    let mut scene = Scene::recorded();
+    let mut scene = LobbyHarness::recorded();
     let host = scene.lasting_host(1, 9, &[]);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let den = scene.running_room_of(host, &[&ann]);
-    scene.lobby.set_directory_works(false);
+    scene.lobby.set_directory_available(false);
     let (code, message) = scene.refused(bob.conn, create(room("new")));
     assert_eq!(code, ErrorCode::TryAgain);
     assert!(message.contains("try again"), "{message}");
@@ -233,14 +233,14 @@ fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
         scene.ask(bob.conn, request_ticket()),
         Body::Ticket(_)
     ));
-    scene.lobby.set_directory_works(true);
+    scene.lobby.set_directory_available(true);
     scene.ask(bob.conn, ask::Body::LeaveRoom(world::LeaveRoom {}));
     scene.create(&bob, room("new"));
 }
 
 #[test]
 fn a_beat_of_a_host_on_another_machine_is_answered() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.lasting_host(1, 9, &[]);
     scene.host_says(
         host,
@@ -259,19 +259,19 @@ fn a_beat_of_a_host_on_another_machine_is_answered() {
 #[test]
 fn keys_read_as_they_are_written() {
     for key in ["ids", "host.3", "room.18446744073709551615", "player.1"] {
-        assert_eq!(key.parse::<Key>().expect("a key").to_string(), key);
+        assert_eq!(key.parse::<RecordKey>().expect("a key").to_string(), key);
     }
     for wrong in [
         "", "room", "room.", "room.x", "leader", "room.-1", "rooms.1",
     ] {
-        assert!(wrong.parse::<Key>().is_err(), "{wrong}");
+        assert!(wrong.parse::<RecordKey>().is_err(), "{wrong}");
     }
-    assert_eq!("host.3".parse(), Ok(Key::Host(HostId(3))));
+    assert_eq!("host.3".parse(), Ok(RecordKey::Host(HostId(3))));
 }
 
 /// A server that goes on with a running room, whose player has come back and whose host has not.
-fn succeeded() -> (Scene, Client, u64) {
-    let mut first = Scene::recorded();
+fn succeeded() -> (LobbyHarness, Client, u64) {
+    let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);
     let ann = first.enter("ann");
     let den = first.running_room_of(host, &[&ann]);
@@ -281,7 +281,7 @@ fn succeeded() -> (Scene, Client, u64) {
 }
 
 /// One more player in the room.
-fn guest(scene: &mut Scene, den: &world::Room, name: &str) -> Client {
+fn guest(scene: &mut LobbyHarness, den: &world::Room, name: &str) -> Client {
     let client = scene.enter(name);
     scene.ask(
         client.conn,
@@ -293,12 +293,12 @@ fn guest(scene: &mut Scene, den: &world::Room, name: &str) -> Client {
     client
 }
 
-fn token_of(scene: &Scene, name: &str) -> Vec<u8> {
+fn token_of(scene: &LobbyHarness, name: &str) -> Vec<u8> {
     use prost::Message as _;
     let players = scene
         .records
         .iter()
-        .filter(|(key, _)| matches!(key, Key::Player(_)));
+        .filter(|(key, _)| matches!(key, RecordKey::Player(_)));
     let mut known = players
         .filter_map(|(_, bytes)| ambit_proto::control::directory::Player::decode(&bytes[..]).ok());
     known

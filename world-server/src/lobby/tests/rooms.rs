@@ -3,14 +3,14 @@
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 
-use super::scene::{
-    Scene, create, join, join_with, kick, leave, parameters, ready, room, seconds, start,
+use super::harness::{
+    LobbyHarness, create, join, join_with, kick, leave, parameters, ready, room, seconds, start,
 };
 use crate::lobby::LobbyConfig;
 
 #[test]
 fn who_makes_a_room_is_in_it_as_its_host() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let made = scene.create(
         &ann,
@@ -49,7 +49,7 @@ fn who_makes_a_room_is_in_it_as_its_host() {
 
 #[test]
 fn a_repeated_request_makes_no_second_room() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let with_key = |key: u8| world::CreateRoom {
         key: vec![key; 16],
@@ -73,7 +73,7 @@ fn a_repeated_request_makes_no_second_room() {
 
 #[test]
 fn a_repeated_request_for_a_room_that_is_gone_says_so() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let with_key = world::CreateRoom {
         key: vec![1; 16],
@@ -101,7 +101,7 @@ fn a_repeated_request_for_a_room_that_is_gone_says_so() {
 
 #[test]
 fn a_refused_request_leaves_its_key_free() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let with_key = world::CreateRoom {
         key: vec![1; 16],
@@ -123,7 +123,7 @@ fn a_refused_request_leaves_its_key_free() {
 
 #[test]
 fn an_unknown_game_is_answered_with_the_known_ones() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let (code, message) = scene.refused(
         ann.conn,
@@ -138,7 +138,7 @@ fn an_unknown_game_is_answered_with_the_known_ones() {
 
 #[test]
 fn a_parameter_that_the_game_refuses_is_answered_with_its_reason() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     for (name, value, reason) in [
         ("colour", "red", "it knows: size"),
@@ -173,7 +173,7 @@ fn a_parameter_that_the_game_refuses_is_answered_with_its_reason() {
 
 #[test]
 fn who_joins_sees_the_members_and_the_members_see_who_joins() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann]);
     let joined = scene.join(&bob, room);
@@ -190,8 +190,8 @@ fn who_joins_sees_the_members_and_the_members_see_who_joins() {
 }
 
 #[test]
-fn joining_the_room_that_one_is_in_succeeds_again_and_takes_no_second_seat() {
-    let mut scene = Scene::new();
+fn joining_the_own_room_again_succeeds_without_a_second_seat() {
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let made = scene.create(
         &ann,
@@ -205,7 +205,7 @@ fn joining_the_room_that_one_is_in_succeeds_again_and_takes_no_second_seat() {
 
 #[test]
 fn a_player_is_in_one_room_only() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann]);
     let second = scene.room_of(&[&bob]);
@@ -221,7 +221,7 @@ fn a_player_is_in_one_room_only() {
 
 #[test]
 fn a_full_room_takes_nobody_until_a_seat_is_free() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     let den = scene
         .create(
@@ -245,7 +245,7 @@ fn a_full_room_takes_nobody_until_a_seat_is_free() {
 
 #[test]
 fn a_password_is_asked_of_everybody_but_members() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let made = scene.create(
         &ann,
@@ -270,7 +270,7 @@ fn a_password_is_asked_of_everybody_but_members() {
 
 #[test]
 fn who_leaves_is_told_so_and_the_others_see_it() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
     let Body::RoomLeft(left) = scene.ask(bob.conn, leave()) else {
@@ -284,7 +284,7 @@ fn who_leaves_is_told_so_and_the_others_see_it() {
 
 #[test]
 fn the_host_passes_on_to_who_joined_first_of_those_who_are_there() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob, cid, dan) = (
         scene.enter("ann"),
         scene.enter("bob"),
@@ -303,7 +303,7 @@ fn the_host_passes_on_to_who_joined_first_of_those_who_are_there() {
 
 #[test]
 fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     scene.lose(&ann);
@@ -314,7 +314,7 @@ fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
 
 #[test]
 fn a_room_without_players_is_gone() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann]);
     scene.ask(ann.conn, leave());
@@ -330,7 +330,7 @@ fn a_room_without_players_is_gone() {
 
 #[test]
 fn who_was_kicked_is_told_and_may_not_come_back() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
     scene.done(ann.conn, kick(bob.id));
@@ -343,7 +343,7 @@ fn who_was_kicked_is_told_and_may_not_come_back() {
 
 #[test]
 fn only_the_host_kicks_and_only_other_members() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     scene.room_of(&[&ann, &bob]);
     assert_eq!(scene.refusal(bob.conn, kick(ann.id)), ErrorCode::NotHost);
@@ -359,7 +359,7 @@ fn only_the_host_kicks_and_only_other_members() {
 
 #[test]
 fn somebody_away_can_be_kicked_and_finds_itself_in_the_lobby() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     scene.lose(&bob);
@@ -372,7 +372,7 @@ fn somebody_away_can_be_kicked_and_finds_itself_in_the_lobby() {
 
 #[test]
 fn members_see_who_is_ready() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     scene.done(bob.conn, ready(true));
@@ -384,7 +384,7 @@ fn members_see_who_is_ready() {
 
 #[test]
 fn a_room_may_ask_that_everybody_is_ready() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     scene.host(1, 8);
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     let asked = world::CreateRoom {
@@ -410,7 +410,7 @@ fn a_room_may_ask_that_everybody_is_ready() {
 
 #[test]
 fn rooms_in_all_and_rooms_a_player_makes_in_a_minute_are_limited() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         max_rooms: 2,
         ..LobbyConfig::default()
     });

@@ -1,18 +1,18 @@
-//! Start, tickets, and players of running rooms.
+//! ProgramStart, tickets, and players of running rooms.
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, world_to_client::Body};
 
-use super::scene::{
-    Client, Scene, join, kick, leave, read_error, request_ticket, room, seconds, show, start,
-    ticket_in,
+use super::harness::{
+    Client, LobbyHarness, join, kick, leave, read_error, request_ticket, room, seconds, show,
+    start, ticket_in,
 };
 use crate::lobby::HostId;
 
 #[test]
 fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -55,7 +55,7 @@ fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
 
 #[test]
 fn only_the_host_starts_and_only_once() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -68,7 +68,7 @@ fn only_the_host_starts_and_only_once() {
 
 #[test]
 fn a_game_starts_with_enough_players_who_are_there() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let den = duel(&mut scene, &ann);
@@ -91,7 +91,7 @@ fn a_game_starts_with_enough_players_who_are_there() {
 
 #[test]
 fn without_a_host_there_is_no_start() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.room_of(&[&ann]);
     assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NoHostAvailable);
@@ -105,7 +105,7 @@ fn without_a_host_there_is_no_start() {
 
 #[test]
 fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
     let room = scene.room_of(&[&ann]);
@@ -141,7 +141,7 @@ fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
 
 #[test]
 fn a_host_that_does_not_answer_costs_the_room() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -163,7 +163,7 @@ fn a_host_that_does_not_answer_costs_the_room() {
 
 #[test]
 fn a_starter_that_is_gone_gets_no_answer_and_its_room_runs() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -178,7 +178,7 @@ fn a_starter_that_is_gone_gets_no_answer_and_its_room_runs() {
 
 #[test]
 fn a_room_that_empties_while_it_opens_is_closed_and_its_start_is_answered() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
     let room = scene.room_of(&[&ann]);
@@ -202,7 +202,7 @@ fn a_room_that_empties_while_it_opens_is_closed_and_its_start_is_answered() {
 
 #[test]
 fn a_running_room_is_joined_only_where_the_game_allows_it() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     let field = scene.running_room_of(host, &[&ann]);
@@ -231,7 +231,7 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
 
 #[test]
 fn who_joins_while_the_room_opens_gets_the_ticket_with_the_others() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann]);
@@ -247,7 +247,7 @@ fn who_joins_while_the_room_opens_gets_the_ticket_with_the_others() {
 
 #[test]
 fn a_member_may_ask_for_another_ticket_and_no_two_are_the_same() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
     scene.running_room_of(host, &[&ann]);
@@ -260,7 +260,7 @@ fn a_member_may_ask_for_another_ticket_and_no_two_are_the_same() {
 
 #[test]
 fn a_ticket_comes_after_the_answer_to_the_join() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann]);
@@ -273,7 +273,7 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
     let kinds: Vec<_> = outputs
         .iter()
         .filter_map(|output| match output {
-            crate::lobby::Output::Send { conn, message } if *conn == bob.conn => Some(message),
+            crate::lobby::LobbyAction::Send { conn, message } if *conn == bob.conn => Some(message),
             _ => None,
         })
         .collect();
@@ -289,7 +289,7 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
 
 #[test]
 fn the_game_server_is_told_who_is_out_and_why() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let clients = ["ann", "bob", "cid", "dan"].map(|name| scene.enter(name));
     let [ann, bob, cid, dan] = &clients;
@@ -318,7 +318,7 @@ fn the_game_server_is_told_who_is_out_and_why() {
 
 #[test]
 fn a_running_room_that_everybody_left_is_closed_at_its_host() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 1);
     let ann = scene.enter("ann");
     let room = scene.running_room_of(host, &[&ann]);
@@ -334,7 +334,7 @@ fn a_running_room_that_everybody_left_is_closed_at_its_host() {
 
 #[test]
 fn who_is_out_of_the_game_is_out_of_the_room() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann, &bob]);
@@ -355,7 +355,7 @@ fn who_is_out_of_the_game_is_out_of_the_room() {
 
 #[test]
 fn a_word_about_a_player_who_has_left_and_come_back_is_out_of_date() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann, &bob]);
@@ -369,8 +369,8 @@ fn a_word_about_a_player_who_has_left_and_come_back_is_out_of_date() {
 }
 
 #[test]
-fn a_room_that_ends_by_itself_sends_its_players_to_the_lobby_with_the_reason() {
-    let mut scene = Scene::new();
+fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann, &bob]);
@@ -391,7 +391,7 @@ fn a_room_that_ends_by_itself_sends_its_players_to_the_lobby_with_the_reason() {
     scene.room_of(&[&ann, &bob]);
 }
 
-fn duel(scene: &mut Scene, host: &Client) -> u64 {
+fn duel(scene: &mut LobbyHarness, host: &Client) -> u64 {
     scene
         .create(
             host,
@@ -403,7 +403,13 @@ fn duel(scene: &mut Scene, host: &Client) -> u64 {
         .id
 }
 
-fn player_out(scene: &mut Scene, host: HostId, room: u64, client: &Client, reason: ErrorCode) {
+fn player_out(
+    scene: &mut LobbyHarness,
+    host: HostId,
+    room: u64,
+    client: &Client,
+    reason: ErrorCode,
+) {
     let out = host::PlayerOut {
         room,
         player: client.id,

@@ -4,15 +4,15 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::world_to_host;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
-use super::scene::{
-    Scene, create, everybody, hello, join, request_ticket, room, seconds, set_name, show, start,
-    ticket_in,
+use super::harness::{
+    LobbyHarness, create, everybody, hello, join, request_ticket, room, seconds, set_name, show,
+    start, ticket_in,
 };
 use crate::lobby::{ConnId, HostId, LobbyConfig};
 
 #[test]
 fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     let welcome = scene.welcome(conn, " Zoe\u{308} ", &[]);
     assert_eq!(
@@ -34,7 +34,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
 
 #[test]
 fn a_client_of_another_version_is_told_both_versions_and_closed() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     let other = ask::Body::Hello(world::Hello {
         version: 1,
@@ -52,7 +52,7 @@ fn a_client_of_another_version_is_told_both_versions_and_closed() {
 
 #[test]
 fn a_bad_name_is_refused_and_another_hello_may_follow() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     for name in ["a\u{202e}b", "a\nb", "   ", &"x".repeat(25)] {
         assert_eq!(
@@ -66,14 +66,14 @@ fn a_bad_name_is_refused_and_another_hello_may_follow() {
 
 #[test]
 fn a_taken_name_gets_a_number_and_no_name_a_guests() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let names = ["ann", "ANN", "Ａnn", "", ""].map(|name| scene.enter(name).name);
     assert_eq!(names, ["ann", "ANN-2", "Ａnn-3", "guest-4", "guest-5"]);
 }
 
 #[test]
 fn anything_before_hello_and_a_second_hello_are_out_of_state() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     let (code, message) = scene.refused(conn, start());
     assert_eq!(code, ErrorCode::OutOfState);
@@ -88,7 +88,7 @@ fn anything_before_hello_and_a_second_hello_are_out_of_state() {
 
 #[test]
 fn a_connection_without_hello_is_closed_as_idle() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     scene.pass(seconds(4));
     assert_eq!(scene.closed(conn), None);
@@ -101,7 +101,7 @@ fn a_connection_without_hello_is_closed_as_idle() {
 
 #[test]
 fn a_lost_connection_keeps_seat_and_name_for_the_grace_period() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     scene.lose(&bob);
@@ -116,7 +116,7 @@ fn a_lost_connection_keeps_seat_and_name_for_the_grace_period() {
 
 #[test]
 fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
     scene.lose(&bob);
@@ -143,7 +143,7 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
 
 #[test]
 fn a_resume_into_a_running_room_brings_a_fresh_ticket() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
     let room = scene.running_room_of(host, &[&ann]);
@@ -158,7 +158,7 @@ fn a_resume_into_a_running_room_brings_a_fresh_ticket() {
 
 #[test]
 fn an_unknown_an_expired_and_a_misshapen_token_start_new_sessions() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.lose(&ann);
     scene.pass(seconds(31));
@@ -171,7 +171,7 @@ fn an_unknown_an_expired_and_a_misshapen_token_start_new_sessions() {
 
 #[test]
 fn a_token_used_while_the_older_connection_lives_takes_the_session_over() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     let new = scene.resume(&bob);
@@ -186,7 +186,7 @@ fn a_token_used_while_the_older_connection_lives_takes_the_session_over() {
 
 #[test]
 fn the_token_before_is_void_once_the_client_has_used_its_new_connection() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let first = scene.enter("ann");
     // The welcome to the second connection may have been lost with it.
     let second = scene.resume(&first);
@@ -202,7 +202,7 @@ fn the_token_before_is_void_once_the_client_has_used_its_new_connection() {
 
 #[test]
 fn a_client_that_quits_leaves_nothing_behind() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     scene.lobby.handle_quit(scene.now, bob.conn);
@@ -215,7 +215,7 @@ fn a_client_that_quits_leaves_nothing_behind() {
 
 #[test]
 fn who_does_nothing_in_the_lobby_goes_as_idle_and_who_is_in_a_room_stays() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann]);
     scene.pass(seconds(598));
@@ -230,7 +230,7 @@ fn who_does_nothing_in_the_lobby_goes_as_idle_and_who_is_in_a_room_stays() {
 
 #[test]
 fn idling_begins_anew_with_each_request_and_with_the_return_to_the_lobby() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.running_room_of(host, &[&ann]);
@@ -248,7 +248,7 @@ fn idling_begins_anew_with_each_request_and_with_the_return_to_the_lobby() {
 
 #[test]
 fn idling_can_be_allowed() {
-    let mut scene = Scene::with(LobbyConfig {
+    let mut scene = LobbyHarness::with(LobbyConfig {
         idle: None,
         ..LobbyConfig::default()
     });
@@ -259,7 +259,7 @@ fn idling_can_be_allowed() {
 
 #[test]
 fn a_player_may_change_its_name_and_the_room_hears_of_it() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
     let renamed = Body::Renamed(world::Renamed {
@@ -274,7 +274,7 @@ fn a_player_may_change_its_name_and_the_room_hears_of_it() {
 
 #[test]
 fn a_name_that_another_player_has_or_nearly_has_is_refused() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, _bob) = (scene.enter("ann"), scene.enter("bob"));
     assert_eq!(
         scene.refusal(ann.conn, set_name("BOB")),
@@ -293,7 +293,7 @@ fn a_name_that_another_player_has_or_nearly_has_is_refused() {
 
 #[test]
 fn everybody_can_be_listed_and_so_can_ones_own_room() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let (ann, bob, _cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     scene.room_of(&[&ann, &bob]);
     let Body::PlayerList(list) = scene.ask(ann.conn, everybody()) else {
@@ -312,7 +312,7 @@ fn everybody_can_be_listed_and_so_can_ones_own_room() {
 
 #[test]
 fn what_comes_from_a_connection_that_is_gone_is_ignored() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.lose(&ann);
     let number = scene.send(ann.conn, everybody());
@@ -328,7 +328,7 @@ fn what_comes_from_a_connection_that_is_gone_is_ignored() {
 
 #[test]
 fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let greeting = scene.connect();
@@ -372,15 +372,15 @@ fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
 
 #[test]
 fn requests_of_somebody_in_no_room_about_rooms_say_so() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let own_room = ask::Body::ListPlayers(world::ListPlayers { everybody: false });
     let requests = [
         start(),
         request_ticket(),
         own_room,
-        super::scene::leave(),
-        super::scene::ready(true),
+        super::harness::leave(),
+        super::harness::ready(true),
     ];
     for request in requests {
         assert_eq!(scene.refusal(ann.conn, request), ErrorCode::NotInRoom);

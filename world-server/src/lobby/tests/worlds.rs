@@ -7,8 +7,9 @@ use ambit_proto::control::host::{
 };
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
-use super::scene::{
-    Client, Scene, create, join, leave, parameters, read_error, room, seconds, set_name, ticket_in,
+use super::harness::{
+    Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
+    ticket_in,
 };
 use crate::lobby::HostId;
 
@@ -62,7 +63,7 @@ fn a_player_goes_through_a_gate_and_back_and_is_led_there() {
         (world, 0, "127.0.0.1:8001")
     );
     assert!(back.incarnation > ticket.incarnation);
-    assert_eq!(scene.lobby.stats().crossings, 2);
+    assert_eq!(scene.lobby.stats().transfers_completed, 2);
 }
 
 #[test]
@@ -303,7 +304,7 @@ fn who_is_on_the_way_to_a_map_that_is_lost_comes_back() {
         (0, "ann*")
     );
     assert_eq!(scene.forgotten, [map]);
-    assert_eq!(scene.lobby.stats().crossings, 1, "bob's");
+    assert_eq!(scene.lobby.stats().transfers_completed, 1, "bob's");
 }
 
 #[test]
@@ -375,7 +376,7 @@ fn who_comes_back_to_the_lobby_is_led_to_the_map_where_the_avatar_is() {
 
 #[test]
 fn which_map_a_room_is_nobody_says_but_the_lobby() {
-    let mut scene = Scene::new();
+    let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     for (key, value) in [("map", "1"), ("map-seats", "0"), ("map-seats", "many")] {
         let den = world::CreateRoom {
@@ -391,16 +392,16 @@ fn which_map_a_room_is_nobody_says_but_the_lobby() {
 }
 
 /// Two hosts, and ann in a world that runs on the first of them.
-fn scene() -> (Scene, Client, u64) {
+fn scene() -> (LobbyHarness, Client, u64) {
     scene_with(&[])
 }
 
-fn scene_with(given: &[(&str, &str)]) -> (Scene, Client, u64) {
+fn scene_with(given: &[(&str, &str)]) -> (LobbyHarness, Client, u64) {
     scene_on([8, 8], given)
 }
 
-fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (Scene, Client, u64) {
-    let mut scene = Scene::unlimited();
+fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (LobbyHarness, Client, u64) {
+    let mut scene = LobbyHarness::unlimited();
     let (first, second) = (scene.host(1, capacities[0]), scene.host(2, capacities[1]));
     assert_eq!((first, second), (FIRST, SECOND));
     let ann = scene.enter("ann");
@@ -413,7 +414,7 @@ fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (Scene, Client, u64
             },
         )
         .id;
-    scene.send(ann.conn, super::scene::start());
+    scene.send(ann.conn, super::harness::start());
     scene.opened(FIRST, world, None);
     scene.pass(seconds(1));
     scene.forget_news();
@@ -443,7 +444,7 @@ fn stays(room: u64, client: &Client, number: u64) -> host_to_world::Body {
     })
 }
 
-impl Scene {
+impl LobbyHarness {
     fn at_gate(&mut self, host: HostId, room: u64, client: &Client, map: u32) {
         let wish = AtGate {
             room,

@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::directory as pb;
-use ambit_proto::host::MAX_CARRIED_BYTES;
+use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::{Lobby, Place, Step, Transfer, World, Zone};
+use super::{Lobby, MapIdentity, MapTransfer, MemberPlace, TransferStep, WorldState};
 use crate::lobby::output::HostId;
-use crate::lobby::refusal::Refusal;
-use crate::lobby::room::{Phase, Room};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::room::{LobbyRoom, RoomPhase};
 use crate::lobby::seats::Seats;
 
-impl Zone {
-    pub(in crate::lobby) fn record(self) -> pb::Zone {
+impl MapIdentity {
+    pub(in crate::lobby) fn to_record(self) -> pb::Zone {
         pb::Zone {
             world: self.world.0,
             map: self.map,
@@ -27,19 +27,19 @@ impl Zone {
     }
 }
 
-impl World {
+impl WorldState {
     /// What another lobby has to know of who has gone through gates.
-    pub(in crate::lobby) fn record(&self) -> Option<pb::World> {
+    pub(in crate::lobby) fn to_record(&self) -> Option<pb::World> {
         let places = self.places.iter();
         let places = places.map(|(player, place)| pb::Place {
             player: player.0,
             room: place.room.0,
-            ahead: place.ahead,
+            ahead: place.incarnation_offset,
         });
         let transfers = self
             .transfers
             .iter()
-            .filter_map(|(player, transfer)| transfer.record(*player));
+            .filter_map(|(player, transfer)| transfer.to_record(*player));
         let record = pb::World {
             places: places.collect(),
             transfers: transfers.collect(),
@@ -48,17 +48,20 @@ impl World {
     }
 
     /// The world of a first map with these members; its other maps come by [`Lobby::restore_map`].
-    pub(in crate::lobby) fn recorded(record: pb::World, members: &Seats) -> Self {
+    pub(in crate::lobby) fn from_record(record: pb::World, members: &Seats) -> Self {
         let place = |place: pb::Place| {
             (
                 PlayerId(place.player),
-                Place {
+                MemberPlace {
                     room: RoomId(place.room),
-                    ahead: place.ahead,
+                    incarnation_offset: place.ahead,
                 },
             )
         };
-        let transfers = record.transfers.into_iter().filter_map(Transfer::recorded);
+        let transfers = record
+            .transfers
+            .into_iter()
+            .filter_map(MapTransfer::from_record);
         Self {
             maps: BTreeMap::new(),
             places: record
@@ -74,7 +77,7 @@ impl World {
     }
 
     /// Those who are on that map, were there, or are about to be.
-    fn concerned(&self, map: RoomId) -> impl Iterator<Item = PlayerId> + '_ {
+    fn players_of_map(&self, map: RoomId) -> impl Iterator<Item = PlayerId> + '_ {
         let there = self
             .places
             .iter()
@@ -91,12 +94,12 @@ impl World {
     }
 }
 
-impl Transfer {
-    fn record(&self, player: PlayerId) -> Option<pb::Transfer> {
+impl MapTransfer {
+    fn to_record(&self, player: PlayerId) -> Option<pb::Transfer> {
         let luggage = match &self.step {
-            Step::Opening => return None,
-            Step::Leaving => None,
-            Step::Arriving {
+            TransferStep::Opening => return None,
+            TransferStep::Leaving => None,
+            TransferStep::Arriving {
                 carried,
                 incarnation,
             } => Some(pb::Luggage {
@@ -104,7 +107,7 @@ impl Transfer {
                 incarnation: *incarnation,
             }),
         };
-        let ((x, y), (back_x, back_y)) = (self.at, self.back);
+        let ((x, y), (back_x, back_y)) = (self.target_position, self.return_position);
         let (from, to) = (self.from.0, self.to.0);
         Some(pb::Transfer {
             player: player.0,
@@ -119,14 +122,16 @@ impl Transfer {
         })
     }
 
-    fn recorded(record: pb::Transfer) -> Option<(PlayerId, Self)> {
+    fn from_record(record: pb::Transfer) -> Option<(PlayerId, Self)> {
         let step = match record.luggage {
-            None => Step::Leaving,
-            Some(pb::Luggage { carried, .. }) if carried.len() > MAX_CARRIED_BYTES => return None,
+            None => TransferStep::Leaving,
+            Some(pb::Luggage { carried, .. }) if carried.len() > MAX_TRANSFER_STATE_BYTES => {
+                return None;
+            }
             Some(pb::Luggage {
                 carried,
                 incarnation,
-            }) => Step::Arriving {
+            }) => TransferStep::Arriving {
                 carried,
                 incarnation,
             },
@@ -135,8 +140,8 @@ impl Transfer {
             number: record.number,
             from: RoomId(record.from),
             to: RoomId(record.to),
-            at: (record.x, record.y),
-            back: (record.back_x, record.back_y),
+            target_position: (record.x, record.y),
+            return_position: (record.back_x, record.back_y),
             step,
         };
         Some((PlayerId(record.player), transfer))
@@ -156,23 +161,23 @@ impl Lobby {
         let world = self
             .rooms
             .get(RoomId(zone.world))
-            .filter(|room| room.zone.is_none() && room.is_running())?;
-        let mut room = Room::map_of(world, id, zone.map);
-        for player in world.world.concerned(id) {
+            .filter(|room| room.map_identity.is_none() && room.is_running())?;
+        let mut room = LobbyRoom::map_of(world, id, zone.map);
+        for player in world.world.players_of_map(id) {
             room.seats.take(player).ok()?;
         }
-        (room.phase, room.incarnation) = (Phase::Running { host }, incarnation);
+        (room.phase, room.incarnation) = (RoomPhase::Running { host }, incarnation);
         let maps = &mut self.rooms.at_mut(RoomId(zone.world)).world.maps;
         if zone.map == 0 || maps.contains_key(&zone.map) {
             return None;
         }
         maps.insert(zone.map, id);
-        self.rooms.put(room);
+        self.rooms.restore(room);
         Some(())
     }
 
     /// Who was on the way to a map that can't go on turns back, and who was on it is in the lobby.
-    pub(in crate::lobby) fn mend_worlds(&mut self, now: LocalTime) {
+    pub(in crate::lobby) fn repair_worlds(&mut self, now: LocalTime) {
         for world in self.rooms.ids() {
             let players = |lobby: &Self| {
                 lobby
@@ -182,18 +187,18 @@ impl Lobby {
             };
             let players: Vec<PlayerId> = players(self).unwrap_or_default();
             for player in players {
-                let to = self.transfer(world, player).to;
+                let to = self.transfer_mut(world, player).to;
                 if self.rooms.get(to).is_none() {
-                    self.turn_back(world, player);
+                    self.reverse_transfer(world, player);
                 }
             }
             if self.rooms.get(world).is_some() {
-                for player in self.homeless_in(world) {
-                    let why = Refusal::new(
+                for player in self.members_without_room(world) {
+                    let why = LobbyRefusal::new(
                         ErrorCode::HostDied,
                         "the game server that ran your part of the world is gone",
                     );
-                    self.put_out(now, player, why);
+                    self.remove_player(now, player, why);
                 }
             }
         }

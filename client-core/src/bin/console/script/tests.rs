@@ -3,8 +3,8 @@
 //! Scenes with a script: lines and events go in, in time that passes on demand, and what is to be
 //! done is compared.
 
-use ambit_client_core::client::event::{Enter, Failure, Map, Started, Welcome};
-use ambit_client_core::client::model::{Channel, Chat};
+use ambit_client_core::client::event::{Failure, GameStarted, MapExtent, ObjectEntered, Welcome};
+use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -24,7 +24,9 @@ fn the_next_line_waits_for_the_answer() {
     let mut scene = Scene::new();
     assert_eq!(
         scene.line("rooms"),
-        [Step::Request(Request::ListRooms { subscribe: false })]
+        [ScriptStep::Request(LobbyRequest::ListRooms {
+            subscribe: false
+        })]
     );
     assert!(!scene.script.wants_line());
     assert!(scene.answer(|request| ViewEvent::Rooms {
@@ -43,18 +45,18 @@ fn an_error_is_an_answer_too() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_holds_up_the_script_for_a_bounded_time() {
+fn a_silent_server_delays_the_script_for_a_bounded_time() {
     let mut scene = Scene::new();
     scene.line("start");
-    scene.pass(ANSWER);
+    scene.pass(ANSWER_TIMEOUT);
     assert!(scene.script.wants_line());
 }
 
 #[test]
 fn each_room_that_is_made_gets_a_key_of_its_own() {
     let mut scene = Scene::new();
-    let key = |steps: Vec<Step>| match steps.as_slice() {
-        [Step::Request(Request::CreateRoom(create))] => create.key,
+    let key = |steps: Vec<ScriptStep>| match steps.as_slice() {
+        [ScriptStep::Request(LobbyRequest::CreateRoom(create))] => create.key,
         other => panic!("{other:?}"),
     };
     let first = key(scene.line("create den game=field"));
@@ -67,9 +69,15 @@ fn commands_wait_for_the_game_that_is_to_come() {
     let mut scene = Scene::in_room();
     assert_eq!(scene.line("move 1 2"), []);
     scene.tell(&started());
-    assert_eq!(scene.steps(), [Step::Act(Action::Move { x: 1.0, y: 2.0 })]);
-    assert_eq!(scene.line("keys fire"), [Step::Hold(Keymap(0b1_0000))]);
-    assert_eq!(scene.line("keys none"), [Step::Hold(Keymap(0))]);
+    assert_eq!(
+        scene.steps(),
+        [ScriptStep::Act(Action::Move { x: 1.0, y: 2.0 })]
+    );
+    assert_eq!(
+        scene.line("keys fire"),
+        [ScriptStep::Hold(Keymap(0b1_0000))]
+    );
+    assert_eq!(scene.line("keys none"), [ScriptStep::Hold(Keymap(0))]);
 }
 
 #[test]
@@ -79,12 +87,12 @@ fn commands_without_a_game_are_errors() {
 
     let mut scene = Scene::in_room();
     assert_eq!(scene.line("cast heal"), []);
-    scene.pass(GAME);
+    scene.pass(GAME_TIMEOUT);
     assert_eq!(codes(&scene.steps()), ["not_in_game"]);
 
     let mut scene = Scene::in_room();
     scene.line("objects");
-    scene.tell(&ViewEvent::Left {
+    scene.tell(&ViewEvent::OmittedPoses {
         request: 0,
         room: RoomId(1),
         code: "kicked".into(),
@@ -98,14 +106,14 @@ fn spells_go_by_name() {
     let mut scene = Scene::in_game();
     assert_eq!(
         scene.line("cast heal 3 4"),
-        [Step::Act(Action::Cast {
+        [ScriptStep::Act(Action::Cast {
             spell: 1,
             at: Some((3.0, 4.0))
         })]
     );
     let steps = scene.line("cast sing");
     assert_eq!(codes(&steps), ["unknown_command"]);
-    assert!(matches!(&steps[0], Step::Error(_, message) if message.contains("bolt, heal")));
+    assert!(matches!(&steps[0], ScriptStep::Error(_, message) if message.contains("bolt, heal")));
 }
 
 #[test]
@@ -113,17 +121,17 @@ fn objects_are_listed_once_the_avatar_is_in_sight() {
     let mut scene = Scene::in_game();
     assert_eq!(scene.line("objects"), []);
     scene.tell(&enter(true));
-    assert_eq!(scene.steps(), [Step::Objects]);
+    assert_eq!(scene.steps(), [ScriptStep::Objects]);
 
     let mut scene = Scene::in_game();
     scene.line("objects");
-    scene.pass(AVATAR);
-    assert_eq!(scene.steps(), [Step::Objects]);
+    scene.pass(AVATAR_TIMEOUT);
+    assert_eq!(scene.steps(), [ScriptStep::Objects]);
 }
 
 #[test]
 fn figures_can_be_had_at_any_time() {
-    assert_eq!(Scene::new().line("stats"), [Step::Stats]);
+    assert_eq!(Scene::new().line("stats"), [ScriptStep::Stats]);
 }
 
 #[test]
@@ -163,7 +171,7 @@ fn waiting_in_vain_is_an_error_and_the_script_goes_on() {
 }
 
 #[test]
-fn waiting_for_what_does_not_exist_is_a_mistake() {
+fn waiting_for_an_unknown_event_is_a_usage_error() {
     assert_eq!(codes(&Scene::new().line("wait-for godot")), ["usage"]);
 }
 
@@ -191,7 +199,7 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
     );
     assert_eq!(
         scene.steps(),
-        [Step::Request(Request::JoinRoom {
+        [ScriptStep::Request(LobbyRequest::JoinRoom {
             room: RoomId(3),
             password: "x".into()
         })]
@@ -210,10 +218,10 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
 }
 
 #[test]
-fn who_is_to_be_thrown_out_is_found_by_name() {
+fn a_player_to_kick_is_found_by_name() {
     let mut scene = Scene::in_room();
     scene.line("kick bob");
-    let bob = Player {
+    let bob = PlayerListing {
         id: PlayerId(9),
         name: "bob".into(),
         ready: false,
@@ -225,29 +233,32 @@ fn who_is_to_be_thrown_out_is_found_by_name() {
         room: None,
         players: vec![bob]
     }));
-    assert_eq!(scene.steps(), [Step::Request(Request::Kick(PlayerId(9)))]);
+    assert_eq!(
+        scene.steps(),
+        [ScriptStep::Request(LobbyRequest::Kick(PlayerId(9)))]
+    );
 }
 
 #[test]
 fn talk_goes_to_the_room_or_outside_of_one_to_the_lobby() {
-    let said = |mut scene: Scene, to: Audience| {
+    let said = |mut scene: Scene, to: ChatAudience| {
         assert_eq!(
             scene.line("say hello"),
-            [Step::Request(Request::Say {
+            [ScriptStep::Request(LobbyRequest::Say {
                 to,
                 text: "hello".into()
             })]
         );
     };
-    said(Scene::new(), Audience::Lobby);
-    said(Scene::in_room(), Audience::Room);
+    said(Scene::new(), ChatAudience::Lobby);
+    said(Scene::in_room(), ChatAudience::Room);
 }
 
 #[test]
 fn what_was_said_is_heard_before_the_next_line() {
     let chat = |from| {
-        let (channel, from_name, text) = (Channel::Lobby, String::new(), String::new());
-        ViewEvent::Chat(Chat {
+        let (channel, from_name, text) = (ChatChannel::Lobby, String::new(), String::new());
+        ViewEvent::Chat(ChatMessage {
             channel,
             from: PlayerId(from),
             from_name,
@@ -270,7 +281,7 @@ fn what_was_said_is_heard_before_the_next_line() {
 
 #[test]
 fn updates_are_printed_when_they_are_watched() {
-    let update = ViewEvent::Update(ambit_client_core::client::event::Update {
+    let update = ViewEvent::ObjectUpdated(ambit_client_core::client::event::ObjectUpdated {
         id: 1,
         t: GameTime::ZERO,
         at: GameTime::ZERO,
@@ -278,42 +289,42 @@ fn updates_are_printed_when_they_are_watched() {
     });
     let mut scene = Scene::in_game();
     assert!(!scene.script.handle_event(scene.now, &update));
-    assert_eq!(scene.line("watch on"), [Step::Watch(true)]);
+    assert_eq!(scene.line("watch on"), [ScriptStep::Watch(true)]);
     assert!(scene.script.handle_event(scene.now, &update));
-    assert_eq!(scene.line("watch off"), [Step::Watch(false)]);
+    assert_eq!(scene.line("watch off"), [ScriptStep::Watch(false)]);
     assert!(!scene.script.handle_event(scene.now, &update));
 }
 
 #[test]
-fn a_mistake_does_not_end_the_script() {
+fn a_usage_error_does_not_end_the_script() {
     let mut scene = Scene::new();
     assert_eq!(codes(&scene.line("dance")), ["usage"]);
     assert_eq!(scene.line("# a remark"), []);
-    assert_eq!(scene.line("help"), [Step::Help]);
+    assert_eq!(scene.line("help"), [ScriptStep::Help]);
 }
 
 #[test]
 fn the_end_waits_for_answers_under_way() {
     let mut scene = Scene::new();
     scene.line("say hello");
-    scene.pass(ANSWER);
+    scene.pass(ANSWER_TIMEOUT);
     assert_eq!(scene.line("quit"), []);
     scene.answer(|request| ViewEvent::Done { request });
-    assert_eq!(scene.steps(), [Step::Quit]);
+    assert_eq!(scene.steps(), [ScriptStep::Quit]);
 
     let mut scene = Scene::new();
     scene.line("say hello");
-    scene.pass(ANSWER);
+    scene.pass(ANSWER_TIMEOUT);
     scene.line("quit");
-    scene.pass(FAREWELL);
-    assert_eq!(scene.steps(), [Step::Quit]);
+    scene.pass(QUIT_TIMEOUT);
+    assert_eq!(scene.steps(), [ScriptStep::Quit]);
 }
 
 #[test]
 fn the_end_of_input_is_the_end_and_comes_once() {
     let mut scene = Scene::new();
     scene.script.handle_end(scene.now);
-    assert_eq!(scene.steps(), [Step::Quit]);
+    assert_eq!(scene.steps(), [ScriptStep::Quit]);
     scene.script.handle_end(scene.now);
     assert_eq!(scene.steps(), []);
     assert!(!scene.script.wants_line());
@@ -366,16 +377,16 @@ impl Scene {
         assert!(self.script.handle_event(self.now, event));
     }
 
-    fn line(&mut self, line: &str) -> Vec<Step> {
+    fn line(&mut self, line: &str) -> Vec<ScriptStep> {
         assert!(self.script.wants_line(), "not ready for {line}");
         self.script.handle_line(self.now, line);
         self.steps()
     }
 
-    fn steps(&mut self) -> Vec<Step> {
+    fn steps(&mut self) -> Vec<ScriptStep> {
         let mut steps = Vec::new();
         while let Some(step) = self.script.poll_step() {
-            if matches!(step, Step::Request(_)) {
+            if matches!(step, ScriptStep::Request(_)) {
                 self.asked += 1;
                 self.script.handle_asked(self.now, Some(self.asked));
             }
@@ -395,18 +406,18 @@ impl Scene {
     }
 }
 
-fn codes(steps: &[Step]) -> Vec<&'static str> {
-    let code = |step: &Step| match step {
-        Step::Error(code, _) => *code,
+fn codes(steps: &[ScriptStep]) -> Vec<&'static str> {
+    let code = |step: &ScriptStep| match step {
+        ScriptStep::Error(code, _) => *code,
         other => panic!("{other:?}"),
     };
     steps.iter().map(code).collect()
 }
 
 fn refused(request: u64) -> ViewEvent {
-    let (about, code) = (About::Request(request), "not_in_room".to_owned());
+    let (about, code) = (ErrorSubject::Request(request), "not_in_room".to_owned());
     ViewEvent::Error(Failure {
-        about,
+        subject: about,
         code,
         message: String::new(),
     })
@@ -424,8 +435,8 @@ fn welcome(room: Option<RoomId>) -> ViewEvent {
     })
 }
 
-fn room(id: u64, name: &str) -> Room {
-    Room {
+fn room(id: u64, name: &str) -> RoomListing {
+    RoomListing {
         id: RoomId(id),
         name: name.into(),
         game: "field".into(),
@@ -439,15 +450,15 @@ fn room(id: u64, name: &str) -> Room {
 }
 
 fn started() -> ViewEvent {
-    ViewEvent::Started(Started {
+    ViewEvent::GameStarted(GameStarted {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
-        again: false,
+        is_rejoin: false,
         map_number: 0,
         t: GameTime::ZERO,
         delay: Duration::from_millis(150),
         tick_hz: 20,
-        map: Map::default(),
+        map: MapExtent::default(),
         game: "field".into(),
         spells: vec!["bolt".into(), "heal".into()],
     })
@@ -455,7 +466,7 @@ fn started() -> ViewEvent {
 
 fn enter(own: bool) -> ViewEvent {
     let (t, position) = (GameTime::ZERO, Position::default());
-    ViewEvent::Enter(Enter {
+    ViewEvent::ObjectEntered(ObjectEntered {
         id: 1,
         kind: "avatar".into(),
         own,

@@ -1,11 +1,11 @@
 //! What fits on the floor, and where it lies.
 
-use ambit_proto::games::cubes::FORMAT;
+use ambit_proto::games::cubes::POSE_FORMAT;
 
 use super::*;
 
 #[test]
-fn the_usual_cubes_lie_in_a_square_in_the_middle() {
+fn the_default_cubes_lie_in_a_square_in_the_middle() {
     let places = places("32x32", "100", "1").expect("they fit");
     assert_eq!(places.len(), 100);
     assert_eq!(extent(&places, 0), (11.5, 20.5));
@@ -13,12 +13,12 @@ fn the_usual_cubes_lie_in_a_square_in_the_middle() {
     assert!(
         places
             .iter()
-            .all(|place| (place.z - EDGE_M / 2.0).abs() < 0.001)
+            .all(|place| (place.z - CUBE_EDGE_M / 2.0).abs() < 0.001)
     );
 }
 
 #[test]
-fn many_fit_on_a_large_floor_and_none_on_any() {
+fn a_large_floor_has_room_for_many_cubes_and_any_floor_for_none() {
     assert_eq!(
         places("320x320", "9000", "3").map(|places| places.len()),
         Ok(9_000)
@@ -37,7 +37,7 @@ fn many_fit_on_a_large_floor_and_none_on_any() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_would_help() {
+fn a_layout_that_does_not_fit_is_refused_with_advice() {
     let problem = "cubes does not fit: 9000 of them, 1 m apart, take a square of 94.4 m, which a floor of 32x32 m has no room \
                    for: size may be larger, spacing less";
     assert_eq!(places("32x32", "9000", "1"), Err(problem.into()));
@@ -56,7 +56,7 @@ fn places(size: &str, cubes: &str, spacing: &str) -> Result<Vec<Position>, Strin
     Ok(scene
         .poses()
         .iter()
-        .map(|pose| FORMAT.position(pose))
+        .map(|pose| POSE_FORMAT.position(pose))
         .collect())
 }
 

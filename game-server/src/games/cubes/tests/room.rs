@@ -9,7 +9,7 @@ use super::*;
 use crate::room::{Room, RoomInput};
 
 #[test]
-fn who_drops_keeps_the_cube_and_comes_back_to_it() {
+fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
@@ -27,7 +27,7 @@ fn who_drops_keeps_the_cube_and_comes_back_to_it() {
 }
 
 #[test]
-fn the_keys_of_who_has_dropped_are_let_go() {
+fn the_keys_of_a_disconnected_player_are_released() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
@@ -46,7 +46,7 @@ fn the_keys_of_who_has_dropped_are_let_go() {
 }
 
 #[test]
-fn who_stays_away_is_out_and_so_is_the_cube() {
+fn a_player_who_stays_away_is_removed_with_the_cube() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(20);

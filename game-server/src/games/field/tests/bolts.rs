@@ -2,9 +2,9 @@
 
 use ambit_proto::timeline::Gauge;
 
-use super::super::table::{self, DAMAGE, DIED};
+use super::super::schema::{self, DAMAGE, DIED};
 use super::*;
-use crate::logic::statics::Block;
+use crate::logic::statics::Obstacle;
 
 #[test]
 fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
@@ -13,7 +13,7 @@ fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
             tick_hz,
             ..RoomConfig::default()
         };
-        let mut scene = Scene::with(Field::new(0, 0), &config)
+        let mut scene = Scene::with(FieldGame::new(0, 0), &config)
             .player(ANN, 100.0, 100.0)
             .player(BOB, 110.0, 100.0);
         let start = scene.millis();
@@ -28,14 +28,14 @@ fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
         assert_eq!(health_at(&scene, BOB, start + 475).value, 75.0);
         assert_eq!(health_at(&scene, BOB, start + 474).value, 100.0);
         assert!(changes.iter().any(
-            |change| matches!(change, Change::Despawned { at, .. } if at.millis() == start + 475)
+            |change| matches!(change, WorldChange::Despawned { at, .. } if at.millis() == start + 475)
         ));
-        assert_eq!(scene.of_kind(table::BOLT), []);
+        assert_eq!(scene.of_kind(schema::BOLT), []);
     }
 }
 
 #[test]
-fn a_bolt_hurts_the_first_in_its_way_and_no_other() {
+fn a_bolt_damages_only_the_first_target_on_its_path() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 112.0, 100.0)
@@ -48,7 +48,7 @@ fn a_bolt_hurts_the_first_in_its_way_and_no_other() {
 }
 
 #[test]
-fn a_bolt_meets_a_runner_that_crosses_its_way_and_misses_one_that_is_out_of_reach() {
+fn a_bolt_hits_a_runner_across_its_path_and_misses_one_out_of_reach() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 97.5)
@@ -62,7 +62,7 @@ fn a_bolt_meets_a_runner_that_crosses_its_way_and_misses_one_that_is_out_of_reac
 }
 
 #[test]
-fn who_runs_beside_a_bolt_s_way_until_it_has_passed_is_not_hit() {
+fn a_runner_beside_the_path_of_a_bolt_is_not_hit() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 95.0);
@@ -77,12 +77,12 @@ fn an_obstacle_the_range_and_the_map_s_edge_end_a_bolt() {
         scene.set_mana(ANN, 100.0);
         let start = scene.world.now();
         scene.cast_at(ANN, BOLT, x, y).unwrap();
-        let bolt = scene.of_kind(table::BOLT)[0];
+        let bolt = scene.of_kind(schema::BOLT)[0];
         let end = scene.world.path(bolt).last().unwrap();
         let (time, position) = (end.0.since(start).as_secs_f32(), end.1.position);
         assert!((time - position.distance(scene.position(ANN)) / 20.0).abs() < 0.002);
         scene.run(2_000);
-        assert_eq!(scene.of_kind(table::BOLT), []);
+        assert_eq!(scene.of_kind(schema::BOLT), []);
         position
     };
     let mut scene = Scene::new()
@@ -96,7 +96,7 @@ fn an_obstacle_the_range_and_the_map_s_edge_end_a_bolt() {
     scene
         .world
         .statics_mut()
-        .add_box(Block::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+        .add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     assert!((end(&mut scene, 115.0, 100.0).x - 108.88).abs() < 0.01);
     assert_eq!(scene.health(BOB), 100.0); // Behind the box.
     scene.put(ANN, 190.0, 10.0);
@@ -118,18 +118,19 @@ fn a_bolt_cast_against_a_wall_is_gone_at_once() {
     scene
         .world
         .statics_mut()
-        .add_box(Block::on_ground(105.0, 100.0, 1.0, 50.0, 3.0));
+        .add_box(Obstacle::on_ground(105.0, 100.0, 1.0, 50.0, 3.0));
     scene.walk(ANN, 110.0, 100.0).unwrap();
     scene.run(3_000);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.run(100);
-    assert_eq!(scene.of_kind(table::BOLT), []);
+    assert_eq!(scene.of_kind(schema::BOLT), []);
 }
 
 #[test]
-fn wanderers_are_hurt_too() {
-    let mut scene = Scene::with(Field::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(table::NPC)[0];
+fn bolts_damage_wanderers() {
+    let mut scene =
+        Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
+    let npc = scene.of_kind(schema::NPC)[0];
     let place = scene.world.position(npc);
     let beside = if place.x > 10.0 {
         place.x - 5.0
@@ -144,7 +145,7 @@ fn wanderers_are_hurt_too() {
 }
 
 #[test]
-fn of_two_bolts_in_one_tick_the_earlier_one_hits_and_kills_and_the_other_flies_on() {
+fn of_two_bolts_in_a_tick_the_earlier_kills_and_the_other_flies_on() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 101.0, 100.0)
@@ -173,7 +174,7 @@ fn a_hit_within_reach_at_the_cast_takes_effect_after_it() {
 }
 
 #[test]
-fn bolts_at_random_hit_whom_small_steps_hit() {
+fn random_bolts_hit_the_same_targets_as_small_steps() {
     let mut rng = fastrand::Rng::with_seed(21);
     let mut hits = 0;
     for case in 0..60 {
@@ -196,17 +197,17 @@ fn bolts_at_random_hit_whom_small_steps_hit() {
         scene
             .cast_at(ANN, BOLT, 80.0 + rng.f32() * 40.0, 80.0 + rng.f32() * 40.0)
             .unwrap();
-        let bolt = scene.of_kind(table::BOLT)[0];
+        let bolt = scene.of_kind(schema::BOLT)[0];
         let paths: Vec<_> = (10..40)
             .map(|player| scene.world.path(scene.avatar(PlayerId(player))).clone())
             .collect();
         let flight = scene.world.path(bolt).clone();
         let at = |micros: u64| start + Duration::from_micros(micros);
         let nearest = |micros: u64| {
-            let bolt = flight.at(at(micros)).unwrap().position;
+            let bolt = flight.value_at(at(micros)).unwrap().position;
             let distance = |player: usize| {
                 paths[player]
-                    .at(at(micros))
+                    .value_at(at(micros))
                     .unwrap()
                     .position
                     .distance(bolt)

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn who_aims_at_somebody_is_engaged_with_them_for_five_seconds() {
+fn a_caster_is_engaged_with_its_target_for_five_seconds() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 120.0, 100.0)
@@ -29,9 +29,10 @@ fn attacker_and_victim_are_engaged_with_each_other() {
 }
 
 #[test]
-fn a_wanderer_has_no_player_that_would_care() {
-    let mut scene = Scene::with(Field::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(super::super::table::NPC)[0];
+fn wanderers_are_never_engaged_as_viewers() {
+    let mut scene =
+        Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
+    let npc = scene.of_kind(super::super::schema::NPC)[0];
     let place = scene.world.position(npc);
     scene.put(
         ANN,
@@ -48,7 +49,7 @@ fn a_wanderer_has_no_player_that_would_care() {
 }
 
 #[test]
-fn nobody_is_engaged_with_a_veiled_one_that_it_aims_at_or_strikes() {
+fn a_caster_is_not_engaged_with_a_veiled_target() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 100.0);
@@ -61,7 +62,7 @@ fn nobody_is_engaged_with_a_veiled_one_that_it_aims_at_or_strikes() {
 }
 
 #[test]
-fn a_victim_is_not_engaged_with_an_attacker_that_it_never_saw() {
+fn a_victim_is_not_engaged_with_an_unseen_attacker() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 100.0);
@@ -72,7 +73,7 @@ fn a_victim_is_not_engaged_with_an_attacker_that_it_never_saw() {
 }
 
 #[test]
-fn an_attacker_that_has_left_is_not_looked_for() {
+fn a_victim_is_not_engaged_with_an_attacker_that_has_left() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 125.0, 100.0);
@@ -82,9 +83,9 @@ fn an_attacker_that_has_left_is_not_looked_for() {
     assert!(scene.health(BOB) < 80.0);
 }
 
-fn engaged(changes: &[Change]) -> Vec<(ObjectId, ObjectId, u64)> {
-    let pair = |change: &Change| match *change {
-        Change::Engaged {
+fn engaged(changes: &[WorldChange]) -> Vec<(ObjectId, ObjectId, u64)> {
+    let pair = |change: &WorldChange| match *change {
+        WorldChange::EngagedObjects {
             viewer,
             object,
             until,
@@ -94,7 +95,7 @@ fn engaged(changes: &[Change]) -> Vec<(ObjectId, ObjectId, u64)> {
     changes.iter().filter_map(pair).collect()
 }
 
-fn pairs(changes: &[Change]) -> Vec<(ObjectId, ObjectId)> {
+fn pairs(changes: &[WorldChange]) -> Vec<(ObjectId, ObjectId)> {
     engaged(changes)
         .into_iter()
         .map(|(viewer, object, _)| (viewer, object))

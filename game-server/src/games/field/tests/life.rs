@@ -1,10 +1,10 @@
 //! Regeneration, death and return, leaving.
 
-use super::super::table::{self, ALIVE, DAMAGE, DIED, RETURNED};
+use super::super::schema::{self, ALIVE, DAMAGE, DIED, RESPAWNED};
 use super::*;
 
 #[test]
-fn health_comes_back_by_one_a_second_without_a_word() {
+fn health_regenerates_by_one_a_second_without_events() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 105.0, 100.0);
@@ -18,7 +18,7 @@ fn health_comes_back_by_one_a_second_without_a_word() {
 }
 
 #[test]
-fn who_has_no_health_left_is_dead_stands_still_and_obeys_nobody() {
+fn an_avatar_without_health_is_dead_and_refuses_commands() {
     let (mut scene, died) = killed();
     let bob = scene.avatar(BOB);
     assert!(!scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died)));
@@ -44,7 +44,7 @@ fn the_dead_come_back_after_five_seconds_with_full_health_near_the_middle() {
     let (mut scene, died) = killed();
     let changes = scene.run(6_000);
     let bob = scene.avatar(BOB);
-    let returned = events(&changes, RETURNED);
+    let returned = events(&changes, RESPAWNED);
     assert_eq!(returned.len(), 1);
     let (who, at) = returned[0];
     assert!(
@@ -63,7 +63,7 @@ fn the_dead_come_back_after_five_seconds_with_full_health_near_the_middle() {
 }
 
 #[test]
-fn nobody_hits_the_dead() {
+fn dead_avatars_are_not_hit() {
     let (mut scene, _) = killed();
     let place = scene.position(BOB);
     scene.put(ANN, place.x - 3.0, place.y);
@@ -73,7 +73,7 @@ fn nobody_hits_the_dead() {
 }
 
 #[test]
-fn a_command_that_comes_with_the_deadly_blow_finds_the_caster_dead() {
+fn a_command_at_the_moment_of_death_finds_the_caster_dead() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 105.0, 100.0);
@@ -92,8 +92,9 @@ fn a_command_that_comes_with_the_deadly_blow_finds_the_caster_dead() {
 
 #[test]
 fn a_wanderer_that_dies_comes_back_elsewhere_and_wanders_on() {
-    let mut scene = Scene::with(Field::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(table::NPC)[0];
+    let mut scene =
+        Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
+    let npc = scene.of_kind(schema::NPC)[0];
     let now = scene.world.now();
     scene.world.set_gauge(npc, HEALTH, now, 10.0, 0.0);
     let place = scene.world.position(npc);
@@ -102,7 +103,7 @@ fn a_wanderer_that_dies_comes_back_elsewhere_and_wanders_on() {
     let changes = scene.run(4_900);
     assert_eq!(events(&changes, DIED).len(), 1);
     assert_eq!(scene.world.position(npc), place);
-    assert_eq!(events(&scene.run(500), RETURNED).len(), 1);
+    assert_eq!(events(&scene.run(500), RESPAWNED).len(), 1);
     assert_eq!(scene.world.gauge(npc, HEALTH).value, 50.0);
     let back = scene.world.position(npc);
     assert!(back.distance(place) > 1.0);
@@ -111,7 +112,7 @@ fn a_wanderer_that_dies_comes_back_elsewhere_and_wanders_on() {
 }
 
 #[test]
-fn who_leaves_is_gone_and_what_was_planned_for_it_is_not_done() {
+fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
     let (mut scene, _) = killed();
     scene.cast(ANN, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 100.0, 150.0).unwrap();
@@ -121,7 +122,7 @@ fn who_leaves_is_gone_and_what_was_planned_for_it_is_not_done() {
     scene.game.leave(&mut scene.world, BOB);
     assert!(!scene.world.contains(ann) && !scene.world.contains(bob));
     let changes = scene.run(20_000);
-    assert_eq!(events(&changes, RETURNED), []);
+    assert_eq!(events(&changes, RESPAWNED), []);
     assert!(scene.world.is_empty());
 }
 
@@ -133,8 +134,8 @@ fn wanderers_stroll_between_obstacles_and_rest() {
         seed: 4,
         ..RoomConfig::default()
     };
-    let mut scene = Scene::with(Field::new(60, 30), &config);
-    let npcs = scene.of_kind(table::NPC);
+    let mut scene = Scene::with(FieldGame::new(60, 30), &config);
+    let npcs = scene.of_kind(schema::NPC);
     let mut walking = vec![0; npcs.len()];
     for _ in 0..1_200 {
         scene.tick();
@@ -142,7 +143,7 @@ fn wanderers_stroll_between_obstacles_and_rest() {
             let position = scene.world.position(npc);
             assert!(scene.world.grid().contains(position));
             assert!(
-                !scene.world.statics().blocked(position, 0.39),
+                !scene.world.statics().is_blocked(position, 0.39),
                 "{position:?}"
             );
             *steps += usize::from(scene.world.path(npc).last().unwrap().0 > scene.world.now());
@@ -161,8 +162,8 @@ fn a_crowded_map_starts_and_runs() {
         height: 2_000.0,
         ..RoomConfig::default()
     };
-    let mut scene = Scene::with(Field::new(1_000, 5_000), &config);
-    assert_eq!(scene.of_kind(table::NPC).len(), 5_000);
+    let mut scene = Scene::with(FieldGame::new(1_000, 5_000), &config);
+    assert_eq!(scene.of_kind(schema::NPC).len(), 5_000);
     scene.run(5_000);
 }
 

@@ -1,6 +1,6 @@
 //! The same seed and inputs give the same game, and nobody's dice are anybody else's.
 
-use super::super::table;
+use super::super::schema;
 use super::*;
 
 #[test]
@@ -10,15 +10,15 @@ fn the_same_seed_and_inputs_give_the_same_changes() {
 }
 
 #[test]
-fn wanderers_do_not_care_how_many_players_there_are() {
+fn wanderers_do_not_depend_on_the_number_of_players() {
     let lives = |players: u64| {
-        let mut scene = Scene::with(Field::new(40, 30), &RoomConfig::default());
+        let mut scene = Scene::with(FieldGame::new(40, 30), &RoomConfig::default());
         for player in 0..players {
             scene = scene.player(PlayerId(player), 50.0, 50.0);
             let _ = scene.walk(PlayerId(player), 150.0, 150.0);
         }
         scene.run(20_000);
-        let npcs = scene.of_kind(table::NPC);
+        let npcs = scene.of_kind(schema::NPC);
         npcs.into_iter()
             .map(|npc| scene.world.position(npc))
             .collect::<Vec<_>>()
@@ -27,10 +27,10 @@ fn wanderers_do_not_care_how_many_players_there_are() {
 }
 
 #[test]
-fn where_a_player_appears_depends_on_the_player_and_the_seed_alone() {
+fn a_spawn_position_depends_only_on_the_player_and_the_seed() {
     let place = |before: u64, seed: u64| {
         let mut scene = Scene::with(
-            Field::new(40, 0),
+            FieldGame::new(40, 0),
             &RoomConfig {
                 seed,
                 ..RoomConfig::default()
@@ -47,12 +47,12 @@ fn where_a_player_appears_depends_on_the_player_and_the_seed_alone() {
 }
 
 #[test]
-fn what_is_decided_in_a_tick_takes_effect_after_the_horizon_before() {
+fn decisions_of_a_tick_take_effect_after_the_previous_horizon() {
     let mut before = GameTime::ZERO;
     for (now, change) in busy_run(5) {
         let effect = match change {
-            Change::Event { effect, .. } => effect,
-            Change::Despawned { at, .. } => at,
+            WorldChange::Event { effect, .. } => effect,
+            WorldChange::Despawned { at, .. } => at,
             _ => continue,
         };
         assert!(effect <= now, "{effect:?} {now:?}");
@@ -74,10 +74,10 @@ fn parameters_make_the_game_and_bad_ones_are_refused() {
             .collect();
         let parameters = crate::config::Parameters::parse(
             &given,
-            &[crate::config::ROOM, Field::INFO.parameters],
+            &[crate::config::ROOM_PARAMETERS, FieldGame::INFO.parameters],
         )
         .unwrap();
-        Field::make(&parameters)
+        FieldGame::make(&parameters)
             .map(|game| game.schema().game)
             .map_err(|error| error.to_string())
     };
@@ -91,15 +91,15 @@ fn parameters_make_the_game_and_bad_ones_are_refused() {
     );
 }
 
-/// Changes with the horizon at which they were said.
-fn busy_run(seed: u64) -> Vec<(GameTime, Change)> {
+/// RecordChanges with the horizon at which they were said.
+fn busy_run(seed: u64) -> Vec<(GameTime, WorldChange)> {
     let config = RoomConfig {
         seed,
         width: 50.0,
         height: 50.0,
         ..RoomConfig::default()
     };
-    let mut scene = Scene::with(Field::new(20, 50), &config);
+    let mut scene = Scene::with(FieldGame::new(20, 50), &config);
     let mut rng = fastrand::Rng::with_seed(seed);
     for player in 0..12 {
         scene = scene.player(PlayerId(player), rng.f32() * 50.0, rng.f32() * 50.0);

@@ -1,8 +1,8 @@
 //! Mana, refusals, heal and blink.
 
-use super::super::table::{CAST, HEALED};
+use super::super::schema::{CAST, HEALED};
 use super::*;
-use crate::logic::statics::Block;
+use crate::logic::statics::Obstacle;
 
 #[test]
 fn a_cast_costs_mana_at_its_effect_time_and_mana_comes_back() {
@@ -20,12 +20,12 @@ fn a_cast_costs_mana_at_its_effect_time_and_mana_comes_back() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn a_refused_command_changes_nothing() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene
         .world
         .statics_mut()
-        .add_box(Block::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+        .add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     scene.tick();
     scene.set_mana(ANN, 50.0);
     scene.run(50);
@@ -53,7 +53,7 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
-fn who_has_not_enough_mana_casts_nothing() {
+fn a_cast_without_enough_mana_is_refused() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
         scene.set_mana(ANN, cost - 0.0625);
@@ -68,7 +68,7 @@ fn who_has_not_enough_mana_casts_nothing() {
 }
 
 #[test]
-fn a_heal_gives_forty_up_to_the_full() {
+fn a_heal_gives_forty_points_up_to_full_health() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.set_health(ANN, 30.0);
     scene.cast(ANN, HEAL).unwrap();
@@ -103,7 +103,7 @@ fn a_blink_is_a_jump_that_ends_the_walk() {
 }
 
 #[test]
-fn blinks_are_limited_in_number() {
+fn blinks_have_a_cooldown() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.cast_at(ANN, BLINK, 105.0, 100.0).unwrap();
     scene.run(2_950);
@@ -125,7 +125,7 @@ fn a_blink_goes_over_a_wall_but_not_over_the_map_s_edge() {
     scene
         .world
         .statics_mut()
-        .add_box(Block::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
+        .add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
     assert_eq!(
         scene.cast_at(ANN, BLINK, 200.5, 100.0),
         refused(ErrorCode::BadPosition)

@@ -1,6 +1,6 @@
 //! Hiding: what others may learn of a veiled avatar, which is nothing.
 
-use super::super::table::{self, CAST, DAMAGE, DIED, HEALED, VEILED};
+use super::super::schema::{self, CAST, DAMAGE, DIED, HEALED, VEILED};
 use super::*;
 
 #[test]
@@ -27,22 +27,23 @@ fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
     assert!(!scene.sees(BOB, ann));
     let changes = scene.run(50);
     assert!(scene.sees(BOB, ann));
-    assert!(changes.contains(&Change::Visibility { object: ann }));
+    assert!(changes.contains(&WorldChange::Visibility { object: ann }));
 }
 
 #[test]
-fn it_is_hidden_before_the_cast_is_told() {
+fn an_avatar_is_hidden_before_the_event_of_its_cast() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.run(0);
     scene.cast(ANN, VEIL).unwrap();
     let changes = scene.run(0);
-    let place = |wanted: fn(&Change) -> bool| changes.iter().position(wanted).expect("it is said");
-    let hidden = place(|change| matches!(change, Change::Visibility { .. }));
-    assert!(hidden < place(|change| matches!(change, Change::Event { kind: CAST, .. })));
+    let place =
+        |wanted: fn(&WorldChange) -> bool| changes.iter().position(wanted).expect("it is said");
+    let hidden = place(|change| matches!(change, WorldChange::Visibility { .. }));
+    assert!(hidden < place(|change| matches!(change, WorldChange::Event { kind: CAST, .. })));
 }
 
 #[test]
-fn a_veil_cannot_be_cast_anew_while_it_lasts() {
+fn a_veil_cannot_be_cast_again_while_it_lasts() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_950);
@@ -70,7 +71,7 @@ fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_500);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    let bolt = scene.of_kind(table::BOLT)[0];
+    let bolt = scene.of_kind(schema::BOLT)[0];
     assert!(!scene.sees(BOB, bolt));
     assert!(scene.sees(ANN, bolt));
     scene.run(1_000); // The veil is over, the bolt still flies.
@@ -86,10 +87,10 @@ fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
         .player(BOB, 100.0, 90.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.cast(ANN, VEIL).unwrap();
-    assert!(scene.sees(BOB, scene.of_kind(table::BOLT)[0]));
+    assert!(scene.sees(BOB, scene.of_kind(schema::BOLT)[0]));
     scene.run(10_000);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    assert!(scene.sees(BOB, scene.of_kind(table::BOLT)[0]));
+    assert!(scene.sees(BOB, scene.of_kind(schema::BOLT)[0]));
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn a_bolt_wounds_a_veiled_avatar_once_and_flies_on_to_the_next() {
 }
 
 #[test]
-fn a_bolt_goes_through_a_veiled_avatar_that_walks_with_it_and_wounds_it_once() {
+fn a_bolt_hits_a_veiled_avatar_that_walks_along_with_it_only_once() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 101.0, 100.0);
@@ -131,11 +132,11 @@ fn a_hidden_bolt_hurts_a_visible_victim_and_no_event_names_its_caster() {
     scene.run(0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
-    let bolt = scene.of_kind(table::BOLT)[0];
+    let bolt = scene.of_kind(schema::BOLT)[0];
     let changes = scene.run(1_000);
     assert_eq!(events(&changes, DAMAGE).len(), 1);
     for change in changes {
-        if let Change::Event { about, fields, .. } = change {
+        if let WorldChange::Event { about, fields, .. } = change {
             let secret = format!("{fields:?}").contains(&format!("{ann:?}"))
                 || format!("{fields:?}").contains(&format!("{bolt:?}"));
             assert!(about == ann || (about == bob && !secret), "{fields:?}");
@@ -144,7 +145,7 @@ fn a_hidden_bolt_hurts_a_visible_victim_and_no_event_names_its_caster() {
 }
 
 #[test]
-fn neither_death_nor_healing_ends_a_veil_and_nobody_is_told() {
+fn death_and_healing_keep_a_veil_and_notify_no_other_client() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 108.0, 100.0);
@@ -159,7 +160,7 @@ fn neither_death_nor_healing_ends_a_veil_and_nobody_is_told() {
     let changes = scene.run(7_000);
     assert_eq!(events(&changes, DIED), [(bob, events(&changes, DIED)[0].1)]);
     assert!(!scene.sees(ANN, bob));
-    assert!(!changes.contains(&Change::Visibility { object: bob }));
+    assert!(!changes.contains(&WorldChange::Visibility { object: bob }));
     assert_eq!(events(&changes, HEALED), []);
 }
 
@@ -167,13 +168,13 @@ fn neither_death_nor_healing_ends_a_veil_and_nobody_is_told() {
 /// same about everything else, in the same order. Shooters shoot at it, and at each other through
 /// it; wanderers wander, players come and go.
 #[test]
-fn what_a_veiled_player_does_changes_nothing_for_anybody_else() {
+fn a_veiled_player_changes_nothing_for_other_players() {
     for seed in 0..4 {
         let quiet = bystanders(seed, 0);
         assert!(
             quiet
                 .iter()
-                .filter(|change| matches!(change, Change::Event { kind: DAMAGE, .. }))
+                .filter(|change| matches!(change, WorldChange::Event { kind: DAMAGE, .. }))
                 .count()
                 > 10
         );
@@ -191,14 +192,14 @@ fn what_a_veiled_player_does_changes_nothing_for_anybody_else() {
 }
 
 /// All that is said of others while ANN is veiled; her life 0 is standing still.
-fn bystanders(seed: u64, life: u64) -> Vec<Change> {
+fn bystanders(seed: u64, life: u64) -> Vec<WorldChange> {
     let config = RoomConfig {
         seed,
         width: 40.0,
         height: 40.0,
         ..RoomConfig::default()
     };
-    let mut scene = Scene::with(Field::new(10, 40), &config).player(ANN, 20.0, 20.0);
+    let mut scene = Scene::with(FieldGame::new(10, 40), &config).player(ANN, 20.0, 20.0);
     let ann = scene.avatar(ANN);
     let mut others = fastrand::Rng::with_seed(seed);
     let mut own = fastrand::Rng::with_seed(life);
@@ -239,9 +240,9 @@ fn bystanders(seed: u64, life: u64) -> Vec<Change> {
                 .leave(&mut scene.world, PlayerId(100 + tick as u64 / 50));
             scene = scene.player(PlayerId(101 + tick as u64 / 50), 20.0, 20.0);
         }
-        let is_own = |change: &Change| {
+        let is_own = |change: &WorldChange| {
             change.object() == Some(ann)
-                || matches!(change, Change::Engaged { viewer, .. } if *viewer == ann)
+                || matches!(change, WorldChange::EngagedObjects { viewer, .. } if *viewer == ann)
         };
         told.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
     }

@@ -3,20 +3,20 @@
 use ambit_proto::keymap::Keymap;
 use ambit_proto::pose::Pose;
 
-use super::super::{Walk, table};
+use super::super::{WalkMode, schema};
 use super::*;
 
 const SPEED: f32 = 4.0;
 
 #[test]
 fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
-    let mut scene = crowd(Walk::Waypoints, 20, 50.0, 1);
+    let mut scene = crowd(WalkMode::Waypoints, 20, 50.0, 1);
     let mut places: Vec<_> = positions(&scene);
     let mut legs = 0;
     for _ in 0..2_400 {
         legs += tick(&mut scene)
             .iter()
-            .filter(|change| matches!(change, Change::Components { .. }))
+            .filter(|change| matches!(change, WorldChange::Components { .. }))
             .count();
         for (before, after) in places.iter_mut().zip(positions(&scene)) {
             // 20 cm a tick, less where the way turns within it.
@@ -36,7 +36,7 @@ fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
 
 #[test]
 fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
-    let mut scene = crowd(Walk::Waypoints, 1, 50.0, 2);
+    let mut scene = crowd(WalkMode::Waypoints, 1, 50.0, 2);
     let walker = walkers(&scene)[0];
     let mut points = BTreeMap::new();
     for _ in 0..2_400 {
@@ -58,8 +58,8 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
 }
 
 #[test]
-fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick() {
-    let mut scene = crowd(Walk::Steered, 50, 50.0, 3);
+fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
+    let mut scene = crowd(WalkMode::SteeredWalker, 50, 50.0, 3);
     let poses = |scene: &Scene| {
         walkers(scene)
             .into_iter()
@@ -69,7 +69,7 @@ fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick()
     let (mut before, mut bounces, mut turns) = (poses(&scene), 0, [0; 17]);
     for _ in 0..200 {
         tick(&mut scene);
-        assert_eq!(scene.world.posed().len(), 50);
+        assert_eq!(scene.world.active_objects().len(), 50);
         let after = poses(&scene);
         for (from, to) in before.iter().zip(&after) {
             let step = f64::from(to.at[0] - from.at[0]).hypot(f64::from(to.at[1] - from.at[1]));
@@ -100,7 +100,7 @@ fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick()
 #[test]
 fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
     let (edge, near) = (100.0, 10.0);
-    let mut scene = crowd(Walk::Steered, 400, edge, 4);
+    let mut scene = crowd(WalkMode::SteeredWalker, 400, edge, 4);
     let at_border = |position: &Position| {
         let inside = |at: f32| (near..=edge - near).contains(&at);
         !inside(position.x) || !inside(position.y)
@@ -136,9 +136,9 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
 }
 
 #[test]
-fn walkers_between_waypoints_are_as_dense_in_the_middle_at_first_as_later() {
+fn waypoint_walkers_start_as_dense_in_the_middle_as_they_stay() {
     let edge = 100.0;
-    let mut scene = crowd(Walk::Waypoints, 400, edge, 5);
+    let mut scene = crowd(WalkMode::Waypoints, 400, edge, 5);
     let middle = Position::on_ground(edge / 2.0, edge / 2.0);
     let share = |scene: &Scene| {
         positions(scene)
@@ -157,21 +157,21 @@ fn walkers_between_waypoints_are_as_dense_in_the_middle_at_first_as_later() {
 }
 
 #[test]
-fn the_same_seed_walks_the_same_way_bit_for_bit_and_another_one_another() {
+fn equal_seeds_give_equal_walks_bit_for_bit_and_others_differ() {
     let run = |walk, seed| {
         let mut scene = crowd(walk, 20, 40.0, seed);
         (0..200)
             .map(|_| (tick(&mut scene), positions(&scene)).1)
             .collect::<Vec<_>>()
     };
-    for walk in [Walk::Waypoints, Walk::Steered] {
+    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
         assert_eq!(run(walk, 6), run(walk, 6));
         assert_ne!(run(walk, 6), run(walk, 7));
     }
 }
 
 #[test]
-fn nobody_s_walk_depends_on_who_else_walks() {
+fn a_walk_does_not_depend_on_other_walkers() {
     let run = |walk, others: bool| {
         let mut scene = crowd(walk, 1, 40.0, 8);
         for tick_number in 0..200 {
@@ -185,14 +185,14 @@ fn nobody_s_walk_depends_on_who_else_walks() {
         }
         positions(&scene)[0]
     };
-    for walk in [Walk::Waypoints, Walk::Steered] {
+    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
         assert_eq!(run(walk, false), run(walk, true));
     }
 }
 
 #[test]
 fn a_steered_walk_is_the_same_on_every_machine() {
-    let mut scene = crowd(Walk::Steered, 3, 40.0, 9);
+    let mut scene = crowd(WalkMode::SteeredWalker, 3, 40.0, 9);
     for _ in 0..1_000 {
         tick(&mut scene);
     }
@@ -208,8 +208,8 @@ fn a_steered_walk_is_the_same_on_every_machine() {
 }
 
 #[test]
-fn what_a_walker_s_player_sends_is_taken_and_ignored() {
-    for walk in [Walk::Waypoints, Walk::Steered] {
+fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
+    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
         let walked = |busy: bool| {
             let mut scene = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
@@ -242,8 +242,8 @@ fn what_a_walker_s_player_sends_is_taken_and_ignored() {
 }
 
 #[test]
-fn a_walker_that_leaves_is_gone_and_the_others_walk_on() {
-    for walk in [Walk::Waypoints, Walk::Steered] {
+fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
+    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
         let mut scene = crowd(walk, 3, 40.0, 11);
         let gone = walkers(&scene)[1];
         scene
@@ -268,7 +268,7 @@ fn a_walker_that_leaves_is_gone_and_the_others_walk_on() {
 }
 
 /// So many walkers on a square map.
-fn crowd(walk: Walk, count: u64, edge: f32, seed: u64) -> Scene {
+fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> Scene {
     let config = RoomConfig {
         width: edge,
         height: edge,
@@ -276,7 +276,7 @@ fn crowd(walk: Walk, count: u64, edge: f32, seed: u64) -> Scene {
         ..RoomConfig::default()
     };
     scene_with(
-        Scene::with(Field::new(0, 0).with_walk(walk), &config),
+        Scene::with(FieldGame::new(0, 0).with_walk_mode(walk), &config),
         1..count + 1,
     )
 }
@@ -291,7 +291,7 @@ fn scene_with(mut scene: Scene, players: std::ops::Range<u64>) -> Scene {
 }
 
 /// Ends the current tick, begins the next one and lets all walk to it.
-fn tick(scene: &mut Scene) -> Vec<Change> {
+fn tick(scene: &mut Scene) -> Vec<WorldChange> {
     scene.changes.clear();
     scene.tick();
     scene.game.step(&mut scene.world, scene.tick);
@@ -299,8 +299,8 @@ fn tick(scene: &mut Scene) -> Vec<Change> {
 }
 
 fn walkers(scene: &Scene) -> Vec<ObjectId> {
-    let mut walkers = scene.of_kind(table::WALKER);
-    walkers.extend(scene.of_kind(table::STEERED));
+    let mut walkers = scene.of_kind(schema::WALKER);
+    walkers.extend(scene.of_kind(schema::STEERED));
     walkers
 }
 

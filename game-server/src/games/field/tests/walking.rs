@@ -1,7 +1,7 @@
 //! Click to move.
 
 use super::*;
-use crate::logic::statics::Block;
+use crate::logic::statics::Obstacle;
 
 #[test]
 fn a_walk_is_a_straight_line_at_five_metres_a_second() {
@@ -34,7 +34,7 @@ fn a_walk_is_a_straight_line_at_five_metres_a_second() {
 }
 
 #[test]
-fn a_new_click_replaces_what_was_to_come_and_nothing_else() {
+fn a_new_click_replaces_only_the_rest_of_the_path() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(2_000);
@@ -63,7 +63,7 @@ fn a_walk_ends_at_the_first_obstacle() {
     scene
         .world
         .statics_mut()
-        .add_box(Block::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+        .add_box(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(15_000);
     assert!(
@@ -108,7 +108,7 @@ fn the_map_s_edge_can_be_walked_to_but_not_beyond() {
 #[test]
 fn a_held_click_that_steers_at_every_tick_walks_on() {
     let mut scene = Scene::with(
-        Field::new(0, 0),
+        FieldGame::new(0, 0),
         &RoomConfig {
             tick_hz: 60,
             ..RoomConfig::default()
@@ -129,7 +129,7 @@ fn a_held_click_that_steers_at_every_tick_walks_on() {
 }
 
 #[test]
-fn what_the_game_does_not_know_is_an_unknown_command() {
+fn an_action_that_the_game_lacks_is_an_unknown_command() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for action in [Action::Keys(1), Action::Custom(vec![1, 2, 3])] {
         assert_eq!(
@@ -144,16 +144,16 @@ fn what_the_game_does_not_know_is_an_unknown_command() {
 }
 
 #[test]
-fn newcomers_bring_their_name_and_can_change_it() {
+fn new_players_have_a_name_and_can_change_it() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     let avatar = scene.avatar(ANN);
     assert_eq!(
-        scene.world.text(avatar, super::super::table::NAME),
+        scene.world.text(avatar, super::super::schema::NAME),
         "somebody"
     );
     scene.game.rename(&mut scene.world, ANN, &"ß".repeat(100));
     assert_eq!(
-        scene.world.text(avatar, super::super::table::NAME),
+        scene.world.text(avatar, super::super::schema::NAME),
         "ß".repeat(48)
     );
     scene.game.rename(&mut scene.world, BOB, "nobody");

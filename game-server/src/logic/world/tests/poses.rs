@@ -8,7 +8,7 @@ use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use super::*;
 use crate::logic::contact::first_contact;
 use crate::logic::game::{Game, Refusal};
-use crate::logic::statics::Block;
+use crate::logic::statics::Obstacle;
 
 const CAR: u8 = 0;
 const CUBE: u8 = 1;
@@ -45,21 +45,21 @@ fn position_cell_and_component_follow_from_the_pose() {
     );
     assert_eq!(world.component(car, 0), &Component::Pose(world.pose(car)));
     let mut found = Vec::new();
-    world.within(at(15.0, 5.0), 1.0, &mut found);
+    world.find_within(at(15.0, 5.0), 1.0, &mut found);
     assert_eq!(found, [car]);
-    let crossing = Change::ChangeCell {
+    let crossing = WorldChange::ChangeCell {
         object: car,
         from: Cell::new(0, 0),
         to: Cell::new(1, 0),
     };
     assert_eq!(
         changes(&mut world),
-        [Change::Stirred { object: car }, crossing]
+        [WorldChange::BecameActive { object: car }, crossing]
     );
 }
 
 #[test]
-fn who_begins_to_stir_is_said_once_and_who_goes_on_is_listed() {
+fn an_activation_is_reported_once_and_active_objects_are_listed() {
     let mut world = garage();
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
     let mut told = Vec::new();
@@ -82,12 +82,12 @@ fn who_begins_to_stir_is_said_once_and_who_goes_on_is_listed() {
         }
         world.finish_tick();
         let stirred = changes(&mut world).into_iter().map(|change| match change {
-            Change::Stirred { object } => object,
+            WorldChange::BecameActive { object } => object,
             other => panic!("{other:?}"),
         });
         told.push((
             stirred.collect::<Vec<_>>(),
-            world.posed().to_vec(),
+            world.active_objects().to_vec(),
             [world.is_moving(one), world.is_moving(other)],
         ));
     }
@@ -106,23 +106,28 @@ fn who_begins_to_stir_is_said_once_and_who_goes_on_is_listed() {
 }
 
 #[test]
-fn the_newly_born_are_posed_and_the_dead_are_not() {
+fn new_objects_are_active_and_despawned_ones_are_not() {
     let mut world = garage();
     tick(&mut world, 1);
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
     let cell = Cell::new(0, 0);
-    let born = |object| [Change::Spawned { object, cell }, Change::Stirred { object }];
+    let born = |object| {
+        [
+            WorldChange::Spawned { object, cell },
+            WorldChange::BecameActive { object },
+        ]
+    };
     assert_eq!(changes(&mut world), [born(one), born(other)].concat());
-    assert_eq!(world.posed(), [one, other]);
+    assert_eq!(world.active_objects(), [one, other]);
     world.despawn(one);
     world.finish_tick();
-    assert_eq!(world.posed(), [other]);
+    assert_eq!(world.active_objects(), [other]);
     tick(&mut world, 2);
-    assert_eq!(world.posed(), []);
+    assert_eq!(world.active_objects(), []);
 }
 
 #[test]
-fn a_pose_slot_is_dense_and_the_object_s_own_as_long_as_it_lives() {
+fn pose_slots_are_dense_and_belong_to_one_object_for_its_life() {
     let mut world = garage();
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
     let cars: Vec<_> = (0..5).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
@@ -140,7 +145,7 @@ fn a_pose_slot_is_dense_and_the_object_s_own_as_long_as_it_lives() {
 }
 
 #[test]
-fn other_components_of_a_posed_object_are_said_as_ever_and_its_pose_is_not() {
+fn an_object_with_a_pose_reports_changes_of_its_other_components_only() {
     let mut world = garage();
     let car = car(&mut world, at(5.0, 5.0));
     tick(&mut world, 1);
@@ -151,8 +156,8 @@ fn other_components_of_a_posed_object_are_said_as_ever_and_its_pose_is_not() {
     assert_eq!(
         changes(&mut world),
         [
-            Change::Stirred { object: car },
-            Change::Components {
+            WorldChange::BecameActive { object: car },
+            WorldChange::Components {
                 object: car,
                 mask: 1 << FUEL
             }
@@ -175,16 +180,16 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     assert_eq!(world.position_at(one, ms(900)), at(14.0, 5.0));
     let span = (ms(50), ms(100));
     assert_eq!(
-        first_contact(world.way(one), world.way(other), span, 1.0),
+        first_contact(world.motion(one), world.motion(other), span, 1.0),
         Some(ms(75))
     );
     assert_eq!(
-        first_contact(world.way(one), world.way(other), span, 0.9),
+        first_contact(world.motion(one), world.motion(other), span, 0.9),
         None
     );
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(13.0, 5.0))]);
     assert_eq!(
-        first_contact(world.way(post), world.way(one), span, 1.0),
+        first_contact(world.motion(post), world.motion(one), span, 1.0),
         Some(ms(75))
     );
     tick(&mut world, 3); // It rests.
@@ -192,7 +197,7 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
 }
 
 #[test]
-fn the_trace_tells_where_a_pose_has_got_to() {
+fn the_trace_reports_positions_of_poses() {
     let mut world = World::new(
         &RoomConfig {
             trace: true,
@@ -207,7 +212,7 @@ fn the_trace_tells_where_a_pose_has_got_to() {
     world.finish_tick();
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
-    let moved = Truth::Moved {
+    let moved = TraceEvent::Moved {
         position: at(25.0, 5.0),
         cell: 3,
     };
@@ -216,7 +221,7 @@ fn the_trace_tells_where_a_pose_has_got_to() {
         Some(&TraceLine {
             at: ms(50),
             object: car,
-            what: moved
+            event: moved
         })
     );
     assert_eq!(lines.len(), 2);
@@ -224,14 +229,14 @@ fn the_trace_tells_where_a_pose_has_got_to() {
 
 #[test]
 #[should_panic(expected = "has no pose")]
-fn to_pose_what_has_a_path_is_our_bug() {
+fn setting_a_pose_on_an_object_with_a_path_panics() {
     let mut world = garage();
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
     world.set_pose(post, at(1.0, 1.0), 0.0, 0.0);
 }
 
 #[test]
-fn teams_fights_and_budgets_are_passed_on() {
+fn team_engagement_and_budget_changes_are_passed_on() {
     let mut world = garage();
     let (one, other) = (
         car(&mut world, at(10.0, 5.0)),
@@ -244,13 +249,13 @@ fn teams_fights_and_budgets_are_passed_on() {
     world.set_budget(Some(PlayerId(4)), 8_000);
     assert_eq!((world.team(one), world.team(other)), (Some(3), None));
     let expected = [
-        Change::Team { object: one },
-        Change::Engaged {
+        WorldChange::Team { object: one },
+        WorldChange::EngagedObjects {
             viewer: one,
             object: other,
             until: ms(900),
         },
-        Change::Budget {
+        WorldChange::Budget {
             player: Some(PlayerId(4)),
             bytes_per_s: 8_000,
         },
@@ -259,17 +264,17 @@ fn teams_fights_and_budgets_are_passed_on() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_encoded_once_at_the_end_of_the_first_tick() {
+fn static_obstacles_are_encoded_once_at_the_end_of_the_first_tick() {
     let mut world = garage();
     tick(&mut world, 1);
     world
         .statics_mut()
-        .add_box(Block::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
+        .add_box(Obstacle::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
     assert!(world.static_map().is_empty());
     world.finish_tick();
     world
         .statics_mut()
-        .add_box(Block::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
+        .add_box(Obstacle::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
     world.finish_tick();
     let map = StaticMap::decode(&world.static_map()).expect("an encoded map");
     let boxes: Vec<_> = map
@@ -285,13 +290,13 @@ fn what_stands_in_the_way_is_encoded_once_at_the_end_of_the_first_tick() {
 
 /// 900 cubes that tumble about, and come to rest where nobody pushes them.
 #[derive(Default)]
-struct Tumble {
+struct TumblingCubes {
     cubes: Vec<ObjectId>,
     pushed: bool,
     ticks: u32,
 }
 
-impl Game for Tumble {
+impl Game for TumblingCubes {
     fn schema(&self) -> Schema {
         schema()
     }
@@ -352,11 +357,11 @@ impl Game for Tumble {
 
 #[test]
 fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
-    let (mut game, mut world) = (Tumble::default(), garage());
+    let (mut game, mut world) = (TumblingCubes::default(), garage());
     tick(&mut world, 1);
     game.start(&mut world);
     world.finish_tick();
-    assert_eq!(world.posed(), game.cubes);
+    assert_eq!(world.active_objects(), game.cubes);
     let mut stirred = 0;
     for number in 2..100 {
         tick(&mut world, number);
@@ -369,10 +374,10 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
         } else {
             &[]
         };
-        assert_eq!(world.posed(), expected, "tick {number}");
+        assert_eq!(world.active_objects(), expected, "tick {number}");
         stirred += changes(&mut world)
             .iter()
-            .filter(|change| matches!(change, Change::Stirred { .. }))
+            .filter(|change| matches!(change, WorldChange::BecameActive { .. }))
             .count();
     }
     assert_eq!(stirred, 900); // When the push began.
@@ -417,10 +422,10 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
 
 fn schema() -> Schema {
     let fuel = ComponentSpec::public("fuel", Codec::Number { min: 0, max: 9 });
-    let kind = |name: &str, components| Kind {
+    let kind = |name: &str, components| ObjectKind {
         name: name.into(),
         components,
-        ..Kind::default()
+        ..ObjectKind::default()
     };
     Schema {
         game: "garage".into(),

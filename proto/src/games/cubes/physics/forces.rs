@@ -3,59 +3,60 @@
 //! Each is a change of velocities before the step, and follows from keys and poses on the grid
 //! alone. Players come in the order of their bodies, and what they reach in its order.
 //!
-//! Units: metres, seconds. Source: reference 000 (a force at the cube, parallel to the floor; cubes
-//! within a small sphere are attracted or repelled), 002 (the ball of cubes that rolls: katamari).
+//! Units: metres, seconds. PoseSource: reference 000 (a force at the cube, parallel to the floor;
+//! cubes within a small sphere are attracted or repelled), 002 (the ball of cubes that rolls:
+//! katamari).
 
 use rapier3d::dynamics::RigidBody;
 use rapier3d::math::Vector;
 use rapier3d::parry::bounding_volume::Aabb;
 use rapier3d::pipeline::QueryFilter;
 
-use super::{Body, Physics};
+use super::{BodyId, Physics};
 use crate::games::cubes::{CUBE, FRAMES_PER_S, PLAYER_EDGE_M, control};
 use crate::keymap::Keymap;
 
 const STEP_S: f32 = 1.0 / FRAMES_PER_S as f32;
-/// A player's push, while slower than [`PUSHED_M_PER_S`] in its direction.
-const PUSH_M_PER_S2: f32 = 14.0;
-const PUSHED_M_PER_S: f32 = 5.0;
+/// A player's push, while slower than [`MAX_PUSH_SPEED_M_PER_S`] in its direction.
+const PUSH_ACCELERATION_M_PER_S2: f32 = 14.0;
+const MAX_PUSH_SPEED_M_PER_S: f32 = 5.0;
 /// How far above its middle a cube is pushed, so that it rolls over its edges where it would slide.
-const PUSHED_ABOVE_M: f32 = 0.4 * PLAYER_EDGE_M;
+const PUSH_POINT_HEIGHT_M: f32 = 0.4 * PLAYER_EDGE_M;
 /// A jump of about a metre.
-const JUMP_M_PER_S: f32 = 4.5;
+const JUMP_SPEED_M_PER_S: f32 = 4.5;
 /// How much a contact must point up to jump off it: as far as 60 degrees.
-const SUPPORT: f32 = 0.5;
+const MIN_SUPPORT: f32 = 0.5;
 /// Radius of the sphere in which cubes are attracted and repelled, around the middle of a player's
 /// cube.
 const REACH_M: f32 = 2.0;
-const ATTRACT_M_PER_S2: f32 = 40.0;
+const ATTRACT_ACCELERATION_M_PER_S2: f32 = 40.0;
 /// How fast they come nearer, at most.
-const ATTRACTED_M_PER_S: f32 = 5.0;
+const MAX_ATTRACT_SPEED_M_PER_S: f32 = 5.0;
 /// In the middle; it falls to nothing at the rim.
-const REPEL_M_PER_S2: f32 = 120.0;
+const REPEL_ACCELERATION_M_PER_S2: f32 = 120.0;
 
 /// Whether these keys act on other cubes.
-pub(super) fn reaches_out(keys: Keymap) -> bool {
+pub(super) fn attracts_or_repels(keys: Keymap) -> bool {
     keys.down(control::ATTRACT) || keys.down(control::REPEL)
 }
 
 impl Physics {
     /// Lets all keys act for a step.
-    pub(super) fn drive(&mut self) {
+    pub(super) fn apply_keys(&mut self) {
         for index in 0..self.players.len() {
             let player = self.players[index];
-            let keys = self.cube(player).keys;
+            let keys = self.state(player).keys;
             if keys.current.0 == 0 {
-                self.cube_mut(player).keys.advance(keys.current);
+                self.state_mut(player).keys.advance(keys.current);
                 continue;
             }
             self.push(player, keys.current);
             if keys.pressed(control::JUMP) && self.is_supported(player) {
                 self.wake(player);
-                let body = &mut self.world.bodies[player.handle()];
+                let body = &mut self.world.bodies[player.to_handle()];
                 let linear = body.linvel();
                 body.set_linvel(
-                    Vector::new(linear.x, linear.y, linear.z.max(0.0) + JUMP_M_PER_S),
+                    Vector::new(linear.x, linear.y, linear.z.max(0.0) + JUMP_SPEED_M_PER_S),
                     true,
                 );
             }
@@ -65,11 +66,11 @@ impl Physics {
                 (false, true) => self.repel(player),
                 _ => {}
             }
-            self.cube_mut(player).keys.advance(keys.current);
+            self.state_mut(player).keys.advance(keys.current);
         }
     }
 
-    fn push(&mut self, player: Body, keys: Keymap) {
+    fn push(&mut self, player: BodyId, keys: Keymap) {
         let along = |positive, negative| {
             f32::from(i8::from(keys.down(positive)) - i8::from(keys.down(negative)))
         };
@@ -82,20 +83,20 @@ impl Physics {
             return;
         };
         self.wake(player);
-        let body = &mut self.world.bodies[player.handle()];
-        let faster =
-            (PUSHED_M_PER_S - body.linvel().dot(direction)).clamp(0.0, PUSH_M_PER_S2 * STEP_S);
+        let body = &mut self.world.bodies[player.to_handle()];
+        let faster = (MAX_PUSH_SPEED_M_PER_S - body.linvel().dot(direction))
+            .clamp(0.0, PUSH_ACCELERATION_M_PER_S2 * STEP_S);
         let change = direction * faster;
         body.set_linvel(body.linvel() + change, true);
         // A cube's inertia is a sixth of its mass and the square of its edge, about any axis.
-        let spin = Vector::new(0.0, 0.0, PUSHED_ABOVE_M).cross(change)
+        let spin = Vector::new(0.0, 0.0, PUSH_POINT_HEIGHT_M).cross(change)
             * (6.0 / (PLAYER_EDGE_M * PLAYER_EDGE_M));
         body.set_angvel(body.angvel() + spin, true);
     }
 
     /// Whether a body stands on something, as of the last step's contacts.
-    fn is_supported(&self, body: Body) -> bool {
-        let collider = self.cube(body).collider;
+    fn is_supported(&self, body: BodyId) -> bool {
+        let collider = self.state(body).collider;
         self.world
             .contact_pairs_with(collider)
             .filter(|pair| pair.has_any_active_contact())
@@ -109,43 +110,44 @@ impl Physics {
                 let manifolds = pair.solver_manifolds().iter();
                 manifolds
                     .filter(|manifold| !manifold.data.solver_contacts.is_empty())
-                    .any(|manifold| manifold.data.normal.z * up > SUPPORT)
+                    .any(|manifold| manifold.data.normal.z * up > MIN_SUPPORT)
             })
     }
 
     /// Draws cubes near, to go and turn with the player's, which is drawn as much towards them.
-    fn attract(&mut self, player: Body) {
+    fn attract(&mut self, player: BodyId) {
         let (centre, linear, angular, mass) = self.motion(player);
         let mut pulled = Vector::ZERO;
-        self.each_within_reach(player, |body| {
+        self.change_each_within_reach(player, |body| {
             let away = body.translation() - centre;
             let distance = away.length();
-            let nearer = away * -(ATTRACTED_M_PER_S / distance.max(PLAYER_EDGE_M));
+            let nearer = away * -(MAX_ATTRACT_SPEED_M_PER_S / distance.max(PLAYER_EDGE_M));
             let wanted = linear + angular.cross(away) + nearer;
-            let change = (wanted - body.linvel()).clamp_length_max(ATTRACT_M_PER_S2 * STEP_S);
+            let change =
+                (wanted - body.linvel()).clamp_length_max(ATTRACT_ACCELERATION_M_PER_S2 * STEP_S);
             pulled += change * body.mass();
             change
         });
         if mass > 0.0 && pulled != Vector::ZERO {
             self.wake(player);
-            let body = &mut self.world.bodies[player.handle()];
+            let body = &mut self.world.bodies[player.to_handle()];
             body.set_linvel(linear - pulled / mass, true);
         }
     }
 
     /// Drives cubes off, the harder the nearer they are.
-    fn repel(&mut self, player: Body) {
+    fn repel(&mut self, player: BodyId) {
         let (centre, ..) = self.motion(player);
-        self.each_within_reach(player, |body| {
+        self.change_each_within_reach(player, |body| {
             let away = body.translation() - centre;
             let direction = away.try_normalize().unwrap_or(Vector::Z);
             let share = 1.0 - (away.length() / REACH_M).min(1.0);
-            direction * (share * REPEL_M_PER_S2 * STEP_S)
+            direction * (share * REPEL_ACCELERATION_M_PER_S2 * STEP_S)
         });
     }
 
-    fn motion(&self, body: Body) -> (Vector, Vector, Vector, f32) {
-        let body = &self.world.bodies[body.handle()];
+    fn motion(&self, body: BodyId) -> (Vector, Vector, Vector, f32) {
+        let body = &self.world.bodies[body.to_handle()];
         (
             body.translation(),
             body.linvel(),
@@ -155,25 +157,30 @@ impl Physics {
     }
 
     /// Wakes each small cube within reach and changes its velocity.
-    fn each_within_reach(&mut self, player: Body, mut change: impl FnMut(&RigidBody) -> Vector) {
-        let mut near = std::mem::take(&mut self.found);
+    fn change_each_within_reach(
+        &mut self,
+        player: BodyId,
+        mut change: impl FnMut(&RigidBody) -> Vector,
+    ) {
+        let mut near = std::mem::take(&mut self.scratch);
         near.clear();
-        self.within_reach(player, &mut near);
+        self.find_within_reach(player, &mut near);
         near.sort_unstable();
         for &body in &near {
             self.wake(body);
-            let simulated = &mut self.world.bodies[body.handle()];
+            let simulated = &mut self.world.bodies[body.to_handle()];
             let faster = change(simulated);
             simulated.set_linvel(simulated.linvel() + faster, true);
         }
-        self.found = near;
+        self.scratch = near;
     }
 
     /// Appends the small cubes whose middle is within reach of a body, in no order.
-    pub(super) fn within_reach(&self, body: Body, found: &mut Vec<Body>) {
-        let centre = self.world.bodies[body.handle()].translation();
+    pub(super) fn find_within_reach(&self, body: BodyId, found: &mut Vec<BodyId>) {
+        let centre = self.world.bodies[body.to_handle()].translation();
         let around = Aabb::from_half_extents(centre, Vector::splat(REACH_M));
-        // Bounds of the last step are wide enough: they hold what a cube may move in the next one.
+        // OffsetBounds of the last step are wide enough: they hold what a cube may move in the next
+        // one.
         let near = self
             .world
             .intersect_aabb_conservative(around, QueryFilter::only_dynamic());
@@ -182,8 +189,8 @@ impl Physics {
             .filter(|&handle| self.world.bodies[handle].translation().distance(centre) <= REACH_M);
         found.extend(
             bodies
-                .map(Body::of)
-                .filter(|&other| self.cube(other).kind == CUBE),
+                .map(BodyId::from_handle)
+                .filter(|&other| self.state(other).kind == CUBE),
         );
     }
 }

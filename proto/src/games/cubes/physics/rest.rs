@@ -9,8 +9,8 @@
 //! through others: what is in the air when its support goes has time to fall. Units: grid units,
 //! steps. Cost: what is awake, and what touches it.
 
-use super::{Body, Physics};
-use crate::games::cubes::FORMAT;
+use super::{BodyId, Physics};
+use crate::games::cubes::POSE_FORMAT;
 use crate::pose::Pose;
 
 /// Half a second.
@@ -23,25 +23,25 @@ const STILL_TURN: f32 = 0.002;
 
 /// How long a body has been where it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rest {
+pub(super) struct SleepState {
     /// Where it was when the count began.
     at: [i32; 3],
     turn: [f32; 4],
-    steps: u16,
+    still_steps: u16,
     /// Whether it moves, or touches what does.
-    restless: bool,
+    must_stay_awake: bool,
     may_sleep: bool,
 }
 
-impl Rest {
+impl SleepState {
     /// Of a body that was put there: one at rest has been there for long.
     pub(super) fn new(pose: &Pose) -> Self {
         let steps = if pose.flag { STILL_STEPS } else { 0 };
         Self {
             at: pose.at,
-            turn: FORMAT.quaternion(pose),
-            steps,
-            restless: !pose.flag,
+            turn: POSE_FORMAT.quaternion(pose),
+            still_steps: steps,
+            must_stay_awake: !pose.flag,
             may_sleep: pose.flag,
         }
     }
@@ -53,68 +53,68 @@ impl Rest {
             .iter()
             .zip(pose.at)
             .all(|(here, there)| (here - there).abs() <= STILL_UNITS);
-        let turn = FORMAT.quaternion(pose);
+        let turn = POSE_FORMAT.quaternion(pose);
         if near && distance(self.turn, turn) <= STILL_TURN {
-            self.steps = (self.steps + 1).min(STILL_STEPS);
+            self.still_steps = (self.still_steps + 1).min(STILL_STEPS);
         } else {
-            (self.at, self.turn, self.steps) = (pose.at, turn, 0);
+            (self.at, self.turn, self.still_steps) = (pose.at, turn, 0);
         }
     }
 
-    pub(super) fn begin_anew(&mut self) {
-        self.steps = 0;
+    pub(super) fn reset(&mut self) {
+        self.still_steps = 0;
     }
 
     fn is_still(&self) -> bool {
-        self.steps >= STILL_STEPS
+        self.still_steps >= STILL_STEPS
     }
 }
 
 impl Physics {
     /// Wakes a body, which then moves, or has to be still for a while again.
-    pub(super) fn wake(&mut self, body: Body) {
-        self.cube_mut(body).rest.begin_anew();
+    pub(super) fn wake(&mut self, body: BodyId) {
+        self.state_mut(body).sleep.reset();
         self.allow_sleep(body, false);
-        self.world.bodies[body.handle()].wake_up(true);
+        self.world.bodies[body.to_handle()].wake_up(true);
     }
 
     /// Whether rapier may put a body to sleep, with all that it touches.
-    pub(super) fn allow_sleep(&mut self, body: Body, may_sleep: bool) {
-        self.disturbed = true;
-        self.cube_mut(body).rest.may_sleep = may_sleep;
-        let activation = self.world.bodies[body.handle()].activation_mut();
+    pub(super) fn allow_sleep(&mut self, body: BodyId, may_sleep: bool) {
+        self.is_disturbed = true;
+        self.state_mut(body).sleep.may_sleep = may_sleep;
+        let activation = self.world.bodies[body.to_handle()].activation_mut();
         activation.time_until_sleep = if may_sleep { 0.0 } else { f32::MAX };
     }
 
     /// Says who may sleep in the next step: who is still, and touches only such as may sleep.
-    pub(super) fn let_sleep(&mut self) {
+    pub(super) fn update_sleep(&mut self) {
         let active = std::mem::take(&mut self.active);
-        let mut spreading: Vec<Body> = Vec::new();
+        let mut spreading: Vec<BodyId> = Vec::new();
         for &body in &active {
-            let cube = self.cube_mut(body);
-            cube.rest.restless = !cube.rest.is_still() || cube.keys.current.0 != 0;
-            if cube.rest.restless {
+            let cube = self.state_mut(body);
+            cube.sleep.must_stay_awake = !cube.sleep.is_still() || cube.keys.current.0 != 0;
+            if cube.sleep.must_stay_awake {
                 spreading.push(body);
             }
         }
         let any_still = spreading.len() < active.len();
-        let mut touched = std::mem::take(&mut self.found);
+        let mut touched = std::mem::take(&mut self.scratch);
         while let Some(body) = spreading.pop().filter(|_| any_still) {
-            self.touching(body, &mut touched);
+            self.find_touching(body, &mut touched);
             for &other in &touched {
-                let rest = &mut self.cube_mut(other).rest;
-                if !std::mem::replace(&mut rest.restless, true) {
+                let rest = &mut self.state_mut(other).sleep;
+                if !std::mem::replace(&mut rest.must_stay_awake, true) {
                     spreading.push(other);
                 }
             }
         }
         for &body in &active {
-            let rest = self.cube(body).rest;
-            if rest.may_sleep == rest.restless {
-                self.allow_sleep(body, !rest.restless);
+            let rest = self.state(body).sleep;
+            if rest.may_sleep == rest.must_stay_awake {
+                self.allow_sleep(body, !rest.must_stay_awake);
             }
         }
-        (self.active, self.found) = (active, touched);
+        (self.active, self.scratch) = (active, touched);
     }
 }
 

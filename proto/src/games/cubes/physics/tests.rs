@@ -1,7 +1,7 @@
 //! The shared step: that it is the same everywhere, comes to rest, and does what the keys say.
 
 use super::*;
-use crate::games::cubes::{CUBE, Driver, EDGE_M, PLAYER_EDGE_M, control};
+use crate::games::cubes::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
 use crate::keymap::Keymap;
 use crate::pose::MotionFormat;
 
@@ -12,7 +12,7 @@ const ARENA: Arena = Arena {
 const MIDDLE: [f32; 2] = [16.0, 16.0];
 
 #[test]
-fn a_heap_comes_to_rest_and_stays_bit_for_bit() {
+fn a_heap_comes_to_rest_and_then_keeps_its_exact_bits() {
     let mut physics = heap(60);
     let steps = steps_to_rest(&mut physics, 60 * 15);
     let before = poses(&physics);
@@ -26,33 +26,33 @@ fn a_heap_comes_to_rest_and_stays_bit_for_bit() {
 }
 
 #[test]
-fn what_rests_is_not_looked_at() {
+fn bodies_at_rest_are_skipped() {
     let mut physics = field(20, 1.0);
     assert_eq!(steps_to_rest(&mut physics, 2), 0);
     run(&mut physics, 100);
-    assert_eq!(physics.awake().len(), 0);
+    assert_eq!(physics.changed_bodies().len(), 0);
 }
 
 #[test]
-fn the_same_calls_give_the_same_bits_whatever_comes_and_goes() {
+fn the_same_calls_give_the_same_bits_despite_added_and_removed_bodies() {
     assert_eq!(hash_of_a_game(7), hash_of_a_game(7));
     assert_ne!(hash_of_a_game(7), hash_of_a_game(8));
 }
 
 #[test]
-fn what_is_simulated_is_what_is_told() {
+fn the_simulated_state_equals_the_quantised_pose() {
     let (mut physics, player) = scene(30);
     for frame in 0..300 {
-        physics.steer(player, held(&[control::RIGHT, control::ATTRACT], frame));
+        physics.set_keys(player, held(&[control::RIGHT, control::ATTRACT], frame));
         physics.step();
         for body in physics.bodies() {
             let pose = physics.pose(body);
-            let simulated = &physics.world.bodies[body.handle()];
+            let simulated = &physics.world.bodies[body.to_handle()];
             let at = simulated.translation();
-            assert!(FORMAT.fits(&pose));
-            assert_eq!(FORMAT.position(&pose), Position::new(at.x, at.y, at.z));
+            assert!(POSE_FORMAT.fits(&pose));
+            assert_eq!(POSE_FORMAT.position(&pose), Position::new(at.x, at.y, at.z));
             assert_eq!(
-                FORMAT.velocities(&pose),
+                POSE_FORMAT.velocities(&pose),
                 (simulated.linvel().to_array(), simulated.angvel().to_array())
             );
         }
@@ -60,7 +60,7 @@ fn what_is_simulated_is_what_is_told() {
 }
 
 #[test]
-fn a_push_moves_a_cube_along_its_axis_and_no_faster_than_it_may() {
+fn a_push_moves_a_cube_along_its_axis_within_the_speed_limit() {
     let ways = [
         (control::RIGHT, 0, 1.0),
         (control::LEFT, 0, -1.0),
@@ -71,13 +71,13 @@ fn a_push_moves_a_cube_along_its_axis_and_no_faster_than_it_may() {
         let (mut physics, player) = scene(0);
         let (mut fastest, mut turned) = (0.0_f32, 0.0_f32);
         for frame in 0..90 {
-            physics.steer(player, held(&[key], frame));
+            physics.set_keys(player, held(&[key], frame));
             physics.step();
-            let (linear, angular) = FORMAT.velocities(&physics.pose(player));
+            let (linear, angular) = POSE_FORMAT.velocities(&physics.pose(player));
             fastest = fastest.max(linear[axis] * sign);
             turned = turned.max(angular[1 - axis].abs());
         }
-        let at = FORMAT.position(&physics.pose(player));
+        let at = POSE_FORMAT.position(&physics.pose(player));
         let way = ([at.x, at.y][axis] - 16.0) * sign;
         let aside = [at.x, at.y][1 - axis] - 16.0;
         assert!(
@@ -92,13 +92,13 @@ fn a_push_moves_a_cube_along_its_axis_and_no_faster_than_it_may() {
 }
 
 #[test]
-fn walls_hold_who_pushes_against_them() {
+fn walls_hold_a_player_that_pushes_against_them() {
     let (mut physics, player) = scene(0);
     for frame in 0..600 {
-        physics.steer(player, held(&[control::RIGHT, control::UP], frame));
+        physics.set_keys(player, held(&[control::RIGHT, control::UP], frame));
         physics.step();
     }
-    let at = FORMAT.position(&physics.pose(player));
+    let at = POSE_FORMAT.position(&physics.pose(player));
     assert!(
         at.x < 31.7 && at.y < 31.7 && at.x > 30.0 && at.y > 30.0,
         "{at:?}"
@@ -106,36 +106,36 @@ fn walls_hold_who_pushes_against_them() {
 }
 
 #[test]
-fn attract_pulls_what_is_near_and_nothing_else() {
+fn attract_pulls_near_cubes_only() {
     let (near, far) = ([17.5, 16.0], [19.0, 16.0]);
     let (mut physics, player, cubes) = with_cubes(&[near, far]);
     for frame in 0..30 {
-        physics.steer(player, held(&[control::ATTRACT], frame));
+        physics.set_keys(player, held(&[control::ATTRACT], frame));
         physics.step();
     }
-    let place = |body| FORMAT.position(&physics.pose(body));
+    let place = |body| POSE_FORMAT.position(&physics.pose(body));
     assert!(place(cubes[0]).x < 17.0, "{:?}", place(cubes[0]));
     assert!((place(cubes[1]).x - 19.0).abs() < 0.001 && physics.pose(cubes[1]).flag);
     let mut company = Vec::new();
-    physics.company(player, &mut company);
+    physics.bodies_within_influence(player, &mut company);
     assert_eq!(company, [cubes[0]]);
 }
 
 #[test]
-fn repel_pushes_what_is_near_and_nothing_else() {
+fn repel_pushes_near_cubes_only() {
     let (near, far) = ([17.2, 16.0], [22.0, 16.0]);
     let (mut physics, player, cubes) = with_cubes(&[near, far]);
     for frame in 0..30 {
-        physics.steer(player, held(&[control::REPEL], frame));
+        physics.set_keys(player, held(&[control::REPEL], frame));
         physics.step();
     }
-    let place = |body| FORMAT.position(&physics.pose(body));
+    let place = |body| POSE_FORMAT.position(&physics.pose(body));
     assert!(place(cubes[0]).x > 17.8, "{:?}", place(cubes[0]));
     assert!(physics.pose(cubes[1]).flag);
 }
 
 #[test]
-fn a_jump_begins_on_the_ground_and_once_for_each_press() {
+fn a_jump_begins_on_the_ground_once_for_each_press() {
     let (mut physics, player) = scene(0);
     let mut highest = 0.0_f32;
     let mut rises = 0;
@@ -143,12 +143,12 @@ fn a_jump_begins_on_the_ground_and_once_for_each_press() {
     for frame in 0..240 {
         // Held from frame 10 on; let go and pressed again in the air, at 20, and after that never.
         keys.advance(Keymap(0).with(control::JUMP, frame >= 10 && frame != 20));
-        physics.steer(player, keys);
-        let before = FORMAT.velocities(&physics.pose(player)).0[2];
+        physics.set_keys(player, keys);
+        let before = POSE_FORMAT.velocities(&physics.pose(player)).0[2];
         physics.step();
         let pose = physics.pose(player);
-        rises += u32::from(FORMAT.velocities(&pose).0[2] > 3.0 && before <= 3.0);
-        highest = highest.max(FORMAT.position(&pose).z - PLAYER_EDGE_M / 2.0);
+        rises += u32::from(POSE_FORMAT.velocities(&pose).0[2] > 3.0 && before <= 3.0);
+        highest = highest.max(POSE_FORMAT.position(&pose).z - PLAYER_EDGE_M / 2.0);
     }
     assert_eq!(rises, 1);
     assert!((0.6..1.3).contains(&highest), "{highest} m");
@@ -162,53 +162,56 @@ fn a_press_that_is_not_repeated_counts_once() {
         previous: Keymap(0),
         current: Keymap(0).with(control::JUMP, true),
     };
-    physics.steer(player, pressed);
+    physics.set_keys(player, pressed);
     physics.step();
-    assert!(FORMAT.velocities(&physics.pose(player)).0[2] > 3.0);
+    assert!(POSE_FORMAT.velocities(&physics.pose(player)).0[2] > 3.0);
     run(&mut physics, 120);
-    assert!(FORMAT.position(&physics.pose(player)).z < PLAYER_EDGE_M);
+    assert!(POSE_FORMAT.position(&physics.pose(player)).z < PLAYER_EDGE_M);
 }
 
 #[test]
-fn what_leaned_on_something_falls_when_that_is_taken_away() {
+fn a_leaning_cube_falls_when_its_support_is_removed() {
     let mut physics = Physics::new(ARENA);
-    let below = physics.add(CUBE, &at_rest(16.0, 16.0, EDGE_M / 2.0));
-    let above = physics.add(CUBE, &at_rest(16.0, 16.0, 1.5 * EDGE_M));
+    let below = physics.add(CUBE, &at_rest(16.0, 16.0, CUBE_EDGE_M / 2.0));
+    let above = physics.add(CUBE, &at_rest(16.0, 16.0, 1.5 * CUBE_EDGE_M));
     run(&mut physics, 60);
     assert!(physics.pose(above).flag);
     physics.remove(below);
     run(&mut physics, 120);
     let pose = physics.pose(above);
     assert!(
-        pose.flag && (FORMAT.position(&pose).z - EDGE_M / 2.0).abs() < 0.01,
+        pose.flag && (POSE_FORMAT.position(&pose).z - CUBE_EDGE_M / 2.0).abs() < 0.01,
         "{pose:?}"
     );
 }
 
 #[test]
-fn what_stood_on_a_player_falls_when_that_rolls_away() {
+fn a_cube_on_a_player_falls_when_the_player_rolls_away() {
     let mut physics = Physics::new(ARENA);
     let player = physics.add(PLAYER, &at_rest(16.0, 16.0, PLAYER_EDGE_M / 2.0));
-    let above = physics.add(CUBE, &at_rest(16.0, 16.0, PLAYER_EDGE_M + EDGE_M / 2.0));
+    let above = physics.add(
+        CUBE,
+        &at_rest(16.0, 16.0, PLAYER_EDGE_M + CUBE_EDGE_M / 2.0),
+    );
     run(&mut physics, 60);
     assert!(physics.pose(above).flag);
     for frame in 0..240 {
-        physics.steer(
+        physics.set_keys(
             player,
             held(if frame < 60 { &[control::RIGHT] } else { &[] }, frame),
         );
         physics.step();
     }
     let pose = physics.pose(above);
-    assert!(pose.flag && FORMAT.position(&pose).z < 0.3, "{pose:?}");
+    assert!(pose.flag && POSE_FORMAT.position(&pose).z < 0.3, "{pose:?}");
 }
 
 #[test]
-fn a_pose_that_is_set_holds_and_is_asleep_if_it_says_so() {
+fn a_set_pose_holds_and_sleeps_if_its_flag_is_set() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
-    let told = at_rest(11.0, 11.0, EDGE_M / 2.0);
+    let told = at_rest(11.0, 11.0, CUBE_EDGE_M / 2.0);
     physics.set_pose(cubes[0], &told);
-    let falling = FORMAT.moving(
+    let falling = POSE_FORMAT.moving(
         Position::new(12.0, 12.0, 5.0),
         [0.0, 0.0, 0.0, 1.0],
         Some(([1.0, 0.0, 0.0], [0.0; 3])),
@@ -221,11 +224,15 @@ fn a_pose_that_is_set_holds_and_is_asleep_if_it_says_so() {
     run(&mut physics, 10);
     assert_eq!(physics.pose(cubes[0]), told);
     let later = physics.pose(cubes[1]);
-    assert!(!later.flag && FORMAT.position(&later).z < 4.95 && FORMAT.position(&later).x > 12.1);
+    assert!(
+        !later.flag
+            && POSE_FORMAT.position(&later).z < 4.95
+            && POSE_FORMAT.position(&later).x > 12.1
+    );
 }
 
 #[test]
-fn a_cube_that_is_told_to_float_floats() {
+fn a_cube_set_at_rest_in_the_air_stays_there() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0]]);
     let told = at_rest(11.0, 11.0, 3.0);
     physics.set_pose(cubes[0], &told);
@@ -234,31 +241,31 @@ fn a_cube_that_is_told_to_float_floats() {
 }
 
 #[test]
-fn a_hit_sends_what_slept_rolling_and_it_sleeps_again() {
+fn a_hit_wakes_a_sleeping_cube_which_sleeps_again() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
-    let thrown = FORMAT.moving(
+    let thrown = POSE_FORMAT.moving(
         Position::new(10.0, 10.0, 0.21),
         [0.0, 0.0, 0.0, 1.0],
         Some(([8.0, 0.0, 0.0], [0.0; 3])),
     );
     physics.set_pose(cubes[0], &thrown);
     run(&mut physics, 60);
-    assert!(FORMAT.position(&physics.pose(cubes[1])).x > 12.1);
+    assert!(POSE_FORMAT.position(&physics.pose(cubes[1])).x > 12.1);
     steps_to_rest(&mut physics, 600);
 }
 
 #[test]
-fn a_place_is_free_if_nothing_is_near() {
+fn a_space_is_free_if_no_body_is_near() {
     let (physics, ..) = with_cubes(&[[10.0, 10.0]]);
-    assert!(!physics.is_free(PLAYER, Position::new(10.9, 10.0, 0.5)));
-    assert!(physics.is_free(PLAYER, Position::new(11.5, 10.0, 0.5)));
-    assert!(!physics.is_free(PLAYER, Position::new(16.0, 17.0, 0.5)));
+    assert!(!physics.is_space_free(PLAYER, Position::new(10.9, 10.0, 0.5)));
+    assert!(physics.is_space_free(PLAYER, Position::new(11.5, 10.0, 0.5)));
+    assert!(!physics.is_space_free(PLAYER, Position::new(16.0, 17.0, 0.5)));
 }
 
 #[test]
 fn the_grid_is_fine_enough_to_stand_on() {
     assert_eq!(
-        FORMAT.motion,
+        POSE_FORMAT.motion,
         Some(MotionFormat {
             linear: 128,
             angular: 64
@@ -267,14 +274,14 @@ fn the_grid_is_fine_enough_to_stand_on() {
     let mut physics = Physics::new(ARENA);
     let cube = physics.add(
         CUBE,
-        &FORMAT.moving(
+        &POSE_FORMAT.moving(
             place(8.0, 8.0, 1.0),
             [0.0, 0.0, 0.0, 1.0],
             Some(Default::default()),
         ),
     );
     steps_to_rest(&mut physics, 180);
-    assert!((FORMAT.position(&physics.pose(cube)).z - EDGE_M / 2.0).abs() < 0.002);
+    assert!((POSE_FORMAT.position(&physics.pose(cube)).z - CUBE_EDGE_M / 2.0).abs() < 0.002);
 }
 
 /// Cubes that fall upon each other.
@@ -286,7 +293,7 @@ fn heap(cubes: u8) -> Physics {
             f32::from(number / 3 % 2) * 0.43,
         );
         let height = 0.3 + 0.5 * f32::from(number / 6);
-        let pose = FORMAT.moving(
+        let pose = POSE_FORMAT.moving(
             place(15.0 + x, 15.0 + y, height),
             [0.1, 0.0, 0.0, 0.994_987_4],
             Some(Default::default()),
@@ -312,14 +319,14 @@ fn add_field(physics: &mut Physics, columns: u16, spacing: f32) {
             &at_rest(
                 first(MIDDLE[0]) + column * spacing,
                 first(MIDDLE[1]) + row * spacing,
-                EDGE_M / 2.0,
+                CUBE_EDGE_M / 2.0,
             ),
         );
     }
 }
 
 /// A player in the middle, and cubes in a row beside it.
-fn scene(cubes: u8) -> (Physics, Body) {
+fn scene(cubes: u8) -> (Physics, BodyId) {
     let places: Vec<_> = (0..cubes)
         .map(|number| [17.0 + 0.5 * f32::from(number), 16.0])
         .collect();
@@ -327,12 +334,12 @@ fn scene(cubes: u8) -> (Physics, Body) {
     (physics, player)
 }
 
-fn with_cubes(places: &[[f32; 2]]) -> (Physics, Body, Vec<Body>) {
+fn with_cubes(places: &[[f32; 2]]) -> (Physics, BodyId, Vec<BodyId>) {
     let mut physics = Physics::new(ARENA);
     let player = physics.add(PLAYER, &at_rest(MIDDLE[0], MIDDLE[1], PLAYER_EDGE_M / 2.0));
     let cubes = places
         .iter()
-        .map(|[x, y]| physics.add(CUBE, &at_rest(*x, *y, EDGE_M / 2.0)))
+        .map(|[x, y]| physics.add(CUBE, &at_rest(*x, *y, CUBE_EDGE_M / 2.0)))
         .collect();
     (physics, player, cubes)
 }
@@ -346,14 +353,18 @@ fn hash_of_a_game(seed: u64) -> u64 {
             PLAYER,
             &at_rest(6.0 + 20.0 * f32::from(number), 6.0, PLAYER_EDGE_M / 2.0),
         );
-        players.push((player, Driver::new(seed, number.into()), Keys::default()));
+        players.push((
+            player,
+            RandomDriver::new(seed, number.into()),
+            Keys::default(),
+        ));
     }
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
     for frame in 0..900 {
         for (player, driver, keys) in &mut players {
-            let at = FORMAT.position(&physics.pose(*player));
+            let at = POSE_FORMAT.position(&physics.pose(*player));
             keys.advance(driver.keys(frame, [at.x, at.y], ARENA));
-            physics.steer(*player, *keys);
+            physics.set_keys(*player, *keys);
         }
         if frame % 100 == 50 {
             let gone = physics
@@ -365,7 +376,7 @@ fn hash_of_a_game(seed: u64) -> u64 {
             }
             physics.add(
                 CUBE,
-                &FORMAT.moving(
+                &POSE_FORMAT.moving(
                     place(16.0, 16.0, 6.0),
                     [0.0, 0.0, 0.0, 1.0],
                     Some(Default::default()),
@@ -392,7 +403,7 @@ fn place(x: f32, y: f32, z: f32) -> Position {
 }
 
 fn at_rest(x: f32, y: f32, z: f32) -> Pose {
-    FORMAT.moving(place(x, y, z), [0.0, 0.0, 0.0, 1.0], None)
+    POSE_FORMAT.moving(place(x, y, z), [0.0, 0.0, 0.0, 1.0], None)
 }
 
 fn held(controls: &[u8], frame: u64) -> Keys {
@@ -417,9 +428,12 @@ fn run(physics: &mut Physics, steps: u32) {
 fn steps_to_rest(physics: &mut Physics, most: u32) -> u32 {
     for step in 0..most {
         physics.step();
-        if physics.awake().len() == 0 {
+        if physics.changed_bodies().len() == 0 {
             return step;
         }
     }
-    panic!("{} are awake after {most} steps", physics.awake().len());
+    panic!(
+        "{} are awake after {most} steps",
+        physics.changed_bodies().len()
+    );
 }

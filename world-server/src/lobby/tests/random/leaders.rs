@@ -6,21 +6,21 @@ use std::time::Duration;
 use ambit_proto::control::host::{Beat, HostReady, RoomHere, host_to_world, world_to_host};
 use ambit_proto::ids::RoomId;
 
-use super::super::scene::hello;
-use super::Storm;
-use crate::lobby::room::Phase;
-use crate::lobby::{HostId, Key, Origin};
+use super::super::harness::hello;
+use super::RandomRun;
+use crate::lobby::room::RoomPhase;
+use crate::lobby::{HostId, Origin, RecordKey};
 
 /// How long hosts have to come back.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Records that a leader takes along unwritten, at most.
+/// WrittenRecords that a leader takes along unwritten, at most.
 const LOST: u64 = 12;
 
 #[test]
-fn leaders_die_at_any_time_and_the_next_one_goes_on_with_all_that_was_written() {
-    let mut seen = Seen::default();
+fn a_new_leader_restores_all_written_records_after_any_crash() {
+    let mut seen = EventCounts::default();
     for seed in 0..60 {
-        let mut storm = Storm::recorded(seed);
+        let mut storm = RandomRun::recorded(seed);
         for step in 0..1_500 {
             storm.step();
             storm.check(&format!("seed {seed}, step {step}"));
@@ -44,24 +44,24 @@ fn leaders_die_at_any_time_and_the_next_one_goes_on_with_all_that_was_written() 
 
 /// The rooms that a host runs, with their incarnations, by the process's name.
 #[derive(Clone, Debug)]
-pub(super) struct Rooms {
+pub(super) struct HostRooms {
     instance: u64,
     runs: BTreeMap<u64, u32>,
 }
 
 /// What was recorded, in order.
 #[derive(Debug, Default)]
-pub(super) struct Directory {
-    log: Vec<(Key, Option<Vec<u8>>)>,
+pub(super) struct DirectoryLog {
+    log: Vec<(RecordKey, Option<Vec<u8>>)>,
     /// Hosts whose links are cut, and which live.
-    away: Vec<Rooms>,
+    away: Vec<HostRooms>,
     leaders: u64,
-    seen: Seen,
+    seen: EventCounts,
 }
 
 /// How often something was met.
 #[derive(Debug, Default)]
-struct Seen {
+struct EventCounts {
     deaths: u64,
     /// Deaths that took records along.
     torn: u64,
@@ -75,7 +75,7 @@ struct Seen {
     closed: u64,
 }
 
-impl Seen {
+impl EventCounts {
     fn add(&mut self, more: &Self) {
         self.deaths += more.deaths;
         self.torn += more.torn;
@@ -88,13 +88,13 @@ impl Seen {
     }
 }
 
-impl Directory {
-    pub(super) fn put(&mut self, key: Key, value: Option<Vec<u8>>) {
+impl DirectoryLog {
+    pub(super) fn put(&mut self, key: RecordKey, value: Option<Vec<u8>>) {
         self.log.push((key, value));
     }
 
     /// The newest of each, of which nothing more is known to have been gone.
-    fn compact(&mut self) -> BTreeMap<Key, Vec<u8>> {
+    fn compact(&mut self) -> BTreeMap<RecordKey, Vec<u8>> {
         let mut newest = BTreeMap::new();
         for (key, value) in self.log.drain(..) {
             match value {
@@ -110,10 +110,10 @@ impl Directory {
     }
 }
 
-impl Storm {
+impl RandomRun {
     fn recorded(seed: u64) -> Self {
         let mut storm = Self::new(seed);
-        (storm.lobby, storm.directory) = (Self::lobby(seed, true), Some(Directory::default()));
+        (storm.lobby, storm.directory) = (Self::lobby(seed, true), Some(DirectoryLog::default()));
         storm
     }
 
@@ -142,8 +142,14 @@ impl Storm {
         // Which of them must find their rooms again: all that was written, and whose hosts come
         // back.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
-        for room in self.lobby.rooms.iter().filter(|room| room.zone.is_none()) {
-            let stays = room.phase == Phase::Waiting || matches!(room.phase, Phase::Running { .. });
+        for room in self
+            .lobby
+            .rooms
+            .iter()
+            .filter(|room| room.map_identity.is_none())
+        {
+            let stays =
+                room.phase == RoomPhase::Waiting || matches!(room.phase, RoomPhase::Running { .. });
             settled.extend(
                 room.seats
                     .players()
@@ -151,19 +157,27 @@ impl Storm {
                     .map(|player| (player.0, room.id.0)),
             );
         }
-        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        let worlds = self
+            .lobby
+            .rooms
+            .iter()
+            .filter(|room| room.map_identity.is_none());
         directory.seen.beyond += worlds
             .map(|room| {
                 room.world
-                    .record()
+                    .to_record()
                     .map_or(0, |world| world.places.len() as u64)
             })
             .sum::<u64>();
-        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        let worlds = self
+            .lobby
+            .rooms
+            .iter()
+            .filter(|room| room.map_identity.is_none());
         directory.seen.on_the_way += worlds
             .map(|room| {
                 room.world
-                    .record()
+                    .to_record()
                     .map_or(0, |world| world.transfers.len() as u64)
             })
             .sum::<u64>();
@@ -171,7 +185,7 @@ impl Storm {
             .lobby
             .rooms
             .iter()
-            .any(|room| matches!(room.phase, Phase::Moving { .. }));
+            .any(|room| matches!(room.phase, RoomPhase::Moving { .. }));
 
         let records = directory.compact();
         self.lobby = Self::lobby(directory.leaders << 32 | self.conns, true);
@@ -198,7 +212,7 @@ impl Storm {
         for (number, known) in clients.into_iter().enumerate() {
             self.conns += 1;
             let conn = crate::lobby::ConnId(self.conns);
-            self.open.insert(conn, super::Known::default());
+            self.open.insert(conn, super::ClientModel::default());
             let address = std::net::Ipv4Addr::new(10, 0, 0, (number % 3) as u8);
             self.lobby.handle_connect(self.now, conn, address.into());
             self.request(conn, hello("back", &known.token));
@@ -239,7 +253,7 @@ impl Storm {
                     .get(RoomId(room))
                     .expect("a host closes what nobody knows");
                 assert_eq!(
-                    (known.hosted_by(), known.incarnation),
+                    (known.game_host(), known.incarnation),
                     (Some(*host), incarnation),
                     "room {room}"
                 );
@@ -248,12 +262,12 @@ impl Storm {
     }
 
     /// A new host, or one that comes back with what it runs.
-    pub(super) fn host_dials(&mut self, known: Option<Rooms>) {
+    pub(super) fn host_dials(&mut self, known: Option<HostRooms>) {
         self.host_count += 1;
         let host = HostId(self.host_count);
-        let again = |directory: &mut Directory| directory.away.pop();
+        let again = |directory: &mut DirectoryLog| directory.away.pop();
         let known = known.or_else(|| self.directory.as_mut().and_then(again));
-        let rooms = known.unwrap_or_else(|| Rooms {
+        let rooms = known.unwrap_or_else(|| HostRooms {
             instance: host.0,
             runs: BTreeMap::new(),
         });

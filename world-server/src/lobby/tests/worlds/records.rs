@@ -4,7 +4,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
 use ambit_proto::control::world;
 
-use super::super::scene::{Client, Scene, room, seconds};
+use super::super::harness::{Client, LobbyHarness, room, seconds};
 use super::admit;
 use crate::lobby::HostId;
 
@@ -109,8 +109,8 @@ fn who_is_on_the_way_to_a_host_that_does_not_come_back_turns_round() {
 }
 
 /// Two hosts that last, and ann in a world that runs on the first of them.
-fn scene() -> (Scene, [HostId; 2], Client, u64) {
-    let mut scene = Scene::recorded();
+fn scene() -> (LobbyHarness, [HostId; 2], Client, u64) {
+    let mut scene = LobbyHarness::recorded();
     let hosts = [scene.lasting_host(1, 1, &[]), scene.lasting_host(2, 2, &[])];
     let ann = scene.enter("ann");
     let world = scene
@@ -122,12 +122,12 @@ fn scene() -> (Scene, [HostId; 2], Client, u64) {
             },
         )
         .id;
-    scene.send(ann.conn, super::super::scene::start());
+    scene.send(ann.conn, super::super::harness::start());
     scene.opened(hosts[0], world, None);
     (scene, hosts, ann, world)
 }
 
-fn beyond(scene: &mut Scene, hosts: [HostId; 2], client: &Client, world: u64) -> u64 {
+fn beyond(scene: &mut LobbyHarness, hosts: [HostId; 2], client: &Client, world: u64) -> u64 {
     scene.at_gate(hosts[0], world, client, 1);
     let map = scene.map_opened(hosts[1], world, 1);
     scene.departed(hosts[0], world, client, 1, b"x");
@@ -136,7 +136,7 @@ fn beyond(scene: &mut Scene, hosts: [HostId; 2], client: &Client, world: u64) ->
 }
 
 /// The hosts dial the next leader.
-fn both_back(scene: &mut Scene, world: u64, map: u64) -> [HostId; 2] {
+fn both_back(scene: &mut LobbyHarness, world: u64, map: u64) -> [HostId; 2] {
     [
         scene.lasting_host(20_000, 1, &[(world, 1)]),
         scene.lasting_host(20_001, 2, &[(map, 1)]),
@@ -144,7 +144,7 @@ fn both_back(scene: &mut Scene, world: u64, map: u64) -> [HostId; 2] {
 }
 
 /// The first order about gates for that host.
-fn of_gates(scene: &mut Scene, wanted: HostId) -> order::Body {
+fn of_gates(scene: &mut LobbyHarness, wanted: HostId) -> order::Body {
     let orders = scene.orders();
     let is_it = |body: &order::Body| matches!(body, order::Body::LetGo(_) | order::Body::Admit(_));
     let found = orders

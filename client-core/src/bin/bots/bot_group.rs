@@ -1,0 +1,372 @@
+//! All bots of a run: gathers them in one room, lets them play, collects their reports.
+//!
+//! The first bot finds the room or makes it; the others follow, [`AT_ONCE`] at a time. The measured
+//! time begins when each of them is in the game or has given up, both within a bounded time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_client_core::client::event::{ViewEvent, Welcome};
+use ambit_client_core::client::model::RoomListing;
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_client_core::shell::ClientHandle;
+use ambit_proto::ids::RoomId;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use crate::bot::{Bot, BotSettings, RunPhase};
+use crate::progress::ProgressDisplay;
+use crate::summary::{BotReport, RunSummary};
+
+/// Bots on their way into the room: each costs two handshakes at the server.
+const MAX_JOINING: usize = 50;
+/// How long the way from the room into its game may take.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long somebody else's room is waited for to start.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Seats of a room that is made, at least: people may want to have a look.
+const MIN_SEATS: usize = 64;
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) struct RunPlan {
+    pub(crate) count: usize,
+    pub(crate) time: Duration,
+    /// From the last arrival to the measured time.
+    pub(crate) settle: Duration,
+    pub(crate) room: String,
+    pub(crate) game: String,
+    /// Seats of a room that is made; `Unchanged` for enough.
+    pub(crate) capacity: Option<u32>,
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// Makes it harmless to ask for the room twice.
+    pub(crate) key: [u8; 16],
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct RunOutcome {
+    pub(crate) summary: RunSummary,
+    /// Why it could not run at all.
+    pub(crate) failure: Option<String>,
+}
+
+/// The room, as the first bot found or made it.
+struct JoinedRoom {
+    room: RoomId,
+    /// Whether it is ours to start.
+    is_own: bool,
+    /// Whether the others can come in when it runs.
+    join_running: bool,
+}
+
+/// What bots tell while they gather.
+enum GatherEvent {
+    Joined,
+    Arrived,
+    Failed,
+}
+
+struct BotGroup {
+    plan: Arc<RunPlan>,
+    common: Arc<BotSettings>,
+    phase: watch::Sender<RunPhase>,
+    progress: ProgressDisplay,
+    bots: JoinSet<BotReport>,
+    sender: mpsc::Sender<GatherEvent>,
+    gather_events: mpsc::Receiver<GatherEvent>,
+}
+
+/// Runs the plan. Ends early when asked to by a signal.
+pub(crate) async fn run(
+    plan: RunPlan,
+    common: BotSettings,
+    progress: ProgressDisplay,
+) -> RunOutcome {
+    let (sender, news) = mpsc::channel(2 * plan.count);
+    let (plan, common) = (Arc::new(plan), Arc::new(common));
+    let (phase, bots) = (watch::Sender::new(RunPhase::Gathering), JoinSet::new());
+    let mut party = BotGroup {
+        plan,
+        common,
+        phase,
+        progress,
+        bots,
+        sender,
+        gather_events: news,
+    };
+    match party.gather().await {
+        Ok(()) => party.measure().await,
+        Err(failure) => {
+            let mut report = BotReport::default();
+            report.faults.add("could not run", 1, &failure);
+            RunOutcome {
+                summary: RunSummary::new(party.plan.count, Duration::ZERO, &[report]),
+                failure: Some(failure),
+            }
+        }
+    }
+}
+
+impl BotGroup {
+    /// An error means that there is no room to be in.
+    async fn gather(&mut self) -> Result<(), String> {
+        let (mut leader, welcome) = Bot::connect(&self.common, 0).await?;
+        let place = self.find_or_create_room(&mut leader, &welcome).await?;
+        if place.is_own && place.join_running {
+            leader.ask(LobbyRequest::StartRoom).await?;
+        }
+        let handle = leader.handle();
+        self.progress.gathering(self.plan.count);
+        self.spawn_leader(leader);
+        self.spawn_others(&place);
+        self.await_arrivals(&place, &handle).await;
+        if !self.plan.settle.is_zero() {
+            sleep(self.plan.settle).await;
+            println!("measuring");
+        }
+        Ok(())
+    }
+
+    async fn find_or_create_room(
+        &self,
+        leader: &mut Bot,
+        welcome: &Welcome,
+    ) -> Result<JoinedRoom, String> {
+        let ViewEvent::Rooms { rooms, .. } = leader
+            .ask(LobbyRequest::ListRooms { subscribe: false })
+            .await?
+        else {
+            return Err("the lobby did not list its rooms".to_owned());
+        };
+        let join_running = |game: &str| {
+            welcome
+                .games
+                .iter()
+                .any(|known| known.name == game && known.join_running)
+        };
+        match rooms.iter().find(|room| room.name == self.plan.room) {
+            Some(RoomListing { id, game, .. }) => {
+                leader
+                    .ask(LobbyRequest::JoinRoom {
+                        room: *id,
+                        password: String::new(),
+                    })
+                    .await?;
+                Ok(JoinedRoom {
+                    room: *id,
+                    is_own: false,
+                    join_running: join_running(game),
+                })
+            }
+            None => match leader
+                .ask(LobbyRequest::CreateRoom(self.new_room()))
+                .await?
+            {
+                ViewEvent::Created { room, .. } => Ok(JoinedRoom {
+                    room: room.id,
+                    is_own: true,
+                    join_running: join_running(&room.game),
+                }),
+                _ => Err("the lobby did not make the room".to_owned()),
+            },
+        }
+    }
+
+    fn new_room(&self) -> NewRoom {
+        let RunPlan {
+            count,
+            room,
+            game,
+            capacity,
+            parameters,
+            key,
+            ..
+        } = &*self.plan;
+        NewRoom {
+            name: room.clone(),
+            game: game.clone(),
+            capacity: capacity.unwrap_or((*count).max(MIN_SEATS) as u32),
+            parameters: parameters.clone(),
+            password: String::new(),
+            key: *key,
+        }
+    }
+
+    fn spawn_leader(&mut self, mut leader: Bot) {
+        let (sender, phase) = (self.sender.clone(), self.phase.subscribe());
+        self.bots.spawn(async move {
+            let _ = sender.send(GatherEvent::Joined).await;
+            match leader.wait_for_avatar(arrival_timeout(&leader)).await {
+                Ok(()) => {
+                    let _ = sender.send(GatherEvent::Arrived).await;
+                    leader.play(phase).await
+                }
+                Err(failure) => give_up(Some(leader), &failure, &sender).await,
+            }
+        });
+    }
+
+    fn spawn_others(&mut self, place: &JoinedRoom) {
+        let (room, doors) = (place.room, Arc::new(Semaphore::new(MAX_JOINING)));
+        for index in 1..self.plan.count {
+            let (common, doors, sender) = (self.common.clone(), doors.clone(), self.sender.clone());
+            let phase = self.phase.subscribe();
+            self.bots.spawn(async move {
+                let door = doors.acquire().await;
+                let (mut bot, _) = match Bot::connect(&common, index).await {
+                    Ok(bot) => bot,
+                    Err(failure) => return give_up(None, &failure, &sender).await,
+                };
+                if let Err(failure) = bot
+                    .ask(LobbyRequest::JoinRoom {
+                        room,
+                        password: String::new(),
+                    })
+                    .await
+                {
+                    return give_up(Some(bot), &failure, &sender).await;
+                }
+                drop(door);
+                let _ = sender.send(GatherEvent::Joined).await;
+                if let Err(failure) = bot.wait_for_avatar(arrival_timeout(&bot)).await {
+                    return give_up(Some(bot), &failure, &sender).await;
+                }
+                let _ = sender.send(GatherEvent::Arrived).await;
+                bot.play(phase).await
+            });
+        }
+    }
+
+    /// Until each bot is in the game or has given up; a room that has to wait for all is started in
+    /// between.
+    async fn await_arrivals(&mut self, place: &JoinedRoom, leader: &ClientHandle) {
+        let (mut joined, mut settled, mut failed) = (0, 0, 0);
+        let mut to_start = place.is_own && !place.join_running;
+        while settled < self.plan.count {
+            match self
+                .gather_events
+                .recv()
+                .await
+                .expect("a sender is held here")
+            {
+                GatherEvent::Joined => joined += 1,
+                GatherEvent::Arrived => settled += 1,
+                GatherEvent::Failed => (settled, failed) = (settled + 1, failed + 1),
+            }
+            self.progress.gathered(settled);
+            if to_start && joined + failed >= self.plan.count {
+                to_start = false;
+                // A refusal is an event of the leader's, and so one of its faults.
+                let _ = leader.request(LobbyRequest::StartRoom).await;
+            }
+        }
+    }
+
+    async fn measure(mut self) -> RunOutcome {
+        let began = clock();
+        self.phase.send_replace(RunPhase::Measuring);
+        self.progress.measuring(self.plan.time);
+        let mut reports = Vec::new();
+        let mut wait_for_signal = std::pin::pin!(tokio::signal::ctrl_c());
+        while began.elapsed() < self.plan.time && !self.bots.is_empty() {
+            let rest = self.plan.time.saturating_sub(began.elapsed());
+            tokio::select! {
+                () = sleep(rest.min(Duration::from_secs(1))) => self.progress.measured(began.elapsed()),
+                report = self.bots.join_next() => reports.extend(report.and_then(Result::ok)),
+                _ = &mut wait_for_signal => break,
+            }
+        }
+        let measured = began.elapsed();
+        self.phase.send_replace(RunPhase::Over);
+        self.progress.finish();
+        while let Some(report) = self.bots.join_next().await {
+            reports.push(report.expect("a bot does not panic"));
+        }
+        RunOutcome {
+            summary: RunSummary::new(self.plan.count, measured, &reports),
+            failure: run_failure(&reports),
+        }
+    }
+}
+
+/// Why it was no run, or not to its end.
+fn run_failure(reports: &[BotReport]) -> Option<String> {
+    let mut played = reports
+        .iter()
+        .filter(|report| report.span.is_some())
+        .peekable();
+    if played.peek().is_none() {
+        return Some("no bot got into the game".to_owned());
+    }
+    let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
+    lost.map(|reasons| {
+        format!(
+            "the server is gone: no bot was left in the game at the end ({})",
+            reasons[0]
+        )
+    })
+}
+
+/// A room that doesn't run yet is waited for.
+fn arrival_timeout(bot: &Bot) -> Duration {
+    if bot
+        .fault_detector()
+        .room
+        .as_ref()
+        .is_some_and(|room| room.running)
+    {
+        ARRIVAL_TIMEOUT
+    } else {
+        ARRIVAL_TIMEOUT + START_TIMEOUT
+    }
+}
+
+/// The end of a bot that never came into the game.
+async fn give_up(bot: Option<Bot>, failure: &str, news: &mpsc::Sender<GatherEvent>) -> BotReport {
+    let _ = news.send(GatherEvent::Failed).await;
+    let mut report = BotReport::default();
+    report.faults.add("could not get into the game", 1, failure);
+    if let Some(bot) = bot {
+        bot.leave().await;
+    }
+    report
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of the run")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::ClientSnapshot;
+
+    #[test]
+    fn a_run_failed_if_no_bot_joined_or_none_was_left() {
+        let stayed = BotReport {
+            span: Some((ClientSnapshot::default(), ClientSnapshot::default())),
+            ..BotReport::default()
+        };
+        let lost = BotReport {
+            lost: Some("timed out".to_owned()),
+            ..stayed.clone()
+        };
+        let outside = BotReport::default();
+        assert_eq!(
+            run_failure(&[outside.clone(), stayed.clone(), lost.clone()]),
+            None
+        );
+        assert!(
+            run_failure(std::slice::from_ref(&outside))
+                .is_some_and(|why| why.contains("got into the game"))
+        );
+        assert!(
+            run_failure(&[outside, lost.clone(), lost])
+                .is_some_and(|why| why.contains("timed out"))
+        );
+    }
+}

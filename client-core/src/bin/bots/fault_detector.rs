@@ -1,0 +1,452 @@
+//! What a player would complain about.
+//!
+//! A client's events go in; what was wrong with them is counted, by a short name. What the game
+//! refuses in the ordinary course of play (too little mana, somebody in the way) is counted apart:
+//! that is no fault.
+//!
+//! Checked: `ObjectEntered` and `Leave` of an id alternate and begin with `ObjectEntered`,
+//! `ObjectUpdated`s and events speak of what is in sight, the avatar comes into sight, and once in
+//! the game nobody is thrown out of it, loses a connection or hears nothing any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ambit_client_core::client::event::{
+    ConnectionStatus, ErrorSubject, FieldValue, ViewEvent, codes,
+};
+use ambit_client_core::client::model::RoomListing;
+
+/// Refusals that belong to the game.
+const ORDINARY_REFUSALS: [&str; 5] = [
+    "not_enough_mana",
+    "on_cooldown",
+    "dead",
+    "out_of_range",
+    "blocked",
+];
+/// A room says something every three seconds at the slowest; beyond seven nobody is there, whatever
+/// the line loses.
+const MAX_SILENCE: Duration = Duration::from_secs(7);
+/// Kinds of fault that are told apart; more are counted under one name.
+const MAX_KINDS: usize = 64;
+
+/// What one client has seen.
+#[derive(Debug, Default)]
+pub(crate) struct FaultDetector {
+    /// The room that it is in.
+    pub(crate) room: Option<RoomListing>,
+    in_sight: BTreeSet<u32>,
+    has_avatar: bool,
+    /// Whether it has ever been in the game with its avatar: from then on nothing may break.
+    has_arrived: bool,
+    /// Whether it has been out of the game since the span began.
+    interrupted: bool,
+    /// Why it has ended.
+    closed: Option<String>,
+    /// Why it has lost the game, after it was in; forgotten once it is back.
+    game_lost: Option<String>,
+    /// Why the connection to the lobby broke, if it did and is not back.
+    lobby_lost: Option<String>,
+    /// How often it was back with the same session.
+    resumes: u64,
+    refusals: u64,
+    faults: Faults,
+}
+
+/// Faults by name, with an example each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    kinds: BTreeMap<String, (u64, String)>,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, kind: &str, count: u64, example: impl Into<String>) {
+        if count == 0 {
+            return;
+        }
+        let kind = if self.kinds.len() < MAX_KINDS || self.kinds.contains_key(kind) {
+            kind
+        } else {
+            "others"
+        };
+        self.kinds
+            .entry(kind.to_owned())
+            .or_insert_with(|| (0, example.into()))
+            .0 += count;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Faults) {
+        for (kind, (count, example)) in &other.kinds {
+            self.add(kind, *count, example.clone());
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.kinds.values().map(|(count, _)| count).sum()
+    }
+
+    /// Name, count and example of each kind.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64, &str)> {
+        self.kinds
+            .iter()
+            .map(|(kind, (count, example))| (kind.as_str(), *count, example.as_str()))
+    }
+}
+
+impl FaultDetector {
+    pub(crate) fn handle_event(&mut self, event: &ViewEvent) {
+        match event {
+            ViewEvent::Welcome(welcome) => match self.lobby_lost.take() {
+                Some(_) if welcome.resumed => self.resumes += 1,
+                Some(reason) => self.faults.add("lobby session lost", 1, reason),
+                None => {}
+            },
+            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
+                self.room = Some(room.clone())
+            }
+            ViewEvent::OmittedPoses { code, message, .. } => {
+                self.room = None;
+                self.note_interruption("thrown out of the room", format!("{code}: {message}"));
+            }
+            ViewEvent::ObjectEntered(enter) => {
+                let new = self.in_sight.insert(enter.id);
+                self.expect(new, "enter twice", enter.id);
+                if enter.own {
+                    (self.has_avatar, self.has_arrived, self.game_lost) = (true, true, None);
+                }
+            }
+            ViewEvent::Leave { id, .. } => {
+                let known = self.in_sight.remove(id);
+                self.expect(known, "leave without enter", *id);
+            }
+            ViewEvent::ObjectUpdated(update) => {
+                self.expect_in_sight(update.id, "update of what is not in sight")
+            }
+            ViewEvent::Event(happening) => {
+                for field in &happening.fields {
+                    if let FieldValue::Object(Some(id)) = field.value {
+                        self.expect_in_sight(id, "event about what is not in sight");
+                    }
+                }
+            }
+            ViewEvent::Error(failure) => match failure.subject {
+                ErrorSubject::Command(_) if ORDINARY_REFUSALS.contains(&failure.code.as_str()) => {
+                    self.refusals += 1
+                }
+                _ => self.faults.add(&failure.code, 1, &failure.message),
+            },
+            ViewEvent::Connection(connection) => self.handle_connection(connection),
+            _ => {}
+        }
+    }
+
+    /// Whether it is in the game now, with its avatar.
+    pub(crate) fn is_in_game(&self) -> bool {
+        self.has_avatar && self.closed.is_none()
+    }
+
+    /// From now on [`Self::is_steady`] speaks of. Returns whether it is in the game.
+    pub(crate) fn begin_span(&mut self) -> bool {
+        self.interrupted = false;
+        self.is_in_game()
+    }
+
+    /// The span is over, and nothing fresh has come for so long: a server that died without a word
+    /// is a fault.
+    pub(crate) fn end_span(&mut self, silence: Duration) {
+        if let Some(reason) = self.lobby_lost.take() {
+            self.faults.add("lobby connection broke", 1, reason);
+        }
+        if self.is_in_game() && silence > MAX_SILENCE {
+            self.note_lost_game(
+                "silent at the end",
+                format!("nothing fresh for {} ms", silence.as_millis()),
+            );
+        }
+    }
+
+    /// Whether it is in the game and has been since the span began.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.is_in_game() && !self.interrupted
+    }
+
+    /// Why it is over, if it is.
+    pub(crate) fn closed(&self) -> Option<&str> {
+        self.closed.as_deref()
+    }
+
+    /// Why nothing is to be heard of the game any more, if it was in it.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.game_lost.as_deref()
+    }
+
+    /// How often the lobby's connection broke and the session went on, at that server or another.
+    pub(crate) fn resumes(&self) -> u64 {
+        self.resumes
+    }
+
+    /// What the game refused, as games do.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.refusals
+    }
+
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    pub(crate) fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    fn handle_connection(&mut self, connection: &ConnectionStatus) {
+        match connection {
+            ConnectionStatus::Connecting { .. } => {}
+            ConnectionStatus::Broken { reason, .. } => {
+                if self.has_arrived {
+                    self.lobby_lost.get_or_insert_with(|| reason.clone());
+                }
+            }
+            ConnectionStatus::GameBroken { reason, .. } => {
+                // PriorEstimate the first arrival it is one attempt of several.
+                if self.has_arrived {
+                    self.note_lost_game("game connection broke", reason.clone());
+                }
+            }
+            ConnectionStatus::GameClosed { code, message } => {
+                let reason = format!("{code}: {message}");
+                if self.has_arrived && code == codes::GAME_UNREACHABLE {
+                    self.note_lost_game("game connection closed", reason);
+                } else {
+                    self.note_interruption("game connection closed", reason);
+                }
+            }
+            ConnectionStatus::Closed { code, message } => {
+                let reason = format!("{code}: {message}");
+                if self.has_arrived {
+                    self.note_lost_game("connection closed", reason.clone());
+                }
+                self.closed = Some(reason);
+            }
+        }
+    }
+
+    fn note_lost_game(&mut self, kind: &str, reason: String) {
+        self.game_lost = Some(reason.clone());
+        self.note_interruption(kind, reason);
+    }
+
+    fn note_interruption(&mut self, kind: &str, reason: String) {
+        self.has_avatar = false;
+        self.interrupted = true;
+        self.faults.add(kind, 1, reason);
+    }
+
+    fn expect_in_sight(&mut self, id: u32, kind: &str) {
+        let known = self.in_sight.contains(&id);
+        self.expect(known, kind, id);
+    }
+
+    fn expect(&mut self, holds: bool, kind: &str, id: u32) {
+        if !holds {
+            self.faults.add(kind, 1, format!("object {id}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_client_core::client::event::{
+        Failure, GameEvent, NamedValue, ObjectEntered, ObjectUpdated, Welcome,
+    };
+    use ambit_proto::ids::PlayerId;
+    use ambit_proto::space::Position;
+    use ambit_proto::time::GameTime;
+
+    use super::*;
+
+    #[test]
+    fn a_quiet_life_has_no_faults() {
+        let witness = after(&[
+            enter(1, true),
+            enter(2, false),
+            update(2),
+            happening(2),
+            leave(2),
+            enter(3, false),
+        ]);
+        assert_eq!(names(&witness), Vec::<&str>::new());
+        assert!(witness.is_steady());
+    }
+
+    #[test]
+    fn events_that_contradict_each_other_are_faults() {
+        for (events, fault) in [
+            (vec![enter(1, true), enter(1, false)], "enter twice"),
+            (vec![leave(1)], "leave without enter"),
+            (
+                vec![enter(1, false), leave(1), leave(1)],
+                "leave without enter",
+            ),
+            (vec![update(1)], "update of what is not in sight"),
+            (vec![happening(1)], "event about what is not in sight"),
+        ] {
+            assert_eq!(names(&after(&events)), [fault]);
+        }
+    }
+
+    #[test]
+    fn ordinary_refusals_are_no_faults_and_others_are() {
+        let refused = |code: &str| failure(ErrorSubject::Command(1), code);
+        let witness = after(&[
+            refused("not_enough_mana"),
+            refused("blocked"),
+            refused("unknown_command"),
+        ]);
+        assert_eq!(witness.refusals(), 2);
+        assert_eq!(names(&witness), ["unknown_command"]);
+        assert_eq!(
+            names(&after(&[failure(ErrorSubject::Request(1), "dead")])),
+            ["dead"]
+        );
+    }
+
+    #[test]
+    fn a_break_after_the_arrival_is_a_fault_even_if_the_bot_comes_back() {
+        let broken = || {
+            ViewEvent::Connection(ConnectionStatus::GameBroken {
+                reason: "gone".into(),
+                retry_in: Duration::ZERO,
+            })
+        };
+        let witness = after(&[broken(), enter(1, true)]);
+        assert!(witness.is_steady());
+        assert_eq!(witness.faults().count(), 0);
+
+        let witness = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
+        assert!(witness.is_in_game() && !witness.is_steady());
+        assert_eq!(names(&witness), ["game connection broke"]);
+    }
+
+    #[test]
+    fn a_lobby_that_is_back_with_the_session_is_no_fault() {
+        let broken = || {
+            ViewEvent::Connection(ConnectionStatus::Broken {
+                reason: "gone".into(),
+                retry_in: Duration::ZERO,
+            })
+        };
+        let mut witness = after(&[enter(1, true), broken(), broken(), welcome(true)]);
+        witness.end_span(Duration::ZERO);
+        assert_eq!(
+            (
+                witness.resumes(),
+                witness.is_steady(),
+                witness.faults().count()
+            ),
+            (1, true, 0)
+        );
+
+        assert_eq!(
+            names(&after(&[enter(1, true), broken(), welcome(false)])),
+            ["lobby session lost"]
+        );
+        let mut witness = after(&[enter(1, true), broken()]);
+        witness.end_span(Duration::ZERO);
+        assert_eq!(names(&witness), ["lobby connection broke"]);
+    }
+
+    #[test]
+    fn a_bot_that_receives_nothing_at_the_end_is_not_in_the_game() {
+        let mut witness = after(&[enter(1, true)]);
+        witness.end_span(MAX_SILENCE);
+        assert!(witness.is_steady());
+        witness.end_span(MAX_SILENCE + Duration::from_millis(1));
+        assert!(!witness.is_steady());
+        assert_eq!(names(&witness), ["silent at the end"]);
+    }
+
+    #[test]
+    fn kinds_of_faults_are_bounded() {
+        let mut faults = Faults::default();
+        for kind in 0..1_000 {
+            faults.add(&format!("kind {kind}"), 1, "");
+        }
+        assert_eq!(faults.count(), 1_000);
+        assert!(faults.iter().count() <= MAX_KINDS + 1);
+    }
+
+    fn after(events: &[ViewEvent]) -> FaultDetector {
+        let mut witness = FaultDetector::default();
+        for event in events {
+            witness.handle_event(event);
+        }
+        witness
+    }
+
+    fn names(witness: &FaultDetector) -> Vec<&str> {
+        witness.faults().iter().map(|(kind, _, _)| kind).collect()
+    }
+
+    fn enter(id: u32, own: bool) -> ViewEvent {
+        let (t, position) = (GameTime::ZERO, Position::default());
+        ViewEvent::ObjectEntered(ObjectEntered {
+            id,
+            kind: "avatar".into(),
+            own,
+            t,
+            position,
+            components: Vec::new(),
+        })
+    }
+
+    fn welcome(resumed: bool) -> ViewEvent {
+        let (player, name, grace) = (PlayerId(1), "bot".to_owned(), Duration::ZERO);
+        ViewEvent::Welcome(Welcome {
+            player,
+            name,
+            resumed,
+            room: None,
+            grace,
+            games: Vec::new(),
+        })
+    }
+
+    fn leave(id: u32) -> ViewEvent {
+        ViewEvent::Leave {
+            id,
+            t: GameTime::ZERO,
+        }
+    }
+
+    fn update(id: u32) -> ViewEvent {
+        ViewEvent::ObjectUpdated(ObjectUpdated {
+            id,
+            t: GameTime::ZERO,
+            at: GameTime::ZERO,
+            components: Vec::new(),
+        })
+    }
+
+    fn happening(id: u32) -> ViewEvent {
+        let fields = vec![NamedValue {
+            name: "target".into(),
+            value: FieldValue::Object(Some(id)),
+        }];
+        let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
+        ViewEvent::Event(GameEvent {
+            name: "damage".into(),
+            t,
+            effect,
+            late: false,
+            fields,
+        })
+    }
+
+    fn failure(about: ErrorSubject, code: &str) -> ViewEvent {
+        ViewEvent::Error(Failure {
+            subject: about,
+            code: code.into(),
+            message: String::new(),
+        })
+    }
+}

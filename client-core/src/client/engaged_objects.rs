@@ -1,0 +1,133 @@
+//! What the player's avatar has lately had to do with.
+//!
+//! Events as views are told them go in; whether an object counts as engaged comes out: one that an
+//! event named together with the avatar, for [`ENGAGED`] after its effect. The avatar itself always
+//! does; that is for the caller to say.
+//!
+//! Bound: [`OBJECTS`]; one more takes the place of the one that ends first.
+
+use std::time::Duration;
+
+use ambit_proto::time::GameTime;
+
+use super::event::{FieldValue, GameEvent};
+
+/// How long an event engages.
+pub const ENGAGED_FOR: Duration = Duration::from_secs(5);
+/// Objects that are engaged at once.
+pub const MAX_ENGAGED: usize = 32;
+
+/// The engaged objects.
+#[derive(Debug, Default)]
+pub struct EngagedObjects {
+    /// Each with its end; at most [`OBJECTS`].
+    until: Vec<(u32, GameTime)>,
+}
+
+impl EngagedObjects {
+    /// An event was told; `own` is the avatar.
+    pub fn handle_event(&mut self, own: Option<u32>, happening: &GameEvent) {
+        let Some(own) = own else { return };
+        let named = || {
+            happening
+                .fields
+                .iter()
+                .filter_map(|field| match field.value {
+                    FieldValue::Object(object) => object,
+                    _ => None,
+                })
+        };
+        if named().any(|object| object == own) {
+            named()
+                .filter(|&object| object != own)
+                .for_each(|object| self.engage(object, happening.effect + ENGAGED_FOR));
+        }
+    }
+
+    /// Whether `object` is engaged at `t`.
+    pub fn is_engaged(&self, object: u32, t: GameTime) -> bool {
+        self.until
+            .iter()
+            .any(|&(engaged, until)| engaged == object && t < until)
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.until.clear();
+    }
+
+    fn engage(&mut self, object: u32, until: GameTime) {
+        if let Some(known) = self.until.iter_mut().find(|known| known.0 == object) {
+            known.1 = known.1.max(until);
+        } else if self.until.len() < MAX_ENGAGED {
+            self.until.push((object, until));
+        } else if let Some(first) = self.until.iter_mut().min_by_key(|known| known.1) {
+            *first = (object, until);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::NamedValue;
+    use super::*;
+
+    #[test]
+    fn an_object_named_with_the_avatar_is_engaged_for_a_while() {
+        let mut engaged = EngagedObjects::default();
+        engaged.handle_event(Some(1), &happening(1_000, &[Some(1), Some(7), None]));
+        engaged.handle_event(Some(1), &happening(1_000, &[Some(8), Some(9)]));
+        engaged.handle_event(None, &happening(1_000, &[Some(1), Some(10)]));
+        for (object, t, expected) in [
+            (7, 900, true),
+            (7, 5_999, true),
+            (7, 6_000, false),
+            (8, 1_000, false),
+            (10, 1_000, false),
+        ] {
+            assert_eq!(
+                engaged.is_engaged(object, ms(t)),
+                expected,
+                "{object} at {t}"
+            );
+        }
+        engaged.handle_event(Some(1), &happening(3_000, &[Some(7), Some(1)]));
+        assert!(engaged.is_engaged(7, ms(7_999)));
+    }
+
+    #[test]
+    fn when_full_the_object_that_ends_first_is_replaced() {
+        let mut engaged = EngagedObjects::default();
+        for object in 0..=MAX_ENGAGED as u32 {
+            engaged.handle_event(
+                Some(1_000),
+                &happening(u64::from(object), &[Some(object), Some(1_000)]),
+            );
+        }
+        assert_eq!(engaged.until.len(), MAX_ENGAGED);
+        assert!(
+            !engaged.is_engaged(0, ms(0))
+                && engaged.is_engaged(1, ms(0))
+                && engaged.is_engaged(MAX_ENGAGED as u32, ms(0))
+        );
+    }
+
+    fn happening(effect: u64, objects: &[Option<u32>]) -> GameEvent {
+        let field = |object: &Option<u32>| NamedValue {
+            name: "who".into(),
+            value: FieldValue::Object(*object),
+        };
+        let fields = objects.iter().map(field).collect();
+        GameEvent {
+            name: "hit".into(),
+            t: ms(0),
+            effect: ms(effect),
+            late: false,
+            fields,
+        }
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+}

@@ -1,0 +1,153 @@
+//! The events that wait for the view.
+//!
+//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is
+//! full, all `ObjectUpdated`s and `MapProgress`es in it are dropped and counted (the newest state
+//! can be read directly, so nothing is lost but the news of it). Nothing else is ever dropped; a
+//! queue that is more than half full even so has no reader, and the owner ends the connection.
+
+use std::collections::VecDeque;
+
+use super::event::ViewEvent;
+
+/// Events that wait, at most, unless the owner says otherwise.
+pub const DEFAULT_MAX_EVENTS: usize = 65_536;
+
+/// Nobody reads: the queue is full of what can't be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the events of the client are not read: {waiting} wait that cannot be dropped")]
+pub struct EventsUnread {
+    waiting: usize,
+}
+
+/// A bounded queue of events.
+#[derive(Debug)]
+pub struct EventQueue {
+    events: VecDeque<ViewEvent>,
+    max_events: usize,
+    dropped: u64,
+}
+
+impl EventQueue {
+    /// An empty queue for at most `bound` events.
+    pub fn new(bound: usize) -> Self {
+        EventQueue {
+            events: VecDeque::new(),
+            max_events: bound,
+            dropped: 0,
+        }
+    }
+
+    /// Appends an event. An error tells that there is no reader; the event is kept all the same.
+    pub fn push(&mut self, event: ViewEvent) -> Result<(), EventsUnread> {
+        self.events.push_back(event);
+        if self.events.len() <= self.max_events {
+            Ok(())
+        } else {
+            self.drop_updates()
+        }
+    }
+
+    /// The oldest event.
+    pub fn pop(&mut self) -> Option<ViewEvent> {
+        self.events.pop_front()
+    }
+
+    /// Whether no event waits.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Events dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    // All at once and not the oldest alone: a full queue is walked once for at least half a bound
+    // of pushes.
+    fn drop_updates(&mut self) -> Result<(), EventsUnread> {
+        let before = self.events.len();
+        self.events.retain(|event| {
+            !matches!(
+                event,
+                ViewEvent::ObjectUpdated(_) | ViewEvent::MapProgress { .. }
+            )
+        });
+        let waiting = self.events.len();
+        self.dropped += (before - waiting) as u64;
+        if waiting <= self.max_events / 2 {
+            Ok(())
+        } else {
+            Err(EventsUnread { waiting })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::time::GameTime;
+
+    use super::*;
+    use crate::client::event::ObjectUpdated;
+
+    #[test]
+    fn events_come_out_in_order() {
+        let mut queue = EventQueue::new(10);
+        for id in 0..5 {
+            queue.push(leave(id)).expect("room");
+        }
+        assert_eq!(
+            std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>(),
+            (0..5).map(leave).collect::<Vec<_>>()
+        );
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_full_queue_drops_updates_and_nothing_else() {
+        let mut queue = EventQueue::new(10);
+        for id in 0..1_000 {
+            if id % 300 == 0 {
+                queue.push(leave(id)).expect("room");
+            }
+            queue.push(update(id)).expect("updates make room");
+        }
+        assert!(queue.events.len() <= 10);
+        let kept = std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>();
+        assert_eq!(
+            kept.iter()
+                .filter(|event| matches!(event, ViewEvent::Leave { .. }))
+                .count(),
+            4
+        );
+        let updates = kept
+            .iter()
+            .filter(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .count() as u64;
+        assert_eq!(queue.dropped() + updates, 1_000);
+    }
+
+    #[test]
+    fn a_queue_full_of_undroppable_events_has_no_reader() {
+        let mut queue = EventQueue::new(10);
+        for id in 0..10 {
+            queue.push(leave(id)).expect("room");
+        }
+        assert_eq!(queue.push(leave(10)), Err(EventsUnread { waiting: 11 }));
+    }
+
+    fn leave(id: u32) -> ViewEvent {
+        ViewEvent::Leave {
+            id,
+            t: GameTime::ZERO,
+        }
+    }
+
+    fn update(id: u32) -> ViewEvent {
+        ViewEvent::ObjectUpdated(ObjectUpdated {
+            id,
+            t: GameTime::ZERO,
+            at: GameTime::ZERO,
+            components: Vec::new(),
+        })
+    }
+}

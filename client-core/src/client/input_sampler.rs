@@ -1,0 +1,270 @@
+//! The player's controls, sampled: a stream of changes that survives loss.
+//!
+//! What is held goes in as often as it changes, datagrams take samples of it. A sample is what is
+//! held, and what was pressed since the sample before and has come up again. One unlike the sample
+//! before it is a *change*, and goes along with each datagram until one that carried it is
+//! confirmed.
+//!
+//! Invariants:
+//! 1. InputSampler have different times, in rising order.
+//! 2. What goes down and comes up is seen to do so, one sample after the other: a key that is
+//!    pressed anew before a sample could say that it had come up waits for the next one. (Once;
+//!    what is faster than two samples is lost.)
+//! 3. At most [`MAX_CHANGES`] wait. Of more, the oldest two become one, at the time of the later,
+//!    with the keys of both: a press may then be told late, and a release and press in between be
+//!    missed, but nothing counts twice.
+//!
+//! PoseSource: reference 000 for the OR over what was pressed, 002 for repeating until it is
+//! confirmed.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::ids::Seq;
+use ambit_proto::keymap::{KeySample, Keymap};
+use ambit_proto::message::{KeyInput, MAX_CHANGE_AGE, MAX_CHANGES};
+use ambit_proto::time::GameTime;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct InputSampler {
+    held: Keymap,
+    /// Went down since the last sample was taken, or before it and it could not say so.
+    pressed_since_sample: Keymap,
+    last: Option<KeySample>,
+    /// What was held before the oldest change that waits.
+    baseline: Keymap,
+    /// RecordChanges that are not known to have arrived, the oldest first.
+    pending_changes: VecDeque<PendingChange>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PendingChange {
+    sample: KeySample,
+    /// The first datagram that carried it.
+    first_sent_in: Option<Seq>,
+}
+
+impl InputSampler {
+    /// From now on these are held.
+    pub fn hold(&mut self, keys: Keymap) {
+        self.pressed_since_sample.0 |= keys.0 & !self.held.0;
+        self.held = keys;
+    }
+
+    /// Whether a sample would be a change.
+    pub fn is_due(&self) -> bool {
+        self.next_keys() != self.last_keys()
+    }
+
+    /// Whether everything is known to have arrived.
+    pub fn is_settled(&self) -> bool {
+        self.pending_changes.is_empty() && !self.is_due()
+    }
+
+    /// Takes a sample for a datagram that leaves now; and tells whether it is a change.
+    pub fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
+        let (before, keys) = (self.last_keys(), self.next_keys());
+        let after_last = self
+            .last
+            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let sample = KeySample {
+            at: now.whole_millis().max(after_last),
+            keys,
+        };
+        self.pressed_since_sample.0 &= before.0;
+        self.last = Some(sample);
+        if keys != before {
+            self.pending_changes.push_back(PendingChange {
+                sample,
+                first_sent_in: None,
+            });
+        }
+        self.limit_pending(sample.at);
+        let changes = self.pending_changes.iter().map(|change| change.sample);
+        (
+            KeyInput::with_changes(sample.at, self.baseline, changes),
+            (keys != before).then_some(sample),
+        )
+    }
+
+    /// What the next samples will say, if a datagram leaves at `now` and another one `then`:
+    /// changes that are yet to be told.
+    pub fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
+        let (before, keys) = (self.last_keys(), self.next_keys());
+        let after_last = self
+            .last
+            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let next = KeySample {
+            at: now.whole_millis().max(after_last),
+            keys,
+        };
+        let last = KeySample {
+            at: then.whole_millis().max(next.at + MILLISECOND),
+            keys: self.held,
+        };
+        [
+            Some(next).filter(|_| keys != before),
+            Some(last).filter(|_| self.held != keys),
+        ]
+    }
+
+    /// The datagram for which the last sample was taken has left.
+    pub fn note_sent(&mut self, seq: Seq) {
+        for change in self
+            .pending_changes
+            .iter_mut()
+            .rev()
+            .take_while(|change| change.first_sent_in.is_none())
+        {
+            change.first_sent_in = Some(seq);
+        }
+    }
+
+    /// The host has received that datagram.
+    pub fn handle_acked(&mut self, seq: Seq) {
+        let arrived = |change: &PendingChange| {
+            change
+                .first_sent_in
+                .is_some_and(|first| !first.newer_than(seq))
+        };
+        while self.pending_changes.front().is_some_and(arrived) {
+            self.drop_oldest();
+        }
+    }
+
+    /// A key that is to be pressed anew has to come up first.
+    fn next_keys(&self) -> Keymap {
+        let pressed_anew = self.pressed_since_sample.0 & self.last_keys().0;
+        Keymap((self.held.0 | self.pressed_since_sample.0) & !pressed_anew)
+    }
+
+    fn last_keys(&self) -> Keymap {
+        self.last.map_or(Keymap::default(), |last| last.keys)
+    }
+
+    fn limit_pending(&mut self, now: GameTime) {
+        while self
+            .pending_changes
+            .front()
+            .is_some_and(|oldest| now.since(oldest.sample.at) > MAX_CHANGE_AGE)
+        {
+            self.drop_oldest();
+        }
+        if self.pending_changes.len() > MAX_CHANGES
+            && let (Some(oldest), Some(later)) = (
+                self.pending_changes.pop_front(),
+                self.pending_changes.front_mut(),
+            )
+        {
+            later.sample.keys.0 |= oldest.sample.keys.0;
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(change) = self.pending_changes.pop_front() {
+            self.baseline = change.sample.keys;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Keymap = Keymap(1);
+    const B: Keymap = Keymap(2);
+    const NONE: Keymap = Keymap(0);
+
+    #[test]
+    fn a_tap_between_two_samples_is_sent_as_press_and_release() {
+        let mut samples = InputSampler::default();
+        samples.hold(A);
+        samples.hold(NONE);
+        assert!(samples.is_due());
+        let coming = |samples: &InputSampler| {
+            let coming = samples.upcoming(GameTime::from_millis(10), GameTime::from_millis(26));
+            coming.map(|sample| sample.map(|sample| (sample.at.millis(), sample.keys.0)))
+        };
+        assert_eq!(coming(&samples), [Some((10, 1)), Some((26, 0))]);
+        assert_eq!(take(&mut samples, 10), [(10, 1)]);
+        assert_eq!(coming(&samples), [Some((11, 0)), None]);
+        assert!(samples.is_due());
+        assert_eq!(take(&mut samples, 26), [(10, 1), (26, 0)]);
+        assert!(!samples.is_due());
+    }
+
+    #[test]
+    fn a_key_pressed_again_is_released_first() {
+        let mut samples = InputSampler::default();
+        samples.hold(A);
+        take(&mut samples, 10);
+        samples.hold(NONE);
+        samples.hold(A);
+        take(&mut samples, 20);
+        assert_eq!(take(&mut samples, 30), [(10, 1), (20, 0), (30, 1)]);
+        // A second tap, right after one that no sample has seen the end of.
+        samples.hold(Keymap(3));
+        samples.hold(A);
+        take(&mut samples, 40);
+        samples.hold(Keymap(3));
+        take(&mut samples, 50);
+        assert_eq!(take(&mut samples, 60)[3..], [(40, 3), (50, 1), (60, 3)]);
+    }
+
+    #[test]
+    fn a_change_is_repeated_until_a_datagram_with_it_is_acknowledged() {
+        let mut samples = InputSampler::default();
+        samples.hold(A);
+        take(&mut samples, 10);
+        samples.note_sent(Seq(4));
+        samples.hold(B);
+        take(&mut samples, 30);
+        samples.note_sent(Seq(5));
+        samples.handle_acked(Seq(3));
+        assert_eq!(take(&mut samples, 50), [(10, 1), (30, 2)]);
+        samples.note_sent(Seq(6));
+        samples.handle_acked(Seq(4));
+        assert_eq!(take(&mut samples, 70), [(30, 2)]);
+        samples.handle_acked(Seq(6));
+        assert!(take(&mut samples, 90).is_empty() && samples.is_settled());
+    }
+
+    #[test]
+    fn excess_changes_merge_the_oldest_and_keep_the_newest() {
+        let mut samples = InputSampler::default();
+        for number in 0..100 {
+            samples.hold(Keymap(1 << (number % 8)));
+            let told = take(&mut samples, 10 * number + 5);
+            assert!(told.len() <= MAX_CHANGES);
+            assert_eq!(told.last(), Some(&(10 * number + 5, 1 << (number % 8))));
+        }
+        // And such as are too old are given up.
+        assert!(take(&mut samples, 100_000).is_empty());
+        assert!(samples.is_settled());
+    }
+
+    #[test]
+    fn sample_times_rise_even_if_the_clock_stands() {
+        let mut samples = InputSampler::default();
+        for keys in [A, B, NONE] {
+            samples.hold(keys);
+            take(&mut samples, 10);
+        }
+        assert_eq!(take(&mut samples, 7), [(10, 1), (11, 2), (12, 0)]);
+    }
+
+    /// What a datagram says that leaves now, but for the sample behind the changes.
+    fn take(samples: &mut InputSampler, ms: u64) -> Vec<(u64, u32)> {
+        let now = GameTime::from_millis(ms);
+        let (input, _) = samples.take_sample(now);
+        let mut told: Vec<_> = input
+            .samples(now)
+            .map(|sample| (sample.at.millis(), sample.keys.0))
+            .collect();
+        told.pop();
+        told
+    }
+}

@@ -1,0 +1,756 @@
+//! A running game: link, clock and replica of one game connection.
+//!
+//! Datagrams, commands and the time go in; datagrams and view events come out in [`Out`]. No
+//! socket, no clock.
+//!
+//! The order of a datagram is pongs, records, poses, messages: what is late is judged by the newest
+//! clock, a pose finds the object that came along with it, and so does an event. A datagram leaves
+//! every 16 ms at most.
+//!
+//! A block of the link's is the map: what stands around and never moves. One that makes no sense is
+//! counted, and there is none.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::clock::ClockEstimate;
+use ambit_proto::codes as protocol;
+use ambit_proto::ids::Seq;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull};
+use ambit_proto::map::StaticMap;
+use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
+use ambit_proto::pose::SectionError;
+use ambit_proto::schema::Schema;
+use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
+use bytes::Bytes;
+
+use super::config::InputRate;
+use super::engaged_objects::EngagedObjects;
+use super::event::{ErrorSubject, Failure, ViewEvent};
+use super::game::{CommandError, GameOutput, GameResults};
+use super::held_events::{HeldEvents, ReceivedEvent};
+use super::input_sender::LinkActivity;
+use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
+use super::rules::Rules;
+use super::simulated::{SimulatedObjects, SimulationClocks};
+use super::stats::{AgeByClass, AgeClass, SimulationStats};
+use super::uplink::UplinkBuilder;
+use crate::replica::factory::ViewFactory;
+use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
+use crate::replica::{PoseDecoding, ReceivedDatagram, RecordOutcome, Replica, SectionOutcome};
+
+/// Datagrams leave no closer together than this: a held click steers at 60 Hz at most.
+const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
+/// No deadline is nearer than this: a clock that is being slewed may reach a room time a little
+/// later than expected.
+const MIN_DEADLINE: Duration = Duration::from_millis(1);
+/// A click or a cast that has not arrived by then is not what the player wants any more.
+const COMMAND_LIFETIME: Duration = Duration::from_secs(1);
+/// Commands of which it is known what they were, for the words of a refusal: more than a server
+/// takes in a second.
+const MAX_REMEMBERED_COMMANDS: usize = 64;
+
+/// How this client plays, whatever the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GameSettings {
+    /// How much of what comes is taken over.
+    pub mode: PoseDecoding,
+    /// When poses are shown.
+    pub render: RenderTiming,
+    /// How often held keys are told.
+    pub inputs: InputRate,
+    /// Whether the own avatar is shown ahead.
+    pub predict: bool,
+    /// Object ids begin after this one.
+    pub last_id: u32,
+}
+
+/// One game connection's life.
+#[derive(Debug)]
+pub struct RunningGame<V> {
+    rules: Rules,
+    link: Link,
+    clock: ClockEstimate,
+    replica: Replica<V>,
+    jitter_buffer: JitterBuffer,
+    simulated_objects: SimulatedObjects,
+    held_events: HeldEvents,
+    joined_at: LocalTime,
+    last_received_at: LocalTime,
+    last_sent_at: Option<LocalTime>,
+    /// Of the newest datagram: what happened up to then in the room is known here.
+    newest_stamp: Option<GameTime>,
+    /// The last call's time, on both clocks; deadlines in room time are reckoned from it.
+    last_call: (LocalTime, GameTime),
+    /// Messages of the datagram in hand; empty between calls.
+    messages: Vec<Bytes>,
+    uplinks: UplinkBuilder,
+    /// The last commands, by number, in words.
+    command_names: VecDeque<(u32, String)>,
+    /// Commands that are not known to have arrived, oldest first, and how long each is of use.
+    unconfirmed_numbers: VecDeque<(u32, LocalTime)>,
+    engaged_objects: EngagedObjects,
+    map: Option<Arc<StaticMap>>,
+    /// Hundredths of it that views were told of last.
+    map_progress_reported: Option<usize>,
+}
+
+impl<V> RunningGame<V> {
+    /// A game that was joined at `now`, by a `Join` that left at `asked`.
+    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, terms: GameSettings) -> Self {
+        let mut clock = ClockEstimate::new();
+        // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
+        clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
+        let mut replica =
+            Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode);
+        let simulated = SimulatedObjects::new(&rules, terms.predict, &mut replica);
+        RunningGame {
+            link: Link::new(LinkConfig::client()),
+            replica,
+            simulated_objects: simulated,
+            jitter_buffer: JitterBuffer::new(terms.render, rules.delay),
+            held_events: HeldEvents::default(),
+            joined_at: now,
+            last_received_at: now,
+            last_sent_at: None,
+            newest_stamp: None,
+            last_call: (now, clock.room_time(now)),
+            messages: Vec::new(),
+            uplinks: UplinkBuilder::new(now, rules.tick_hz, terms.inputs),
+            command_names: VecDeque::new(),
+            unconfirmed_numbers: VecDeque::new(),
+            engaged_objects: EngagedObjects::default(),
+            map: None,
+            map_progress_reported: None,
+            clock,
+            rules,
+        }
+    }
+
+    /// Puts a command on its way.
+    pub fn command(
+        &mut self,
+        now: LocalTime,
+        mut command: Command,
+        out: &mut GameResults,
+    ) -> Result<(), CommandError> {
+        let expires_at = match command.action {
+            Action::Move { .. } | Action::Cast { .. } => Some(now + COMMAND_LIFETIME),
+            Action::Keys(_) | Action::Custom(_) => None,
+        };
+        let message = Bytes::from(wire::encode(&mut command));
+        self.link
+            .send_reliable(now, message, expires_at)
+            .map_err(|QueueFull| CommandError::TooMany)?;
+        out.stats.commands += 1;
+        self.unconfirmed_numbers
+            .push_back((command.number, expires_at.unwrap_or(LocalTime::MAX)));
+        if self.command_names.len() == MAX_REMEMBERED_COMMANDS {
+            self.command_names.pop_front();
+        }
+        self.command_names.push_back((
+            command.number,
+            action_description(&command.action, &self.rules.schema),
+        ));
+        self.flush(now, out);
+        Ok(())
+    }
+
+    /// The commands that the host has not confirmed and that are still of use, oldest first.
+    pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
+        self.link
+            .unconfirmed_messages(now)
+            .filter_map(|message| wire::decode(message).ok())
+            .collect()
+    }
+
+    /// From now on these keys are held, and the host is told so.
+    pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut GameResults) {
+        self.uplinks.inputs.hold(keys);
+        self.flush(now, out);
+    }
+
+    /// All keys are let go; once the host knows, it is told no more of keys.
+    pub fn release(&mut self, now: LocalTime, out: &mut GameResults) {
+        self.uplinks.inputs.release();
+        self.flush(now, out);
+    }
+
+    /// A datagram of the host.
+    pub fn handle_datagram(
+        &mut self,
+        now: LocalTime,
+        datagram: &[u8],
+        factory: &mut impl ViewFactory<View = V>,
+        out: &mut GameResults,
+    ) {
+        self.last_received_at = now;
+        out.stats.datagrams_down += 1;
+        out.stats.bytes_down += datagram.len() as u64;
+        let body = self.link.handle_datagram(now, datagram);
+        self.report_confirmed(now, out);
+        self.poll_link(now, out);
+        let room_now = self.clock.room_time(now);
+        match body
+            .map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out)))
+        {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => out.stats.malformed += 1,
+        }
+        self.advance(now, factory, out);
+        for message in std::mem::take(&mut self.messages) {
+            if self.handle_message(room_now, &message, out).is_err() {
+                out.stats.malformed += 1;
+            }
+        }
+        self.emit_due_events(room_now, out);
+        self.flush(now, out);
+    }
+
+    /// Some deadline has passed.
+    pub fn handle_timeout(
+        &mut self,
+        now: LocalTime,
+        factory: &mut impl ViewFactory<View = V>,
+        out: &mut GameResults,
+    ) {
+        self.link.handle_timeout(now);
+        self.poll_link(now, out);
+        self.advance(now, factory, out);
+        self.emit_due_events(self.clock.room_time(now), out);
+        self.flush(now, out);
+    }
+
+    /// When `handle_timeout` is to be called.
+    pub fn next_deadline(&self) -> Option<LocalTime> {
+        let (now, room_now) = self.last_call;
+        let paced = self
+            .last_sent_at
+            .map_or(LocalTime::ZERO, |sent| sent + MIN_SEND_INTERVAL);
+        let link = self
+            .link
+            .next_deadline()
+            .into_iter()
+            .chain(self.uplinks.next_deadline(self.link_activity()))
+            .min();
+        let link = link.map(|deadline| deadline.max(paced));
+        let simulated = self
+            .simulated_objects
+            .next_due()
+            .map(|shown| shown + self.replica.lag().at(room_now));
+        let effects = self
+            .held_events
+            .next_due()
+            .into_iter()
+            .chain(self.replica.next_due())
+            .chain(simulated)
+            .min();
+        let effects = effects.map(|effect| now + effect.since(room_now));
+        link.into_iter()
+            .chain(effects)
+            .min()
+            .map(|deadline| deadline.max(now + MIN_DEADLINE))
+    }
+
+    /// Takes everything out of sight, for good, and adds up what was counted. The last object id
+    /// that was given away.
+    pub fn close(&mut self, now: LocalTime, out: &mut GameResults) -> u32 {
+        self.held_events.clear();
+        self.engaged_objects.clear();
+        self.replica.clear(self.clock.room_time(now));
+        self.emit_replica_events(out);
+        out.stats.simulation.merge(&self.simulation_stats());
+        self.replica.last_id()
+    }
+
+    /// The estimated room time.
+    pub fn room_time(&self, now: LocalTime) -> GameTime {
+        self.clock.room_time(now)
+    }
+
+    /// The room time that objects with poses are shown at.
+    pub fn shown_time(&self, now: LocalTime) -> GameTime {
+        self.replica.lag().shown_time(self.room_time(now))
+    }
+
+    /// Age of the newest that is known of the room, if anything in sight moves.
+    pub fn age(&self, now: LocalTime) -> Option<Duration> {
+        let room_now = self.room_time(now);
+        let stamp = self.newest_stamp?;
+        self.replica
+            .visible_objects()
+            .any(|object| object.moves(room_now))
+            .then(|| room_now.since(stamp))
+    }
+
+    /// Adds the age of each object in sight to `ages`, if the avatar is in sight and anything
+    /// moves.
+    pub fn sample_ages(&self, now: LocalTime, ages: &mut AgeByClass) {
+        let t = self.room_time(now);
+        let Some((newest, own)) = self.newest_stamp.zip(self.replica.own()) else {
+            return;
+        };
+        let Some(here) = own
+            .position(t)
+            .filter(|_| self.replica.visible_objects().any(|object| object.moves(t)))
+        else {
+            return;
+        };
+        for object in self.replica.visible_objects() {
+            let Some(place) = object.position(t) else {
+                continue;
+            };
+            let class = if object.is_own() || self.engaged_objects.is_engaged(object.id, t) {
+                AgeClass::EngagedObjects
+            } else if here.ground_distance(place) <= object.freshness().near_m {
+                AgeClass::NearlyEqual
+            } else {
+                AgeClass::Far
+            };
+            // Of what was told to rest nobody says more until it sets out; that it moves is then
+            // our own physics' word.
+            let unforeseen = object
+                .newest_pose_stamp()
+                .filter(|_| object.moves(t) && !object.is_reported_at_rest());
+            ages.add(class, t.since(unforeseen.unwrap_or(newest)));
+        }
+    }
+
+    /// What stands around and never moves, once it has come in.
+    pub fn map(&self) -> Option<&Arc<StaticMap>> {
+        self.map.as_ref()
+    }
+
+    /// Round trip to the host without its tick; `Unchanged` before the first answer.
+    pub fn rtt(&self) -> Option<Duration> {
+        let ping_ms = self.link.stats().ping_ms;
+        (ping_ms > 0.0).then(|| Duration::from_secs_f32(ping_ms / 1_000.0))
+    }
+
+    /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it
+    /// takes effect; before the first, nothing was held, or what it was is long past.
+    pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
+        self.uplinks
+            .inputs
+            .own_inputs()
+            .iter(self.effect_estimator())
+    }
+
+    /// What the player presses, by ticks of the host, as far as that is known or to be expected.
+    fn pressed_keys(&self, now: LocalTime, room_now: GameTime) -> PressedKeys {
+        let expected = self.effect_estimator();
+        let next = room_now
+            + self
+                .last_sent_at
+                .map_or(Duration::ZERO, |sent| (sent + MIN_SEND_INTERVAL).since(now));
+        let coming = self
+            .uplinks
+            .inputs
+            .upcoming_samples(next, next + MIN_SEND_INTERVAL);
+        PressedKeys::from_inputs(
+            self.uplinks
+                .inputs
+                .own_inputs()
+                .iter_with_upcoming(expected, coming),
+            expected.tick,
+        )
+    }
+
+    fn effect_estimator(&self) -> EffectEstimator {
+        EffectEstimator {
+            one_way_delay: self.rtt().unwrap_or_else(|| self.clock.rtt()) / 2,
+            newest_tick: self.newest_stamp.unwrap_or(self.rules.now),
+            tick: Duration::from_secs(1) / self.rules.tick_hz.max(1),
+            delay: self.rules.delay,
+        }
+    }
+
+    /// How far the estimated room time may be off, if the ways to the host and back take different
+    /// times.
+    pub fn clock_uncertainty(&self) -> Duration {
+        self.clock.uncertainty()
+    }
+
+    /// What the client's own physics did.
+    pub fn simulation_stats(&self) -> SimulationStats {
+        self.simulated_objects.stats()
+    }
+
+    /// How many bodies the client's own physics has.
+    pub fn simulated_bodies(&self) -> usize {
+        self.simulated_objects.bodies()
+    }
+
+    /// What `Joined` said.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The objects.
+    pub fn replica(&self) -> &Replica<V> {
+        &self.replica
+    }
+
+    /// The objects.
+    pub fn replica_mut(&mut self) -> &mut Replica<V> {
+        &mut self.replica
+    }
+
+    /// The link, for its figures.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// When it was joined.
+    pub fn joined_at(&self) -> LocalTime {
+        self.joined_at
+    }
+
+    /// When the host was last heard.
+    pub fn last_received_at(&self) -> LocalTime {
+        self.last_received_at
+    }
+
+    /// What is still of use and waits no more has arrived. Of what is of no use any more nobody
+    /// knows.
+    fn report_confirmed(&mut self, now: LocalTime, out: &mut GameResults) {
+        if self.unconfirmed_numbers.is_empty() {
+            return;
+        }
+        let queued = self
+            .link
+            .unconfirmed_messages(LocalTime::ZERO)
+            .filter_map(|message| wire::decode::<Command>(message).ok());
+        let mut queued = queued.map(|command| command.number).peekable();
+        self.unconfirmed_numbers.retain(|&(number, expires_at)| {
+            let waits = queued.next_if_eq(&number).is_some();
+            if !waits && expires_at > now {
+                out.report_confirmed(number);
+            }
+            waits
+        });
+    }
+
+    fn poll_link(&mut self, now: LocalTime, out: &mut GameResults) {
+        while let Some(event) = self.link.poll_event() {
+            match event {
+                LinkEvent::Pong {
+                    sent,
+                    received_by_peer,
+                    sent_by_peer,
+                    arrived,
+                } => {
+                    self.clock
+                        .handle_pong(sent, received_by_peer, sent_by_peer, arrived);
+                }
+                LinkEvent::Message(message) => self.messages.push(message),
+                LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
+                LinkEvent::LostLeader(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Block(block) => self.handle_map(now, &block, out),
+                // No blocks go in this direction.
+                LinkEvent::BlockSent => {}
+            }
+        }
+        self.report_map_progress(now, out);
+    }
+
+    /// Each hundredth of the map at most once.
+    fn report_map_progress(&mut self, now: LocalTime, out: &mut GameResults) {
+        let Some(ChunkProgress { received, total }) = self.link.incoming_block_progress() else {
+            return;
+        };
+        let hundredths = 100 * received / total.max(1);
+        if self.map_progress_reported.replace(hundredths) != Some(hundredths) {
+            emit(
+                out,
+                ViewEvent::MapProgress {
+                    t: self.clock.room_time(now),
+                    received,
+                    total,
+                },
+            );
+        }
+    }
+
+    fn handle_map(&mut self, now: LocalTime, block: &[u8], out: &mut GameResults) {
+        match StaticMap::decode(block) {
+            Ok(map) => {
+                let map = Arc::new(map);
+                self.map = Some(map.clone());
+                emit(
+                    out,
+                    ViewEvent::Map {
+                        t: self.clock.room_time(now),
+                        map,
+                        bytes: block.len(),
+                    },
+                );
+            }
+            Err(_) => out.stats.malformed += 1,
+        }
+    }
+
+    fn handle_body(
+        &mut self,
+        now: LocalTime,
+        room_now: GameTime,
+        body: Reader<'_>,
+        out: &mut GameResults,
+    ) -> Result<(), WireError> {
+        let number = self
+            .link
+            .last_received_number()
+            .expect("a datagram was received");
+        let context = BodyContext {
+            schema: &self.rules.schema,
+            delay: self.rules.delay,
+            near: room_now,
+        };
+        let Some(body) =
+            read_body(body, &context).inspect_err(|_| self.handle_unreadable_body(number))?
+        else {
+            return Ok(());
+        };
+        if self.newest_stamp.is_none_or(|newest| body.stamp > newest) {
+            self.newest_stamp = Some(body.stamp);
+            out.note_fresh_data(now);
+        }
+        let arrival = ReceivedDatagram {
+            number,
+            stamp: body.stamp,
+            now: room_now,
+        };
+        for record in &body.records {
+            if let Record::EffectReports(effects) = record {
+                self.uplinks.inputs.handle_effects(effects);
+                continue;
+            }
+            match self.replica.apply(arrival, record) {
+                RecordOutcome::Nothing | RecordOutcome::Object => {}
+                RecordOutcome::ObjectUpdated { late } => {
+                    self.count_updates(1, u64::from(late), out)
+                }
+                RecordOutcome::Refused => out.stats.malformed += 1,
+            }
+        }
+        if !body.poses.is_empty() {
+            self.handle_poses(arrival, &body.poses, out);
+        }
+        self.replica.finish_datagram(arrival);
+        self.jitter_buffer.handle_datagram(
+            room_now,
+            arrival.number,
+            body.stamp,
+            !body.poses.is_empty(),
+        );
+        Ok(())
+    }
+
+    /// Nobody knows whether there were poses in that datagram.
+    fn handle_unreadable_body(&mut self, number: u64) {
+        self.replica.note_unreadable_poses(number);
+        self.uplinks.report_lost_track(number);
+    }
+
+    /// What cannot be read is told to the host, which took it for known when the link confirmed the
+    /// datagram.
+    fn handle_poses(&mut self, arrival: ReceivedDatagram, poses: &[u8], out: &mut GameResults) {
+        out.stats.pose_datagrams += 1;
+        let SectionOutcome {
+            applied,
+            shown,
+            late,
+            stale,
+            acked_set: end,
+        } = self.replica.apply_poses(arrival, poses);
+        out.stats.poses += applied;
+        out.stats.stale_poses += stale;
+        self.count_updates(shown, late, out);
+        match end {
+            Ok(acked) => self.uplinks.handle_poses(arrival.number, acked),
+            Err(error) => {
+                let malformed = matches!(error, SectionError::Wire(_));
+                out.stats.malformed += u64::from(malformed);
+                out.stats.lost_tracks += u64::from(!malformed);
+                self.uplinks.report_lost_track(arrival.number);
+            }
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        room_now: GameTime,
+        message: &[u8],
+        out: &mut GameResults,
+    ) -> Result<(), WireError> {
+        let notice = wire::decode::<Notice>(message)?;
+        if !notice.fits(&self.rules.schema) {
+            return Err(WireError::OutOfRange { what: "event" });
+        }
+        match notice {
+            Notice::Event {
+                kind,
+                effect,
+                fields,
+            } => {
+                let late = effect < room_now;
+                out.stats.events += 1;
+                out.stats.late_events += u64::from(late);
+                self.uplinks.count_updates(1, u64::from(late));
+                let happened = ReceivedEvent {
+                    kind,
+                    effect,
+                    fields,
+                };
+                let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
+                self.held_events
+                    .handle(room_now, happened, &self.replica, |event| {
+                        emit_game_event(engaged, own, event, out);
+                    });
+            }
+            Notice::Refused { command, code } => {
+                out.stats.refused += 1;
+                let code = protocol::name_of_number(code.into());
+                let what = self
+                    .command_names
+                    .iter()
+                    .find(|(number, _)| *number == command);
+                let what = what.map_or_else(String::new, |(_, what)| format!(" ({what})"));
+                let message = format!(
+                    "the game refused command {command}{what}: {}",
+                    code.replace('_', " ")
+                );
+                emit(
+                    out,
+                    ViewEvent::Error(Failure {
+                        subject: ErrorSubject::Command(command),
+                        code,
+                        message,
+                    }),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn count_updates(&mut self, updates: u64, late: u64, out: &mut GameResults) {
+        out.stats.updates += updates;
+        out.stats.late_updates += late;
+        self.uplinks.count_updates(updates, late);
+    }
+
+    fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {
+        let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
+        self.held_events
+            .release_due(room_now, &self.replica, |event| {
+                emit_game_event(engaged, own, event, out)
+            });
+    }
+
+    fn advance(
+        &mut self,
+        now: LocalTime,
+        factory: &mut impl ViewFactory<View = V>,
+        out: &mut GameResults,
+    ) {
+        let room_now = self.clock.room_time(now);
+        self.last_call = (now, room_now);
+        self.replica.set_lag(
+            self.jitter_buffer
+                .advance(room_now, self.clock.uncertainty()),
+        );
+        self.replica.advance(room_now, factory);
+        let clocks = SimulationClocks {
+            now: room_now,
+            one_way: self.clock.uncertainty(),
+            rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
+            newest_stamp: self.newest_stamp.unwrap_or_default(),
+        };
+        let presses = self
+            .simulated_objects
+            .predicts()
+            .then(|| self.pressed_keys(now, room_now));
+        self.simulated_objects
+            .advance(clocks, presses.as_ref(), &mut self.replica);
+        self.emit_replica_events(out);
+    }
+
+    fn emit_replica_events(&mut self, out: &mut GameResults) {
+        while let Some(event) = self.replica.poll_event() {
+            out.stats.enters += u64::from(matches!(event, ViewEvent::ObjectEntered(_)));
+            out.stats.leaves += u64::from(matches!(event, ViewEvent::Leave { .. }));
+            emit(out, event);
+        }
+    }
+
+    fn link_activity(&self) -> LinkActivity {
+        LinkActivity {
+            owes_ack: self.link.is_ack_pending(),
+            last_received_at: self.last_received_at,
+        }
+    }
+
+    fn flush(&mut self, now: LocalTime, out: &mut GameResults) {
+        let room_now = self.clock.room_time(now);
+        self.last_call = (now, room_now);
+        let paced = self
+            .last_sent_at
+            .is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
+        let line = self.link_activity();
+        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, line)) {
+            return;
+        }
+        let mut uplink = self.uplinks.next_uplink(now, room_now);
+        let asks_for_ack = uplink.asks_for_ack();
+        let mut datagram = Vec::new();
+        let body = |writer: &mut Writer<'_>, _: Seq| {
+            if !uplink.is_empty() {
+                uplink.wire(writer).expect("a writer refuses nothing");
+            }
+        };
+        let seq = if asks_for_ack {
+            self.link.write_datagram(now, &mut datagram, body)
+        } else {
+            self.link
+                .write_datagram_without_ack_request(now, &mut datagram, body)
+        };
+        self.uplinks.note_sent(now, seq, &uplink, line);
+        self.last_sent_at = Some(now);
+        out.stats.datagrams_up += 1;
+        out.stats.bytes_up += datagram.len() as u64;
+        out.outputs.push_back(GameOutput::Datagram(datagram.into()));
+    }
+}
+
+/// As a player would name it.
+fn action_description(action: &Action, schema: &Schema) -> String {
+    match action {
+        Action::Move { .. } => "move".to_owned(),
+        Action::Cast { spell, .. } => match schema.spells.get(usize::from(*spell)) {
+            Some(spell) => format!("cast {spell}"),
+            None => format!("cast spell {spell}"),
+        },
+        Action::Keys(_) => "keys".to_owned(),
+        Action::Custom(_) => "custom".to_owned(),
+    }
+}
+
+fn emit(out: &mut GameResults, event: ViewEvent) {
+    out.outputs.push_back(GameOutput::View(event));
+}
+
+/// Tells what happens at one moment, and notes whom the avatar has to do with.
+fn emit_game_event(
+    engaged: &mut EngagedObjects,
+    own: Option<u32>,
+    event: ViewEvent,
+    out: &mut GameResults,
+) {
+    if let ViewEvent::Event(happening) = &event {
+        engaged.handle_event(own, happening);
+    }
+    emit(out, event);
+}

@@ -1,0 +1,295 @@
+//! What is kept of one component, and what an update changes of it.
+//!
+//! Updates go in; values at any room time come out, and whether an update was news, and if so
+//! whether views had shown something else already: that makes it late. News are asked of the
+//! curves, not of the points, since a sender may cut the same curve at other times; what differs by
+//! less than anybody can see counts as the same.
+//!
+//! PathWalkers, gauges and flags bring their points in time along. A number or a text holds from
+//! the record's time on and is kept as steps over time, so that all components are read alike.
+//! Poses are none of these: see [`super::track`].
+//!
+//! PoseSource: `proto::message`; reference 003, section 3.6 (late data are inserted in the past).
+
+use ambit_proto::schema::Component;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
+
+use crate::client::event::ComponentValue;
+
+/// Steps of a number or a text that are known at once: more than a room of 30 Hz decides within a
+/// local lag of 200 ms.
+const MAX_STEPS_PER_CALL: usize = 8;
+/// Metres that nobody sees; what rounding to milliseconds and to the wire's grid can make of a fast
+/// missile.
+pub(super) const TOLERANCE_M: f32 = 0.1;
+/// Share of a gauge's maximum that nobody sees.
+const TOLERANCE_SHARE: f32 = 0.01;
+/// Change a second of a gauge that nobody sees, as a share of its maximum.
+const TOLERANCE_RATE_SHARE: f32 = 0.002;
+
+/// What an update was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Novelty {
+    /// Nothing that was not known.
+    Unchanged,
+    /// News of what has not been shown yet.
+    PredictionTarget,
+    /// News that contradict what is being shown.
+    LazyTimer,
+}
+
+/// A component over time.
+#[derive(Clone, Debug)]
+pub enum ComponentHistory {
+    /// With points of its own: a path, a gauge or a flag.
+    Curve(Component),
+    /// A number or a text, from when on each holds.
+    Steps(Timeline<StepValue<Component>>),
+}
+
+impl ComponentHistory {
+    /// The first that is heard of a component, in a record that holds from `at` on.
+    pub fn new(at: GameTime, component: &Component) -> Self {
+        match component {
+            Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => {
+                ComponentHistory::Curve(component.clone())
+            }
+            Component::Number(_) | Component::Text(_) => ComponentHistory::Steps(
+                Timeline::starting_with(MAX_STEPS_PER_CALL, at, StepValue(component.clone())),
+            ),
+        }
+    }
+
+    /// Takes over what a newer record says; `now` is what views show.
+    pub fn merge(&mut self, at: GameTime, update: &Component, now: GameTime) -> Novelty {
+        match self {
+            ComponentHistory::Curve(held) => {
+                let news = match (&*held, update) {
+                    (Component::Path(held), Component::Path(update)) => novelty(held, update, now),
+                    (Component::Gauge(held), Component::Gauge(update)) => {
+                        novelty(held, update, now)
+                    }
+                    (Component::Flag(held), Component::Flag(update)) => novelty(held, update, now),
+                    _ => Novelty::Unchanged,
+                };
+                held.merge(update);
+                news
+            }
+            ComponentHistory::Steps(held) => {
+                let update = Timeline::starting_with(1, at, StepValue(update.clone()));
+                let news = novelty(held, &update, now);
+                held.merge_tail(update.points().map(|(time, value)| (time, value.clone())));
+                news
+            }
+        }
+    }
+
+    /// The path, if it is one.
+    pub fn path(&self) -> Option<&Timeline<Waypoint>> {
+        match self {
+            ComponentHistory::Curve(Component::Path(path)) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a flag that is set at `t`.
+    pub fn is_set(&self, t: GameTime) -> bool {
+        matches!(self, ComponentHistory::Curve(Component::Flag(flag)) if flag.value_at(t).is_some_and(|flag| flag.0))
+    }
+
+    /// The value at `t`; `Unchanged` while nothing but the type is known.
+    pub fn value(&self, t: GameTime) -> Option<ComponentValue> {
+        match self {
+            ComponentHistory::Curve(Component::Path(path)) => {
+                let end = path.last().filter(|(time, _)| *time > t);
+                Some(ComponentValue::Path {
+                    position: path.value_at(t)?.position,
+                    to: end.map(|(time, point)| (point.position, time)),
+                })
+            }
+            ComponentHistory::Curve(Component::Gauge(gauge)) => {
+                Some(ComponentValue::Gauge(gauge.value_at(t)?))
+            }
+            ComponentHistory::Curve(Component::Flag(flag)) => {
+                Some(ComponentValue::Flag(flag.value_at(t)?.0))
+            }
+            ComponentHistory::Curve(step) => step_value(step),
+            ComponentHistory::Steps(steps) => step_value(&steps.value_at(t)?.0),
+        }
+    }
+}
+
+fn step_value(step: &Component) -> Option<ComponentValue> {
+    match step {
+        Component::Number(number) => Some(ComponentValue::Number(*number)),
+        Component::Text(text) => Some(ComponentValue::Text(text.clone())),
+        Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
+    }
+}
+
+fn novelty<T: TimelineValue + NearlyEqual>(
+    held: &Timeline<T>,
+    update: &Timeline<T>,
+    now: GameTime,
+) -> Novelty {
+    let Some((from, _)) = update.first() else {
+        return Novelty::Unchanged;
+    };
+    let differ = |t: GameTime| match (held.value_at(t), update.value_at(t)) {
+        (Some(held), Some(update)) => !held.is_nearly_equal(&update),
+        (held, update) => held.is_some() != update.is_some(),
+    };
+    if now >= from && differ(now) {
+        return Novelty::LazyTimer;
+    }
+    let known = held
+        .tail(from)
+        .map(|(time, _)| time)
+        .filter(|time| *time >= from);
+    let told = update.points().map(|(time, _)| time);
+    if known.chain(told).any(differ) {
+        Novelty::PredictionTarget
+    } else {
+        Novelty::Unchanged
+    }
+}
+
+/// Whether a person could not tell two values apart.
+trait NearlyEqual {
+    fn is_nearly_equal(&self, other: &Self) -> bool;
+}
+
+impl NearlyEqual for Waypoint {
+    fn is_nearly_equal(&self, other: &Self) -> bool {
+        self.position.distance(other.position) <= TOLERANCE_M
+    }
+}
+
+impl NearlyEqual for Gauge {
+    fn is_nearly_equal(&self, other: &Self) -> bool {
+        (self.value - other.value).abs() <= self.max * TOLERANCE_SHARE
+            && (self.rate - other.rate).abs() <= self.max * TOLERANCE_RATE_SHARE
+    }
+}
+
+impl<T: PartialEq> NearlyEqual for StepValue<T> {
+    fn is_nearly_equal(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::space::Position;
+
+    use super::*;
+
+    #[test]
+    fn the_same_path_cut_at_other_times_is_unchanged() {
+        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        assert_eq!(
+            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 10.0)]), ms(700)),
+            Novelty::Unchanged
+        );
+        assert_eq!(
+            kept.merge(ms(600), &walk(&[(600, 6.0), (1_000, 10.0)]), ms(300)),
+            Novelty::Unchanged
+        );
+    }
+
+    #[test]
+    fn another_destination_from_a_later_time_on_is_ahead() {
+        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        let update = walk(&[(500, 5.0), (1_000, 0.0)]);
+        assert_eq!(
+            kept.merge(ms(500), &update, ms(400)),
+            Novelty::PredictionTarget
+        );
+        assert_eq!(x(&kept, 750), 2.5);
+        assert_eq!(kept.merge(ms(500), &update, ms(900)), Novelty::Unchanged);
+    }
+
+    #[test]
+    fn another_destination_from_an_earlier_time_on_is_late() {
+        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        assert_eq!(
+            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 0.0)]), ms(600)),
+            Novelty::LazyTimer
+        );
+        assert_eq!(x(&kept, 600), 4.0);
+    }
+
+    #[test]
+    fn a_path_that_ends_sooner_than_known_is_new() {
+        let mut kept = kept(&[(0, 0.0), (1_000, 10.0), (2_000, 20.0)]);
+        assert_eq!(
+            kept.merge(ms(0), &walk(&[(0, 0.0), (1_000, 10.0)]), ms(500)),
+            Novelty::PredictionTarget
+        );
+    }
+
+    #[test]
+    fn a_rate_is_new_before_it_has_changed_the_value() {
+        let mut kept = ComponentHistory::new(ms(0), &Component::gauge(ms(0), 50.0, 0.0, 100.0));
+        assert_eq!(
+            kept.merge(
+                ms(500),
+                &Component::gauge(ms(500), 50.0, 2.0, 100.0),
+                ms(100)
+            ),
+            Novelty::PredictionTarget
+        );
+    }
+
+    #[test]
+    fn a_number_holds_from_its_record_s_time_on() {
+        let mut kept = ComponentHistory::new(ms(0), &Component::Number(1));
+        for step in 1..=6 {
+            let at = ms(100 + 50 * step);
+            assert_eq!(
+                kept.merge(at, &Component::Number(1 + step as i64), ms(50 * step)),
+                Novelty::PredictionTarget
+            );
+        }
+        for (t, expected) in [(0, 1), (149, 1), (150, 2), (399, 6), (400, 7), (9_999, 7)] {
+            assert_eq!(
+                kept.value(ms(t)),
+                Some(ComponentValue::Number(expected)),
+                "at {t}"
+            );
+        }
+        assert_eq!(
+            kept.merge(ms(500), &Component::Number(7), ms(600)),
+            Novelty::Unchanged
+        );
+        assert_eq!(
+            kept.merge(ms(500), &Component::Number(8), ms(600)),
+            Novelty::LazyTimer
+        );
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+
+    fn walk(points: &[(u64, f32)]) -> Component {
+        let mut path = Timeline::new(16);
+        for &(time, x) in points {
+            path.insert(ms(time), Waypoint::walk(Position::on_ground(x, 0.0)));
+        }
+        Component::Path(path)
+    }
+
+    fn kept(points: &[(u64, f32)]) -> ComponentHistory {
+        ComponentHistory::new(ms(0), &walk(points))
+    }
+
+    fn x(kept: &ComponentHistory, t: u64) -> f32 {
+        kept.path()
+            .and_then(|path| path.value_at(ms(t)))
+            .expect("a path with points")
+            .position
+            .x
+    }
+}

@@ -1,0 +1,461 @@
+//! Which room time objects with poses are shown at: how far behind the estimated room time.
+//!
+//! When datagrams with poses came and the room time go in, a [`Lag`] comes out: for each room time
+//! how far behind it such objects are shown. Timelines know nothing of this: they are shown at room
+//! time. No clock.
+//!
+//! A pose holds from its stamp and the local lag on, and comes in a way after its stamp: so the
+//! local lag less that way is a buffer against jitter already. [`RenderTiming`] says whether it is
+//! to be the only one.
+//!
+//! Invariants:
+//! 1. What is shown is never ahead of room time.
+//! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it
+//!    never steps, and never back. (Until the first datagram has come nothing is shown, and the lag
+//!    is what it should be at once.)
+//!
+//! Bound: `SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second.
+//! PoseSource: reference 000 (100 ms in the past), 002 (buffer against jitter); reference 003
+//! (local lag).
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use ambit_proto::time::GameTime;
+
+/// How much faster or slower than the room's clock the time shown runs, at most: what nobody sees.
+pub const MAX_SLEW: f64 = 0.05;
+/// The render delay of who asks for interpolation and says no more. PoseSource: reference 000.
+pub const INTERPOLATION_DELAY: Duration = Duration::from_millis(100);
+/// What may be asked for.
+pub const MAX_DELAY: Duration = Duration::from_secs(1);
+
+/// Share of the datagrams that an adaptive delay lets come in time.
+const IN_TIME_SHARE: f64 = 0.99;
+/// How far back an adaptive delay looks: at 20 datagrams a second, one hundredth of it is more than
+/// one of them.
+const WINDOW: Duration = Duration::from_secs(8);
+/// InputSampler at most: more than a room of 60 Hz sends in the window.
+const MAX_SAMPLES: usize = 512;
+/// A longer time between two datagrams is no loss but silence.
+const MAX_LOSS_GAP: Duration = Duration::from_millis(400);
+/// How often the delay is reckoned anew.
+const ESTIMATE_INTERVAL: Duration = Duration::from_millis(250);
+/// A delay that could be shorter by less than this stays: each change makes what is shown run fast.
+const MIN_DECREASE: Duration = Duration::from_millis(5);
+
+/// When a pose is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderTiming {
+    /// At its room time: the local lag is the buffer.
+    RoomTime,
+    /// So long after it comes in, if it took the quickest way; but not before its room time.
+    FixedDelay(Duration),
+    /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that
+    /// come after lost ones; but not before its room time.
+    Adaptive,
+}
+
+/// 100 ms after it comes in: two datagrams at 20 a second. On lines that are quick enough for the
+/// local lag, that is the room time.
+///
+/// PoseSource: reference 000.
+impl Default for RenderTiming {
+    fn default() -> Self {
+        Self::FixedDelay(INTERPOLATION_DELAY)
+    }
+}
+
+/// How far behind room time objects with poses are shown, at any room time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RenderLag {
+    since: GameTime,
+    from: Duration,
+    to: Duration,
+}
+
+/// The lag over time.
+#[derive(Debug)]
+pub struct JitterBuffer {
+    render: RenderTiming,
+    /// The local lag.
+    delay: Duration,
+    lag: RenderLag,
+    /// Whether anything has come that could be shown.
+    started: bool,
+    /// Number and stamp of the newest datagram.
+    newest: Option<(u64, GameTime)>,
+    /// When datagrams came, and how much later than what was to be shown needed them: by how much
+    /// it was too late, or below zero.
+    samples: VecDeque<(GameTime, i64)>,
+    /// When the delay was reckoned last.
+    estimated_at: Option<GameTime>,
+}
+
+impl RenderLag {
+    /// At the room time `t`.
+    pub fn at(&self, t: GameTime) -> Duration {
+        let slewed = t.since(self.since).mul_f64(MAX_SLEW);
+        if self.from < self.to {
+            self.to.min(self.from + slewed)
+        } else {
+            self.to.max(self.from.saturating_sub(slewed))
+        }
+    }
+
+    /// Of which time the poses are that are shown at the room time `t`.
+    pub fn shown_time(&self, t: GameTime) -> GameTime {
+        t.saturating_sub(self.at(t))
+    }
+
+    /// One that stays what it is.
+    pub fn constant(lag: Duration) -> Self {
+        RenderLag {
+            since: GameTime::ZERO,
+            from: lag,
+            to: lag,
+        }
+    }
+
+    /// From `now` on, it comes to this.
+    pub fn slew_to(&mut self, now: GameTime, to: Duration) {
+        if to != self.to {
+            *self = RenderLag {
+                since: now,
+                from: self.at(now),
+                to,
+            };
+        }
+    }
+}
+
+impl JitterBuffer {
+    /// In a room with this local lag.
+    pub fn new(render: RenderTiming, delay: Duration) -> Self {
+        let (lag, started, newest, samples, reckoned) = Default::default();
+        JitterBuffer {
+            render,
+            delay,
+            lag,
+            started,
+            newest,
+            samples,
+            estimated_at: reckoned,
+        }
+    }
+
+    /// A datagram of this number and stamp has come at room time `now`; whether it has poses.
+    pub fn handle_datagram(
+        &mut self,
+        now: GameTime,
+        number: u64,
+        stamp: GameTime,
+        has_poses: bool,
+    ) {
+        self.started = true;
+        let needed = self.needed_stamp(number, stamp);
+        if has_poses && self.render == RenderTiming::Adaptive {
+            if self.samples.len() == MAX_SAMPLES {
+                self.samples.pop_front();
+            }
+            let late = now
+                .micros()
+                .cast_signed()
+                .wrapping_sub((needed + self.delay).micros().cast_signed());
+            self.samples.push_back((now, late));
+        }
+    }
+
+    /// From which stamp on a datagram was waited for: its own, or that of the one before what was
+    /// lost.
+    fn needed_stamp(&mut self, number: u64, stamp: GameTime) -> GameTime {
+        let (last, heard) = self.newest.unwrap_or((number, stamp));
+        if number <= last {
+            self.newest = Some((last, heard));
+            return stamp;
+        }
+        self.newest = Some((number, stamp));
+        if number == last + 1 {
+            stamp
+        } else {
+            heard.max(stamp.saturating_sub(MAX_LOSS_GAP))
+        }
+    }
+
+    /// Room time has come to `now`; what comes from the host takes `one_way`, at best.
+    pub fn advance(&mut self, now: GameTime, one_way: Duration) -> RenderLag {
+        let wanted = match self.render {
+            RenderTiming::RoomTime => Duration::ZERO,
+            RenderTiming::FixedDelay(delay) => (delay + one_way).saturating_sub(self.delay),
+            RenderTiming::Adaptive => self.estimate_delay(now),
+        };
+        if !self.started {
+            self.lag = RenderLag::constant(wanted);
+        }
+        self.lag.slew_to(now, wanted);
+        self.lag
+    }
+
+    /// The lag, as of the last call.
+    pub fn lag(&self) -> RenderLag {
+        self.lag
+    }
+
+    /// By how much 99 % of the datagrams were too late at most, if they were.
+    fn estimate_delay(&mut self, now: GameTime) -> Duration {
+        if self
+            .estimated_at
+            .is_some_and(|last| now.since(last) < ESTIMATE_INTERVAL)
+        {
+            return self.lag.to;
+        }
+        self.estimated_at = Some(now);
+        while self
+            .samples
+            .pop_front_if(|(came, _)| *came + WINDOW < now)
+            .is_some()
+        {}
+        let mut late_us: Vec<i64> = self.samples.iter().map(|(_, late)| *late).collect();
+        let in_time = (late_us.len() as f64 * IN_TIME_SHARE).ceil() as usize;
+        let Some(last) = in_time.checked_sub(1) else {
+            return self.lag.to;
+        };
+        let (_, &mut late_us, _) = late_us.select_nth_unstable(last);
+        let wanted = Duration::from_micros(late_us.max(0).cast_unsigned()).min(MAX_DELAY);
+        let spare = self.lag.to.saturating_sub(wanted);
+        if spare > Duration::ZERO && spare < MIN_DECREASE {
+            self.lag.to
+        } else {
+            wanted
+        }
+    }
+}
+
+impl FromStr for RenderTiming {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let delay = |text: &str| {
+            let ms: u64 = text.strip_suffix("ms")?.parse().ok()?;
+            Some(Duration::from_millis(ms)).filter(|delay| *delay <= MAX_DELAY)
+        };
+        match text {
+            "room" => Ok(RenderTiming::RoomTime),
+            "adaptive" => Ok(RenderTiming::Adaptive),
+            "interpolated" => Ok(RenderTiming::FixedDelay(INTERPOLATION_DELAY)),
+            _ => delay(text).map(RenderTiming::FixedDelay).ok_or_else(|| {
+                "expected room, adaptive, interpolated or a delay from 0ms to 1000ms".to_owned()
+            }),
+        }
+    }
+}
+
+impl fmt::Display for RenderTiming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RenderTiming::RoomTime => f.write_str("room"),
+            RenderTiming::FixedDelay(delay) => write!(f, "{}ms", delay.as_millis()),
+            RenderTiming::Adaptive => f.write_str("adaptive"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(150);
+
+    #[test]
+    fn at_room_time_nothing_is_held_back() {
+        let mut playout = JitterBuffer::new(RenderTiming::RoomTime, DELAY);
+        playout.handle_datagram(ms(500), 0, ms(100), true);
+        assert_eq!(
+            playout.advance(ms(500), way(40)).shown_time(ms(700)),
+            ms(700)
+        );
+    }
+
+    #[test]
+    fn a_fixed_delay_never_shows_a_time_ahead_of_room_time() {
+        for (delay, one_way, behind) in [
+            (100, 40, 0),
+            (100, 50, 0),
+            (100, 80, 30),
+            (400, 40, 290),
+            (0, 200, 50),
+        ] {
+            let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(way(delay)), DELAY);
+            let lag = playout.advance(ms(10_000), way(one_way));
+            assert_eq!(
+                lag.at(ms(10_000)),
+                way(behind),
+                "{delay} ms, {one_way} ms on the way"
+            );
+        }
+    }
+
+    #[test]
+    fn an_adaptive_delay_lets_99_percent_come_in_time() {
+        for seed in 0..20 {
+            let mut line = Line::new(seed, 200, 30);
+            line.live(30_000);
+            // The slowest ones take 230 ms, 80 ms more than the local lag.
+            let lag = line.playout.lag().at(ms(line.now));
+            assert!(lag >= way(74) && lag <= way(80), "seed {seed}: {lag:?}");
+            let (late, all) = line.live(30_000);
+            assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
+        }
+    }
+
+    #[test]
+    fn an_adaptive_delay_bridges_losses() {
+        let mut playout = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
+        // Of each ten ticks of 50 ms, four in a row are lost, and each other one takes 40 ms.
+        for number in (0..400).filter(|number| number % 10 < 6) {
+            playout.handle_datagram(ms(50 * number + 40), number, ms(50 * number), true);
+            playout.advance(ms(50 * number + 40), way(40));
+        }
+        // Five ticks after the last one that came, and 40 ms.
+        assert_eq!(playout.lag().at(ms(60_000)), way(5 * 50 + 40 - 150));
+    }
+
+    #[test]
+    fn silence_does_not_count_as_loss() {
+        let mut playout = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
+        for number in 0..40 {
+            playout.handle_datagram(ms(3_000 * number + 40), number, ms(3_000 * number), true);
+            playout.advance(ms(3_000 * number + 40), way(40));
+        }
+        assert_eq!(playout.lag().at(ms(200_000)), Duration::ZERO);
+    }
+
+    #[test]
+    fn on_a_fast_path_an_adaptive_delay_is_zero() {
+        let mut line = Line::new(1, 40, 60);
+        line.live(20_000);
+        assert_eq!(line.playout.lag().at(ms(line.now)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_time_shown_runs_within_5_percent_of_the_clock() {
+        for seed in 0..20 {
+            let mut line = Line::new(seed, 120, 10);
+            let mut before = None;
+            for step in 0..2_000 {
+                if step % 500 == 0 {
+                    (line.way_ms, line.jitter_ms) = (line.rng.u64(0..600), line.rng.u64(0..300));
+                }
+                line.live(10);
+                let (now, shown) = (ms(line.now), line.playout.lag().shown_time(ms(line.now)));
+                assert!(shown <= now);
+                if let Some((then, shown_then)) = before.replace((now, shown)) {
+                    let (real, ran) = (
+                        now.since(then).as_micros(),
+                        shown.since(shown_then).as_micros(),
+                    );
+                    assert!(shown >= shown_then, "seed {seed}");
+                    assert!(
+                        (real * 95 / 100 - 1..=real * 105 / 100 + 1).contains(&ran),
+                        "seed {seed}: {ran} in {real}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_between_two_calls_sees_no_step() {
+        let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(way(300)), DELAY);
+        playout.advance(ms(1_000), way(0));
+        playout.handle_datagram(ms(1_000), 0, ms(1_000), true);
+        let lag = playout.advance(ms(1_000), way(100));
+        let again = { playout.advance(ms(1_500), way(0)) };
+        assert_eq!(
+            (lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))),
+            (way(150), way(175), way(250))
+        );
+        assert_eq!(
+            (
+                again.at(ms(1_500)),
+                again.at(ms(1_600)),
+                again.at(ms(9_000))
+            ),
+            (way(175), way(170), way(150))
+        );
+    }
+
+    #[test]
+    fn the_render_flag_parses_its_values() {
+        for (text, expected) in [
+            ("room", RenderTiming::RoomTime),
+            ("adaptive", RenderTiming::Adaptive),
+            ("interpolated", RenderTiming::FixedDelay(way(100))),
+            ("250ms", RenderTiming::FixedDelay(way(250))),
+        ] {
+            assert_eq!(text.parse(), Ok(expected));
+            assert_eq!(expected.to_string().parse(), Ok(expected));
+        }
+        for bad in ["", "100", "-5ms", "1001ms", "2s", "never"] {
+            assert!(bad.parse::<RenderTiming>().is_err(), "{bad}");
+        }
+    }
+
+    /// A host of 20 ticks a second behind a line that jitters.
+    struct Line {
+        playout: JitterBuffer,
+        rng: fastrand::Rng,
+        way_ms: u64,
+        jitter_ms: u64,
+        now: u64,
+        /// When datagrams come in, and their stamps.
+        flying: Vec<(u64, u64)>,
+    }
+
+    impl Line {
+        fn new(seed: u64, way_ms: u64, jitter_ms: u64) -> Self {
+            let (rng, playout) = (
+                fastrand::Rng::with_seed(seed),
+                JitterBuffer::new(RenderTiming::Adaptive, DELAY),
+            );
+            Line {
+                playout,
+                rng,
+                way_ms,
+                jitter_ms,
+                now: 0,
+                flying: Vec::new(),
+            }
+        }
+
+        /// How many came when their time had been shown already, and how many in all.
+        fn live(&mut self, for_ms: u64) -> (u64, u64) {
+            let (mut late, mut all) = (0, 0);
+            for now in self.now..self.now + for_ms {
+                if now % 50 == 0 {
+                    self.flying
+                        .push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
+                }
+                for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
+                    self.playout
+                        .handle_datagram(ms(now), stamp / 50, ms(stamp), true);
+                    late += u64::from(ms(stamp) + DELAY < self.playout.lag().shown_time(ms(now)));
+                    all += 1;
+                }
+                self.playout.advance(ms(now), way(self.way_ms));
+            }
+            self.now += for_ms;
+            (late, all)
+        }
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+
+    fn way(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+}

@@ -1,0 +1,477 @@
+//! One connection to a lobby or to a host of games, from the call to the end.
+//!
+//! A task per connection: it calls, opens the control stream, then carries frames both ways;
+//! datagrams are read by the client's task itself, which is woken once for each and not twice. What
+//! happens is told to the client's task as [`ConnectionReport`], with the line's number, by which
+//! that one ignores a line it has given up.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::codes;
+use ambit_proto::control::game::GameToClient;
+use ambit_proto::control::world::{ErrorCode, WorldToClient};
+use ambit_proto::frame::{FrameDecoder, MAX_FROM_GAME, MAX_FROM_WORLD};
+use ambit_proto::quic::{
+    ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, PresentedCertificate, client_config,
+};
+use bytes::Bytes;
+use prost::Message;
+use quinn::{Connection, ConnectionError, RecvStream, SendStream};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::ServerTrust;
+use super::sockets::Sockets;
+use crate::client::event::codes as own_codes;
+use crate::client::lobby::CloseReason;
+use crate::trust::{KnownCertificate, KnownHosts, TrustError};
+
+/// Frames that wait to leave. A peer that lets more wait doesn't read: the connection is given up.
+pub(super) const MAX_FRAMES: usize = 128;
+/// How long a call may take. A handshake through a loss of 20 % both ways, at a machine with much
+/// else to do, fits into it.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// And where another server can be asked instead.
+const SHORT_DIAL_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// How long the last frames may take to leave when a line is closed.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Addresses of one name that are called, at most.
+const MAX_ADDRESSES: usize = 4;
+
+/// What is at the other end.
+#[derive(Clone, Debug)]
+pub(super) enum Peer {
+    /// A lobby, by the address that the user gave.
+    /// Of which others may be asked as well, if it does not answer soon.
+    World {
+        server: String,
+        trust: ServerTrust,
+        has_alternatives: bool,
+    },
+    /// A host of games, by a ticket's address. The lobby's IP address stands in for one that is
+    /// unspecified.
+    Game {
+        address: String,
+        certificate: Fingerprint,
+        lobby: Option<IpAddr>,
+    },
+}
+
+/// What a line tells the client's task.
+#[derive(Debug)]
+pub(super) struct ConnectionReport {
+    pub(super) connection: u64,
+    pub(super) content: ReportContent,
+}
+
+#[derive(Debug)]
+pub(super) enum ReportContent {
+    Connected(Connection),
+    World(WorldToClient),
+    Game(GameToClient),
+    /// The last.
+    Closed(CloseReason),
+}
+
+/// Where a line's task reports to. Full: the line waits, and with it the peer.
+#[derive(Clone, Debug)]
+pub(super) struct ReportSender {
+    pub(super) connection: u64,
+    pub(super) sender: mpsc::Sender<ConnectionReport>,
+}
+
+impl ReportSender {
+    async fn send(&self, what: ReportContent) {
+        // The client's task may have ended first.
+        let _ = self
+            .sender
+            .send(ConnectionReport {
+                connection: self.connection,
+                content: what,
+            })
+            .await;
+    }
+}
+
+/// The life of a line. `frames` are what the client sends; their end closes it.
+pub(super) async fn run_connection(
+    peer: Peer,
+    sockets: Arc<Sockets>,
+    frames: mpsc::Receiver<Bytes>,
+    inbox: ReportSender,
+) {
+    let ending = match dial(&peer, &sockets).await {
+        Ok(connection) => match connection.open_bi().await {
+            Ok(streams) => serve_connection(&peer, &connection, streams, frames, &inbox).await,
+            Err(error) => close_reason(error),
+        },
+        Err(ending) => ending,
+    };
+    tracing::debug!(line = inbox.connection, ?ending, "a line has ended");
+    inbox.send(ReportContent::Closed(ending)).await;
+}
+
+async fn serve_connection(
+    peer: &Peer,
+    connection: &Connection,
+    (sending, receiving): (SendStream, RecvStream),
+    frames: mpsc::Receiver<Bytes>,
+    inbox: &ReportSender,
+) -> CloseReason {
+    inbox
+        .send(ReportContent::Connected(connection.clone()))
+        .await;
+    let ending = tokio::select! {
+        ending = read_frames(peer, connection, receiving, inbox) => ending,
+        () = write_frames(sending, frames) => CloseReason::Broken("closed by this client".to_owned()),
+    };
+    connection.close(0_u32.into(), b"");
+    ending
+}
+
+/// Reads until the end of the stream, of the connection or of sense.
+async fn read_frames(
+    peer: &Peer,
+    connection: &Connection,
+    mut stream: RecvStream,
+    inbox: &ReportSender,
+) -> CloseReason {
+    let mut decoder = FrameDecoder::new(match peer {
+        Peer::World { .. } => MAX_FROM_WORLD,
+        Peer::Game { .. } => MAX_FROM_GAME,
+    });
+    loop {
+        let Ok(Some(chunk)) = stream.read_chunk(usize::MAX, true).await else {
+            // The end of the connection says more than the end of the stream, if it comes with it.
+            let gone = timeout(DRAIN_TIMEOUT, connection.closed()).await;
+            return gone.map_or_else(
+                |_| CloseReason::Broken("the server ended the stream".to_owned()),
+                close_reason,
+            );
+        };
+        decoder.push(&chunk.bytes);
+        loop {
+            let frame = match decoder.poll_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(too_large) => return unintelligible(&too_large),
+            };
+            let message = match peer {
+                Peer::World { .. } => WorldToClient::decode(frame).map(ReportContent::World),
+                Peer::Game { .. } => GameToClient::decode(frame).map(ReportContent::Game),
+            };
+            match message {
+                Ok(what) => inbox.send(what).await,
+                Err(error) => return unintelligible(&error),
+            }
+        }
+    }
+}
+
+/// Writes until there is nothing to come, and then until the peer has it all.
+async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>) {
+    while let Some(frame) = frames.recv().await {
+        if stream.write_chunk(frame).await.is_err() {
+            // The reader finds out why.
+            return std::future::pending().await;
+        }
+    }
+    if stream.finish().is_ok() {
+        let _ = timeout(DRAIN_TIMEOUT, stream.stopped()).await;
+    }
+}
+
+async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason> {
+    if let Peer::World {
+        server,
+        has_alternatives: true,
+        ..
+    } = peer
+    {
+        let gone = || {
+            CloseReason::Broken(format!(
+                "could not connect to {server}: nothing answered at once"
+            ))
+        };
+        return timeout(SHORT_DIAL_TIMEOUT, dial_and_verify(peer, sockets))
+            .await
+            .map_err(|_| gone())?;
+    }
+    let Peer::World { server, trust, .. } = peer else {
+        return dial_and_verify(peer, sockets).await;
+    };
+    // Of several, the first that answers.
+    let mut ending = CloseReason::Broken("no server was named".to_owned());
+    for server in server.split(',').map(|server| server.trim().to_owned()) {
+        let peer = Peer::World {
+            server,
+            trust: trust.clone(),
+            has_alternatives: false,
+        };
+        match dial_and_verify(&peer, sockets).await {
+            Ok(connection) => return Ok(connection),
+            Err(missed) => ending = missed,
+        }
+        if matches!(ending, CloseReason::Final { .. }) {
+            break;
+        }
+    }
+    Err(ending)
+}
+
+async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason> {
+    match peer {
+        Peer::World {
+            server,
+            trust: ServerTrust::FirstUse(hosts),
+            ..
+        } => dial_on_first_use(server, hosts, sockets).await,
+        Peer::World {
+            server,
+            trust: ServerTrust::PinnedProcess(pin),
+            ..
+        } => {
+            let verifier = FingerprintVerifier::pinned(*pin);
+            dial_addresses(server, None, ALPN_WORLD, &verifier, sockets)
+                .await
+                .map_err(|error| {
+                    untrusted_fingerprint(&verifier).map_or(error, |shown| {
+                        certificate_changed(format!(
+                            "{server} shows the certificate {shown}, and {pin} was expected"
+                        ))
+                    })
+                })
+        }
+        Peer::Game {
+            address,
+            certificate,
+            lobby,
+        } => {
+            let verifier = FingerprintVerifier::pinned(*certificate);
+            dial_addresses(address, *lobby, ALPN_GAME, &verifier, sockets).await.map_err(|error| {
+                untrusted_fingerprint(&verifier).map_or(error, |shown| {
+                    certificate_changed(format!(
+                        "the game host {address} shows the certificate {shown}, and the ticket names {certificate}"
+                    ))
+                })
+            })
+        }
+    }
+}
+
+async fn dial_on_first_use(
+    server: &str,
+    hosts: &KnownHosts,
+    sockets: &Sockets,
+) -> Result<Connection, CloseReason> {
+    let known = hosts
+        .find_certificate(server)
+        .map_err(|error| trust_failure(&error))?;
+    let verifier = FingerprintVerifier::with_policy(move |_: &str, shown| {
+        known.is_none_or(|KnownCertificate { fingerprint, .. }| fingerprint == shown)
+    });
+    let connection = dial_addresses(server, None, ALPN_WORLD, &verifier, sockets)
+        .await
+        .map_err(|error| {
+            let changed = untrusted_fingerprint(&verifier).zip(known);
+            changed.map_or(error, |(shown, pin)| {
+                trust_failure(&hosts.changed_error(server, pin, shown))
+            })
+        })?;
+    // Remembered only now: the server has proved that it holds the key.
+    if let Some(shown) = Fingerprint::of_peer(&connection) {
+        let (hosts, server) = (hosts.clone(), server.to_owned());
+        let checked = tokio::task::spawn_blocking(move || hosts.check(&server, shown)).await;
+        checked
+            .map_err(|_| CloseReason::Broken("the check of known hosts was cut off".to_owned()))?
+            .map_err(|error| trust_failure(&error))?;
+    }
+    Ok(connection)
+}
+
+/// Calls what `address` stands for, one after the other, until somebody answers.
+async fn dial_addresses(
+    address: &str,
+    stand_in: Option<IpAddr>,
+    alpn: &[u8],
+    verifier: &Arc<FingerprintVerifier>,
+    sockets: &Sockets,
+) -> Result<Connection, CloseReason> {
+    let found = tokio::net::lookup_host(address).await.map_err(|error| {
+        CloseReason::Broken(format!(
+            "could not connect to {address}: {error}. An address is host:port, like 127.0.0.1:7777"
+        ))
+    })?;
+    let mut remotes = found
+        .map(|remote| replace_unspecified(remote, stand_in))
+        .collect::<Vec<_>>();
+    // A name of this machine stands for both families, and servers mostly listen on the older one.
+    remotes.sort_by_key(SocketAddr::is_ipv6);
+    remotes.dedup();
+    remotes.truncate(MAX_ADDRESSES);
+    let mut ending = CloseReason::Broken(format!(
+        "could not connect to {address}: the name has no address"
+    ));
+    for remote in remotes {
+        match dial_address(remote, host_of(address), alpn, verifier, sockets).await {
+            Ok(connection) => return Ok(connection),
+            Err(reason) => {
+                ending = CloseReason::Broken(format!("could not connect to {address}: {reason}"))
+            }
+        }
+        if untrusted_fingerprint(verifier).is_some() {
+            break;
+        }
+    }
+    Err(ending)
+}
+
+async fn dial_address(
+    remote: SocketAddr,
+    name: &str,
+    alpn: &[u8],
+    verifier: &Arc<FingerprintVerifier>,
+    sockets: &Sockets,
+) -> Result<Connection, String> {
+    let endpoint = sockets
+        .endpoint(remote)
+        .map_err(|error| format!("no socket: {error}"))?;
+    let config = client_config(alpn, verifier.clone());
+    let connecting = endpoint
+        .connect_with(config, remote, name)
+        .map_err(|error| error.to_string())?;
+    match timeout(DIAL_TIMEOUT, connecting).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(ConnectionError::TimedOut)) | Err(_) => {
+            let seconds = DIAL_TIMEOUT.as_secs();
+            Err(format!(
+                "nothing answered within {seconds} s. Does the server run, and is this its address?"
+            ))
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+    }
+}
+
+fn replace_unspecified(remote: SocketAddr, stand_in: Option<IpAddr>) -> SocketAddr {
+    match stand_in {
+        Some(ip) if remote.ip().is_unspecified() => SocketAddr::new(ip, remote.port()),
+        _ => remote,
+    }
+}
+
+/// `[::1]:7777` is `::1`, `example.org:7777` is `example.org`.
+fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host)
+}
+
+/// What the server has shown, if that was not trusted.
+fn untrusted_fingerprint(verifier: &FingerprintVerifier) -> Option<Fingerprint> {
+    verifier
+        .presented()
+        .filter(|shown: &PresentedCertificate| !shown.is_trusted)
+        .map(|shown| shown.fingerprint)
+}
+
+fn certificate_changed(message: String) -> CloseReason {
+    CloseReason::Final {
+        code: own_codes::CERTIFICATE_CHANGED.to_owned(),
+        message,
+    }
+}
+
+fn trust_failure(error: &TrustError) -> CloseReason {
+    let code = match error {
+        TrustError::Changed { .. } => own_codes::CERTIFICATE_CHANGED,
+        TrustError::BadLine { .. } | TrustError::Io { .. } | TrustError::NoPath => {
+            own_codes::KNOWN_HOSTS
+        }
+    };
+    CloseReason::Final {
+        code: code.to_owned(),
+        message: error.to_string(),
+    }
+}
+
+fn unintelligible(error: &dyn std::error::Error) -> CloseReason {
+    let message = format!("the server sent what this client does not understand: {error}");
+    CloseReason::Final {
+        code: own_codes::BAD_MESSAGE.to_owned(),
+        message,
+    }
+}
+
+/// A peer that closes with an error code means it, unless the code says that it will pass;
+/// everything else is an accident.
+fn close_reason(error: ConnectionError) -> CloseReason {
+    match error {
+        ConnectionError::ApplicationClosed(close) => {
+            application_close_reason(close.error_code.into_inner(), &close.reason)
+        }
+        ConnectionError::TimedOut => CloseReason::Broken("the connection went silent".to_owned()),
+        error => CloseReason::Broken(error.to_string()),
+    }
+}
+
+fn application_close_reason(code: u64, reason: &[u8]) -> CloseReason {
+    let known = i32::try_from(code)
+        .ok()
+        .and_then(|code| ErrorCode::try_from(code).ok());
+    let why = if reason.is_empty() {
+        known.map(codes::name).unwrap_or_default().into()
+    } else {
+        String::from_utf8_lossy(reason)
+    };
+    let message = format!("the server closed the connection: {why}");
+    match known {
+        None
+        | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
+            CloseReason::Broken(message)
+        }
+        Some(
+            busy @ (ErrorCode::TooManyConnections
+            | ErrorCode::TooManyFromAddress
+            | ErrorCode::RateLimited
+            | ErrorCode::TryAgain),
+        ) => CloseReason::Busy {
+            code: codes::name(busy),
+            message,
+        },
+        Some(code) => CloseReason::Final {
+            code: codes::name(code),
+            message,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_address_is_what_stands_before_the_port() {
+        for (address, host) in [
+            ("127.0.0.1:7777", "127.0.0.1"),
+            ("[::1]:7777", "::1"),
+            ("a.test:1", "a.test"),
+        ] {
+            assert_eq!(host_of(address), host);
+        }
+    }
+
+    #[test]
+    fn the_lobby_s_address_stands_in_for_an_unspecified_one() {
+        let lobby = Some("192.0.2.7".parse().expect("an address"));
+        let check = |address: &str, expected: &str| {
+            let remote = replace_unspecified(address.parse().expect("an address"), lobby);
+            assert_eq!(remote.to_string(), expected);
+        };
+        check("0.0.0.0:7777", "192.0.2.7:7777");
+        check("[::]:7777", "192.0.2.7:7777");
+        check("198.51.100.1:7777", "198.51.100.1:7777");
+    }
+}

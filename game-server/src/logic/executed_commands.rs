@@ -1,0 +1,106 @@
+//! Which of a client's commands were carried out: so that none counts twice when it is said again
+//! at another host.
+//!
+//! SentDatagrams ascend, wrapping; the newest `KEPT` of them are known. No client has so many on
+//! their way: an older one is of another client, and from then on that one's are known.
+
+use serde::{Deserialize, Serialize};
+
+/// How many numbers back are known.
+const REMEMBERED: u32 = 128;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutedCommands {
+    newest: u32,
+    /// Bit n: the number n below the newest.
+    bits: u128,
+    /// How many were carried out although they had been.
+    repeated: u32,
+}
+
+impl ExecutedCommands {
+    /// A command is carried out.
+    pub(crate) fn insert(&mut self, number: u32) {
+        self.repeated += u32::from(self.contains(number));
+        let ahead = number.wrapping_sub(self.newest);
+        if self.bits == 0 || (1..1 << 31).contains(&ahead) {
+            let kept = if self.bits == 0 {
+                None
+            } else {
+                self.bits.checked_shl(ahead)
+            };
+            (self.newest, self.bits) = (number, kept.unwrap_or(0) | 1);
+        } else if let Some(bit) = self.bit_of(number) {
+            self.bits |= bit;
+        } else {
+            (self.newest, self.bits) = (number, 1);
+        }
+    }
+
+    /// The newest number, those below it that were carried out as well, bit by bit, and how many
+    /// were a second time.
+    pub fn to_parts(&self) -> (u32, u128, u32) {
+        (self.newest, self.bits, self.repeated)
+    }
+
+    /// Whether a command was carried out.
+    pub fn contains(&self, number: u32) -> bool {
+        self.bit_of(number).is_some_and(|bit| self.bits & bit != 0)
+    }
+
+    fn bit_of(&self, number: u32) -> Option<u128> {
+        let back = self.newest.wrapping_sub(number);
+        (back < REMEMBERED).then(|| 1 << back)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_another_client_replace_those_of_the_first() {
+        let mut done = ExecutedCommands::default();
+        for number in [1_000, 1_001] {
+            done.insert(number);
+        }
+        assert!(!done.contains(1));
+        for number in [1, 2] {
+            done.insert(number);
+        }
+        assert_eq!(
+            [1, 2, 3, 1_001].map(|number| done.contains(number)),
+            [true, true, false, false]
+        );
+        done.insert(2);
+        assert_eq!(done.to_parts(), (2, 0b11, 1));
+    }
+
+    #[test]
+    fn recently_executed_commands_are_known_in_any_order() {
+        for start in [0, 1, u32::MAX - 40] {
+            let mut rng = fastrand::Rng::with_seed(3);
+            let (mut done, mut plain) = (ExecutedCommands::default(), BTreeSet::new());
+            assert!(!done.contains(start));
+            for step in 0_u32..500 {
+                // Up to 30 numbers late, some never.
+                let offset = step.saturating_sub(rng.u32(..30));
+                if rng.u8(..4) > 0 {
+                    done.insert(start.wrapping_add(offset));
+                    plain.insert(offset);
+                }
+                let newest = plain.last().copied().unwrap_or(0);
+                for offset in newest.saturating_sub(REMEMBERED - 1)..newest + 5 {
+                    assert_eq!(
+                        done.contains(start.wrapping_add(offset)),
+                        plain.contains(&offset),
+                        "{start} + {offset}"
+                    );
+                }
+            }
+        }
+    }
+}

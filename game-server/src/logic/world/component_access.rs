@@ -1,0 +1,300 @@
+//! An object's components: reading them, and giving them another present and future.
+//!
+//! Times are the game's: what changes, changes from a time on that is now or, for what was found
+//! out late in a tick (a hit between two horizons), after the horizon before. All that is stored
+//! lies on the wire's grid (positions, gauges, whole milliseconds), so that server and clients
+//! compute with the same bits.
+
+use std::time::Duration;
+
+use ambit_proto::ids::ObjectId;
+use ambit_proto::schema::{Codec, Component};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
+
+use super::World;
+
+/// Points of a timeline at most: what can be commanded within the longest delay at the highest tick
+/// rate, twice.
+const MAX_STORED_POINTS: usize = 32;
+/// How far back timelines are kept: farther than any delay and any tick. What is older is forgotten
+/// at the next change.
+const HISTORY_KEPT: Duration = Duration::from_secs(1);
+/// How long before it jumps an object is known to be where it was.
+const TELEPORT_STEP: Duration = Duration::from_millis(1);
+
+/// Positions.
+impl World {
+    /// Where an object is now.
+    ///
+    /// # Panics
+    /// When it is gone, as all readers and writers of components do: ask [`World::contains`].
+    pub fn position(&self, object: ObjectId) -> Position {
+        self.objects.positions[self.slot(object)]
+    }
+
+    /// Where an object was or will be at `t`, as far as anybody knows now. One with a pose was
+    /// where it was at the tick before, and will be where it is.
+    pub fn position_at(&self, object: ObjectId, t: GameTime) -> Position {
+        self.motion(object)
+            .waypoint_at(t)
+            .expect("a path has a point")
+            .position
+    }
+
+    /// An object's path. One that has a pose has none: [`World::way`] knows both.
+    pub fn path(&self, object: ObjectId) -> &Timeline<Waypoint> {
+        self.object(object).path()
+    }
+
+    /// Gives an object another path from a time on: drops all points at or after `from`, and adds
+    /// `points`. What lies between its last point before and the first new one is a straight line,
+    /// so the first new one says where it is at `from`.
+    pub fn replace_path(
+        &mut self,
+        object: ObjectId,
+        from: GameTime,
+        points: impl IntoIterator<Item = (GameTime, Waypoint)>,
+    ) {
+        let points = points
+            .into_iter()
+            .map(|(time, point)| (round_to_millis(time), point.quantised()));
+        self.path_mut(object)
+            .replace_from(round_to_millis(from), points);
+        self.mark_dirty(object, 0);
+        self.handle_path_change(object);
+    }
+
+    /// Lets an object walk from where it is now, in a straight line at `speed_m_per_s`, to
+    /// `target`. Returns when it gets there.
+    pub fn walk_to(&mut self, object: ObjectId, target: Position, speed_m_per_s: f32) -> GameTime {
+        let (now, here, target) = (
+            self.now(),
+            self.position(object).quantised(),
+            target.quantised(),
+        );
+        let seconds = f64::from(here.distance(target)) / f64::from(speed_m_per_s);
+        let arrival = round_to_millis(now + Duration::from_secs_f64(seconds));
+        let start = (arrival > now).then_some((now, Waypoint::walk(here)));
+        self.replace_path(
+            object,
+            now,
+            start.into_iter().chain([(arrival, Waypoint::walk(target))]),
+        );
+        arrival
+    }
+
+    /// Lets an object stand where it is at `at`.
+    pub fn stop(&mut self, object: ObjectId, at: GameTime) {
+        let at = round_to_millis(at);
+        let here = self.position_at(object, at);
+        self.replace_path(object, at, [(at, Waypoint::walk(here))]);
+    }
+
+    /// Puts an object somewhere else, now and in no time; it stands there.
+    pub fn teleport(&mut self, object: ObjectId, to: Position) {
+        let now = self.now();
+        let before = now.saturating_sub(TELEPORT_STEP);
+        let there = position_on(self.path(object), before);
+        self.replace_path(
+            object,
+            before,
+            [(before, Waypoint::walk(there)), (now, Waypoint::jump(to))],
+        );
+    }
+
+    fn path_mut(&mut self, object: ObjectId) -> &mut Timeline<Waypoint> {
+        match self.component_mut(object, 0) {
+            Component::Path(path) => path,
+            other => panic!("component 0 is a path, not {other:?}"),
+        }
+    }
+}
+
+/// Other components, by their index in the kind's list.
+impl World {
+    /// All components as they are stored.
+    pub fn components(&self, object: ObjectId) -> &[Component] {
+        &self.object(object).components
+    }
+
+    /// A component as it is stored.
+    pub fn component(&self, object: ObjectId, index: u8) -> &Component {
+        &self.object(object).components[usize::from(index)]
+    }
+
+    /// A gauge now.
+    pub fn gauge(&self, object: ObjectId, index: u8) -> Gauge {
+        self.gauge_at(object, index, self.now())
+    }
+
+    /// A gauge at `t`.
+    pub fn gauge_at(&self, object: ObjectId, index: u8, t: GameTime) -> Gauge {
+        match self.component(object, index) {
+            Component::Gauge(gauge) => gauge.value_at(t).expect("a gauge has a point"),
+            other => panic!("component {index} is a gauge, not {other:?}"),
+        }
+    }
+
+    /// Sets a gauge from a time on: it goes on from `value`, brought within 0 and its maximum, by
+    /// `rate` a second.
+    pub fn set_gauge(
+        &mut self,
+        object: ObjectId,
+        index: u8,
+        from: GameTime,
+        value: f32,
+        rate: f32,
+    ) {
+        let Codec::Gauge { max } = *self.codec(object, index) else {
+            panic!("component {index} is no gauge")
+        };
+        match self.component_mut(object, index) {
+            Component::Gauge(gauge) => set_from(
+                gauge,
+                from,
+                Gauge {
+                    value: value.clamp(0.0, max),
+                    rate,
+                    max,
+                }
+                .quantised(),
+            ),
+            other => panic!("component {index} is a gauge, not {other:?}"),
+        }
+        self.mark_dirty(object, index);
+    }
+
+    /// A flag now.
+    pub fn flag(&self, object: ObjectId, index: u8) -> bool {
+        self.flag_at(object, index, self.now())
+    }
+
+    /// A flag at `t`.
+    pub fn flag_at(&self, object: ObjectId, index: u8, t: GameTime) -> bool {
+        match self.component(object, index) {
+            Component::Flag(flag) => flag.value_at(t).expect("a flag has a point").0,
+            other => panic!("component {index} is a flag, not {other:?}"),
+        }
+    }
+
+    /// Sets a flag from a time on.
+    pub fn set_flag(&mut self, object: ObjectId, index: u8, from: GameTime, value: bool) {
+        match self.component_mut(object, index) {
+            Component::Flag(flag) => set_from(flag, from, StepValue(value)),
+            other => panic!("component {index} is a flag, not {other:?}"),
+        }
+        self.mark_dirty(object, index);
+    }
+
+    /// A number.
+    pub fn number(&self, object: ObjectId, index: u8) -> i64 {
+        match self.component(object, index) {
+            Component::Number(number) => *number,
+            other => panic!("component {index} is a number, not {other:?}"),
+        }
+    }
+
+    /// Sets a number, brought into its range.
+    pub fn set_number(&mut self, object: ObjectId, index: u8, value: i64) {
+        let Codec::Number { min, max } = *self.codec(object, index) else {
+            panic!("component {index} is no number")
+        };
+        *self.component_mut(object, index) = Component::Number(value.clamp(min, max));
+        self.mark_dirty(object, index);
+    }
+
+    /// A text.
+    pub fn text(&self, object: ObjectId, index: u8) -> &str {
+        match self.component(object, index) {
+            Component::Text(text) => text,
+            other => panic!("component {index} is a text, not {other:?}"),
+        }
+    }
+
+    /// Sets a text, cut to its length.
+    pub fn set_text(&mut self, object: ObjectId, index: u8, value: &str) {
+        let Codec::Text { max_bytes } = *self.codec(object, index) else {
+            panic!("component {index} is no text")
+        };
+        let end = value.floor_char_boundary(max_bytes as usize);
+        *self.component_mut(object, index) = Component::Text(value[..end].to_owned());
+        self.mark_dirty(object, index);
+    }
+
+    fn codec(&self, object: ObjectId, index: u8) -> &Codec {
+        let kind = usize::from(self.object(object).kind);
+        &self.schema().kinds[kind].components[usize::from(index)].codec
+    }
+
+    fn component_mut(&mut self, object: ObjectId, index: u8) -> &mut Component {
+        let horizon = self.now().saturating_sub(HISTORY_KEPT);
+        let component = &mut self.object_mut(object).components[usize::from(index)];
+        match component {
+            Component::Path(path) => path.forget_before(horizon),
+            Component::Gauge(gauge) => gauge.forget_before(horizon),
+            Component::Flag(flag) => flag.forget_before(horizon),
+            Component::Pose(_) | Component::Number(_) | Component::Text(_) => {}
+        }
+        component
+    }
+}
+
+/// The component with all it says on the wire's grid, and room for what is to come.
+pub(super) fn quantised_component(component: Component) -> Component {
+    match component {
+        Component::Path(path) => {
+            Component::Path(quantise_timeline(&path, |point| point.quantised()))
+        }
+        Component::Gauge(gauge) => {
+            Component::Gauge(quantise_timeline(&gauge, |gauge| gauge.quantised()))
+        }
+        Component::Flag(flag) => Component::Flag(quantise_timeline(&flag, |flag| *flag)),
+        plain @ (Component::Pose(_) | Component::Number(_) | Component::Text(_)) => plain,
+    }
+}
+
+/// Points of a component's timeline that say what holds from `from` on.
+pub(super) fn points_ahead(component: &Component, from: GameTime) -> usize {
+    match component {
+        Component::Path(path) => path.tail(from).len(),
+        Component::Gauge(gauge) => gauge.tail(from).len(),
+        Component::Flag(flag) => flag.tail(from).len(),
+        Component::Pose(_) | Component::Number(_) | Component::Text(_) => 0,
+    }
+}
+
+/// Whether a timeline has no point at all, and so no value.
+pub(super) fn is_empty_timeline(component: &Component) -> bool {
+    match component {
+        Component::Path(path) => path.is_empty(),
+        Component::Gauge(gauge) => gauge.is_empty(),
+        Component::Flag(flag) => flag.is_empty(),
+        Component::Pose(_) | Component::Number(_) | Component::Text(_) => false,
+    }
+}
+
+pub(super) fn position_on(path: &Timeline<Waypoint>, t: GameTime) -> Position {
+    path.value_at(t).expect("a path has a point").position
+}
+
+/// The nearest whole millisecond: the wire has no others.
+fn round_to_millis(time: GameTime) -> GameTime {
+    (time + Duration::from_micros(500)).whole_millis()
+}
+
+fn set_from<T: TimelineValue>(timeline: &mut Timeline<T>, from: GameTime, value: T) {
+    timeline.replace_from(round_to_millis(from), [(round_to_millis(from), value)]);
+}
+
+fn quantise_timeline<T: TimelineValue>(
+    timeline: &Timeline<T>,
+    grid: impl Fn(&T) -> T,
+) -> Timeline<T> {
+    let mut stored = Timeline::new(MAX_STORED_POINTS);
+    for (time, value) in timeline.points() {
+        stored.insert(round_to_millis(time), grid(value));
+    }
+    stored
+}

@@ -1,0 +1,119 @@
+//! Dense numbers for sparse ids, so that what is known of a thing lies in arrays.
+//!
+//! An id is looked up once, at the edge; from there on its slot counts. Slots of the departed are
+//! given out again, the latest first, so memory follows the largest number ever present at once.
+//! Cost: one hash look-up.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// A place in the arrays of what is present: 0 and up.
+pub(super) type SlotIndex = u32;
+
+/// Which slot belongs to which id.
+pub(super) struct SlotMap<Id> {
+    by_id: HashMap<Id, SlotIndex, BuildHasherDefault<IdHasher>>,
+    /// By slot; a free one keeps its last tenant's.
+    ids: Vec<Id>,
+    free: Vec<SlotIndex>,
+}
+
+impl<Id: Copy + Eq + Hash> SlotMap<Id> {
+    pub(super) fn new() -> Self {
+        Self {
+            by_id: HashMap::default(),
+            ids: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// A slot for an id that has none.
+    pub(super) fn insert(&mut self, id: Id) -> SlotIndex {
+        let slot = self.free.pop().unwrap_or(self.ids.len() as SlotIndex);
+        match self.ids.get_mut(slot as usize) {
+            Some(tenant) => *tenant = id,
+            None => self.ids.push(id),
+        }
+        let previous = self.by_id.insert(id, slot);
+        assert!(previous.is_none(), "an id is added once");
+        slot
+    }
+
+    /// Frees the slot of `id`, if it has one.
+    pub(super) fn remove(&mut self, id: Id) -> Option<SlotIndex> {
+        let slot = self.by_id.remove(&id)?;
+        self.free.push(slot);
+        Some(slot)
+    }
+
+    pub(super) fn slot(&self, id: Id) -> Option<SlotIndex> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// Whose slot this is, or was last.
+    pub(super) fn id(&self, slot: SlotIndex) -> Id {
+        self.ids[slot as usize]
+    }
+}
+
+/// Hashes ids that the server itself gives out, so nobody can choose colliding ones. They are small
+/// numbers, or a small number and a generation: the low bits stay as they are and keep the entries
+/// of neighbours together; the highest seven, by which the table tells entries apart before it
+/// compares them, are mixed.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, id: u32) {
+        self.write_u64(u64::from(id));
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 over the golden ratio: spreads neighbours far apart.
+        let id = self.0.rotate_left(5) ^ id;
+        self.0 = (id ^ id >> 32) & (u64::MAX >> 7) | id.wrapping_mul(GOLDEN) & !(u64::MAX >> 7);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_slot_is_used_again() {
+        let mut slots = SlotMap::new();
+        assert_eq!(
+            [slots.insert(7_u64), slots.insert(8), slots.insert(9)],
+            [0, 1, 2]
+        );
+        assert_eq!(slots.remove(8), Some(1));
+        assert_eq!(slots.remove(8), None);
+        assert_eq!(slots.insert(10), 1);
+        assert_eq!(
+            (slots.slot(8), slots.slot(10), slots.id(1)),
+            (None, Some(1), 10)
+        );
+    }
+
+    #[test]
+    fn ids_that_differ_only_in_their_upper_half_are_distinct() {
+        let mut slots = SlotMap::new();
+        for generation in 0..1000_u64 {
+            slots.insert(generation << 32 | 5);
+        }
+        assert!(
+            (0..1000_u64)
+                .all(|generation| slots.slot(generation << 32 | 5) == Some(generation as SlotIndex))
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! What a datagram of the peer's changes, from its first bit to its body.
+
+use super::chunk::{ReceivedSet, SliceStatus};
+use super::format::{DatagramHeader, HeaderExtras, ShortNumber};
+use super::received_numbers::NumberStatus;
+use super::sent_packets::{AckResult, LostPacket};
+use super::{
+    Duration, Link, LinkEvent, LocalTime, MAX_DATAGRAM, MAX_EVENTS, Reader, WireError, seq_of,
+};
+use crate::wire::{Coder, Wire};
+
+/// The parts of a datagram beside header, messages and slice, which the link keeps.
+struct DatagramParts {
+    number: u64,
+    header: DatagramHeader,
+    /// The newest of ours that the peer has, and which of those before it.
+    acked: Option<(u64, u32)>,
+    set: Option<ReceivedSet>,
+    slice: Option<SliceStatus>,
+}
+
+impl Link {
+    /// Takes a datagram whole or not at all.
+    pub(super) fn receive_datagram<'a>(
+        &mut self,
+        now: LocalTime,
+        datagram: &'a [u8],
+    ) -> Result<Option<Reader<'a>>, WireError> {
+        if datagram.len() > MAX_DATAGRAM {
+            return Err(WireError::LineTooLong {
+                length: datagram.len() as u64,
+                max: MAX_DATAGRAM as u64,
+            });
+        }
+        let mut reader = Reader::new(datagram);
+        let Some(parts) = self.read_parts(&mut reader)? else {
+            return Ok(None);
+        };
+        // From here on nothing is refused.
+        self.received_numbers
+            .record(now, parts.number, parts.header.asks_for_ack);
+        self.stats.received += 1;
+        if let Some((latest, earlier)) = parts.acked {
+            self.handle_ack(now, latest, earlier);
+        }
+        if let Some(set) = &parts.set
+            && self
+                .sender
+                .as_mut()
+                .is_some_and(|sender| sender.handle_set(set))
+        {
+            self.finish_block(now);
+        }
+        let extras = parts.header.extras.unwrap_or_default();
+        if parts.header.asks_for_ack && !extras.ping {
+            self.pings.note_busy();
+        }
+        self.handle_pings(now, parts.number, extras);
+        self.deliver_messages();
+        if let Some(fit) = parts.slice {
+            self.accept_slice(fit);
+        }
+        self.handle_timeout(now);
+        Ok(Some(reader))
+    }
+
+    /// Reads all before the body and refuses what cannot be; `Unchanged` if the datagram is not to
+    /// be taken.
+    fn read_parts(&mut self, reader: &mut Reader<'_>) -> Result<Option<DatagramParts>, WireError> {
+        let mut header = DatagramHeader::default();
+        header.wire(reader)?;
+        let acked = header
+            .ack
+            .map(|ack| self.sent_packets.check(ack))
+            .transpose()?;
+        let Some(number) = self.fresh_number(header.number) else {
+            return Ok(None);
+        };
+        let mut parts = DatagramParts {
+            number,
+            header,
+            acked,
+            set: None,
+            slice: None,
+        };
+        if header.extras.is_some() {
+            self.messages.wire(reader)?;
+            reader.option(&mut parts.set)?;
+            parts.set.map_or(Ok(()), |set| self.check_set(&set))?;
+            parts.slice = self.read_slice(reader)?;
+        }
+        Ok(Some(parts))
+    }
+
+    fn check_set(&self, set: &ReceivedSet) -> Result<(), WireError> {
+        match &self.sender {
+            Some(sender) => sender.check(set),
+            None if set.chunk.wrapping_sub(self.next_chunk).cast_signed() < 0 => Ok(()),
+            None => Err(WireError::OutOfRange {
+                what: "set of slices",
+            }),
+        }
+    }
+
+    fn read_slice(&mut self, reader: &mut Reader<'_>) -> Result<Option<SliceStatus>, WireError> {
+        let mut is_there = false;
+        reader.flag(&mut is_there)?;
+        if !is_there {
+            return Ok(None);
+        }
+        self.slice.wire(reader)?;
+        let largest = self.config.chunks.largest_block;
+        if largest == 0 {
+            return Err(WireError::LineTooLong {
+                length: self.slice.bytes.len() as u64,
+                max: 0,
+            });
+        }
+        self.receiver
+            .get_or_insert_default()
+            .check(&self.slice, largest)
+            .map(Some)
+    }
+
+    /// The number of the datagram if it is to be taken; counts why not.
+    fn fresh_number(&mut self, shown: ShortNumber) -> Option<u64> {
+        let number = self.received_numbers.full_number(shown);
+        match number.map_or(NumberStatus::TooOld, |number| {
+            self.received_numbers.status(number)
+        }) {
+            NumberStatus::Duplicate => self.stats.duplicates += 1,
+            NumberStatus::TooOld => self.stats.too_old += 1,
+            NumberStatus::Fresh if self.events.len() >= MAX_EVENTS => self.stats.overrun += 1,
+            NumberStatus::Fresh => return number,
+        }
+        None
+    }
+
+    fn handle_ack(&mut self, now: LocalTime, latest: u64, earlier: u32) {
+        // The newest of them that could not wait measures the round trip; also if it was taken for
+        // lost: a round trip that has become longer than the time-out must not stay unnoticed.
+        let mut measured = None;
+        let steps_back = (0..32)
+            .rev()
+            .filter(|bit| earlier >> bit & 1 == 1)
+            .map(|bit| bit + 1)
+            .chain([0]);
+        for number in steps_back.map(|back| latest - back) {
+            let verdict = self.sent_packets.acknowledge(number);
+            let (AckResult::InTime(packet) | AckResult::AfterLoss(packet)) = verdict else {
+                continue;
+            };
+            let after_loss = matches!(verdict, AckResult::AfterLoss(_));
+            if packet.contents.messages {
+                self.reliable_queue.handle_acked(seq_of(number));
+            }
+            if let Some(carried) = packet.contents.slice
+                && self
+                    .sender
+                    .as_mut()
+                    .is_some_and(|sender| sender.handle_acked(carried))
+            {
+                self.finish_block(now);
+            }
+            if packet.contents.asks_for_ack {
+                measured = Some(packet.sent_at);
+                if let Some(budget) = &mut self.budget {
+                    budget.rate_controller.handle_acked(
+                        now,
+                        packet.sent_at,
+                        packet.bytes.into(),
+                        after_loss,
+                    );
+                }
+            }
+            if after_loss {
+                self.stats.acked_after_loss += 1;
+                continue;
+            }
+            self.stats.acked += 1;
+            if self.queue_event(LinkEvent::Acked(seq_of(number))) {
+                self.acked.insert(number);
+            }
+        }
+        if let Some(sent_at) = measured {
+            self.rtt.handle_sample(now.since(sent_at));
+            if let Some(budget) = &mut self.budget {
+                budget
+                    .rate_controller
+                    .handle_round_trip(sent_at, now.since(sent_at));
+            }
+        }
+    }
+
+    /// The oldest block has arrived.
+    fn finish_block(&mut self, now: LocalTime) {
+        self.queue_event(LinkEvent::BlockSent);
+        if let Some(sender) = self.sender.take_if(|sender| sender.is_idle()) {
+            self.next_chunk = sender.next_chunk();
+            if let Some(budget) = &mut self.budget {
+                budget.set_shares_with_slices(now, false);
+            }
+        }
+    }
+
+    fn handle_pings(&mut self, now: LocalTime, number: u64, extras: HeaderExtras) {
+        if extras.ping {
+            self.pings.handle_ping(now, number);
+        }
+        let Some(pong) = extras.pong else { return };
+        // Whoever answers a ping that was not sent, or twice, is not listened to.
+        let Some(sent) = self.sent_packets.take_ping(pong.pinged) else {
+            return;
+        };
+        let held = Duration::from_micros(pong.held_us);
+        self.pings.handle_pong(now.since(sent).saturating_sub(held));
+        self.queue_event(LinkEvent::Pong {
+            sent,
+            received_by_peer: pong.received_us,
+            sent_by_peer: pong.received_us + pong.held_us,
+            arrived: now,
+        });
+    }
+
+    fn deliver_messages(&mut self) {
+        let mut messages = std::mem::take(&mut self.messages);
+        for message in messages.0.drain(..) {
+            if self.duplicate_filter.insert(message.id) {
+                self.stats.messages_received += 1;
+                self.queue_event(LinkEvent::Message(message.bytes));
+            } else {
+                self.stats.messages_repeated += 1;
+            }
+        }
+        self.messages = messages;
+    }
+
+    fn accept_slice(&mut self, fit: SliceStatus) {
+        match fit {
+            SliceStatus::New => self.stats.slices_received += 1,
+            SliceStatus::Duplicate => self.stats.slices_repeated += 1,
+        }
+        let receiver = self.receiver.as_mut().expect("it has checked the slice");
+        if let Some(block) = receiver.accept(&self.slice, fit) {
+            self.queue_event(LinkEvent::Block(block));
+        }
+    }
+
+    pub(super) fn handle_losses(&mut self, now: LocalTime) {
+        let (marks, mut from) = (self.sent_packets.marks(), 0);
+        while let Some(LostPacket {
+            number,
+            packet,
+            by_timeout,
+        }) = self.sent_packets.next_lost(now, &self.rtt, marks, from)
+        {
+            from = number + 1;
+            if by_timeout {
+                self.rtt.handle_timeout(now, packet.sent_at);
+            }
+            if packet.contents.messages {
+                self.reliable_queue.handle_lost(seq_of(number));
+            }
+            if let (Some(carried), Some(sender)) = (packet.contents.slice, &mut self.sender) {
+                sender.handle_lost(carried, packet.sent_at);
+            }
+            if packet.contents.asks_for_ack {
+                self.stats.lost += 1;
+                if let Some(budget) = &mut self.budget {
+                    budget.rate_controller.handle_lost(packet.sent_at);
+                }
+            }
+            self.queue_event(LinkEvent::LostLeader(seq_of(number)));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What has arrived: which datagrams, and how long the peer has waited to hear of it.
+//!
+//! Invariant: `earlier` tells the 32 datagrams before `latest`; of older ones nothing is known, and
+//! they are refused.
+
+use super::LinkConfig;
+use super::format::{Ack, ShortNumber};
+use crate::time::LocalTime;
+
+/// How many datagrams before the latest can still be taken and acknowledged.
+pub(super) const ACK_HISTORY: u64 = 32;
+/// With more of those missing, a path loses so much that most acknowledgements would come too late
+/// if they waited.
+const MANY_GAPS: u32 = 8;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NumberStatus {
+    Fresh,
+    Duplicate,
+    TooOld,
+}
+
+/// A number, and which of the 32 before it belong to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NumberSet {
+    latest: Option<u64>,
+    earlier: u32,
+}
+
+impl NumberSet {
+    /// The newest member, and from the lowest bit up: the one 1, 2, ... before it.
+    pub(super) fn newest_and_earlier(&self) -> Option<(u64, u32)> {
+        self.latest.map(|latest| (latest, self.earlier))
+    }
+
+    /// How many of those before the newest don't belong to it.
+    fn missing(&self) -> u32 {
+        let before = self
+            .latest
+            .map_or(0, |latest| latest.min(ACK_HISTORY) as u32);
+        before.saturating_sub(self.earlier.count_ones())
+    }
+
+    pub(super) fn status(&self, number: u64) -> NumberStatus {
+        let Some(latest) = self.latest.filter(|&latest| number <= latest) else {
+            return NumberStatus::Fresh;
+        };
+        match latest - number {
+            0 => NumberStatus::Duplicate,
+            back if back > ACK_HISTORY => NumberStatus::TooOld,
+            back if self.earlier >> (back - 1) & 1 == 1 => NumberStatus::Duplicate,
+            _ => NumberStatus::Fresh,
+        }
+    }
+
+    /// Adds a number; one that is too old is not remembered.
+    pub(super) fn insert(&mut self, number: u64) {
+        match self.latest {
+            None => self.latest = Some(number),
+            Some(latest) if number > latest => {
+                let with_latest = u64::from(self.earlier) << 1 | 1;
+                let steps = u32::try_from(number - latest - 1).unwrap_or(u32::MAX);
+                self.earlier = with_latest.checked_shl(steps).unwrap_or(0) as u32;
+                self.latest = Some(number);
+            }
+            Some(latest) if (1..=ACK_HISTORY).contains(&(latest - number)) => {
+                self.earlier |= 1 << (latest - number - 1);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReceivedNumbers {
+    numbers: NumberSet,
+    /// The datagram that was taken last.
+    last: Option<u64>,
+    /// How many datagrams that asked for it have not been acknowledged, and since when the first of
+    /// them waits.
+    unacknowledged: u16,
+    waiting_since: LocalTime,
+}
+
+impl ReceivedNumbers {
+    /// The number of a datagram that shows these bits of it; `Unchanged` for one from before the
+    /// first.
+    pub(super) fn full_number(&self, shown: ShortNumber) -> Option<u64> {
+        self.numbers
+            .latest
+            .map_or(Some(shown.first()), |latest| shown.near(latest))
+    }
+
+    pub(super) fn status(&self, number: u64) -> NumberStatus {
+        self.numbers.status(number)
+    }
+
+    /// Notes a fresh datagram.
+    pub(super) fn record(&mut self, now: LocalTime, number: u64, asks_for_ack: bool) {
+        self.numbers.insert(number);
+        self.last = Some(number);
+        if asks_for_ack {
+            if self.unacknowledged == 0 {
+                self.waiting_since = now;
+            }
+            self.unacknowledged = self.unacknowledged.saturating_add(1);
+        }
+    }
+
+    /// See [`super::Link::last_received_number`].
+    pub(super) fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    pub(super) fn ack(&self) -> Option<Ack> {
+        self.numbers
+            .newest_and_earlier()
+            .map(|(latest, earlier)| Ack {
+                latest: ShortNumber::from_number(latest),
+                earlier,
+            })
+    }
+
+    /// A datagram has left, and with it [`ReceivedNumbers::ack`].
+    pub(super) fn note_acknowledged(&mut self) {
+        self.unacknowledged = 0;
+    }
+
+    /// Whether the peer waits for an acknowledgement.
+    pub(super) fn owes_ack(&self) -> bool {
+        self.unacknowledged > 0
+    }
+
+    /// When an acknowledgement is owed even if nothing else is to be sent.
+    pub(super) fn ack_deadline(&self, config: &LinkConfig) -> Option<LocalTime> {
+        match self.unacknowledged {
+            0 => None,
+            waiting if waiting >= config.ack_after || self.numbers.missing() > MANY_GAPS => {
+                Some(self.waiting_since)
+            }
+            _ => Some(self.waiting_since + config.ack_delay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_a_plain_set_for_33_datagrams() {
+        for seed in 0..20 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut received = ReceivedNumbers::default();
+            let mut known = BTreeSet::new();
+            let mut head = 16_300_u64; // The wire's numbers are the lowest 14 bits.
+            for _ in 0..2_000 {
+                let number = head - rng.u64(0..50);
+                let latest: u64 = known.last().copied().unwrap_or(number);
+                let expected = match () {
+                    () if number + 32 < latest => NumberStatus::TooOld,
+                    () if known.contains(&number) => NumberStatus::Duplicate,
+                    () => NumberStatus::Fresh,
+                };
+                assert_eq!(
+                    received.full_number(ShortNumber::from_number(number)),
+                    Some(number),
+                    "seed {seed}"
+                );
+                assert_eq!(received.status(number), expected, "seed {seed}");
+                if expected == NumberStatus::Fresh {
+                    received.record(LocalTime::ZERO, number, true);
+                    known.insert(number);
+                    assert_eq!(received.last(), Some(number));
+                }
+                let (latest, earlier) = received
+                    .numbers
+                    .newest_and_earlier()
+                    .expect("something was received");
+                let told: BTreeSet<_> = (0..32)
+                    .filter(|bit| earlier >> bit & 1 == 1)
+                    .map(|bit| latest - 1 - bit)
+                    .collect();
+                assert_eq!(Some(&latest), known.last());
+                assert_eq!(
+                    told,
+                    known.range(latest - 32..latest).copied().collect(),
+                    "seed {seed}"
+                );
+                head += [0, 1, 1, 2, 31, 40][rng.usize(0..6)];
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_opposite_the_latest_is_old() {
+        let mut received = ReceivedNumbers::default();
+        received.record(LocalTime::ZERO, 20_000, true);
+        let seen = |number| {
+            received
+                .full_number(ShortNumber::from_number(number))
+                .map(|number| received.status(number))
+        };
+        assert_eq!(seen(20_000 + 8_191), Some(NumberStatus::Fresh));
+        assert_eq!(seen(20_000 + 8_192), Some(NumberStatus::TooOld));
+    }
+
+    #[test]
+    fn an_ack_is_due_after_a_delay_or_a_count_and_only_on_request() {
+        let config = LinkConfig::default();
+        let (mut received, start) = (ReceivedNumbers::default(), LocalTime::from_millis(10));
+        received.record(start, 1, false);
+        assert_eq!(received.ack_deadline(&config), None);
+        assert!(!received.owes_ack());
+        received.record(start, 2, true);
+        assert_eq!(
+            received.ack_deadline(&config),
+            Some(start + Duration::from_millis(25))
+        );
+        for number in 3..=9 {
+            received.record(start + Duration::from_millis(1), number, true);
+        }
+        assert_eq!(received.ack_deadline(&config), Some(start));
+        assert!(received.owes_ack());
+        received.note_acknowledged();
+        assert_eq!(received.ack_deadline(&config), None);
+    }
+}

@@ -1,0 +1,453 @@
+//! What was sent: when it left, what it carried in rough terms, and what became of it.
+//!
+//! Invariants:
+//! 1. A datagram is in flight, then acknowledged or lost; each of the two transitions away from "in
+//!    flight" happens once.
+//! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a place for
+//!    the next one.
+//! 3. `oldest` is not newer than the oldest one in flight.
+//!
+//! Cost: a look at those between `oldest` and `next`, usually a few. Memory: 24 bytes for each of
+//! the last 64 datagrams; for more, up to [`SENT_WINDOW`], only once so many were on their way, or
+//! taken for lost, within [`REMEMBERED`].
+
+use std::time::Duration;
+
+use super::SENT_WINDOW;
+use super::chunk::SliceId;
+use super::format::{Ack, ShortNumber};
+use super::received_numbers::ACK_HISTORY;
+use super::rtt::RttEstimator;
+use crate::ids::Seq;
+use crate::time::LocalTime;
+use crate::wire::WireError;
+
+/// So many newer ones must have arrived before one is thought to be lost rather than overtaken.
+/// PoseSource: RFC 9002, 6.1.1.
+const REORDER_THRESHOLD: usize = 3;
+
+/// Places of a new ring: a second at 60 a second.
+const INITIAL_CAPACITY: usize = 64;
+
+/// A datagram that nobody has acknowledged is remembered so long, if there is room: an
+/// acknowledgement that comes late saves what would travel again. As long as the longest time-out.
+const REMEMBER_FOR: Duration = Duration::from_secs(2);
+
+/// What a datagram carried besides acknowledgements, and whether the peer owes an acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct PacketContents {
+    pub(super) asks_for_ack: bool,
+    pub(super) ping: bool,
+    pub(super) messages: bool,
+    pub(super) slice: Option<SliceId>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SentPacket {
+    pub(super) sent_at: LocalTime,
+    pub(super) contents: PacketContents,
+    /// What it cost.
+    pub(super) bytes: u16,
+    awaits_pong: bool,
+    state: PacketState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum PacketState {
+    #[default]
+    InFlight,
+    Acked,
+    LostLeader,
+}
+
+/// What the acknowledgement of one datagram says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AckResult {
+    /// It has arrived.
+    InTime(SentPacket),
+    /// It has arrived, although it was taken for lost.
+    AfterLoss(SentPacket),
+    /// That was known, or it is too long ago.
+    NothingNew,
+}
+
+/// A datagram that counts as lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LostPacket {
+    pub(super) number: u64,
+    pub(super) packet: SentPacket,
+    /// Nothing but time says so.
+    pub(super) by_timeout: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct SentPackets {
+    /// By number, modulo its length, which is a power of two.
+    ring: Box<[SentPacket]>,
+    first: u64,
+    next: u64,
+    oldest: u64,
+    /// What was before this had been forgotten when the ring grew.
+    known_from: u64,
+}
+
+/// Which datagrams of those still looked at are acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckMarks {
+    newest: Option<u64>,
+    /// The one with [`OVERTAKERS`] of them from it on.
+    threshold: Option<u64>,
+}
+
+impl SentPackets {
+    pub(super) fn new(first: u64) -> Self {
+        let ring = vec![SentPacket::default(); INITIAL_CAPACITY].into_boxed_slice();
+        Self {
+            ring,
+            first,
+            next: first,
+            oldest: first,
+            known_from: first,
+        }
+    }
+
+    /// The number that the next datagram will have.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The number that `seq` stands for: the one nearest to the next.
+    pub(super) fn number_of(&self, seq: Seq) -> u64 {
+        self.next
+            .saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
+    }
+
+    /// Notes that the next datagram leaves.
+    pub(super) fn push(&mut self, now: LocalTime, cargo: PacketContents, bytes: u16) {
+        self.grow_if_needed(now);
+        *self.packet_mut(self.next) = SentPacket {
+            sent_at: now,
+            contents: cargo,
+            bytes,
+            awaits_pong: cargo.ping,
+            state: PacketState::InFlight,
+        };
+        self.next += 1;
+    }
+
+    /// The numbers that the peer says it has received, the oldest first. Refuses those of datagrams
+    /// that were never sent.
+    pub(super) fn check(&self, ack: Ack) -> Result<(u64, u32), WireError> {
+        let latest = ack.latest.before(self.next).filter(|latest| {
+            let bits = u64::from(32 - ack.earlier.leading_zeros());
+            *latest >= self.first + bits
+        });
+        latest
+            .map(|latest| (latest, ack.earlier))
+            .ok_or(WireError::OutOfRange {
+                what: "acknowledged number",
+            })
+    }
+
+    /// The peer says that it has received that datagram.
+    pub(super) fn acknowledge(&mut self, number: u64) -> AckResult {
+        if !self.remembers(number) {
+            return AckResult::NothingNew;
+        }
+        let packet = self.packet_mut(number);
+        let before = std::mem::replace(&mut packet.state, PacketState::Acked);
+        let packet = *packet;
+        self.advance_oldest();
+        match before {
+            PacketState::InFlight => AckResult::InTime(packet),
+            PacketState::LostLeader => AckResult::AfterLoss(packet),
+            PacketState::Acked => AckResult::NothingNew,
+        }
+    }
+
+    /// When the ping in that datagram left, if there was one and its first answer is this.
+    pub(super) fn take_ping(&mut self, shown: ShortNumber) -> Option<LocalTime> {
+        let number = shown
+            .before(self.next)
+            .filter(|&number| self.remembers(number))?;
+        let packet = self.packet_mut(number);
+        std::mem::take(&mut packet.awaits_pong).then_some(packet.sent_at)
+    }
+
+    /// For a walk with [`SentPackets::next_lost`], during which nothing is acknowledged.
+    pub(super) fn marks(&self) -> AckMarks {
+        let mut newest_first = (self.oldest..self.next)
+            .rev()
+            .filter(|&number| self.packet(number).state == PacketState::Acked);
+        let newest = newest_first.next();
+        AckMarks {
+            newest,
+            threshold: newest_first.nth(REORDER_THRESHOLD - 2),
+        }
+    }
+
+    /// Takes the oldest datagram from `from` on that is lost by `now` out of flight.
+    pub(super) fn next_lost(
+        &mut self,
+        now: LocalTime,
+        rtt: &RttEstimator,
+        marks: AckMarks,
+        from: u64,
+    ) -> Option<LostPacket> {
+        let (number, by_timeout) = self.in_flight(from).find_map(|number| {
+            let overtaken = self.is_beyond_acknowledgement(number, marks)
+                || self.overtaken_at(number, marks, rtt) <= now;
+            let timed_out = self.times_out_at(number, rtt) <= now;
+            (overtaken || timed_out).then_some((number, !overtaken))
+        })?;
+        let packet = self.packet_mut(number);
+        packet.state = PacketState::LostLeader;
+        let packet = *packet;
+        self.advance_oldest();
+        Some(LostPacket {
+            number,
+            packet,
+            by_timeout,
+        })
+    }
+
+    /// When the next datagram in flight will count as lost if nothing is heard of it.
+    pub(super) fn loss_deadline(&self, rtt: &RttEstimator) -> Option<LocalTime> {
+        let marks = self.marks();
+        let deadline = |number| {
+            self.times_out_at(number, rtt)
+                .min(self.overtaken_at(number, marks, rtt))
+        };
+        self.in_flight(self.oldest)
+            .map(deadline)
+            .min()
+            .filter(|&deadline| deadline < LocalTime::MAX)
+    }
+
+    /// No acknowledgement can tell of it any more, or its place in the ring is needed.
+    fn is_beyond_acknowledgement(&self, number: u64, marks: AckMarks) -> bool {
+        self.next - number >= SENT_WINDOW as u64
+            || marks
+                .newest
+                .is_some_and(|newest| newest > number + ACK_HISTORY)
+    }
+
+    fn overtaken_at(&self, number: u64, marks: AckMarks, rtt: &RttEstimator) -> LocalTime {
+        let overtaken = marks.threshold.is_some_and(|third| third > number);
+        if overtaken {
+            self.packet(number).sent_at + rtt.reorder_timeout()
+        } else {
+            LocalTime::MAX
+        }
+    }
+
+    /// One that asks for no acknowledgement may get none, so time says nothing about it.
+    fn times_out_at(&self, number: u64, rtt: &RttEstimator) -> LocalTime {
+        let packet = self.packet(number);
+        if packet.contents.asks_for_ack {
+            packet.sent_at + rtt.timeout()
+        } else {
+            LocalTime::MAX
+        }
+    }
+
+    /// From `from` on, in the order of sending.
+    fn in_flight(&self, from: u64) -> impl Iterator<Item = u64> {
+        (self.oldest.max(from)..self.next)
+            .filter(|&number| self.packet(number).state == PacketState::InFlight)
+    }
+
+    /// Moves `oldest` past what is no longer in flight.
+    fn advance_oldest(&mut self) {
+        while self.oldest != self.next && self.packet(self.oldest).state != PacketState::InFlight {
+            self.oldest += 1;
+        }
+    }
+
+    /// Doubles the ring when the place of the next datagram holds one of which an acknowledgement
+    /// may still come.
+    fn grow_if_needed(&mut self, now: LocalTime) {
+        let places = self.ring.len();
+        let Some(before) = self
+            .next
+            .checked_sub(places as u64)
+            .filter(|&before| before >= self.known_from)
+        else {
+            return;
+        };
+        let packet = self.packet(before);
+        let waits = packet.state == PacketState::InFlight
+            || packet.state == PacketState::LostLeader && now.since(packet.sent_at) < REMEMBER_FOR;
+        if !waits || places >= SENT_WINDOW {
+            return;
+        }
+        let mut ring = vec![SentPacket::default(); 2 * places].into_boxed_slice();
+        (before..self.next)
+            .for_each(|number| ring[number as usize % (2 * places)] = *self.packet(number));
+        self.ring = ring;
+        self.known_from = before;
+    }
+
+    fn remembers(&self, number: u64) -> bool {
+        (self.known_from..self.next).contains(&number)
+            && self.next - number <= self.ring.len() as u64
+    }
+
+    fn packet(&self, number: u64) -> &SentPacket {
+        &self.ring[number as usize & (self.ring.len() - 1)]
+    }
+
+    fn packet_mut(&mut self, number: u64) -> &mut SentPacket {
+        &mut self.ring[number as usize & (self.ring.len() - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkConfig;
+
+    const BODY: PacketContents = PacketContents {
+        asks_for_ack: true,
+        ping: false,
+        messages: false,
+        slice: None,
+    };
+
+    /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms
+    /// on.
+    fn sender(first: u64, count: u64) -> (SentPackets, RttEstimator) {
+        let (mut sent, mut rtt) = (
+            SentPackets::new(first),
+            RttEstimator::new(&LinkConfig::default()),
+        );
+        (0..100).for_each(|_| rtt.handle_sample(Duration::from_millis(80)));
+        (0..count).for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY, 100));
+        (sent, rtt)
+    }
+
+    fn lost(sent: &mut SentPackets, rtt: &RttEstimator, now_ms: u64) -> Vec<(u64, bool)> {
+        let (now, marks) = (LocalTime::from_millis(now_ms), sent.marks());
+        let losses = std::iter::from_fn(|| sent.next_lost(now, rtt, marks, 0));
+        losses.map(|loss| (loss.number, loss.by_timeout)).collect()
+    }
+
+    #[test]
+    fn three_newer_acks_and_the_reorder_timeout_make_a_loss() {
+        let (mut sent, rtt) = sender(65_535, 5);
+        sent.acknowledge(65_536);
+        sent.acknowledge(65_537);
+        assert_eq!(lost(&mut sent, &rtt, 1_100), []);
+        sent.acknowledge(65_538);
+        assert_eq!(
+            sent.loss_deadline(&rtt),
+            Some(LocalTime::from_millis(1_100))
+        );
+        assert_eq!(lost(&mut sent, &rtt, 1_099), []);
+        assert_eq!(lost(&mut sent, &rtt, 1_100), [(65_535, false)]);
+        assert_eq!(lost(&mut sent, &rtt, 1_100), []);
+    }
+
+    #[test]
+    fn a_timeout_applies_only_to_packets_that_asked_for_an_ack() {
+        let (mut sent, rtt) = sender(0, 1);
+        sent.push(
+            LocalTime::from_millis(1_001),
+            PacketContents::default(),
+            100,
+        );
+        assert_eq!(lost(&mut sent, &rtt, 1_104), []);
+        assert_eq!(lost(&mut sent, &rtt, 9_000), [(0, true)]);
+        assert_eq!(sent.loss_deadline(&rtt), None);
+    }
+
+    #[test]
+    fn a_packet_beyond_the_range_of_acks_is_lost() {
+        let (mut sent, rtt) = sender(0, 50);
+        sent.acknowledge(34);
+        assert_eq!(lost(&mut sent, &rtt, 1_050), [(0, false), (1, false)]);
+    }
+
+    #[test]
+    fn a_full_window_gives_up_the_oldest_before_its_slot_is_reused() {
+        let (mut sent, rtt) = sender(65_500, 511);
+        assert_eq!(lost(&mut sent, &rtt, 1_010), []);
+        sent.push(LocalTime::from_millis(1_010), BODY, 100);
+        assert_eq!(lost(&mut sent, &rtt, 1_010), [(65_500, false)]);
+        assert_eq!(sent.ring.len(), 512);
+    }
+
+    #[test]
+    fn the_ring_grows_only_with_packets_in_flight() {
+        let (mut sent, _) = sender(16_000, 0);
+        for number in 16_000..18_000 {
+            sent.push(LocalTime::from_millis(number), BODY, 100);
+            sent.acknowledge(number.saturating_sub(20).max(16_000));
+        }
+        assert_eq!(sent.ring.len(), INITIAL_CAPACITY);
+        for number in 18_000..18_300 {
+            sent.push(LocalTime::from_millis(number), BODY, 100);
+        }
+        assert_eq!(sent.ring.len(), 512);
+        assert!(matches!(sent.acknowledge(17_800), AckResult::NothingNew));
+        assert!(
+            matches!(sent.acknowledge(18_000), AckResult::InTime(packet) if packet.sent_at == LocalTime::from_millis(18_000))
+        );
+    }
+
+    #[test]
+    fn an_acknowledgement_counts_once_even_after_the_loss() {
+        let (mut sent, rtt) = sender(0, 1);
+        assert_eq!(lost(&mut sent, &rtt, 1_500), [(0, true)]);
+        assert!(matches!(sent.acknowledge(0), AckResult::AfterLoss(_)));
+        assert!(matches!(sent.acknowledge(0), AckResult::NothingNew));
+        assert_eq!(lost(&mut sent, &rtt, 9_000), []);
+    }
+
+    #[test]
+    fn acknowledgements_of_numbers_never_sent_are_refused() {
+        let ack = |latest, earlier| Ack {
+            latest: ShortNumber::from_number(latest),
+            earlier,
+        };
+        let (sent, _) = sender(16_382, 4); // On the wire: 16382, 16383, 0, 1.
+        assert_eq!(sent.check(ack(16_385, 0b111)), Ok((16_385, 0b111)));
+        assert_eq!(sent.check(ack(16_382, 0)), Ok((16_382, 0)));
+        for refused in [
+            ack(2, 0),
+            ack(1, 0b1000),
+            ack(16_382, 1),
+            ack(16_381, 0),
+            ack(1, 1 << 31),
+            ack(8_000, 0),
+        ] {
+            assert!(sent.check(refused).is_err(), "{refused:?}");
+        }
+        assert!(SentPackets::new(7).check(ack(6, 0)).is_err());
+    }
+
+    #[test]
+    fn numbers_count_on_where_sequences_wrap() {
+        let (sent, _) = sender(65_530, 10);
+        assert_eq!(sent.number_of(Seq(65_535)), 65_535);
+        assert_eq!(sent.number_of(Seq(3)), 65_539);
+        assert_eq!(sent.number_of(Seq(4)), sent.next());
+    }
+
+    #[test]
+    fn a_ping_has_one_answer() {
+        let (mut sent, _) = sender(0, 1);
+        sent.push(
+            LocalTime::from_millis(2_000),
+            PacketContents { ping: true, ..BODY },
+            100,
+        );
+        assert_eq!(sent.take_ping(ShortNumber::from_number(0)), None);
+        assert_eq!(sent.take_ping(ShortNumber::from_number(9)), None);
+        assert_eq!(
+            sent.take_ping(ShortNumber::from_number(1)),
+            Some(LocalTime::from_millis(2_000))
+        );
+        assert_eq!(sent.take_ping(ShortNumber::from_number(1)), None);
+    }
+}

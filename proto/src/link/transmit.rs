@@ -1,0 +1,298 @@
+//! What a datagram of ours holds, part by part, and who pays for it.
+//!
+//! A slice goes along with a body only if both fit, and how long the body is shows when it is
+//! written. So while slices are due, the body is written aside first, at the offset within a byte
+//! that it will have in the end: a slice is a whole number of bytes, so what the body aligns to
+//! bytes stays aligned with a slice before it or without.
+
+use super::budget::{Budget, TrafficClass};
+use super::chunk::{MAX_SET_BITS, ReceivedSet, SLICE_BYTES, SLICE_HEADER_BITS, Slice, SliceId};
+use super::format::{
+    self, DatagramHeader, HeaderExtras, MAX_HEADER_BITS, MAX_HEADER_BYTES, Messages, ShortNumber,
+};
+use super::sent_packets::PacketContents;
+use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer, seq_of};
+use crate::wire::{Coder, Reader, Wire, measure};
+
+/// What a datagram with a slice and no body may take, in bytes.
+pub(super) const MAX_SLICE_DATAGRAM: usize =
+    MAX_HEADER_BYTES + SLICE_HEADER_BITS / 8 + 2 + SLICE_BYTES;
+
+/// What stands before a body, but for a slice.
+struct DatagramPrefix {
+    header: DatagramHeader,
+    set: Option<ReceivedSet>,
+}
+
+/// What messages may take, with the flag behind them.
+pub(super) fn max_message_bits(config: &LinkConfig) -> usize {
+    8 * (config.max_datagram - MIN_BODY_BYTES) - MAX_HEADER_BITS - MAX_SET_BITS
+}
+
+impl Link {
+    pub(super) fn write(
+        &mut self,
+        now: LocalTime,
+        out: &mut Vec<u8>,
+        body_asks: bool,
+        body: impl FnOnce(&mut Writer<'_>, Seq),
+    ) -> Seq {
+        self.handle_timeout(now);
+        let (seq, start) = (seq_of(self.sent_packets.next()), out.len());
+        self.pick_messages(now);
+        let mut front = self.prefix(now);
+        let slice_due = self.slice_due_at().is_some_and(|due| due <= now);
+        let (body_bits, slice_bytes) = if slice_due {
+            self.write_with_slice(now, &mut front, out, |writer| body(writer, seq))
+        } else {
+            let mut writer = Writer::new(out);
+            front.write(&mut self.messages, None, &mut writer);
+            (write_body(&mut writer, |writer| body(writer, seq)), 0)
+        };
+        let length = out.len() - start;
+        assert!(
+            length <= self.config.max_datagram,
+            "a body of {body_bits} bits is longer than its budget"
+        );
+        let ping = front.header.extras.is_some_and(|extras| extras.ping);
+        let messages = !self.messages.0.is_empty();
+        let slice = (slice_bytes > 0).then(|| self.note_slice(now)).flatten();
+        let asks_for_ack = ping || messages || slice.is_some() || body_asks && body_bits > 0;
+        if asks_for_ack {
+            format::ask_for_ack(&mut out[start..]);
+        }
+        let bytes = self.spend_budget(now, length, slice_bytes, messages || body_bits > 0);
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| front.set.is_some()) {
+            receiver.note_reported();
+        }
+        self.note_sent(
+            now,
+            PacketContents {
+                asks_for_ack,
+                ping,
+                messages,
+                slice,
+            },
+            bytes,
+        );
+        seq
+    }
+
+    /// What stands before the body, in bits.
+    pub(super) fn bits_before_body(&mut self, now: LocalTime) -> usize {
+        self.prefix(now).bits(&mut self.messages)
+    }
+
+    /// What a datagram of the game may have.
+    pub(super) fn game_bits(&self, now: LocalTime) -> usize {
+        self.budget.as_ref().map_or(usize::MAX, |budget| {
+            8 * budget
+                .available(TrafficClass::Game, now)
+                .saturating_sub(budget.cost(0))
+        })
+    }
+
+    pub(super) fn pick_messages(&mut self, now: LocalTime) {
+        let payable = self.game_bits(now).saturating_sub(8 * MAX_HEADER_BYTES);
+        self.reliable_queue.pick(
+            now,
+            max_message_bits(&self.config).min(payable),
+            &mut self.messages,
+        );
+    }
+
+    /// The parts of a datagram with the messages that were picked. Whether it asks for an
+    /// acknowledgement is not known yet.
+    fn prefix(&self, now: LocalTime) -> DatagramPrefix {
+        let (ping, pong) = (self.pings.is_due(now), self.pings.pong(now));
+        let payable = || {
+            self.can_afford(
+                TrafficClass::Control,
+                MAX_HEADER_BYTES + MAX_SET_BITS / 8,
+                now,
+            )
+        };
+        let set = self
+            .receiver
+            .as_ref()
+            .and_then(|receiver| receiver.received_set())
+            .filter(|_| payable());
+        let messages = !self.messages.0.is_empty();
+        let has_extras =
+            ping || pong.is_some() || messages || set.is_some() || self.sender.is_some();
+        let header = DatagramHeader {
+            number: ShortNumber::from_number(self.sent_packets.next()),
+            asks_for_ack: false,
+            ack: self.received_numbers.ack(),
+            extras: has_extras.then_some(HeaderExtras { ping, pong }),
+        };
+        DatagramPrefix { header, set }
+    }
+
+    /// Writes a datagram with a slice if it fits beside the body and can be paid. Returns the bits
+    /// of the body and the bytes of the slice.
+    fn write_with_slice(
+        &mut self,
+        now: LocalTime,
+        front: &mut DatagramPrefix,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> (usize, usize) {
+        let sender = self.sender.as_mut().expect("a slice is due");
+        let mut aside = std::mem::take(&mut sender.body);
+        aside.clear();
+        let front_bits = front.bits(&mut self.messages);
+        let mut writer = Writer::new(&mut aside);
+        writer
+            .bits(&mut 0, (front_bits % 8) as u32)
+            .expect("a writer refuses nothing");
+        let body_bits = write_body(&mut writer, body);
+        writer.finish();
+        let alone = body_bits == 0 && self.messages.0.is_empty();
+        let slice = sender.pick(now, self.rtt.smoothed()).filter(|slice| {
+            let length = (front_bits + body_bits).div_ceil(8) + slice.length();
+            let pays = |budget: &Budget| {
+                if alone {
+                    budget.cost(length)
+                } else {
+                    slice.length()
+                }
+            };
+            let can_afford =
+                |budget: &Budget| budget.available(TrafficClass::SliceSet, now) >= pays(budget);
+            length <= self.config.max_datagram && self.budget.as_deref().is_none_or(can_afford)
+        });
+        let slice_bytes = slice.as_ref().map_or(0, |slice| slice.length());
+        let mut writer = Writer::new(out);
+        front.write(&mut self.messages, slice, &mut writer);
+        let mut reader = Reader::new(&aside);
+        reader.skip(front_bits % 8).expect("they were written");
+        copy_bits(&mut reader, body_bits, &mut writer);
+        writer.finish();
+        sender.body = aside;
+        (body_bits, slice_bytes)
+    }
+
+    fn note_slice(&mut self, now: LocalTime) -> Option<SliceId> {
+        let (repeated, carried) = self.sender.as_mut()?.note_sent(now);
+        *(if repeated {
+            &mut self.stats.slices_resent
+        } else {
+            &mut self.stats.slices_sent
+        }) += 1;
+        Some(carried)
+    }
+
+    /// Takes what the datagram costs out of the budget; the game pays the way if it has something
+    /// to say. Returns the cost.
+    fn spend_budget(
+        &mut self,
+        now: LocalTime,
+        length: usize,
+        slice_bytes: usize,
+        game: bool,
+    ) -> u16 {
+        let Some(budget) = &mut self.budget else {
+            return length as u16;
+        };
+        let cost = budget.cost(length);
+        let within = match (game, slice_bytes) {
+            (true, _) => budget.spend(
+                now,
+                &[
+                    (TrafficClass::Game, cost - slice_bytes),
+                    (TrafficClass::SliceSet, slice_bytes),
+                ],
+            ),
+            (false, 0) => budget.spend(now, &[(TrafficClass::Control, cost)]),
+            (false, _) => budget.spend(now, &[(TrafficClass::SliceSet, cost)]),
+        };
+        self.stats.over_budget += u64::from(!within);
+        cost as u16
+    }
+
+    fn note_sent(&mut self, now: LocalTime, cargo: PacketContents, bytes: u16) {
+        let repeated = self
+            .reliable_queue
+            .note_carried(seq_of(self.sent_packets.next()), &self.messages);
+        self.stats.sent += 1;
+        self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
+        self.stats.resent += repeated;
+        self.messages.0.clear();
+        self.received_numbers.note_acknowledged();
+        self.pings.note_sent(now, cargo.ping);
+        if cargo.asks_for_ack && !cargo.ping {
+            self.pings.note_busy();
+        }
+        self.sent_packets.push(now, cargo, bytes);
+        if let Some(budget) = self.budget.as_mut().filter(|_| cargo.asks_for_ack) {
+            budget.rate_controller.handle_sent(now);
+        }
+        // The place of the next datagram is made free now, so that the owner hears of it before it
+        // writes that one.
+        self.handle_losses(now);
+    }
+}
+
+impl DatagramPrefix {
+    fn bits(&mut self, messages: &mut Messages) -> usize {
+        let extras = self.header.extras.map_or(0, |_| {
+            measure(messages) + 2 + self.set.as_mut().map_or(0, measure)
+        });
+        measure(&mut self.header) + extras
+    }
+
+    fn write(
+        &mut self,
+        messages: &mut Messages,
+        slice: Option<&mut Slice>,
+        writer: &mut Writer<'_>,
+    ) {
+        self.header.wire(writer).expect("a writer refuses nothing");
+        if self.header.extras.is_none() {
+            return;
+        }
+        messages.wire(writer).expect("a writer refuses nothing");
+        writer
+            .option(&mut self.set)
+            .expect("a writer refuses nothing");
+        writer
+            .flag(&mut slice.is_some())
+            .expect("a writer refuses nothing");
+        if let Some(slice) = slice {
+            slice
+                .wire(writer)
+                .expect("a writer refuses what is no slice");
+        }
+    }
+}
+
+/// Returns how many bits the body takes, with its padding.
+fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> usize {
+    let before = writer.bits_written();
+    body(writer);
+    let bits = writer.bits_written() - before;
+    let padding = if bits == 0 {
+        0
+    } else {
+        MIN_BODY_BITS.saturating_sub(bits)
+    };
+    writer
+        .bits(&mut 0, padding as u32)
+        .expect("a writer refuses nothing");
+    bits + padding
+}
+
+fn copy_bits(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
+    let mut left = bits;
+    while left > 0 {
+        let (width, mut word) = (left.min(64), 0);
+        reader
+            .bits(&mut word, width as u32)
+            .expect("so much was written");
+        writer
+            .bits(&mut word, width as u32)
+            .expect("a writer refuses nothing");
+        left -= width;
+    }
+}

@@ -1,0 +1,297 @@
+//! A world-server with a room full of bots.
+//!
+//! The workload is that of the peers' table: N avatars that the server walks at 4 m/s on a flat
+//! square, as dense for every N (about 30 in the 3 x 3 cells of 10 m around each), 20 ticks a
+//! second, one input a bot 20 times a second.
+
+use std::fmt;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::floor::SETTLE_TIME;
+use crate::pinned_process::{
+    self, CLIENT_CORE, PinnedProcess, SERVER_CORE, ScratchFolder, WAIT_LIMIT, binary,
+};
+use crate::table::{IdleRoom, Quantiles, Row, ServerCost};
+
+pub(crate) const TICK_HZ: u32 = 20;
+
+/// Edges of the peers' maps, in metres, by the number of avatars. Others are as dense as the last.
+const EDGES_M: [(u32, f64); 4] = [(100, 57.5), (250, 97.0), (500, 140.8), (1_000, 200.3)];
+/// Likewise for steered avatars: those between random points gather in the middle, these are
+/// anywhere, and on the peers' maps would see two thirds as many others.
+const STEERED_EDGES_M: [(u32, f64); 4] = [(100, 47.0), (250, 79.0), (500, 115.0), (1_000, 165.0)];
+
+/// How avatars walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Motion {
+    /// Between random points: what the peers ran.
+    Waypoints,
+    /// With a heading that turns at random, so that nothing can be foretold.
+    SteeredWalker,
+}
+
+impl fmt::Display for Motion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Waypoints => "waypoints",
+            Self::SteeredWalker => "steered",
+        })
+    }
+}
+
+/// A server and its bots.
+pub(crate) struct CrowdRun {
+    pub(crate) server: PinnedProcess,
+    pub(crate) bots: PinnedProcess,
+    http: String,
+}
+
+/// A row of the table; the ratio is the caller's.
+pub(crate) fn measure(
+    count: u32,
+    motion: Motion,
+    full: u32,
+    window: Duration,
+) -> anyhow::Result<Row> {
+    measure_on(map_edge_m(motion, count), count, motion, full, window)
+}
+
+/// Six hundred steered avatars, all in sight of each other.
+pub(crate) fn measure_dense(window: Duration) -> anyhow::Result<Row> {
+    let row = measure_on(30.0, 600, Motion::SteeredWalker, 10, window)?;
+    Ok(Row {
+        label: "ambit, steered, all on 30 x 30 m".to_owned(),
+        ..row
+    })
+}
+
+fn measure_on(
+    edge: f64,
+    count: u32,
+    motion: Motion,
+    full: u32,
+    window: Duration,
+) -> anyhow::Result<Row> {
+    let scratch = ScratchFolder::new()?;
+    let room = [
+        ("walk", motion.to_string()),
+        ("size", format!("{edge:.1}x{edge:.1}")),
+    ];
+    let run = CrowdRun::start(
+        &scratch.0,
+        count,
+        window,
+        &room,
+        &["--full".into(), full.min(count).to_string()],
+        &[],
+    )?;
+    run.bots
+        .wait_for_line("measuring", WAIT_LIMIT + Duration::from_millis(20) * count)?;
+    let before = run.metrics()?;
+    let (of_server, of_bots) = pinned_process::measure_cpu(&run.server, &run.bots, window)?;
+    let (after, rss_mib) = (run.metrics()?, run.server.rss_mib());
+    let found = run.read_result()?;
+    let figure = |key: &str| found[key].as_f64().unwrap_or_default();
+    let skipped =
+        after.value("ambit_ticks_skipped_total") - before.value("ambit_ticks_skipped_total");
+    let sharing = ["records", "poses"].map(|what| {
+        let [used, made] = ["used", "made"].map(|how| {
+            let series = format!("ambit_encodings_total{{what=\"{what}\",how=\"{how}\"}}");
+            after.value(&series) - before.value(&series)
+        });
+        if made > 0.0 { used / made } else { 0.0 }
+    });
+    let ticks_per_s = f64::from(TICK_HZ) - skipped / window.as_secs_f64();
+    Ok(Row {
+        label: format!("ambit, {motion}"),
+        count,
+        server: ServerCost::new(of_server, rss_mib, count, ticks_per_s),
+        bytes_per_s: figure("bytes_down_per_s"),
+        datagrams_per_s: figure("datagrams_down_per_s"),
+        datagrams_up_per_s: figure("datagrams_up_per_s"),
+        work_ms: Some(after.quantiles("ambit_recent_tick_work_seconds")),
+        late_ms: Some(after.quantiles("ambit_recent_tick_lateness_seconds")),
+        updates_per_s: (motion == Motion::SteeredWalker).then(|| figure("updates_per_s")),
+        in_sight: Some(figure("in_sight") - 1.0),
+        age_ms: found["age_ms_p50"]
+            .as_u64()
+            .zip(found["age_ms_p99"].as_u64()),
+        full_clients: found["whole"].as_u64(),
+        connected: found["connected"].as_u64(),
+        errors: found["errors"].as_u64(),
+        client_cores: of_bots.cores,
+        ratio: None,
+        sharing: Some(sharing),
+    })
+}
+
+/// What clients are sent in a room in which nothing moves and nobody says anything.
+pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleRoom> {
+    let scratch = ScratchFolder::new()?;
+    let edge = map_edge_m(Motion::Waypoints, count);
+    let room = [("size", format!("{edge:.1}x{edge:.1}"))];
+    let run = CrowdRun::start(
+        &scratch.0,
+        count,
+        window,
+        &room,
+        &["--profile".into(), "idle".into()],
+        &[],
+    )?;
+    run.bots.wait_for_line("measuring", WAIT_LIMIT)?;
+    let (of_server, _) = pinned_process::measure_cpu(&run.server, &run.bots, window)?;
+    let found = run.read_result()?;
+    let figure = |key: &str| found[key].as_f64().unwrap_or_default();
+    Ok(IdleRoom {
+        count,
+        cores: of_server.cores,
+        bytes_per_s: figure("bytes_down_per_s"),
+        datagrams_per_s: figure("datagrams_down_per_s"),
+        bytes_up_per_s: figure("bytes_up_per_s"),
+    })
+}
+
+impl CrowdRun {
+    /// Starts both; the bots measure `window` from when all are in, after they have settled.
+    pub(crate) fn start(
+        scratch: &Path,
+        count: u32,
+        window: Duration,
+        room: &[(&str, String)],
+        bots: &[String],
+        server: &[String],
+    ) -> anyhow::Result<Self> {
+        let mut arguments: Vec<String> = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+            .map(String::from)
+            .to_vec();
+        // All bots come from one address.
+        for flag in ["--max-connections", "--max-connections-per-address"] {
+            arguments.extend([flag.into(), (count + 64).max(4_096).to_string()]);
+        }
+        arguments.extend_from_slice(server);
+        let server =
+            PinnedProcess::start(SERVER_CORE, &binary("world-server")?, &arguments, scratch)?;
+        let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
+        let word = |key: &str| {
+            ready
+                .split_whitespace()
+                .find_map(|word| word.strip_prefix(key))
+                .map(str::to_owned)
+        };
+        let (world, http) = (
+            word("world=").context("no address")?,
+            word("http=").context("no address")?,
+        );
+
+        let mut arguments: Vec<String> = vec!["--server".into(), world, "--json".into()];
+        arguments.extend([
+            "--count".into(),
+            count.to_string(),
+            "--capacity".into(),
+            count.to_string(),
+        ]);
+        arguments.extend(["--seconds".into(), window.as_secs().to_string()]);
+        arguments.extend(["--settle".into(), SETTLE_TIME.as_secs().to_string()]);
+        let fixed = ["inner=1", "outer=1", "margin=0", "obstacles=0", "npcs=0"].map(String::from);
+        for parameter in fixed
+            .into_iter()
+            .chain(room.iter().map(|(key, value)| format!("{key}={value}")))
+        {
+            arguments.extend(["--param".into(), parameter]);
+        }
+        arguments.extend_from_slice(bots);
+        let bots = PinnedProcess::start(CLIENT_CORE, &binary("bots")?, &arguments, scratch)?;
+        Ok(Self { server, bots, http })
+    }
+
+    /// What the bots found.
+    pub(crate) fn read_result(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::from_str(
+            &self.bots.wait_for_line("{", WAIT_LIMIT)?,
+        )?)
+    }
+
+    fn metrics(&self) -> anyhow::Result<Metrics> {
+        let mut stream = TcpStream::connect(&self.http)?;
+        stream.set_read_timeout(Some(WAIT_LIMIT))?;
+        write!(
+            stream,
+            "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.http
+        )?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).context("no metrics")?;
+        Ok(Metrics(text))
+    }
+}
+
+/// A scrape.
+struct Metrics(String);
+
+impl Metrics {
+    fn value(&self, series: &str) -> f64 {
+        let line = self
+            .0
+            .lines()
+            .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.and_then(|value| value.trim().parse().ok())
+            .unwrap_or_default()
+    }
+
+    fn quantiles(&self, name: &str) -> Quantiles {
+        let at =
+            |quantile: &str| self.value(&format!("{name}{{quantile=\"{quantile}\"}}")) * 1_000.0;
+        Quantiles {
+            p50: at("0.5"),
+            p99: at("0.99"),
+            max: at("1"),
+        }
+    }
+}
+
+/// Of a map on which each avatar sees about 30 others.
+pub(crate) fn map_edge_m(motion: Motion, count: u32) -> f64 {
+    let edges = match motion {
+        Motion::Waypoints => EDGES_M,
+        Motion::SteeredWalker => STEERED_EDGES_M,
+    };
+    let (last, edge) = edges[edges.len() - 1];
+    let known = edges
+        .iter()
+        .find(|(known, _)| *known == count)
+        .map(|(_, edge)| *edge);
+    known.unwrap_or(edge * (f64::from(count) / f64::from(last)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_beyond_the_listed_sizes_keep_the_density() {
+        let edge_m = |count| map_edge_m(Motion::Waypoints, count);
+        assert_eq!((edge_m(250), edge_m(1_000)), (97.0, 200.3));
+        assert!((edge_m(4_000) - 400.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_metric_is_found_by_its_whole_name() {
+        let metrics = Metrics(
+            "HTTP/1.1 200 OK\r\n\r\n# TYPE a gauge\na{quantile=\"0.5\"} 0.002\na_total 7\n".into(),
+        );
+        assert_eq!(
+            (
+                metrics.value("a_total"),
+                metrics.value("a"),
+                metrics.quantiles("a").p50
+            ),
+            (7.0, 0.0, 2.0)
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! A game that counts: what each player has said, and what of it was heard twice. For tests of what
+//! must not be lost.
+//!
+//! A command is a number in four bytes, little-endian; each player begins with 0 and goes on by
+//! one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_game_server::config::{BadParameter, Parameters};
+use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
+use ambit_game_server::logic::world::World;
+use ambit_game_server::room::Room;
+use ambit_game_server::saved::{self, BadState};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+use ambit_proto::space::Position;
+use serde::{Deserialize, Serialize};
+
+const COUNT: u8 = 1;
+const NAME: u8 = 2;
+/// SentDatagrams beyond it are not counted.
+const MAX_NUMBER: u32 = 1 << 20;
+
+/// What one player has said since it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceivedNumbers {
+    avatar: Option<ObjectId>,
+    /// A bit a number.
+    received: Vec<u64>,
+    /// How often something was heard that had been heard before.
+    pub duplicates: u32,
+}
+
+impl ReceivedNumbers {
+    /// Whether this was heard.
+    pub fn has(&self, number: u32) -> bool {
+        self.received
+            .get(number as usize / 64)
+            .is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+    }
+
+    fn add(&mut self, number: u32) {
+        let (word, bit) = (number as usize / 64, 1 << (number % 64));
+        if self.received.len() <= word {
+            self.received.resize(word + 1, 0);
+        }
+        self.duplicates += u32::from(self.received[word] & bit != 0);
+        self.received[word] |= bit;
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct CountingGame(BTreeMap<PlayerId, ReceivedNumbers>);
+
+impl CountingGame {
+    /// What the lobby knows of it.
+    pub const INFO: GameInfo = GameInfo {
+        name: "tally",
+        description: "Counts what its players say.",
+        min_players: 1,
+        join_running: true,
+        parameters: &[],
+    };
+
+    /// There is nothing to choose.
+    pub fn create(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        Ok(Box::<CountingGame>::default())
+    }
+
+    /// What the players of such a room have said.
+    pub fn received_in(room: &Room) -> BTreeMap<PlayerId, ReceivedNumbers> {
+        saved::all(&room.game().save().expect("it can be saved"))
+            .expect("it was saved by this build")
+    }
+}
+
+impl Game for CountingGame {
+    fn schema(&self) -> Schema {
+        let components = vec![
+            ComponentSpec::public("path", Codec::Path),
+            ComponentSpec::public(
+                "count",
+                Codec::Number {
+                    min: 0,
+                    max: MAX_NUMBER.into(),
+                },
+            ),
+            ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
+        ];
+        let kind = ObjectKind {
+            name: "avatar".into(),
+            components,
+            ..ObjectKind::default()
+        };
+        Schema {
+            game: "tally".into(),
+            kinds: vec![kind],
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, _world: &mut World) {}
+
+    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
+        let (x, y) = (
+            world.grid().width() * world.rng().f32(),
+            world.grid().height() * world.rng().f32(),
+        );
+        let path = Component::at_rest(world.now(), Position::on_ground(x, y));
+        let avatar = world.spawn(
+            0,
+            vec![path, Component::Number(0), Component::Text(name.into())],
+        );
+        self.0.insert(
+            player,
+            ReceivedNumbers {
+                avatar: Some(avatar),
+                ..ReceivedNumbers::default()
+            },
+        );
+        avatar
+    }
+
+    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
+        if let Some(avatar) = self.0.get(&player).and_then(|tally| tally.avatar) {
+            world.set_text(avatar, NAME, name);
+        }
+    }
+
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        if let Some(avatar) = self.0.remove(&player).and_then(|tally| tally.avatar) {
+            world.despawn(avatar);
+        }
+    }
+
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal> {
+        let Action::Custom(bytes) = action else {
+            return Err(Refusal(ErrorCode::UnknownCommand));
+        };
+        let number = <[u8; 4]>::try_from(&bytes[..])
+            .map(u32::from_le_bytes)
+            .ok()
+            .filter(|number| *number < MAX_NUMBER);
+        let number = number.ok_or(Refusal(ErrorCode::UnknownCommand))?;
+        let tally = self
+            .0
+            .get_mut(&player)
+            .ok_or(Refusal(ErrorCode::OutOfState))?;
+        tally.add(number);
+        let avatar = tally.avatar.expect("who is in has one");
+        world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);
+        Ok(())
+    }
+
+    fn step(&mut self, _world: &mut World, _dt: Duration) {}
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(saved::of(&self.0))
+    }
+
+    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        self.0 = saved::all(saved)?;
+        Ok(())
+    }
+}

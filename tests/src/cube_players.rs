@@ -1,0 +1,224 @@
+//! Rooms of the game `cubes` that are played by hand: players press keys, which go the way of all
+//! inputs, and clients draw 60 times a second.
+//!
+//! Behind what the ruler says of a katamari, behind long runs ([`soak`]) and wide floors
+//! ([`wide`]). Everything happens on simulated time.
+//!
+//! Units: frames of a sixtieth of a second, in the middle between two of the room's physics frames.
+
+pub mod soak;
+pub mod wide_floor;
+
+use std::hash::{DefaultHasher, Hash};
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::replica::drawing::DrawnObject;
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::games::cubes::{POSE_FORMAT, frame_at};
+use ambit_proto::ids::{ClientId, ObjectId, RoomId};
+use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::pose::Pose;
+use ambit_proto::space::Position;
+use ambit_proto::time::LocalTime;
+
+use crate::physics_sync::ground_truth::FRAME_HZ;
+use crate::sim::System;
+
+/// A room, and its players at their keys.
+pub struct CubePlayers {
+    /// All of it.
+    pub system: System,
+    /// The room.
+    pub room: RoomId,
+    /// Where a bench reads the time, to tell how long clients compute.
+    pub clock: Option<fn() -> Duration>,
+    /// How long each of all clients' frames has taken, by that clock.
+    pub client_frame_times: Vec<Duration>,
+    players: usize,
+    started_at: LocalTime,
+    frames_run: u64,
+}
+
+/// So many frames.
+pub fn frames_in(time: Duration) -> u64 {
+    time.as_millis() as u64 * FRAME_HZ / 1_000
+}
+
+impl CubePlayers {
+    /// So many players on such a line, in a room with these parameters.
+    pub fn start(
+        seed: u64,
+        players: usize,
+        line: &Impairment,
+        parameters: &[(&str, &str)],
+    ) -> Self {
+        let mut system = System::new(seed, &Registry::standard());
+        let config = |player| ClientConfig {
+            name: format!("p{player}"),
+            ..ClientConfig::default()
+        };
+        let guests: Vec<usize> = (0..players)
+            .map(|player| system.arrive_with(config(player), line))
+            .collect();
+        let seed_text = seed.to_string();
+        let room = system.gather(
+            &guests,
+            "cubes",
+            &[&[("seed", &*seed_text)], parameters].concat(),
+        );
+        let now = |system: &System| system.room(room).expect("it runs").world().now();
+        let tick = now(&system);
+        system.run_until("a tick", |system| now(system) > tick);
+        system.run_for(Duration::from_secs(1) / (2 * FRAME_HZ as u32));
+        let begun = system.now();
+        CubePlayers {
+            system,
+            room,
+            clock: None,
+            client_frame_times: Vec::new(),
+            players,
+            started_at: begun,
+            frames_run: 0,
+        }
+    }
+
+    /// One more player arrives; in the room is who asks to be.
+    pub fn add_player(&mut self, line: &Impairment) -> usize {
+        self.players += 1;
+        self.system.arrive(&format!("p{}", self.players), line)
+    }
+
+    /// A frame goes by. `keys` says what the player of a guest holds, given the physics frame and
+    /// where its cube is.
+    pub fn run_frame(&mut self, mut keys: impl FnMut(usize, u64, Position) -> Keymap) {
+        self.frames_run += 1;
+        let next = self.started_at + Duration::from_micros(self.frames_run * 1_000_000 / FRAME_HZ);
+        self.system.run_for(next.since(self.system.now()));
+        let frame = self.physics_frame();
+        for guest in 0..self.players {
+            let Some(avatar) = self.avatar(guest) else {
+                continue;
+            };
+            let at = self.pose_of(avatar);
+            self.system
+                .input(guest, keys(guest, frame, POSE_FORMAT.position(&at)));
+            let begun = self.clock.map(|clock| clock());
+            self.system.with(guest, Client::handle_timeout);
+            if let Some((clock, begun)) = self.clock.zip(begun) {
+                self.client_frame_times.push(clock().saturating_sub(begun));
+            }
+        }
+    }
+
+    /// All hands are off the keys for so long.
+    pub fn release_keys_for(&mut self, time: Duration) {
+        (0..frames_in(time)).for_each(|_| self.run_frame(|_, _, _| Keymap(0)));
+    }
+
+    /// The frame of the room's horizon.
+    pub fn physics_frame(&self) -> u64 {
+        frame_at(self.system.room(self.room).expect("it runs").world().now())
+    }
+
+    /// The cube of a guest, while it is in the room.
+    pub fn avatar(&self, guest: usize) -> Option<ObjectId> {
+        self.system
+            .room(self.room)?
+            .avatar(self.system.guest(guest).client.player()?)
+    }
+
+    /// What a guest is to the room, while it is connected.
+    pub fn client_id(&self, guest: usize) -> Option<ClientId> {
+        let player = self.system.guest(guest).client.player()?;
+        let mut viewers = self.system.room(self.room)?.network().viewers();
+        viewers
+            .find(|viewer| viewer.player == player)
+            .map(|viewer| viewer.client)
+    }
+
+    /// The truth about an object, at the horizon.
+    pub fn pose_of(&self, object: ObjectId) -> Pose {
+        self.system
+            .room(self.room)
+            .expect("it runs")
+            .world()
+            .pose(object)
+    }
+
+    /// What a guest's client draws of the room's objects.
+    pub fn drawn_objects(&self, guest: usize) -> Vec<(ObjectId, DrawnObject)> {
+        let (now, client) = (self.system.local(guest), &self.system.guest(guest).client);
+        let Some(viewer) = self.client_id(guest) else {
+            return Vec::new();
+        };
+        let oracle = self.system.poses(self.room).expect("it has ticked");
+        let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
+        client.objects().filter_map(|seen| drawn(seen.id)).collect()
+    }
+
+    /// Whether everything in the room lies still.
+    pub fn is_at_rest(&self) -> bool {
+        let world = self.system.room(self.room).expect("it runs").world();
+        world.objects().all(|object| world.pose(object).flag)
+    }
+
+    /// Checks that everything lies still, and that a guest draws all that it follows, each where it
+    /// is: to a unit of the grid, along each axis.
+    pub fn check_drawn_at_rest(&self, guest: usize) -> Result<usize, String> {
+        let room = self.system.room(self.room).expect("it runs");
+        let viewer = self.client_id(guest).ok_or("it is not connected")?;
+        let drawn = self.drawn_objects(guest);
+        let followed = room.network().interest().followed(viewer).count();
+        if drawn.len() != followed {
+            return Err(format!(
+                "guest {guest} draws {} of {followed} objects",
+                drawn.len()
+            ));
+        }
+        for (
+            object,
+            DrawnObject {
+                position: place, ..
+            },
+        ) in &drawn
+        {
+            let pose = self.pose_of(*object);
+            let there = POSE_FORMAT.position(&pose);
+            let off = [place.x - there.x, place.y - there.y, place.z - there.z].map(f32::abs);
+            if !pose.flag
+                || off
+                    .iter()
+                    .any(|off| *off > 1.0 / f32::from(POSE_FORMAT.per_metre))
+            {
+                return Err(format!(
+                    "guest {guest} draws {object:?} at {place:?}, and its pose is {pose:?}"
+                ));
+            }
+        }
+        Ok(drawn.len())
+    }
+
+    /// Adds all that there is to a hash: the poses of the room, and what clients draw.
+    pub fn hash_state(&self, hash: &mut DefaultHasher) {
+        let world = self.system.room(self.room).expect("it runs").world();
+        for object in world.objects() {
+            let Pose {
+                at,
+                turn,
+                flag,
+                motion,
+                ..
+            } = world.pose(object);
+            (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
+        }
+        for guest in 0..self.players {
+            for (object, drawn) in self.drawn_objects(guest) {
+                let Position { x, y, z } = drawn.position;
+                (object, [x, y, z].map(f32::to_bits)).hash(hash);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How well two ways of synchronising physics show what really happens, by one ruler.
+//!
+//! The same scene of the game `cubes` (same seed, players who are driven by dice; those of a room
+//! of 20 ticks join up to two frames later) is brought to four clients over the same bad line: by
+//! Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
+//! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against
+//! the truth ([`truth`]) at the time that it claims to show:
+//!
+//! - the **error** e: how far what is drawn is from the truth;
+//! - the **jump** J: by how much a frame's change of what is drawn differs from the truth's in the
+//!   same time;
+//! - **wrong at rest**: an object that lies still in truth, and is drawn more than
+//!   [`CORRECT_WITHIN_M`] off.
+//!
+//! e and J are taken of objects that are in play: that move in truth within half a second, or are
+//! drawn more than a millimetre off. The rest are right, and would only dilute the figures.
+//!
+//! A **visible problem** is e above 10 cm for more than one in a hundred, J above 10 cm for more
+//! than one in a thousand, or an object that stays wrong at rest for more than 2 s.
+//!
+//! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the
+//! figures are the same on every machine.
+
+pub mod ambit_scheme;
+pub mod ground_truth;
+pub mod katamari;
+pub mod reference_schemes;
+pub mod snapshot_size;
+
+use std::time::Duration;
+
+use ambit_proto::time::GameTime;
+
+use self::ground_truth::GroundTruth;
+
+/// What is drawn that near to the truth is right.
+pub const CORRECT_WITHIN_M: f32 = 0.01;
+/// Of what is in play: e may be beyond [`VISIBLE_ERROR_M`] for one in so many, and J for one in so
+/// many.
+const ERROR_QUANTILE: f32 = 0.99;
+const JUMP_QUANTILE: f32 = 0.999;
+/// What people see.
+pub const VISIBLE_ERROR_M: f32 = 0.10;
+/// For so long an object may be wrong at rest.
+pub const MAX_WRONG_TIME: Duration = Duration::from_secs(2);
+
+/// What one client has drawn of one object.
+#[derive(Clone, Copy, Debug)]
+struct DrawnSample {
+    shows: GameTime,
+    at: [f32; 3],
+    truth: [f32; 3],
+    /// Frames in a row in which it was wrong at rest.
+    wrong_frames: u32,
+}
+
+/// Takes what clients draw, and tells how good it was.
+#[derive(Debug)]
+pub struct ErrorMeter<'t> {
+    truth: &'t GroundTruth,
+    /// By client and object.
+    last_drawn: Vec<Vec<Option<DrawnSample>>>,
+    errors: Vec<f32>,
+    jumps: Vec<f32>,
+    /// The truth's newest time, and how far behind it pictures were.
+    now: GameTime,
+    behind_ms: Vec<f32>,
+    rest_samples: u64,
+    wrong_samples: u64,
+    longest_wrong: u32,
+}
+
+/// How good it was, and what it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ErrorSummary {
+    /// In metres.
+    pub error_p50: f32,
+    /// In metres.
+    pub error_p99: f32,
+    /// In metres.
+    pub jump_p999: f32,
+    /// How long after it happened something is drawn, in milliseconds.
+    pub behind_p50_ms: f32,
+    /// Of samples of objects at rest.
+    pub wrong_at_rest_share: f32,
+    /// The longest that an object stayed wrong at rest.
+    pub longest_wrong_s: f32,
+    /// Bytes a second to each client, all headers included.
+    pub bytes_per_s: f32,
+    /// InputSampler of objects in play.
+    pub samples: u64,
+}
+
+impl ErrorSummary {
+    /// Whether players see that something is wrong.
+    pub fn has_visible_problem(&self) -> bool {
+        self.error_p99 > VISIBLE_ERROR_M
+            || self.jump_p999 > VISIBLE_ERROR_M
+            || self.longest_wrong_s > MAX_WRONG_TIME.as_secs_f32()
+    }
+}
+
+impl<'t> ErrorMeter<'t> {
+    /// For so many clients.
+    pub fn new(truth: &'t GroundTruth, clients: usize) -> Self {
+        let last = vec![vec![None; truth.object_count()]; clients];
+        let (errors, jumps, now, behind_ms) = Default::default();
+        ErrorMeter {
+            truth,
+            last_drawn: last,
+            errors,
+            jumps,
+            now,
+            behind_ms,
+            rest_samples: 0,
+            wrong_samples: 0,
+            longest_wrong: 0,
+        }
+    }
+
+    /// By now, this has happened.
+    pub fn set_now(&mut self, now: GameTime) {
+        self.now = now;
+    }
+
+    /// A client draws an object, in its newest frame.
+    pub fn record_drawn(&mut self, client: usize, object: usize, shows: GameTime, at: [f32; 3]) {
+        let truth = self.truth.position_at(object, shows);
+        let error = distance(at, truth);
+        let before = self.last_drawn[client][object];
+        let rests = self.truth.is_at_rest(object, shows);
+        let wrong = rests && error > CORRECT_WITHIN_M;
+        let wrong_frames = if wrong {
+            before.map_or(0, |before| before.wrong_frames) + 1
+        } else {
+            0
+        };
+        self.longest_wrong = self.longest_wrong.max(wrong_frames);
+        self.rest_samples += u64::from(rests);
+        self.wrong_samples += u64::from(wrong);
+        if error > 0.001 || self.truth.is_in_play(object, shows) {
+            self.errors.push(error);
+            self.behind_ms
+                .push(self.now.since(shows).as_secs_f32() * 1_000.0);
+            if let Some(before) = before.filter(|before| before.shows < shows) {
+                let change: [f32; 3] = std::array::from_fn(|axis| {
+                    at[axis] - before.at[axis] - (truth[axis] - before.truth[axis])
+                });
+                self.jumps.push(distance(change, [0.0; 3]));
+            }
+        }
+        self.last_drawn[client][object] = Some(DrawnSample {
+            shows,
+            at,
+            truth,
+            wrong_frames,
+        });
+    }
+
+    /// All in all.
+    pub fn summarize(mut self, bytes_per_s: f32) -> ErrorSummary {
+        ErrorSummary {
+            error_p50: quantile(&mut self.errors, 0.5),
+            error_p99: quantile(&mut self.errors, ERROR_QUANTILE),
+            jump_p999: quantile(&mut self.jumps, JUMP_QUANTILE),
+            behind_p50_ms: quantile(&mut self.behind_ms, 0.5),
+            wrong_at_rest_share: self.wrong_samples as f32 / self.rest_samples.max(1) as f32,
+            longest_wrong_s: self.longest_wrong as f32 / ground_truth::FRAME_HZ as f32,
+            bytes_per_s,
+            samples: self.errors.len() as u64,
+        }
+    }
+}
+
+/// The value that this share of them does not exceed.
+fn quantile(values: &mut [f32], share: f32) -> f32 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let index = (share * (values.len() - 1) as f32).round() as usize;
+    *values.select_nth_unstable_by(index, f32::total_cmp).1
+}
+
+fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
+    (0..3)
+        .map(|axis| (a[axis] - b[axis]).powi(2))
+        .sum::<f32>()
+        .sqrt()
+}

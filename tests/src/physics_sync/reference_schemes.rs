@@ -1,0 +1,308 @@
+//! The schemes of reference 000, as its author describes them (sections 3.4 and 3.5), to be
+//! measured by the same ruler.
+//!
+//! **State synchronisation** ([`state_sync`]): 20 or 60 times a second the 20 objects of the
+//! highest priority (an accumulator: 1 asleep, 10 still, 100 moving; reset when sent), each with
+//! id, position, orientation and velocities as they are (54 bytes), to everybody alike. The client
+//! holds packets in a buffer that releases them as far apart as they were sent, four packets after
+//! the first one came; a gap is waited for. It simulates all objects and sets those of a released
+//! packet. There is no smoothing, no acknowledgement, and clients don't know what others hold down.
+//!
+//! **Snapshots** ([`snapshots`]): ten times a second position and orientation of everything on a
+//! grid of 512 a metre (1,005 bytes for 104 objects), shown 100 ms in the past, straight between
+//! the two snapshots around that time.
+//!
+//! Where the text is silent, what helps them is assumed: players' cubes take their turn like others
+//! (always sent, they crowd out what they push), clients know the scene when the measurement
+//! begins, their physics is the server's, and their clocks don't drift.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{Arena, BodyId, CUBE, PLAYER, POSE_FORMAT, Physics, frame_time};
+use ambit_proto::impair::Impairment;
+use ambit_proto::pose::{Motion, Pose};
+use ambit_proto::time::{GameTime, LocalTime};
+
+use super::ground_truth::{FRAME_HZ, GroundTruth};
+use super::{ErrorMeter, ErrorSummary};
+use crate::sim::net::{Agenda, Path};
+
+/// Objects in a packet.
+const UPDATES_PER_PACKET: usize = 20;
+/// Of an object in a packet: id, position, orientation, two velocities.
+const UPDATE_BYTES: usize = 2 + 12 + 16 + 12 + 12;
+/// Of a packet beside its updates: a sequence number.
+const PACKET_HEADER_BYTES: usize = 4;
+/// IP and UDP.
+const UDP_HEADER_BYTES: usize = 28;
+/// Packets that wait in the buffer.
+const BUFFERED_PACKETS: u64 = 4;
+const SNAPSHOTS_HZ: u64 = 10;
+/// For 104 objects.
+const SNAPSHOT_BYTES: usize = 1_005;
+const SNAPSHOT_DELAY: Duration = Duration::from_millis(100);
+const SNAPSHOT_PER_METRE: f32 = 512.0;
+
+/// What is measured: the frames of a scene in which all players are in, and the line to each
+/// client.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferenceScenario<'t> {
+    /// The scene.
+    pub truth: &'t GroundTruth,
+    /// The first and the last frame.
+    pub frames: (u64, u64),
+    /// How many of the objects are small cubes; they come first, players' cubes behind them.
+    pub cubes: usize,
+    /// The floor.
+    pub arena: Arena,
+    /// How many clients watch.
+    pub clients: usize,
+    /// Their lines, from the server to them; each with dice of its own.
+    pub line: Impairment,
+}
+
+impl ReferenceScenario<'_> {
+    fn client_path(&self, client: usize) -> Path {
+        let seed = self
+            .line
+            .seed
+            .wrapping_mul(1_000_003)
+            .wrapping_add(client as u64);
+        Path::new(&Impairment { seed, ..self.line })
+    }
+
+    fn kind_of(&self, object: usize) -> u8 {
+        if object < self.cubes { CUBE } else { PLAYER }
+    }
+
+    fn summarize(&self, ruler: ErrorMeter<'_>, bytes: usize) -> ErrorSummary {
+        let seconds = (self.frames.1 - self.frames.0) as f32 / FRAME_HZ as f32;
+        ruler.summarize(bytes as f32 / seconds / self.clients as f32)
+    }
+}
+
+/// When a frame is, on the server's clock and on the clients'.
+fn local_frame_time(frame: u64) -> LocalTime {
+    LocalTime::from_micros(frame_time(frame).micros())
+}
+
+/// States of the server's choice, which clients simulate on.
+pub fn state_sync(take: &ReferenceScenario<'_>, packets_per_s: u64) -> ErrorSummary {
+    let frames_a_packet = FRAME_HZ / packets_per_s;
+    let mut ruler = ErrorMeter::new(take.truth, take.clients);
+    let mut clients: Vec<_> = (0..take.clients)
+        .map(|client| SimulatingClient::new(take, client, frames_a_packet))
+        .collect();
+    let mut priorities = vec![0_u32; take.truth.object_count()];
+    let mut bytes = 0;
+    for frame in take.frames.0..=take.frames.1 {
+        ruler.set_now(frame_time(frame));
+        if (frame - take.frames.0).is_multiple_of(frames_a_packet) {
+            let chosen = choose_updates(take.truth, frame, &mut priorities);
+            for client in &mut clients {
+                bytes += UDP_HEADER_BYTES + PACKET_HEADER_BYTES + chosen.len() * UPDATE_BYTES;
+                client.send_updates(frame, &chosen);
+            }
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            client.run_frame(frame, number, &mut ruler);
+        }
+    }
+    take.summarize(ruler, bytes)
+}
+
+/// The objects of the highest priority, and what they are.
+fn choose_updates(truth: &GroundTruth, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose)> {
+    for (object, priority) in priorities.iter_mut().enumerate() {
+        let pose = truth.pose(object, frame);
+        *priority += match () {
+            () if pose.flag => 1,
+            () if pose.motion == Motion::default() => 10,
+            () => 100,
+        };
+    }
+    let mut order: Vec<usize> = (0..priorities.len()).collect();
+    order.sort_by_key(|&object| std::cmp::Reverse(priorities[object]));
+    order.truncate(UPDATES_PER_PACKET);
+    for &object in &order {
+        priorities[object] = 0;
+    }
+    order
+        .into_iter()
+        .map(|object| (object, *truth.pose(object, frame)))
+        .collect()
+}
+
+/// A client that simulates.
+struct SimulatingClient {
+    path: Path,
+    in_flight: Agenda<(u64, Vec<(usize, Pose)>)>,
+    /// By the frame that they tell of.
+    buffer: BTreeMap<u64, Vec<(usize, Pose)>>,
+    physics: Physics,
+    bodies: Vec<BodyId>,
+    /// What its world is in.
+    shown_frame: u64,
+    /// How far behind the server's frames its own are; unknown before the first packet.
+    delay_frames: Option<u64>,
+    buffered_frames: u64,
+}
+
+impl SimulatingClient {
+    fn new(take: &ReferenceScenario<'_>, client: usize, frames_a_packet: u64) -> Self {
+        let mut physics = Physics::new(take.arena);
+        let first = take.frames.0;
+        let bodies = (0..take.truth.object_count())
+            .map(|object| physics.add(take.kind_of(object), take.truth.pose(object, first)));
+        let bodies = bodies.collect();
+        SimulatingClient {
+            path: take.client_path(client),
+            in_flight: Agenda::new(),
+            buffer: BTreeMap::new(),
+            physics,
+            bodies,
+            shown_frame: first,
+            delay_frames: None,
+            buffered_frames: BUFFERED_PACKETS * frames_a_packet,
+        }
+    }
+
+    fn send_updates(&mut self, frame: u64, chosen: &[(usize, Pose)]) {
+        let bytes = PACKET_HEADER_BYTES + chosen.len() * UPDATE_BYTES;
+        for arrives in self.path.datagram(local_frame_time(frame), bytes) {
+            self.in_flight.add(arrives, (frame, chosen.to_vec()));
+        }
+    }
+
+    /// A frame of the client, at the time of a frame of the server.
+    fn run_frame(&mut self, frame: u64, number: usize, ruler: &mut ErrorMeter<'_>) {
+        while let Some((_, (of, states))) = self.in_flight.take(local_frame_time(frame)) {
+            // Packets wait for four more: as long as it takes these to come.
+            self.delay_frames
+                .get_or_insert(frame - of + self.buffered_frames);
+            if of > self.shown_frame {
+                self.buffer.insert(of, states);
+            }
+        }
+        let Some(behind) = self.delay_frames else {
+            return;
+        };
+        while self.shown_frame + behind < frame {
+            self.shown_frame += 1;
+            self.physics.step();
+            for (object, pose) in self.buffer.remove(&self.shown_frame).into_iter().flatten() {
+                self.physics.set_pose(self.bodies[object], &pose);
+            }
+            self.buffer = self.buffer.split_off(&self.shown_frame);
+        }
+        for (object, &body) in self.bodies.iter().enumerate() {
+            let place = POSE_FORMAT.position(&self.physics.pose(body));
+            ruler.record_drawn(
+                number,
+                object,
+                frame_time(self.shown_frame),
+                [place.x, place.y, place.z],
+            );
+        }
+    }
+}
+
+/// Everything, ten times a second, shown a little later.
+pub fn snapshots(take: &ReferenceScenario<'_>) -> ErrorSummary {
+    let mut ruler = ErrorMeter::new(take.truth, take.clients);
+    let mut clients: Vec<_> = (0..take.clients)
+        .map(|client| InterpolatingClient::new(take.client_path(client)))
+        .collect();
+    let mut bytes = 0;
+    for frame in take.frames.0..=take.frames.1 {
+        ruler.set_now(frame_time(frame));
+        if (frame - take.frames.0).is_multiple_of(FRAME_HZ / SNAPSHOTS_HZ) {
+            for client in &mut clients {
+                bytes += UDP_HEADER_BYTES + SNAPSHOT_BYTES * take.truth.object_count() / 104;
+                for arrives in client
+                    .path
+                    .datagram(local_frame_time(frame), SNAPSHOT_BYTES)
+                {
+                    client.in_flight.add(arrives, frame);
+                }
+            }
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            client.run_frame(frame, number, take.truth, &mut ruler);
+        }
+    }
+    take.summarize(ruler, bytes)
+}
+
+/// A client that interpolates.
+struct InterpolatingClient {
+    path: Path,
+    /// The frames of the snapshots: what they say of them is the truth, on a grid.
+    in_flight: Agenda<u64>,
+    received: VecDeque<u64>,
+    /// How far behind the server's clock it shows.
+    delay: Option<Duration>,
+}
+
+impl InterpolatingClient {
+    fn new(path: Path) -> Self {
+        InterpolatingClient {
+            path,
+            in_flight: Agenda::new(),
+            received: VecDeque::new(),
+            delay: None,
+        }
+    }
+
+    fn run_frame(
+        &mut self,
+        frame: u64,
+        number: usize,
+        truth: &GroundTruth,
+        ruler: &mut ErrorMeter<'_>,
+    ) {
+        let now = local_frame_time(frame);
+        while let Some((arrived, of)) = self.in_flight.take(now) {
+            self.delay
+                .get_or_insert(arrived.since(local_frame_time(of)) + SNAPSHOT_DELAY);
+            // What is older than the newest is not taken.
+            if self.received.back().is_none_or(|newest| of > *newest) {
+                self.received.push_back(of);
+            }
+        }
+        let Some(behind) = self.delay else { return };
+        let shows = GameTime::from_micros(now.micros()).saturating_sub(behind);
+        while self
+            .received
+            .get(1)
+            .is_some_and(|next| frame_time(*next) <= shows)
+        {
+            self.received.pop_front();
+        }
+        let Some((&from, to)) = self
+            .received
+            .front()
+            .map(|from| (from, self.received.get(1)))
+        else {
+            return;
+        };
+        if shows < frame_time(from) {
+            return;
+        }
+        for object in 0..truth.object_count() {
+            let a = quantize(truth.position_at(object, frame_time(from)));
+            let at = to.map_or(a, |&to| {
+                let b = quantize(truth.position_at(object, frame_time(to)));
+                let part = shows.since(frame_time(from)).as_secs_f32()
+                    / frame_time(to).since(frame_time(from)).as_secs_f32();
+                std::array::from_fn(|axis| a[axis] + (b[axis] - a[axis]) * part)
+            });
+            ruler.record_drawn(number, object, shows, at);
+        }
+    }
+}
+
+fn quantize(at: [f32; 3]) -> [f32; 3] {
+    at.map(|metres| (metres * SNAPSHOT_PER_METRE).round() / SNAPSHOT_PER_METRE)
+}

@@ -1,0 +1,204 @@
+//! A client without manners: sends whatever it likes over a real QUIC connection.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ambit_proto::control::game::{
+    ClientToGame, GameToClient, Join, client_to_game, game_to_client,
+};
+use ambit_proto::control::world::{
+    ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client,
+};
+use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
+use ambit_proto::quic::{self, Fingerprint, FingerprintVerifier};
+use anyhow::{Context, Result, bail};
+use prost::Message;
+use tokio::task::JoinSet;
+
+use super::WAIT_LIMIT;
+
+/// One connection with its control stream.
+pub struct RawClient {
+    /// Kept alive with the connection.
+    pub endpoint: quinn::Endpoint,
+    /// The connection.
+    pub connection: quinn::Connection,
+    send: quinn::SendStream,
+    receive: quinn::RecvStream,
+    decoder: FrameDecoder,
+    last_request: u64,
+}
+
+impl RawClient {
+    /// Connects by a protocol and opens the control stream; any certificate will do.
+    pub async fn connect(server: SocketAddr, alpn: &[u8]) -> Result<Self> {
+        let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        let connecting = endpoint.connect_with(trust_any_certificate(alpn), server, "ambit")?;
+        let connection = tokio::time::timeout(WAIT_LIMIT, connecting).await??;
+        let (send, receive) = connection.open_bi().await?;
+        let decoder = FrameDecoder::new(MAX_FROM_WORLD);
+        Ok(RawClient {
+            endpoint,
+            connection,
+            send,
+            receive,
+            decoder,
+            last_request: 0,
+        })
+    }
+
+    /// Many connections at once that shake hands and then say nothing.
+    pub async fn connect_silent(
+        server: SocketAddr,
+        alpn: &[u8],
+        count: usize,
+    ) -> Result<Vec<quinn::Connection>> {
+        let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        let calls =
+            (0..count).map(|_| endpoint.connect_with(trust_any_certificate(alpn), server, "ambit"));
+        let mut connecting = calls
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .collect::<JoinSet<_>>();
+        let mut connections = Vec::new();
+        while let Some(connection) = connecting.join_next().await {
+            connections.push(connection??);
+        }
+        Ok(connections)
+    }
+
+    /// Bytes as they are.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.send
+            .write_all(bytes)
+            .await
+            .context("the stream does not take more")
+    }
+
+    /// A lobby request.
+    pub async fn request_answer(&mut self, body: client_to_world::Body) -> Result<WorldToClient> {
+        self.last_request += 1;
+        let request = self.last_request;
+        self.write(&encode_frame(&ClientToWorld {
+            request,
+            body: Some(body),
+        }))
+        .await?;
+        loop {
+            let answer = self.next_world_message().await?;
+            if answer.request == request {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// A lobby request whose answer nobody waits for.
+    pub async fn send_request(&mut self, body: client_to_world::Body) -> Result<()> {
+        self.last_request += 1;
+        let request = self.last_request;
+        self.write(&encode_frame(&ClientToWorld {
+            request,
+            body: Some(body),
+        }))
+        .await
+    }
+
+    /// Says hello with the token of a session.
+    pub async fn resume(
+        &mut self,
+        name: &str,
+        resume_token: Vec<u8>,
+    ) -> Result<world_to_client::Body> {
+        let version = ambit_proto::control::WORLD_VERSION;
+        let hello = Hello {
+            version,
+            name: name.to_owned(),
+            resume_token,
+            ..Hello::default()
+        };
+        self.request_answer(client_to_world::Body::Hello(hello))
+            .await?
+            .body
+            .context("an answer without a body")
+    }
+
+    /// Says hello under a name.
+    pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
+        let hello = Hello {
+            version: ambit_proto::control::WORLD_VERSION,
+            name: name.to_owned(),
+            ..Hello::default()
+        };
+        self.request_answer(client_to_world::Body::Hello(hello))
+            .await?
+            .body
+            .context("an answer without a body")
+    }
+
+    /// Shows a ticket.
+    pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
+        let join = ClientToGame {
+            body: Some(client_to_game::Body::Join(Join {
+                version: ambit_proto::message::VERSION,
+                ticket,
+            })),
+        };
+        self.write(&encode_frame(&join)).await?;
+        let frame = self.next_frame().await?;
+        GameToClient::decode(frame)?
+            .body
+            .context("an answer without a body")
+    }
+
+    /// The next lobby message.
+    pub async fn next_world_message(&mut self) -> Result<WorldToClient> {
+        Ok(WorldToClient::decode(self.next_frame().await?)?)
+    }
+
+    /// The next lobby news or answer that `wanted` makes something of.
+    pub async fn find<T>(
+        &mut self,
+        mut wanted: impl FnMut(world_to_client::Body) -> Option<T>,
+    ) -> Result<T> {
+        loop {
+            if let Some(found) = self.next_world_message().await?.body.and_then(&mut wanted) {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Waits until the server has closed the connection.
+    pub async fn wait_closed(&self) -> Result<quinn::ConnectionError> {
+        tokio::time::timeout(WAIT_LIMIT, self.connection.closed())
+            .await
+            .context("the server keeps the connection")
+    }
+
+    /// Waits for a moment that is only there to let the server do something.
+    pub async fn pause_briefly(&self) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+
+    async fn next_frame(&mut self) -> Result<bytes::Bytes> {
+        loop {
+            if let Some(frame) = self.decoder.poll_frame()? {
+                return Ok(frame);
+            }
+            let mut buffer = [0; 4096];
+            let read = tokio::time::timeout(WAIT_LIMIT, self.receive.read(&mut buffer))
+                .await
+                .context("no answer came")??;
+            match read {
+                Some(length) => self.decoder.push(&buffer[..length]),
+                None => bail!("the server has ended the stream"),
+            }
+        }
+    }
+}
+
+fn trust_any_certificate(alpn: &[u8]) -> quinn::ClientConfig {
+    quic::client_config(
+        alpn,
+        FingerprintVerifier::with_policy(|_: &str, _: Fingerprint| true),
+    )
+}

@@ -1,0 +1,568 @@
+//! Hosts that die, hang, wake up and end at random, under players who come, go, drop and say
+//! numbers: nothing that was confirmed is lost, nothing counts twice, nobody has two rooms, no room
+//! has two hosts, and in the end nothing is left.
+//!
+//! `AMBIT_SOAK_MINUTES` says how many virtual minutes are played in all, `AMBIT_SOAK_SEED` plays
+//! one seed alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::control::world::Room;
+use ambit_proto::ids::RoomId;
+use ambit_proto::impair::Impairment;
+use ambit_proto::message::Action;
+use ambit_proto::time::LocalTime;
+use ambit_tests::counting_game::{CountingGame, ReceivedNumbers};
+use ambit_tests::sim::System;
+use ambit_tests::sim::fleet::State;
+use ambit_world_server::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
+use fastrand::Rng;
+
+/// Of one run.
+const RUN_MINUTES: u64 = 10;
+/// Of all runs, unless the environment says otherwise.
+const TOTAL_MINUTES: u64 = 2_000;
+/// Between two looks.
+const STEP: Duration = Duration::from_millis(100);
+/// Players at once.
+const PLAYERS: usize = 6;
+/// Seats of a room.
+const SEATS: u32 = 4;
+/// Who has a seat in the lobby's book, and none in the room, gets one within that time, or loses
+/// the first.
+const MAX_SEATLESS_TIME: Duration = Duration::from_secs(6);
+
+#[test]
+fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse::<u64>().expect("a number"))
+    };
+    if let Some(seed) = number("AMBIT_SOAK_SEED") {
+        println!("{:#?}", run_seed(seed));
+        return;
+    }
+    let runs = number("AMBIT_SOAK_MINUTES")
+        .unwrap_or(TOTAL_MINUTES)
+        .div_ceil(RUN_MINUTES);
+    let mut all = Outcome::default();
+    for seed in 1..=runs {
+        let run = std::panic::catch_unwind(|| run_seed(seed));
+        let outcome = run.unwrap_or_else(|_| {
+            panic!("seed {seed}; alone: AMBIT_SOAK_SEED={seed} cargo test -p ambit-tests --test simulated hosts")
+        });
+        all.add(&outcome);
+    }
+    println!("{} virtual minutes: {all:#?}", runs * RUN_MINUTES);
+    // They get about.
+    assert!(
+        all.confirmed > 100 * runs && all.moved > 10 * runs,
+        "{all:?}"
+    );
+    assert!(
+        [all.killed, all.hung, all.woken, all.ended]
+            .iter()
+            .all(|count| *count > runs),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_traffic() {
+    assert_eq!(run_seed(7).traffic, run_seed(7).traffic);
+    assert_ne!(run_seed(7).traffic, run_seed(8).traffic);
+}
+
+/// What came of a run, or of several.
+#[derive(Debug, Default)]
+struct Outcome {
+    confirmed: u64,
+    sent: u64,
+    killed: u64,
+    hung: u64,
+    woken: u64,
+    ended: u64,
+    moved: u64,
+    /// Ways out of a room, by code.
+    left: BTreeMap<String, u64>,
+    traffic: u64,
+}
+
+impl Outcome {
+    fn add(&mut self, other: &Outcome) {
+        self.confirmed += other.confirmed;
+        self.sent += other.sent;
+        self.killed += other.killed;
+        self.hung += other.hung;
+        self.woken += other.woken;
+        self.ended += other.ended;
+        self.moved += other.moved;
+        for (code, count) in &other.left {
+            *self.left.entry(code.clone()).or_default() += count;
+        }
+    }
+}
+
+fn run_seed(seed: u64) -> Outcome {
+    let mut chaos = HostFaults::new(seed);
+    for minute in 0..RUN_MINUTES {
+        chaos.inject_faults(Duration::from_secs(55));
+        chaos.run_without_faults(Duration::from_secs(4), minute);
+    }
+    chaos.finish()
+}
+
+/// A player, whichever client it has.
+struct TestPlayer {
+    guest: usize,
+    next: u32,
+    /// What was said with which command.
+    sent: BTreeMap<u32, u32>,
+    /// SentDatagrams that were confirmed since the player sat down in its room.
+    confirmed: Vec<u32>,
+    /// Since when it should have a seat at the host, and has none.
+    seatless_since: Option<LocalTime>,
+}
+
+struct HostFaults {
+    system: System,
+    rng: Rng,
+    players: Vec<TestPlayer>,
+    /// Hosts that will wake up.
+    hung_hosts: Vec<(LocalTime, HostId)>,
+    remotes: u32,
+    steps: u64,
+    outcome: Outcome,
+}
+
+impl HostFaults {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let registry = Registry::standard().with(CountingGame::INFO, CountingGame::create);
+        let min = rng.u32(1..=3);
+        let children = ChildPoolConfig {
+            min,
+            max: min + rng.u32(0..=2),
+            spares: 1,
+            ..ChildPoolConfig::default()
+        };
+        let config = LobbyConfig {
+            children,
+            idle: None,
+            ..LobbyConfig::default()
+        };
+        let mut system = System::with_children(seed, &registry, &config);
+        for number in 0..rng.u32(0..=2) {
+            system.add_remote(&format!("10.0.0.{number}:7000"));
+        }
+        let mut chaos = HostFaults {
+            system,
+            rng,
+            players: Vec::new(),
+            hung_hosts: Vec::new(),
+            remotes: 10,
+            steps: 0,
+            outcome: Outcome::default(),
+        };
+        for _ in 0..PLAYERS {
+            let person = chaos.new_player();
+            chaos.players.push(person);
+        }
+        chaos
+    }
+
+    fn new_player(&mut self) -> TestPlayer {
+        let line: Impairment = if self.rng.bool() {
+            "delay=10ms"
+        } else {
+            "loss=10,delay=30ms,jitter=20ms,reorder=3"
+        }
+        .parse()
+        .expect("a valid line");
+        let guest = self.system.arrive("somebody", &line);
+        self.system.guest_mut(guest).is_watched = false;
+        TestPlayer {
+            guest,
+            next: 0,
+            sent: BTreeMap::new(),
+            confirmed: Vec::new(),
+            seatless_since: None,
+        }
+    }
+
+    fn inject_faults(&mut self, how_long: Duration) {
+        let until = self.system.now() + how_long;
+        while self.system.now() < until {
+            let listed = self.system.lobby().rooms();
+            for index in 0..self.players.len() {
+                self.act_randomly(index, &listed);
+            }
+            if self.rng.u8(..60) == 0 {
+                self.fail_random_host();
+            }
+            self.step();
+        }
+    }
+
+    /// Nothing happens but talk. Then those who sit at a host are those of the lobby's book.
+    fn run_without_faults(&mut self, how_long: Duration, minute: u64) {
+        let until = self.system.now() + how_long;
+        while self.system.now() < until {
+            for index in 0..self.players.len() {
+                self.send_number(index);
+            }
+            self.step();
+        }
+        // Word of who leaves may be on its way: who has left a second ago is gone.
+        let before = self.surplus_avatars();
+        for _ in 0..10 {
+            self.step();
+        }
+        let after = self.surplus_avatars();
+        let lasting: Vec<_> = before
+            .iter()
+            .filter(|(room, _)| after.contains_key(room))
+            .collect();
+        assert!(
+            lasting.is_empty(),
+            "minute {minute}: at the host of each of these rooms so many sit too many: {lasting:?}"
+        );
+    }
+
+    /// Avatars at hosts beyond the seats that are taken by the lobby's book.
+    fn surplus_avatars(&self) -> BTreeMap<u64, usize> {
+        let rooms = self.system.lobby().rooms().into_iter();
+        let too_many = rooms.filter_map(|room| {
+            let seated = CountingGame::received_in(self.system.room(RoomId(room.id))?).len();
+            seated
+                .checked_sub(room.players as usize + 1)
+                .map(|more| (room.id, more + 1))
+        });
+        too_many.collect()
+    }
+
+    /// Everybody leaves, and nothing is left.
+    fn finish(mut self) -> Outcome {
+        for (_, host) in std::mem::take(&mut self.hung_hosts) {
+            self.system.wake_host(host);
+        }
+        let until = self.system.now() + Duration::from_secs(45);
+        while self.system.now() < until {
+            self.step();
+        }
+        let mut seats: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for person in &self.players {
+            let client = &self.system.guest(person.guest).client;
+            if let (true, Some(room), Some(player)) =
+                (client.is_connected(), client.room(), client.player())
+            {
+                seats.entry(room.0).or_default().insert(player.0);
+            }
+        }
+        for room in self.system.lobby().rooms() {
+            let members = &seats[&room.id];
+            assert_eq!(room.players as usize, members.len(), "room {}", room.id);
+            if room.running {
+                let running = self.system.room(RoomId(room.id)).expect("it has a host");
+                let seated: BTreeSet<u64> = CountingGame::received_in(running)
+                    .into_keys()
+                    .map(|player| player.0)
+                    .collect();
+                assert_eq!(&seated, members, "room {}", room.id);
+            }
+        }
+        for person in &self.players {
+            self.system.with(person.guest, Client::quit);
+        }
+        self.system.run_for(Duration::from_mins(1));
+        let stats = self.system.lobby().stats();
+        assert_eq!(
+            (
+                stats.connections,
+                stats.players,
+                stats.rooms,
+                stats.rooms_running
+            ),
+            (0, 0, 0, 0),
+            "{stats:?}"
+        );
+        assert_eq!(
+            self.system.rooms_left(),
+            (0, 0),
+            "rooms that the shell keeps, and that hosts have"
+        );
+        self.outcome.moved = stats.rooms_moved;
+        self.outcome.traffic = self.system.traffic();
+        self.outcome
+    }
+
+    fn step(&mut self) {
+        let now = self.system.now();
+        let (due, asleep) = std::mem::take(&mut self.hung_hosts)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
+        self.hung_hosts = asleep;
+        let due: Vec<(LocalTime, HostId)> = due;
+        for (_, host) in due {
+            self.outcome.woken += u64::from(self.system.hosts().iter().any(|(id, ..)| *id == host));
+            self.system.wake_host(host);
+        }
+        self.system.run_for(STEP);
+        self.read_events();
+        self.steps += 1;
+        // A look costs more than a step.
+        if self.steps.is_multiple_of(3) {
+            self.check();
+        }
+    }
+
+    /// What clients were told.
+    fn read_events(&mut self) {
+        for person in &mut self.players {
+            let guest = self.system.guest_mut(person.guest);
+            for number in guest.client.take_confirmed().collect::<Vec<_>>() {
+                person.confirmed.extend(person.sent.remove(&number));
+                self.outcome.confirmed += 1;
+            }
+            let events = std::mem::take(&mut guest.events);
+            for event in events {
+                if let ViewEvent::OmittedPoses {
+                    room,
+                    code,
+                    message,
+                    ..
+                } = event
+                {
+                    // Who has been in a game is sent away for a host's death only if that was the
+                    // second one in a row.
+                    let is_second = message.contains("the second one in a row")
+                        && self.system.orders_of(room) >= 2;
+                    let is_on_its_way = person.confirmed.is_empty();
+                    assert!(
+                        code != "host_died" || is_second || is_on_its_way,
+                        "sent away from {room:?}: {message}"
+                    );
+                    person.sent.clear();
+                    person.confirmed.clear();
+                    // Idle: who gave up calling the host, after its line broke over and over.
+                    let known = [
+                        "left",
+                        "kicked",
+                        "host_died",
+                        "server_error",
+                        "session_expired",
+                        "idle",
+                    ];
+                    assert!(known.contains(&code.as_str()), "{code}: {message}");
+                    *self.outcome.left.entry(code).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    fn check(&mut self) {
+        let now = self.system.now();
+        let rooms = self.system.lobby().rooms();
+        let mut tallies: BTreeMap<u64, BTreeMap<_, ReceivedNumbers>> = BTreeMap::new();
+        for room in &rooms {
+            assert!(
+                room.players <= room.capacity,
+                "room {} is oversold",
+                room.id
+            );
+            if let Some((_, running)) = self.system.running(RoomId(room.id)) {
+                assert!(
+                    running.seats_taken() <= running.capacity(),
+                    "room {} is oversold at its host",
+                    room.id
+                );
+                tallies.insert(room.id, CountingGame::received_in(running.room()));
+            }
+        }
+        for (index, person) in self.players.iter_mut().enumerate() {
+            let client = &self.system.guest(person.guest).client;
+            let place = client
+                .room()
+                .and_then(|room| Some((room, tallies.get(&room.0)?)));
+            let Some((room, tallies)) = place else {
+                person.seatless_since = None;
+                continue;
+            };
+            let tally = client.player().and_then(|player| tallies.get(&player));
+            let Some(tally) = tally else {
+                // On the way in, or out.
+                if client.is_playing() && !person.confirmed.is_empty() {
+                    let since = *person.seatless_since.get_or_insert(now);
+                    assert!(
+                        now.since(since) < MAX_SEATLESS_TIME,
+                        "person {index} has no seat in {room:?} since {since:?}"
+                    );
+                }
+                continue;
+            };
+            person.seatless_since = None;
+            assert_eq!(
+                tally.duplicates, 0,
+                "person {index} in {room:?}: something counts twice at {now:?}"
+            );
+            let lost: Vec<_> = person
+                .confirmed
+                .iter()
+                .filter(|number| !tally.has(**number))
+                .collect();
+            assert!(
+                lost.is_empty(),
+                "person {index} in {room:?}: {lost:?} were confirmed, and are not there at {now:?}"
+            );
+        }
+    }
+
+    fn send_number(&mut self, index: usize) {
+        if self.rng.u8(..8) > 0 {
+            return;
+        }
+        let TestPlayer {
+            guest,
+            next,
+            sent: said,
+            ..
+        } = &mut self.players[index];
+        self.system.with(*guest, |client, now| {
+            if let Ok(number) = client.act(now, Action::Custom(next.to_le_bytes().to_vec())) {
+                said.insert(number, *next);
+                *next += 1;
+                self.outcome.sent += 1;
+            }
+        });
+    }
+
+    fn act_randomly(&mut self, index: usize, listed: &[Room]) {
+        self.send_number(index);
+        let guest = self.players[index].guest;
+        let client = &self.system.guest(guest).client;
+        if client.is_closed() {
+            // Thrown out for good, or its end of a session that went on elsewhere.
+            self.players[index] = self.new_player();
+            return;
+        }
+        if !client.is_connected() {
+            return;
+        }
+        let (room, player) = (client.room(), client.player());
+        let Some(own) = room.and_then(|room| listed.iter().find(|listed| listed.id == room.0))
+        else {
+            if self.rng.u8(..10) == 0 {
+                self.find_room(guest, listed);
+            }
+            return;
+        };
+        let is_host = player.is_some_and(|player| player.0 == own.host);
+        if is_host && !own.running && self.rng.u8(..5) == 0 {
+            return self.request(guest, LobbyRequest::StartRoom);
+        }
+        match self.rng.u32(..2_000) {
+            0..12 => self.request(guest, LobbyRequest::LeaveRoom),
+            12..20 if is_host => {
+                let other = self.players[self.rng.usize(..self.players.len())].guest;
+                if let Some(other) = self.system.guest(other).client.player() {
+                    self.request(guest, LobbyRequest::Kick(other));
+                }
+            }
+            20..30 => {
+                let name = format!("name{}", self.rng.u32(..1_000));
+                self.request(guest, LobbyRequest::SetName(name));
+            }
+            30..35 => self.request(guest, LobbyRequest::SetReady(true)),
+            35..45 => self.system.drop_connections(guest),
+            45..55 => self.system.drop_game(guest),
+            55..60 => self
+                .system
+                .cut(guest, Duration::from_millis(self.rng.u64(500..4_000))),
+            60..62 => {
+                // The process dies; its player's seat is kept for a while, and somebody new comes.
+                self.system.kill(guest);
+                self.players[index] = self.new_player();
+            }
+            62..64 => {
+                self.system.with(guest, Client::quit);
+                self.players[index] = self.new_player();
+            }
+            _ => {}
+        }
+    }
+
+    fn find_room(&mut self, guest: usize, listed: &[Room]) {
+        let any = (!listed.is_empty() && self.rng.u8(..4) > 0)
+            .then(|| listed[self.rng.usize(..listed.len())].id);
+        let request = match any {
+            Some(room) => LobbyRequest::JoinRoom {
+                room: RoomId(room),
+                password: String::new(),
+            },
+            None => LobbyRequest::CreateRoom(NewRoom {
+                name: "room".into(),
+                game: "tally".into(),
+                capacity: SEATS,
+                key: self.rng.u128(..).to_le_bytes(),
+                parameters: [("size", "40x40"), ("tick", "10")]
+                    .map(|(key, value)| (key.into(), value.into()))
+                    .into(),
+                ..NewRoom::default()
+            }),
+        };
+        self.request(guest, request);
+    }
+
+    fn request(&mut self, guest: usize, request: LobbyRequest) {
+        self.system
+            .with(guest, |client, now| _ = client.request(now, request));
+    }
+
+    /// Something befalls a host.
+    fn fail_random_host(&mut self) {
+        let hosts: Vec<_> = self
+            .system
+            .hosts()
+            .into_iter()
+            .filter(|(.., state)| *state == State::Awake)
+            .collect();
+        if hosts.is_empty() {
+            return;
+        }
+        let (host, origin, _) = hosts[self.rng.usize(..hosts.len())];
+        match self.rng.u8(..4) {
+            0 | 1 => {
+                self.outcome.killed += 1;
+                self.system.kill_host(host);
+            }
+            2 => {
+                self.outcome.hung += 1;
+                self.system.hang_host(host);
+                // About the time at which it is given up, or any other.
+                let ms = if self.rng.bool() {
+                    self.rng.u64(1_700..2_500)
+                } else {
+                    self.rng.u64(50..6_000)
+                };
+                self.hung_hosts
+                    .push((self.system.now() + Duration::from_millis(ms), host));
+                return;
+            }
+            _ => {
+                self.outcome.ended += 1;
+                self.system.end_host(host);
+            }
+        }
+        if origin == Origin::Remote {
+            self.remotes += 1;
+            let address = format!("10.0.0.{}:7000", self.remotes);
+            self.system.add_remote(&address);
+        }
+    }
+}

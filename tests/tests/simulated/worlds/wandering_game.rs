@@ -1,0 +1,152 @@
+//! A game of three maps in a ring whose players wander by themselves, each with a purse that it
+//! carries along.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
+use ambit_game_server::logic::gate::Gate;
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::logic::world::World;
+use ambit_game_server::saved::{self, BadState};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+const MAPS: u32 = 3;
+/// After that much of a room's time everybody stays.
+const WANDER_TIME: Duration = Duration::from_secs(90);
+
+/// What a player has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Belongings {
+    pub(super) gold: u64,
+    /// Gates that it has come through.
+    pub(super) gates_passed: u64,
+}
+
+/// What a player sets out with.
+pub(super) fn initial_gold(player: PlayerId) -> u64 {
+    player.0 * 1_000 + 7
+}
+
+#[derive(Default)]
+struct WanderingGame(BTreeMap<PlayerId, (ObjectId, u64, u64)>);
+
+pub(super) fn registry() -> Registry {
+    let info = GameInfo {
+        name: "nomads",
+        description: "Wander.",
+        min_players: 1,
+        join_running: true,
+        parameters: &[],
+    };
+    Registry::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
+}
+
+/// The purse of a player who is in a room of the game, as its state says.
+pub(super) fn belongings_of(game: &dyn Game, player: PlayerId) -> Option<Belongings> {
+    let nomads: BTreeMap<PlayerId, (ObjectId, u64, u64)> = saved::all(&game.save()?).ok()?;
+    nomads.get(&player).map(|&(_, gold, hops)| Belongings {
+        gold,
+        gates_passed: hops,
+    })
+}
+
+impl Game for WanderingGame {
+    fn schema(&self) -> Schema {
+        let components = vec![ComponentSpec::public("path", Codec::Path)];
+        let kinds = vec![ObjectKind {
+            name: "nomad".into(),
+            components,
+            ..ObjectKind::default()
+        }];
+        Schema {
+            game: "nomads".into(),
+            kinds,
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, _: &mut World) {}
+
+    fn gates(&self, world: &World) -> Vec<Gate> {
+        let at = Position::on_ground(10.0, 10.0);
+        let gate = |x: f32, step: u32| Gate {
+            low: Position::on_ground(x, 0.0),
+            high: Position::on_ground(x + 2.0, 20.0),
+            map: (world.map() + step) % MAPS,
+            at,
+        };
+        vec![gate(0.0, 1), gate(18.0, MAPS - 1)]
+    }
+
+    fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
+        let nomad = world.spawn(0, vec![Component::at_rest(world.now(), world.middle())]);
+        self.0.insert(player, (nomad, initial_gold(player), 0));
+        nomad
+    }
+
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        if let Some((nomad, ..)) = self.0.remove(&player) {
+            world.despawn(nomad);
+        }
+    }
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Err(Refusal(ErrorCode::UnknownCommand))
+    }
+
+    fn step(&mut self, world: &mut World, _: Duration) {
+        if world.now() > GameTime::ZERO + WANDER_TIME {
+            for &(nomad, ..) in self
+                .0
+                .values()
+                .filter(|(nomad, ..)| world.is_moving(*nomad))
+                .collect::<Vec<_>>()
+            {
+                world.stop(nomad, world.now());
+            }
+            return;
+        }
+        for &(nomad, ..) in self.0.values() {
+            if !world.is_moving(nomad) {
+                let (x, y) = (world.rng().f32() * 20.0, world.rng().f32() * 20.0);
+                world.walk_to(nomad, Position::on_ground(x, y), 5.0);
+            }
+        }
+    }
+
+    fn carry(&self, _: &World, player: PlayerId) -> Option<Vec<u8>> {
+        self.0
+            .get(&player)
+            .map(|&(_, gold, hops)| saved::of(&(gold, hops)))
+    }
+
+    fn arrive(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
+        let nomad = self.join(world, player, name);
+        world.put_at(nomad, at);
+        let (gold, hops): (u64, u64) = saved::all(carried).expect("what `carry` has said");
+        self.0.insert(player, (nomad, gold, hops + 1));
+        nomad
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(saved::of(&self.0))
+    }
+
+    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        self.0 = saved::all(saved)?;
+        Ok(())
+    }
+}

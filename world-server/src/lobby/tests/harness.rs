@@ -1,0 +1,726 @@
+//! A lobby with clients and hosts around it, in a few words.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use ambit_game_server::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::host::{self, host_to_world, world_to_host};
+use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin, RecordKey};
+
+pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
+
+/// A client as the tests see it.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub(super) conn: ConnId,
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) token: Vec<u8>,
+}
+
+pub(super) struct LobbyHarness {
+    pub(super) lobby: Lobby,
+    pub(super) now: LocalTime,
+    /// News that nobody has looked at.
+    news: BTreeMap<ConnId, Vec<Body>>,
+    /// Members of rooms, as the news say.
+    rosters: BTreeMap<ConnId, Vec<world::Player>>,
+    /// Answers that nobody has looked at, with their numbers.
+    answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
+    closed: BTreeMap<ConnId, ErrorCode>,
+    orders: Vec<(HostId, world_to_host::Body)>,
+    /// Hosts that were given up since the last look.
+    forsaken: Vec<HostId>,
+    /// How many children are to be kept, if that was ever said.
+    pub(super) children: Option<u32>,
+    /// Rooms that are gone for good.
+    pub(super) forgotten: Vec<u64>,
+    /// What was recorded.
+    pub(super) records: BTreeMap<RecordKey, Vec<u8>>,
+    /// The same, in order.
+    pub(super) log: Vec<(RecordKey, Option<Vec<u8>>)>,
+    /// Rooms that hosts said they run.
+    pub(super) adopted: Vec<(u64, HostId)>,
+    /// Rooms that seem to kill their hosts.
+    pub(super) condemned: Vec<u64>,
+    conns: u64,
+    requests: u64,
+}
+
+impl LobbyHarness {
+    pub(super) fn new() -> Self {
+        Self::with(LobbyConfig::default())
+    }
+
+    /// With limits that no test meets by chance.
+    pub(super) fn unlimited() -> Self {
+        let many = 1_000_000;
+        Self::with(LobbyConfig {
+            rooms_per_minute: many as usize,
+            requests_per_s: many,
+            request_burst: many,
+            chat_per_s: many,
+            chat_burst: many,
+            ..LobbyConfig::default()
+        })
+    }
+
+    pub(super) fn with(config: LobbyConfig) -> Self {
+        Self::with_dice(config, 0)
+    }
+
+    fn with_dice(mut config: LobbyConfig, mut calls: u64) -> Self {
+        config.epoch_unix = Duration::from_secs(EPOCH_UNIX_S);
+        let game = |name: &str, min_players, join_running| GameInfo {
+            name: name.to_owned(),
+            description: format!("the game {name}"),
+            min_players,
+            join_running,
+        };
+        let games = vec![game("field", 1, true), game("duel", 2, false)];
+        let entropy = move || {
+            calls += 1;
+            let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (u128::from(mixed) << 64 | u128::from(calls)).to_be_bytes()
+        };
+        let check = |game: &str, parameters: &BTreeMap<String, String>| match parameters
+            .keys()
+            .find(|name| *name != "size")
+        {
+            Some(unknown) => Err(format!("{game} knows no {unknown}; it knows: size")),
+            None => Ok(()),
+        };
+        Self {
+            lobby: Lobby::new(
+                config,
+                games,
+                Box::new(check),
+                Box::new(entropy),
+                TicketSigner::from_seed(&[7; 32]),
+            ),
+            now: LocalTime::from_millis(1_000),
+            news: BTreeMap::new(),
+            rosters: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            orders: Vec::new(),
+            forsaken: Vec::new(),
+            children: None,
+            forgotten: Vec::new(),
+            records: BTreeMap::new(),
+            log: Vec::new(),
+            adopted: Vec::new(),
+            condemned: Vec::new(),
+            conns: 0,
+            requests: 0,
+        }
+    }
+
+    /// With a lobby that records what it knows.
+    pub(super) fn recorded() -> Self {
+        Self::with(recording())
+    }
+
+    /// Another server goes on with what this one has recorded.
+    pub(super) fn succeed(&self, patience: Duration) -> Self {
+        Self::after(&self.records, patience)
+    }
+
+    /// For each place at which the writing of what came since `before` may have stopped: another
+    /// server goes on with what was written.
+    pub(super) fn succeed_torn(
+        &self,
+        before: &BTreeMap<RecordKey, Vec<u8>>,
+        patience: Duration,
+    ) -> Vec<Self> {
+        let torn = |cut| {
+            let mut records = before.clone();
+            for (key, value) in &self.log[..cut] {
+                match value {
+                    Some(value) => drop(records.insert(*key, value.clone())),
+                    None => drop(records.remove(key)),
+                }
+            }
+            Self::after(&records, patience)
+        };
+        (0..=self.log.len()).map(torn).collect()
+    }
+
+    fn after(records: &BTreeMap<RecordKey, Vec<u8>>, patience: Duration) -> Self {
+        let mut next = Self::with_dice(recording(), 1 << 20);
+        let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        next.lobby.restore(next.now, given, patience);
+        next.records = records.clone();
+        next.carry();
+        next
+    }
+
+    // Connections.
+
+    pub(super) fn connect(&mut self) -> ConnId {
+        self.connect_from(Ipv4Addr::LOCALHOST.into())
+    }
+
+    pub(super) fn connect_from(&mut self, address: IpAddr) -> ConnId {
+        self.conns += 1;
+        let conn = ConnId(self.conns);
+        self.lobby.handle_connect(self.now, conn, address);
+        self.carry();
+        conn
+    }
+
+    /// A client that has said hello.
+    pub(super) fn enter(&mut self, name: &str) -> Client {
+        let conn = self.connect();
+        self.hello(conn, name, &[])
+    }
+
+    pub(super) fn hello(&mut self, conn: ConnId, name: &str, token: &[u8]) -> Client {
+        let welcome = self.welcome(conn, name, token);
+        Client {
+            conn,
+            id: welcome.player,
+            name: welcome.name,
+            token: welcome.resume_token,
+        }
+    }
+
+    pub(super) fn welcome(&mut self, conn: ConnId, name: &str, token: &[u8]) -> world::Welcome {
+        match self.ask(conn, hello(name, token)) {
+            Body::Welcome(welcome) => welcome,
+            other => panic!("no welcome but {other:?}"),
+        }
+    }
+
+    /// The client's connection breaks.
+    pub(super) fn lose(&mut self, client: &Client) {
+        self.lobby.handle_disconnect(self.now, client.conn);
+        self.carry();
+    }
+
+    /// The client comes back on a new connection.
+    pub(super) fn resume(&mut self, client: &Client) -> Client {
+        let conn = self.connect();
+        let back = self.hello(conn, "somebody", &client.token);
+        assert_eq!(back.id, client.id, "resumed");
+        back
+    }
+
+    // Requests.
+
+    /// Asks, and gives the one answer.
+    pub(super) fn ask(&mut self, conn: ConnId, body: ask::Body) -> Body {
+        let number = self.send(conn, body);
+        let mut answers = self.answers_to(conn, number);
+        assert_eq!(answers.len(), 1, "one answer: {answers:?}");
+        answers.remove(0)
+    }
+
+    /// Asks, and gives the number of the request.
+    pub(super) fn send(&mut self, conn: ConnId, body: ask::Body) -> u64 {
+        self.requests += 1;
+        let message = world::ClientToWorld {
+            request: self.requests,
+            body: Some(body),
+        };
+        self.lobby.handle_request(self.now, conn, message);
+        self.carry();
+        self.requests
+    }
+
+    pub(super) fn send_raw(&mut self, conn: ConnId, frame: &[u8]) {
+        self.lobby.handle_frame(self.now, conn, frame);
+        self.carry();
+    }
+
+    pub(super) fn answers_to(&mut self, conn: ConnId, number: u64) -> Vec<Body> {
+        let answers = self.answers.entry(conn).or_default();
+        let (these, others) = std::mem::take(answers)
+            .into_iter()
+            .partition(|(request, _)| *request == number);
+        *answers = others;
+        let these: Vec<(u64, Body)> = these;
+        these.into_iter().map(|(_, body)| body).collect()
+    }
+
+    /// Asks for something that is refused.
+    pub(super) fn refused(&mut self, conn: ConnId, body: ask::Body) -> (ErrorCode, String) {
+        match self.ask(conn, body) {
+            Body::Error(error) => read_error(&error),
+            other => panic!("no error but {other:?}"),
+        }
+    }
+
+    pub(super) fn refusal(&mut self, conn: ConnId, body: ask::Body) -> ErrorCode {
+        self.refused(conn, body).0
+    }
+
+    /// Asks for something that is simply done.
+    pub(super) fn done(&mut self, conn: ConnId, body: ask::Body) {
+        assert_eq!(self.ask(conn, body), Body::Done(world::Done {}));
+    }
+
+    // Rooms.
+
+    pub(super) fn create(&mut self, client: &Client, create: world::CreateRoom) -> world::Room {
+        match self.ask(client.conn, ask::Body::CreateRoom(create)) {
+            Body::RoomCreated(created) => created.room.expect("a room"),
+            other => panic!("no room but {other:?}"),
+        }
+    }
+
+    pub(super) fn join(&mut self, client: &Client, room: u64) -> world::RoomJoined {
+        match self.ask(client.conn, join(room)) {
+            Body::RoomJoined(joined) => joined,
+            other => panic!("not joined but {other:?}"),
+        }
+    }
+
+    /// A room of `field` with these players in it; the first one made it.
+    pub(super) fn room_of(&mut self, clients: &[&Client]) -> u64 {
+        let room = self.create(clients[0], room("den")).id;
+        for client in &clients[1..] {
+            self.join(client, room);
+        }
+        self.pass(Duration::from_secs(1));
+        self.forget_news();
+        room
+    }
+
+    /// A room as `room_of` that runs on `host`.
+    pub(super) fn running_room_of(&mut self, host: HostId, clients: &[&Client]) -> u64 {
+        let room = self.room_of(clients);
+        let number = self.send(clients[0].conn, ask::Body::StartRoom(world::StartRoom {}));
+        self.opened(host, room, None);
+        assert_eq!(
+            self.answers_to(clients[0].conn, number),
+            [Body::Done(world::Done {})]
+        );
+        self.pass(Duration::from_secs(1));
+        self.forget_news();
+        self.orders.clear();
+        room
+    }
+
+    pub(super) fn listed(&mut self, client: &Client) -> Vec<world::Room> {
+        match self.ask(
+            client.conn,
+            ask::Body::ListRooms(world::ListRooms { subscribe: false }),
+        ) {
+            Body::RoomList(list) => list.rooms,
+            other => panic!("no list but {other:?}"),
+        }
+    }
+
+    /// The members of the client's room: names, with `*` at the host, `!` at who is ready, `-` at
+    /// who is away.
+    pub(super) fn members(&mut self, client: &Client) -> String {
+        match self.ask(
+            client.conn,
+            ask::Body::ListPlayers(world::ListPlayers { everybody: false }),
+        ) {
+            Body::PlayerList(list) => marked(&list.players),
+            other => panic!("no list but {other:?}"),
+        }
+    }
+
+    // Hosts.
+
+    pub(super) fn host(&mut self, number: u64, capacity: u32) -> HostId {
+        self.host_of("", number, capacity)
+    }
+
+    /// A host of that build.
+    pub(super) fn host_of(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
+        let host = HostId(number);
+        let ready = host::HostReady {
+            version: ambit_proto::host::VERSION,
+            address: format!("127.0.0.1:{}", 8_000 + number),
+            certificate_sha256: vec![number as u8; 32],
+            capacity,
+            cores: 1,
+            label: format!("host {number}"),
+            build: build.to_owned(),
+            ..host::HostReady::default()
+        };
+        self.host_says(host, host_to_world::Body::Ready(ready));
+        host
+    }
+
+    /// A host that can come back to another lobby, and says that it runs these rooms: id and
+    /// incarnation.
+    pub(super) fn lasting_host(
+        &mut self,
+        number: u64,
+        instance: u8,
+        rooms: &[(u64, u32)],
+    ) -> HostId {
+        let host = HostId(number);
+        self.lobby.handle_host_start(self.now, host, Origin::Remote);
+        let ready = host::HostReady {
+            version: ambit_proto::host::VERSION,
+            address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
+            certificate_sha256: vec![instance; 32],
+            capacity: 8,
+            instance: vec![instance; 16],
+            rooms: rooms
+                .iter()
+                .map(|&(room, incarnation)| host::RoomHere { room, incarnation })
+                .collect(),
+            ..host::HostReady::default()
+        };
+        self.host_says(host, host_to_world::Body::Ready(ready));
+        host
+    }
+
+    pub(super) fn opened(&mut self, host: HostId, room: u64, error: Option<world::Error>) {
+        self.host_says(
+            host,
+            host_to_world::Body::RoomOpened(host::RoomOpened { room, error }),
+        );
+    }
+
+    pub(super) fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
+        self.lobby
+            .handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+        self.carry();
+    }
+
+    pub(super) fn lose_host(&mut self, host: HostId, reason: &str) {
+        self.lobby.handle_host_lost(self.now, host, reason);
+        self.carry();
+    }
+
+    /// A child with room for so many that is ready.
+    pub(super) fn child(&mut self, number: u64, capacity: u32) -> HostId {
+        self.lobby
+            .handle_host_start(self.now, HostId(number), Origin::Child);
+        self.host(number, capacity)
+    }
+
+    /// The hosts that were given up since the last look.
+    pub(super) fn forsaken(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.forsaken)
+    }
+
+    /// What hosts were told since the last look.
+    pub(super) fn orders(&mut self) -> Vec<(HostId, world_to_host::Body)> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// Orders that are to be looked at again.
+    pub(super) fn put_back(&mut self, orders: Vec<(HostId, world_to_host::Body)>) {
+        self.orders.splice(..0, orders);
+    }
+
+    /// The rooms that hosts were told to close since the last look.
+    pub(super) fn closes(&mut self) -> Vec<u64> {
+        let orders = self.orders().into_iter();
+        orders
+            .filter_map(|(_, body)| match body {
+                world_to_host::Body::CloseRoom(close) => Some(close.room),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The way into the game, asked for.
+    pub(super) fn ticket_of(&mut self, client: &Client) -> world::Ticket {
+        let answer = self.ask(client.conn, request_ticket());
+        ticket_in(answer).expect("a ticket")
+    }
+
+    /// The rooms that hosts were told to open since the last look.
+    pub(super) fn opens(&mut self) -> Vec<(HostId, host::OpenRoom)> {
+        let orders = self.orders().into_iter();
+        orders
+            .filter_map(|(host, body)| match body {
+                world_to_host::Body::OpenRoom(open) => Some((host, open)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    // What came of it.
+
+    /// News for this connection since the last look.
+    pub(super) fn news(&mut self, client: &Client) -> Vec<Body> {
+        self.news_on(client.conn)
+    }
+
+    pub(super) fn news_on(&mut self, conn: ConnId) -> Vec<Body> {
+        self.news.remove(&conn).unwrap_or_default()
+    }
+
+    pub(super) fn forget_news(&mut self) {
+        self.news.clear();
+    }
+
+    /// The one ticket among the news, or the answer.
+    pub(super) fn ticket(&mut self, client: &Client) -> world::Ticket {
+        let mut tickets: Vec<_> = self
+            .news(client)
+            .into_iter()
+            .filter_map(ticket_in)
+            .collect();
+        assert_eq!(tickets.len(), 1, "one ticket: {tickets:?}");
+        tickets.remove(0)
+    }
+
+    /// Why the client is out of its room: the one such news.
+    pub(super) fn left(&mut self, client: &Client) -> (ErrorCode, String) {
+        let left = self.news(client).into_iter().filter_map(|body| match body {
+            Body::RoomLeft(left) => Some(left),
+            _ => None,
+        });
+        let left: Vec<_> = left.collect();
+        assert_eq!(left.len(), 1, "left once: {left:?}");
+        (
+            ErrorCode::try_from(left[0].reason).expect("a known code"),
+            left[0].message.clone(),
+        )
+    }
+
+    /// Who is in the client's room after the latest news of that, as `members` writes it, if there
+    /// were any.
+    pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
+        let heard = self
+            .news(client)
+            .iter()
+            .any(|body| matches!(body, Body::PlayerChange(_)));
+        heard.then(|| marked(&self.rosters[&client.conn]))
+    }
+
+    /// What a client knows of its room's members: what it was told as it came in, and the news
+    /// since.
+    fn note_roster(&mut self, conn: ConnId, body: &Body) {
+        let roster = self.rosters.entry(conn).or_default();
+        match body {
+            Body::RoomCreated(_) => roster.clear(),
+            Body::RoomJoined(joined) => roster.clone_from(&joined.players),
+            Body::PlayerChange(change) => {
+                roster.retain(|player| !change.gone.contains(&player.id));
+                for player in &change.players {
+                    match roster.iter_mut().find(|known| known.id == player.id) {
+                        Some(known) => known.clone_from(player),
+                        None => roster.push(player.clone()),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Why the connection was closed, if it was.
+    pub(super) fn closed(&self, conn: ConnId) -> Option<ErrorCode> {
+        self.closed.get(&conn).copied()
+    }
+
+    /// The goodbye among the news.
+    pub(super) fn goodbye(&mut self, conn: ConnId) -> Option<ErrorCode> {
+        self.news_on(conn).into_iter().find_map(|body| match body {
+            Body::Goodbye(goodbye) => {
+                Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
+            }
+            _ => None,
+        })
+    }
+
+    /// Lets time pass, with each deadline at its time.
+    pub(super) fn pass(&mut self, duration: Duration) {
+        let end = self.now + duration;
+        while let Some(deadline) = self
+            .lobby
+            .next_deadline()
+            .filter(|deadline| *deadline <= end)
+        {
+            self.now = deadline.max(self.now);
+            self.lobby.handle_timeout(self.now);
+            self.carry();
+        }
+        self.now = end;
+    }
+
+    /// Carries out what the lobby wants, as a shell would; connections close at once.
+    pub(super) fn carry(&mut self) {
+        while let Some(output) = self.lobby.poll_output() {
+            match output {
+                LobbyAction::Send { conn, message } => self.deliver(conn, message),
+                LobbyAction::Broadcast { conns, message } => {
+                    assert!(conns.len() > 1, "a broadcast has several hearers");
+                    for conn in conns {
+                        self.deliver(conn, message.clone());
+                    }
+                }
+                LobbyAction::Close {
+                    conn,
+                    code,
+                    message,
+                } => {
+                    assert!(!message.is_empty());
+                    assert_eq!(self.closed.insert(conn, code), None, "closed once");
+                }
+                LobbyAction::Host { host, message } => {
+                    self.orders.push((host, message.body.expect("a body")))
+                }
+                LobbyAction::DisconnectHost { host } => self.forsaken.push(host),
+                LobbyAction::SetChildCount(count) => self.children = Some(count),
+                LobbyAction::SaveCondemned { order } => self.condemned.push(order.room),
+                LobbyAction::ForgetRoom { room } => self.forgotten.push(room.0),
+                LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),
+                LobbyAction::Record { key, value } => {
+                    self.log.push((key, value.clone()));
+                    match value {
+                        Some(value) => drop(self.records.insert(key, value)),
+                        None => drop(self.records.remove(&key).expect("it was there")),
+                    }
+                }
+            }
+        }
+        for conn in self.closed.keys() {
+            self.lobby.handle_disconnect(self.now, *conn);
+        }
+        if let Some(output) = self.lobby.poll_output() {
+            panic!("the end of a closed connection caused {output:?}");
+        }
+    }
+
+    fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
+        assert_eq!(
+            self.closed.get(&conn),
+            None,
+            "nothing is sent after the close"
+        );
+        let body = message.body.expect("a body");
+        self.note_roster(conn, &body);
+        match message.request {
+            0 => self.news.entry(conn).or_default().push(body),
+            number => self.answers.entry(conn).or_default().push((number, body)),
+        }
+    }
+}
+
+/// Nobody beats in these scenes.
+fn recording() -> LobbyConfig {
+    LobbyConfig {
+        directory: true,
+        host_silence: Duration::from_hours(1),
+        ..LobbyConfig::default()
+    }
+}
+
+pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {
+    ask::Body::Hello(world::Hello {
+        version: ambit_proto::control::WORLD_VERSION,
+        name: name.to_owned(),
+        resume_token: token.to_vec(),
+        agent: "test".to_owned(),
+    })
+}
+
+pub(super) fn room(name: &str) -> world::CreateRoom {
+    world::CreateRoom {
+        name: name.to_owned(),
+        game: "field".to_owned(),
+        ..world::CreateRoom::default()
+    }
+}
+
+pub(super) fn create(room: world::CreateRoom) -> ask::Body {
+    ask::Body::CreateRoom(room)
+}
+
+pub(super) fn join(room: u64) -> ask::Body {
+    join_with(room, "")
+}
+
+pub(super) fn join_with(room: u64, password: &str) -> ask::Body {
+    ask::Body::JoinRoom(world::JoinRoom {
+        room,
+        password: password.to_owned(),
+    })
+}
+
+pub(super) fn leave() -> ask::Body {
+    ask::Body::LeaveRoom(world::LeaveRoom {})
+}
+
+pub(super) fn start() -> ask::Body {
+    ask::Body::StartRoom(world::StartRoom {})
+}
+
+pub(super) fn ready(ready: bool) -> ask::Body {
+    ask::Body::SetReady(world::SetReady { ready })
+}
+
+pub(super) fn kick(player: u64) -> ask::Body {
+    ask::Body::Kick(world::Kick { player })
+}
+
+pub(super) fn set_name(name: &str) -> ask::Body {
+    ask::Body::SetName(world::SetName {
+        name: name.to_owned(),
+    })
+}
+
+pub(super) fn request_ticket() -> ask::Body {
+    ask::Body::RequestTicket(world::RequestTicket {})
+}
+
+pub(super) fn everybody() -> ask::Body {
+    ask::Body::ListPlayers(world::ListPlayers { everybody: true })
+}
+
+pub(super) fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+pub(super) fn parameters(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+/// Shows a ticket to the host that it names.
+pub(super) fn show(ticket: &world::Ticket, now: LocalTime) -> Result<Ticket, TicketError> {
+    let key = TicketSigner::from_seed(&[7; 32]);
+    let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");
+    let now_unix_s = EPOCH_UNIX_S + now.since(LocalTime::ZERO).as_secs();
+    verifier.verify(now_unix_s, &ticket.ticket, &ticket.address, |room| {
+        room == RoomId(ticket.room)
+    })
+}
+
+pub(super) fn ticket_in(body: Body) -> Option<world::Ticket> {
+    match body {
+        Body::Ticket(ticket) => Some(ticket),
+        _ => None,
+    }
+}
+
+pub(super) fn read_error(error: &world::Error) -> (ErrorCode, String) {
+    let code = ErrorCode::try_from(error.code).expect("a known code");
+    assert_eq!(error.name, codes::name(code));
+    assert!(!error.message.is_empty());
+    (code, error.message.clone())
+}
+
+fn marked(players: &[world::Player]) -> String {
+    let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
+    let names = players.iter().map(|player| {
+        let (host, ready, away) = (
+            mark(player.host, "*"),
+            mark(player.ready, "!"),
+            mark(!player.connected, "-"),
+        );
+        format!("{}{host}{ready}{away}", player.name)
+    });
+    names.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,559 @@
+//! What a server is made of, from its first socket to the last; and the way of each connection to
+//! its part.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
+use ambit_game_server::accept::{DoorCounters, accept};
+use ambit_game_server::cli::{Advertise, BUILD};
+use ambit_game_server::endpoint;
+use ambit_game_server::host::{GameHost, HostConfig};
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::places::Places;
+use ambit_game_server::ticket::TicketSigner;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::world::Server as OwnServer;
+use ambit_proto::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
+use anyhow::{Context as _, bail};
+use quinn::{Connection, Endpoint, VarInt};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::Addresses;
+use crate::actor::{LobbyClock, StartDrain, WorldServer};
+use crate::admin::{self, AdminState};
+use crate::client_connection::ClientConnection;
+use crate::cluster::leadership::LEADER_LEASE;
+use crate::cluster::store::{DirectoryStore, WriteQueue};
+use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, relay_client};
+use crate::config::{Config, HostingMode};
+use crate::hosts::process::ChildSupervisor;
+use crate::hosts::{embedded, remote};
+use crate::lobby::{GameInfo, Lobby, RecordKey};
+use crate::session::ClientSession;
+
+/// The parts of a drain; together they stay within the 5 s that a SIGTERM gives.
+const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Longer than `EXIT_TIMEOUT` of `hosts/process.rs`: children that hang are killed meanwhile.
+const HOSTS_TIMEOUT: Duration = Duration::from_secs(2);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(700);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// Hosts at a time that have not shown the key yet; each may hold a first message.
+const MAX_HOST_HANDSHAKES: usize = 64;
+/// How long a client may wait for the servers to agree on who leads.
+const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long all hosts together may take to start.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What has to be ended.
+pub(super) struct ServerComponents {
+    pub(super) addresses: Addresses,
+    endpoint: Endpoint,
+    roles: watch::Receiver<ClusterRole>,
+    /// Ends with the lobby's actor.
+    lobby_ended: Option<oneshot::Receiver<Infallible>>,
+    /// This server's part in a cluster.
+    member: Option<JoinHandle<anyhow::Result<()>>>,
+    member_stop: CancellationToken,
+    /// Tasks that end with the hosts that this server started.
+    hosts: JoinSet<()>,
+    /// Children that end are not replaced any more.
+    hosts_stop: CancellationToken,
+    /// HTTP ends.
+    http_stop: CancellationToken,
+}
+
+impl ServerComponents {
+    pub(super) async fn start(config: &Config, registry: Registry) -> anyhow::Result<Self> {
+        let identity = crate::identity::load(config)?;
+        let endpoint = endpoint::listen(config.listen, &identity, &alpn_protocols(config))?;
+        let http = match config.http.0 {
+            Some(address) => Some(admin::bind(address).await?),
+            None => None,
+        };
+        let addresses = Addresses {
+            world: endpoint.local_addr()?,
+            http: http.as_ref().map(|(_, address)| *address),
+            fingerprint: identity.fingerprint(),
+            hosts: config.hosts,
+        };
+        if config.hosts != HostingMode::Cluster && !config.nats.is_empty() {
+            tracing::warn!(
+                "`--nats` is for `--hosts cluster`: this server shares nothing with others"
+            );
+        }
+        let mut hosts = JoinSet::new();
+        let (hosts_stop, member_stop, http_stop) = (
+            CancellationToken::new(),
+            CancellationToken::new(),
+            CancellationToken::new(),
+        );
+        let (role, mut roles) = watch::channel(ClusterRole::Seeking);
+        let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
+        if config.hosts == HostingMode::Cluster {
+            let part = cluster_member(config, &registry, &addresses, role).await?;
+            member = Some(tokio::spawn(part.run(member_stop.clone())));
+        } else {
+            let (children, wanted) = watch::channel(config.children().min);
+            let (world, ended) = start_lobby(
+                config,
+                &registry,
+                &start_lobby_thread()?,
+                LobbyClock::start(),
+                Some(children),
+                None,
+            )?;
+            embedded = start_hosts(
+                config,
+                registry,
+                &addresses,
+                &world,
+                wanted,
+                &mut hosts,
+                &hosts_stop,
+            )
+            .await?;
+            lobby_ended = Some(ended);
+            role.send_replace(ClusterRole::Leading { world, epoch: 0 });
+        }
+
+        let door = Arc::new(DoorCounters::default());
+        let slow_readers = Arc::new(AtomicU64::new(0));
+        let entry = ConnectionRouter {
+            roles: roles.clone(),
+            own_server: OwnServer {
+                address: advertised_address(config, &addresses),
+                certificate_sha256: addresses.fingerprint.0.to_vec(),
+            },
+            followers: Followers::default(),
+            sessions: Arbiter::try_new()
+                .context("cannot start a thread for sessions")?
+                .handle(),
+            slow_readers: Arc::clone(&slow_readers),
+            embedded,
+            host_key: config.host_key.clone(),
+            host_silence: config.host_silence,
+            host_handshakes: Places::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
+        };
+        tokio::spawn(accept(
+            endpoint.clone(),
+            Arc::clone(&door),
+            move |connection, alpn| entry.clone().serve(connection, alpn),
+        ));
+        if let Some((listener, _)) = http {
+            serve_http(
+                AdminState {
+                    roles: roles.clone(),
+                    acceptance: door,
+                    slow_readers,
+                },
+                listener,
+                &http_stop,
+            );
+        }
+        // In a cluster the others may have to be waited for, or NATS.
+        if roles.wait_for(ClusterRole::is_settled).await.is_err()
+            && let Some(member) = member.take()
+        {
+            member.await??;
+        }
+        Ok(Self {
+            addresses,
+            endpoint,
+            roles,
+            lobby_ended,
+            member,
+            member_stop,
+            hosts,
+            hosts_stop,
+            http_stop,
+        })
+    }
+
+    /// Waits for what must not happen while the server is in service: nothing could go on without
+    /// these. (Children are replaced by the tasks that keep them.)
+    pub(super) async fn wait_for_failure(&mut self) -> anyhow::Error {
+        let crashed =
+            |what: &str| anyhow::anyhow!("{what} has crashed; this is a fault of the server");
+        tokio::select! {
+            () = until_dropped(self.lobby_ended.as_mut()) => crashed("the lobby"),
+            Some(_) = self.hosts.join_next() => crashed("the host of the rooms"),
+            ended = until_ended(self.member.as_mut()) => match ended {
+                Ok(Err(error)) => error,
+                Ok(Ok(())) | Err(_) => crashed("this server's part in the cluster"),
+            },
+        }
+    }
+
+    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer
+    /// is cut off. In a cluster everybody is sent to the other servers instead.
+    pub(super) async fn drain(mut self) {
+        self.hosts_stop.cancel();
+        self.member_stop.cancel();
+        let mut last = ErrorCode::Draining;
+        if let Some(member) = self.member.take() {
+            let _ = member.await;
+            last = ErrorCode::TryAgain;
+        } else if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
+            let (drained, done) = oneshot::channel();
+            let told = async {
+                let _ = world.send(StartDrain(drained)).await;
+                let _ = done.await;
+            };
+            if tokio::time::timeout(NOTIFY_TIMEOUT, told).await.is_err() {
+                tracing::warn!("not everybody was told in time");
+            }
+        }
+        let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
+        if tokio::time::timeout(HOSTS_TIMEOUT, all_hosts)
+            .await
+            .is_err()
+        {
+            tracing::warn!("not all hosts ended in time");
+        }
+        self.http_stop.cancel();
+        if last == ErrorCode::Draining {
+            // Clients of an embedded host read their last messages, and close their connections.
+            let _ = tokio::time::timeout(IDLE_TIMEOUT, self.endpoint.wait_idle()).await;
+        }
+        let why = if last == ErrorCode::Draining {
+            codes::name(last)
+        } else {
+            String::new()
+        };
+        self.endpoint
+            .close(VarInt::from_u32(last as u32), why.as_bytes());
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
+        tracing::info!("the server has ended");
+    }
+}
+
+async fn until_dropped(lifeline: Option<&mut oneshot::Receiver<Infallible>>) {
+    match lifeline {
+        Some(lifeline) => drop(lifeline.await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError> {
+    match task {
+        Some(task) => task.await,
+        None => std::future::pending().await,
+    }
+}
+
+fn serve_http(admin: AdminState, listener: TcpListener, stop: &CancellationToken) {
+    tokio::spawn(admin::serve(admin, listener, stop.clone()));
+}
+
+/// What is spoken on this server's port.
+fn alpn_protocols(config: &Config) -> Vec<&'static [u8]> {
+    let mut protocols = vec![ALPN_WORLD];
+    if config.hosts == HostingMode::Embedded {
+        protocols.push(ALPN_GAME);
+    }
+    if config.host_key.is_some() {
+        protocols.push(ALPN_HOST);
+    }
+    if config.hosts == HostingMode::Cluster {
+        protocols.push(ALPN_PEER);
+    }
+    protocols
+}
+
+/// Where connections go, by protocol.
+#[derive(Clone)]
+struct ConnectionRouter {
+    roles: watch::Receiver<ClusterRole>,
+    own_server: OwnServer,
+    followers: Followers,
+    sessions: ArbiterHandle,
+    slow_readers: Arc<AtomicU64>,
+    embedded: Option<GameHost>,
+    host_key: Option<String>,
+    host_silence: Duration,
+    /// Of hosts that have not shown the key yet.
+    host_handshakes: Places,
+}
+
+impl ConnectionRouter {
+    async fn serve(mut self, connection: Connection, alpn: Vec<u8>) {
+        if alpn == ALPN_WORLD {
+            // Hosts and servers ask again by themselves.
+            let _ =
+                tokio::time::timeout(ROLE_TIMEOUT, self.roles.wait_for(ClusterRole::is_settled))
+                    .await;
+        }
+        let role = self.roles.borrow().clone();
+        let close = |code: ErrorCode, why: &str| {
+            connection.close(VarInt::from_u32(code as u32), why.as_bytes())
+        };
+        match (alpn.as_slice(), role, self.embedded, self.host_key) {
+            (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
+                let slow_readers = self.slow_readers;
+                let line = ClientConnection::Direct(connection);
+                ClientSession::start_in_arbiter(&self.sessions, move |_| {
+                    ClientSession::new(line, world, slow_readers)
+                });
+            }
+            (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
+                relay_client(connection, link).await
+            }
+            (ALPN_WORLD, ClusterRole::Seeking, ..) => {
+                close(
+                    ErrorCode::TryAgain,
+                    "the servers are about to agree on who leads; connect again",
+                );
+            }
+            (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
+            (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
+                match self.host_handshakes.take(connection.remote_address().ip()) {
+                    Ok(place) => {
+                        remote::serve(connection, key, self.host_silence, world, place).await
+                    }
+                    Err(_) => close(
+                        ErrorCode::TooManyConnections,
+                        "too many hosts are about to show their keys",
+                    ),
+                }
+            }
+            // The reason is for a program: where to call.
+            (ALPN_HOST, ClusterRole::Following { address, .. }, ..) => {
+                close(ErrorCode::TryAgain, &address)
+            }
+            (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
+                let desk = FollowerAcceptor {
+                    own_server: self.own_server,
+                    key,
+                    epoch,
+                    world,
+                    followers: self.followers,
+                };
+                desk.serve(connection, self.sessions, self.slow_readers)
+                    .await;
+            }
+            (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
+            // The handshake refuses what is not spoken here.
+            _ => close(ErrorCode::OutOfState, "this protocol is not spoken here"),
+        }
+    }
+}
+
+type LobbyEnded = oneshot::Receiver<Infallible>;
+/// What was read of it.
+type DirectoryRecords = BTreeMap<RecordKey, Vec<u8>>;
+
+/// What this server is told, and told by, in its cluster.
+async fn cluster_member(
+    config: &Config,
+    registry: &Registry,
+    addresses: &Addresses,
+    roles: watch::Sender<ClusterRole>,
+) -> anyhow::Result<ClusterMember> {
+    if config.nats.is_empty() {
+        bail!(
+            "`--hosts cluster` needs `--nats`: where the NATS servers are that keep the directory (nats://HOST:4222)"
+        );
+    }
+    let Some(key) = config.host_key.clone() else {
+        bail!(
+            "`--hosts cluster` needs `--host-key`: what the servers and the hosts of the cluster show each other"
+        );
+    };
+    let mut process = [0; 16];
+    SystemRandom::new()
+        .fill(&mut process)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    let (clock, epoch_unix) = LobbyClock::start();
+    let (lobby_config, lobby_registry, arbiter) =
+        (config.clone(), registry.clone(), start_lobby_thread()?);
+    let start_lobby = move |desk: Arc<WriteQueue>, records: DirectoryRecords| {
+        start_lobby(
+            &lobby_config,
+            &lobby_registry,
+            &arbiter,
+            (clock, epoch_unix),
+            None,
+            Some((desk, records)),
+        )
+    };
+    Ok(ClusterMember {
+        store: DirectoryStore::connect(&config.nats).await?,
+        process,
+        address: config
+            .peer_address
+            .clone()
+            .unwrap_or_else(|| advertised_address(config, addresses)),
+        public_address: advertised_address(config, addresses),
+        fingerprint: addresses.fingerprint,
+        key,
+        clock,
+        start_lobby: Box::new(start_lobby),
+        roles,
+    })
+}
+
+/// Has to be called on a thread of the actix system.
+fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
+    Ok(Arbiter::try_new()
+        .context("cannot start the lobby's thread")?
+        .handle())
+}
+
+/// Where players find this server.
+fn advertised_address(config: &Config, addresses: &Addresses) -> String {
+    Advertise::address(config.advertise, addresses.world).to_string()
+}
+
+/// The lobby's actor: a new lobby, or one that goes on with what is in a directory.
+fn start_lobby(
+    config: &Config,
+    registry: &Registry,
+    arbiter: &ArbiterHandle,
+    (clock, epoch_unix): (LobbyClock, Duration),
+    children: Option<watch::Sender<u32>>,
+    directory: Option<(Arc<WriteQueue>, DirectoryRecords)>,
+) -> anyhow::Result<(Addr<WorldServer>, LobbyEnded)> {
+    let mut seed = [0; 32];
+    SystemRandom::new()
+        .fill(&mut seed)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    let signer = TicketSigner::from_seed(&seed);
+    let games = registry.games().map(game_info).collect();
+    let checker = registry.clone();
+    let check = move |game: &str, parameters: &_| {
+        checker
+            .check(game, parameters)
+            .map_err(|error| error.to_string())
+    };
+    let mut lobby = Lobby::new(
+        config.lobby(epoch_unix),
+        games,
+        Box::new(check),
+        Box::new(random_bytes()),
+        signer,
+    );
+    let mut desk = None;
+    if let Some((at, records)) = directory {
+        let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        lobby.restore(clock.now(), records, LEADER_LEASE + config.host_silence);
+        desk = Some(at);
+    }
+    let (lifeline, ended) = oneshot::channel();
+    let (record, children) = (
+        config.record.clone(),
+        children.unwrap_or_else(|| watch::Sender::new(0)),
+    );
+    let world = WorldServer::start_in_arbiter(arbiter, move |_| {
+        WorldServer::new(lobby, clock, children, desk, record, lifeline)
+    });
+    Ok((world, ended))
+}
+
+fn game_info(game: &ambit_game_server::logic::registry::GameInfo) -> GameInfo {
+    GameInfo {
+        name: game.name.to_string(),
+        description: game.description.to_string(),
+        min_players: game.min_players,
+        join_running: game.join_running,
+    }
+}
+
+fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
+    let random = SystemRandom::new();
+    move || {
+        let mut bytes = [0; 16];
+        random
+            .fill(&mut bytes)
+            .expect("the system has given random bytes before");
+        bytes
+    }
+}
+
+/// Starts the hosts and waits until all are ready; gives the embedded one.
+async fn start_hosts(
+    config: &Config,
+    registry: Registry,
+    addresses: &Addresses,
+    world: &Addr<WorldServer>,
+    wanted: watch::Receiver<u32>,
+    tasks: &mut JoinSet<()>,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<GameHost>> {
+    match config.hosts {
+        HostingMode::Embedded => {
+            let host = HostConfig {
+                address: Advertise::address(config.advertise, addresses.world).to_string(),
+                fingerprint: addresses.fingerprint,
+                capacity: config.host_capacity,
+                label: "embedded".into(),
+                build: BUILD.into(),
+                key: Vec::new(),
+                trace: config.trace.clone(),
+                record: config.record.clone(),
+            };
+            let embedded = embedded::start(host, registry, world.clone()).await?;
+            tasks.spawn(async {
+                let _ = embedded.ended.await;
+            });
+            Ok(Some(embedded.host))
+        }
+        HostingMode::Cluster => Ok(None),
+        HostingMode::Process { min, .. } => {
+            let (ready, mut starts) = mpsc::channel(usize::from(min));
+            let nursery = ChildSupervisor {
+                arguments: child_arguments(config),
+                world: world.clone(),
+                ready,
+                wanted,
+                stop: stop.clone(),
+            };
+            tasks.spawn(nursery.supervise());
+            let all_ready = async {
+                for _ in 0..min {
+                    if let Some(Err(reason)) = starts.recv().await {
+                        bail!("a host process did not start: {reason}");
+                    }
+                }
+                Ok(())
+            };
+            tokio::time::timeout(START_TIMEOUT, all_ready)
+                .await
+                .context("the host processes did not start in time")??;
+            Ok(None)
+        }
+    }
+}
+
+/// What a child is told: where to listen and what to write; rooms come by the pipe.
+fn child_arguments(config: &Config) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+    add("--world", "stdio".into());
+    add(
+        "--listen",
+        SocketAddr::new(config.listen.ip(), 0).to_string().into(),
+    );
+    add("--capacity", config.host_capacity.to_string().into());
+    if let Some(Advertise { ip, .. }) = config.advertise {
+        add("--advertise", ip.to_string().into());
+    }
+    if let Some(directory) = &config.trace {
+        add("--trace", directory.into());
+    }
+    if let Some(directory) = &config.record {
+        add("--record", directory.into());
+    }
+    arguments
+}
