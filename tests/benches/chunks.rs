@@ -1,9 +1,9 @@
-//! How long a quarter of a megabyte takes to a player who comes late: as a block of the link's, and
-//! as a QUIC stream.
+//! Time that a late joiner needs to receive 256 KiB: as a block of Ambit's link, and as a QUIC
+//! stream.
 //!
 //! `cargo bench -p ambit-tests --bench chunks` prints the table and writes `docs/chunks.md`.
-//! Everything happens on virtual time from seeds: the links in steps of a millisecond, quinn over a
-//! socket in memory under tokio's paused clock. So the figures are the same on every machine.
+//! Everything runs on virtual time from seeds: the links in steps of a millisecond, quinn over a
+//! socket in memory under tokio's paused clock. The figures are the same on every machine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 const BLOCK_BYTES: usize = 256 << 10;
 const SLICE_BYTES: usize = 1_024;
 const DELAY: Duration = Duration::from_millis(50);
-/// In bytes a second, and as people say.
+/// Bytes a second, and the name in the table.
 const RATES: [(u32, &str); 3] = [
     (32_000, "256 kbit/s"),
     (64_000, "512 kbit/s"),
@@ -37,10 +37,10 @@ const RATES: [(u32, &str); 3] = [
 ];
 const LOSSES: [f32; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 const SEEDS: u64 = 20;
-/// What the game says in a tick.
+/// Size of the game's message in each tick.
 const GAME_BYTES: usize = 300;
 const TICK: Duration = Duration::from_millis(50);
-/// UDP and IP; the link counts 25 more for QUIC around its datagrams.
+/// IP and UDP headers. The link adds 25 bytes a datagram for QUIC.
 const IP_BYTES: usize = 28;
 const QUIC_BYTES: usize = 25;
 /// A transfer that takes longer counts as this.
@@ -48,52 +48,61 @@ const TIME_LIMIT: Duration = Duration::from_mins(5);
 
 const INTRODUCTION: &str = "# Chunks
 
-How long 256 KiB take from server to client, in seconds: mean / longest of 20 seeds. 100 ms of round trip, the loss of the first column in both
-directions, on virtual time. `cargo bench -p ambit-tests --bench chunks` makes this page.
+How long 256 KiB take from server to client, in seconds: mean / longest of 20 seeds. 100 ms of round
+trip, the loss of the first column in both directions, on virtual time. `cargo bench -p ambit-tests
+--bench chunks` makes this page.
 
-- *ideal*: selective repeat by a sender that knows of each loss after exactly a round trip; 36 bytes of overhead a slice of 1 KiB.
-- *chunk*: a block of the link's with the rate as its budget, every byte counted: 53 of IP, UDP and QUIC a datagram. The line carries more.
-- *chunk, narrow line*: the same on a line that carries just the rate (with a queue of 200 ms that drops what is too much).
-- *stream, fixed window*: a QUIC stream on that narrow line with the congestion controller that Ambit uses, 128 KiB in flight.
+- *ideal*: selective repeat by a sender that learns of each loss after exactly one round trip; 36
+  bytes of overhead a slice of 1 KiB.
+- *chunk*: a block of Ambit's link with the rate as its budget, every byte counted: 53 bytes of IP,
+  UDP and QUIC a datagram. The network carries more.
+- *chunk, narrow path*: the same on a path with exactly this rate (and a queue of 200 ms that drops
+  the excess).
+- *stream, fixed window*: a QUIC stream on that narrow path with the congestion controller that
+  Ambit uses, 128 KiB in flight.
 - *stream, cubic*: with quinn's default.
-- *game beside ...*: the same on the narrow line, while the server also sends 300 bytes of game 20 times a second. How many of these
-  datagrams arrive, in per cent, and how long the slowest hundredth of them takes, in milliseconds.
+- *game beside ...*: the same on the narrow path, while the server also sends 300 bytes of game 20
+  times a second. Per cent of these datagrams that arrive, and the 99th percentile of their delay in
+  milliseconds.
 
 ";
 
 const CONCLUSION: &str = "
 What the game uses, and why:
 
-- **Static world (map, obstacles): a chunk.** It takes what the ideal sender takes and less than a tenth more, with every loss rate, and shares
-  the budget with the game slice by slice: half belongs to the game as long as it has something to say. So the game loses what the line loses
-  and waits little behind slices. A stream with a fixed window is as fast, but knows nothing of the budget: it puts 128 KiB on the line at once,
-  and the game's datagrams are dropped in the same full queue or wait in it. With cubic it is slow as soon as the line loses something by
-  itself, and holds back the game's datagrams, which are under the same window.
-- **Control messages (join, leave, chat, lists): the stream.** They are few and small, so the rate does not matter, and they want what a stream
-  is made for: everything, in order, whatever its length.
+- **Static world (map, obstacles): a chunk.** It takes at most a tenth longer than the ideal sender
+  at every loss rate, and shares the budget with the game slice by slice: half belongs to the game
+  as long as it has data to send. So the game loses only what the network loses, and waits little
+  behind slices. A stream with a fixed window is as fast, but does not know the budget: it puts 128
+  KiB in flight at once, and the game's datagrams are dropped in the same full queue or wait in it.
+  With cubic it is slow as soon as the network itself loses packets, and it delays the game's
+  datagrams, which are under the same window.
+- **Control messages (join, leave, chat, lists): the stream.** They are few and small, so the rate
+  does not matter, and a stream gives what they need: all data, in order, of any length.
 - **Events and commands: reliable messages of the link.** They must not wait for one another.
 ";
 
-/// Mean and longest, in seconds.
+/// Mean and maximum, in seconds.
 #[derive(Clone, Copy)]
 struct TimeSummary {
     mean: f64,
     longest: f64,
 }
 
-/// What became of a transfer and of the game beside it.
+/// Results of one transfer, and of the game's datagrams sent beside it.
 struct Run {
     time: Duration,
-    /// When each of the game's datagrams left, and for those that arrived: how long they took.
+    /// When each of the game's datagrams was sent, and the delays of those that arrived.
     game_sent: Vec<Duration>,
     game_arrived: Vec<(Duration, Duration)>,
 }
 
 fn main() {
-    // Cargo hands every bench its own flags; there is nothing to choose here.
+    // Cargo passes its own flags to every bench; this one has none.
     let mut table = String::from(
-        "| rate | loss % | ideal | chunk | chunk / ideal | chunk, narrow line | stream, fixed window | stream, cubic \
-         | game beside chunk | beside stream, fixed | beside stream, cubic |\n\
+        "| rate | loss % | ideal | chunk | chunk / ideal | chunk, narrow path \
+         | stream, fixed window | stream, cubic | game beside chunk | beside stream, fixed \
+         | beside stream, cubic |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     print!("{table}");
@@ -101,7 +110,7 @@ fn main() {
         for loss in LOSSES {
             let line = row(rate, name, loss);
             print!("{line}");
-            write!(table, "{line}").expect("a string grows");
+            write!(table, "{line}").expect("writing to a string cannot fail");
         }
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -135,11 +144,11 @@ fn row(rate: u32, name: &str, loss: f32) -> String {
     )
 }
 
-/// How many per cent of the game's datagrams arrive, and the delay that 99 of 100 of these keep.
+/// Per cent of the game's datagrams that arrive, and the 99th percentile of their delay.
 fn summarize_game(run: impl Fn(u64) -> Run) -> String {
     let (mut sent, mut delays) = (0, Vec::new());
     for run in (0..SEEDS).map(run) {
-        // What was on its way at the end says nothing.
+        // Datagrams that were in flight at the end do not count.
         let counts = |sent: Duration| sent + Duration::from_secs(1) < run.time;
         sent += run.game_sent.iter().filter(|&&sent| counts(sent)).count();
         delays.extend(
@@ -181,15 +190,16 @@ fn impairment(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------------
 
-/// Nobody who sends slices at that rate is faster, unless by luck.
+/// Time of a sender that sends slices at this rate and learns of each loss after one round trip: a
+/// lower bound, except for luck.
 fn ideal_time(rate: u32, loss: f32, seed: u64) -> Duration {
     let mut rng = fastrand::Rng::with_seed(seed);
     let slot = Duration::from_secs_f64((SLICE_BYTES + 36) as f64 / f64::from(rate));
     let (mut unsent, mut now, mut last) =
         (BLOCK_BYTES / SLICE_BYTES, Duration::ZERO, Duration::ZERO);
-    // When each loss becomes known.
+    // When the sender learns of each loss.
     let mut lost = VecDeque::new();
     while unsent > 0 || !lost.is_empty() {
         if lost.front().is_some_and(|&known| known <= now) {
@@ -209,7 +219,7 @@ fn ideal_time(rate: u32, loss: f32, seed: u64) -> Duration {
     last
 }
 
-/// Two links, each of which reacts at once.
+/// Sends the block over two links that are polled on every event.
 fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
     let budget = Some(BudgetConfig {
         bytes_per_s: rate,
@@ -223,12 +233,12 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
         LinkConfig::client(),
     ]
     .map(Link::new);
-    let mut lines = [
+    let mut impairers = [
         impairment(line_rate, loss, seed),
         impairment(line_rate, loss, seed ^ u64::MAX),
     ]
     .map(Impairer::new);
-    // By the time of arrival, then by the order of sending.
+    // Ordered by arrival time, then by order of sending.
     let (mut on_the_way, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
     let start = LocalTime::from_millis(10_000);
     let mut run = Run {
@@ -270,11 +280,11 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
                     0
                 };
                 link.write_datagram(now, &mut bytes, |writer, _| {
-                    write_game(now, body_bytes, writer)
+                    write_game(now, body_bytes, writer);
                 });
                 run.game_sent.extend(has_body.then(|| now.since(start)));
                 has_body = false;
-                for delay in lines[from].send(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
+                for delay in impairers[from].send(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
                     sent += 1;
                     on_the_way.insert((now + delay, sent), (1 - from, bytes.clone()));
                 }
@@ -284,7 +294,7 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
     run
 }
 
-/// The time, and nothing of interest.
+/// Writes the time and padding.
 fn write_game(now: LocalTime, length: usize, writer: &mut Writer<'_>) {
     if let Some(rest) = length.checked_sub(8) {
         writer.append(&now.micros().to_le_bytes(), 64);
@@ -299,17 +309,17 @@ fn read_game(mut body: Reader<'_>) -> Option<LocalTime> {
         .map(|()| LocalTime::from_micros(micros))
 }
 
-// ---------------------------------------------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------------
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Congestion {
-    /// What Ambit uses.
+    /// The congestion controller that Ambit uses.
     Fixed,
-    /// quinn's default.
+    /// The default of quinn.
     Cubic,
 }
 
-/// From the server's first byte until the client has read the last.
+/// From the server's first byte until the client has read the last one.
 fn send_over_stream(
     rate: u32,
     loss: f32,
@@ -398,7 +408,7 @@ async fn run_stream(
     }
 }
 
-/// The client's end and the server's.
+/// Connects; returns the connections of the client and of the server.
 async fn connect(
     wires: &[Arc<SimulatedSocket>; 2],
     seed: u64,
@@ -411,7 +421,7 @@ async fn connect(
     let mut client = quic::client_config(ALPN_GAME, FingerprintVerifier::pinned(pin));
     let transport = |side| {
         let mut transport = quic::transport_config(side);
-        // A player who waits for the world is not given up after 10 s of bad luck.
+        // A client that waits for the world must not time out after 10 s of loss.
         transport.max_idle_timeout(Some(TIME_LIMIT.try_into().expect("minutes fit")));
         if congestion == Congestion::Cubic {
             transport
@@ -440,7 +450,7 @@ async fn connect(
         };
         let far = async { host.accept().await.expect("an open endpoint").await };
         if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
-            // The endpoints go on as long as their connections do.
+            // The endpoints live as long as their connections.
             return (near, far);
         }
     }
@@ -457,15 +467,15 @@ fn quinn_certificate() -> (
     )
 }
 
-/// One end of a cable: a socket in memory.
+/// One end of a simulated cable: a socket in memory.
 #[derive(Debug)]
 struct SimulatedSocket {
     address: SocketAddr,
     peer: SocketAddr,
-    /// On the paused clock.
+    /// On tokio's paused clock.
     began: Instant,
-    /// Towards the peer.
-    line: Mutex<Impairer>,
+    /// Impairs what is sent to the peer.
+    impairer: Mutex<Impairer>,
     inbox: Arc<PacketQueue>,
     outbox: Arc<PacketQueue>,
 }
@@ -474,7 +484,7 @@ struct SimulatedSocket {
 struct PacketQueue(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
 
 impl SimulatedSocket {
-    fn pair(lines: [Impairment; 2]) -> [Arc<Self>; 2] {
+    fn pair(impairers: [Impairment; 2]) -> [Arc<Self>; 2] {
         let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(PacketQueue::default())));
         let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7_777)));
         [0, 1].map(|end| {
@@ -482,7 +492,7 @@ impl SimulatedSocket {
                 address: addresses[end],
                 peer: addresses[1 - end],
                 began,
-                line: Mutex::new(Impairer::new(lines[end])),
+                impairer: Mutex::new(Impairer::new(impairers[end])),
                 inbox: inboxes[end].clone(),
                 outbox: inboxes[1 - end].clone(),
             })
@@ -508,7 +518,7 @@ impl AsyncUdpSocket for SimulatedSocket {
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let now = LocalTime::from_micros((clock() - self.began).as_micros() as u64);
         let length = transmit.contents.len() + IP_BYTES;
-        for delay in self.line.lock().expect("no panic").send(now, length) {
+        for delay in self.impairer.lock().expect("no panic").send(now, length) {
             let (packet, outbox) = (transmit.contents.to_vec(), self.outbox.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;

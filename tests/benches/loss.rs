@@ -1,8 +1,8 @@
-//! What loss costs: a room of 900 cubes, 60 ticks a second, on lines from perfect to half lost.
+//! Cost of packet loss: a room of 900 cubes at 60 ticks a second, with loss from 0 to 50 %.
 //!
 //! `cargo bench -p ambit-tests --bench loss` prints the table and writes `docs/loss.md`. Everything
-//! happens on simulated time, so the figures are the same on every machine, and the oracles check
-//! each decoded pose on the way.
+//! runs on simulated time, so the figures are the same on every machine. The oracles check each
+//! decoded pose.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,20 +15,25 @@ const SECONDS: u64 = 30;
 
 const INTRODUCTION: &str = "# Loss
 
-What a client gets when its line is bad. A room of the test game `tumble`: 900 loose cubes and two players' cubes, of which some hundred move
-at a time; 60 ticks a second, 256 kbit/s a client, ten cubes a second taken away and replaced. The line has 40 ms each way +- 10 ms, 5 %
-reordering, 2 % duplicates, and the loss of the first column, in both directions. 30 s of simulated time a row.
+What a client gets over a lossy network. A room of the test game `rolling_cubes`: 900 loose cubes
+and two players' cubes, of which some hundred move at a time; 60 ticks a second, 256 kbit/s a
+client, ten cubes a second removed and replaced. The network has 40 ms each way +- 10 ms, 5 %
+reordering, 2 % duplicates, and the loss of the first column, in both directions. 30 s of simulated
+time a row.
 
-`cargo bench -p ambit-tests --bench loss` makes this page. While it runs, the simulator's oracles hold every decoded pose against the
-truth at its stamp, bit for bit, and every shown object against what the client was told of: one wrong base or one revived object would end it.
-Ages: for how long what the client would show of an object that moves has not been right to 2 mm. Bytes count IP, UDP and QUIC.
+`cargo bench -p ambit-tests --bench loss` makes this page. While it runs, the simulator's oracles
+compare every decoded pose with the truth at its stamp, bit for bit, and every shown object with
+what the client was sent: one wrong baseline or one revived object would end it. Ages: for how long
+the pose that the client would show of a moving object has been more than 2 mm off. Bytes count IP,
+UDP and QUIC.
 
 ";
 
 fn main() {
-    // Cargo hands every bench its own flags; there is nothing to choose here.
+    // Cargo passes its own flags to every bench; this one has none.
     let mut table = String::from(
-        "| loss % | kbit/s a client | most in a second, kbit | poses/s | bytes a pose | age ms p50 / p99 / max, near | far | poses checked | lost track |\n\
+        "| loss % | kbit/s a client | most in a second, kbit | poses/s | bytes a pose \
+         | age ms p50 / p99 / max, near | far | poses checked | missing baselines |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     print!("{table}");
@@ -46,7 +51,7 @@ fn main() {
             row.missing_baselines,
         );
         print!("{line}");
-        write!(table, "{line}").expect("a string grows");
+        write!(table, "{line}").expect("writing to a string cannot fail");
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR"))
         .with_file_name("docs")

@@ -1,8 +1,7 @@
-//! A game that counts: what each player has said, and what of it was heard twice. For tests of what
-//! must not be lost.
+//! A test game that counts received commands: which numbers each player has sent, and which came
+//! twice. For tests that no command is lost or executed twice.
 //!
-//! A command is a number in four bytes, little-endian; each player begins with 0 and goes on by
-//! one.
+//! A command is a number in four bytes, little-endian; each player starts with 0 and counts up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,21 +20,21 @@ use serde::{Deserialize, Serialize};
 
 const COUNT: u8 = 1;
 const NAME: u8 = 2;
-/// SentDatagrams beyond it are not counted.
+/// Larger numbers are refused.
 const MAX_NUMBER: u32 = 1 << 20;
 
-/// What one player has said since it came.
+/// The numbers that were received from one player since it joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedNumbers {
     avatar: Option<ObjectId>,
-    /// A bit a number.
+    /// One bit for each number.
     received: Vec<u64>,
-    /// How often something was heard that had been heard before.
+    /// How often a number was received again.
     pub duplicates: u32,
 }
 
 impl ReceivedNumbers {
-    /// Whether this was heard.
+    /// Whether this number was received.
     pub fn has(&self, number: u32) -> bool {
         self.received
             .get(number as usize / 64)
@@ -52,26 +51,23 @@ impl ReceivedNumbers {
     }
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct CountingGame(BTreeMap<PlayerId, ReceivedNumbers>);
 
 impl CountingGame {
-    /// What the lobby knows of it.
     pub const INFO: GameInfo = GameInfo {
-        name: "tally",
-        description: "Counts what its players say.",
+        name: "counting",
+        description: "Counts the commands of its players.",
         min_players: 1,
         join_running: true,
         parameters: &[],
     };
 
-    /// There is nothing to choose.
     pub fn create(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::<CountingGame>::default())
     }
 
-    /// What the players of such a room have said.
+    /// The numbers received from the players of such a room.
     pub fn received_in(room: &Room) -> BTreeMap<PlayerId, ReceivedNumbers> {
         saved::all(&room.game().save().expect("it can be saved"))
             .expect("it was saved by this build")
@@ -97,7 +93,7 @@ impl Game for CountingGame {
             ..ObjectKind::default()
         };
         Schema {
-            game: "tally".into(),
+            game: "counting".into(),
             kinds: vec![kind],
             ..Schema::default()
         }
@@ -126,13 +122,13 @@ impl Game for CountingGame {
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self.0.get(&player).and_then(|tally| tally.avatar) {
+        if let Some(avatar) = self.0.get(&player).and_then(|numbers| numbers.avatar) {
             world.set_text(avatar, NAME, name);
         }
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        if let Some(avatar) = self.0.remove(&player).and_then(|tally| tally.avatar) {
+        if let Some(avatar) = self.0.remove(&player).and_then(|numbers| numbers.avatar) {
             world.despawn(avatar);
         }
     }
@@ -151,12 +147,12 @@ impl Game for CountingGame {
             .ok()
             .filter(|number| *number < MAX_NUMBER);
         let number = number.ok_or(Refusal(ErrorCode::UnknownCommand))?;
-        let tally = self
+        let numbers = self
             .0
             .get_mut(&player)
             .ok_or(Refusal(ErrorCode::OutOfState))?;
-        tally.add(number);
-        let avatar = tally.avatar.expect("who is in has one");
+        numbers.add(number);
+        let avatar = numbers.avatar.expect("a player in the room has an avatar");
         world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);
         Ok(())
     }

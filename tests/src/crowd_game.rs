@@ -1,8 +1,8 @@
-//! A game of avatars in a throng: what dense crowds are shown with.
+//! A test game with a dense crowd of avatars.
 //!
-//! The avatars walk at 4 m/s, each turning at random at every tick and back at the map's edge. They
-//! are in teams of five, and each has a target that it turns to again every second: the next avatar
-//! but six. Everything follows from the seed.
+//! The avatars walk at 4 m/s; each turns at random at every tick, and turns back at the map's edge.
+//! They are in teams of five, and each engages a target again every second: the avatar
+//! [`TARGET_OFFSET`] places further on. Everything follows from the seed.
 
 use std::collections::BTreeMap;
 use std::f32::consts::{PI, TAU};
@@ -24,16 +24,14 @@ pub const FORMAT: PoseFormat = PoseFormat {
     turn: Turning::Yaw { bits: 8 },
     motion: None,
 };
-/// Avatars of a team.
 pub const TEAM_SIZE: u64 = 5;
-/// An avatar's target is that many further on.
+/// An avatar's target is this many avatars further on.
 pub const TARGET_OFFSET: usize = 7;
 
 const WALK_M_PER_S: f32 = 4.0;
 const MAX_TURN_RAD: f32 = 10.0 * TAU / 360.0;
 const ENGAGED_FOR: Duration = Duration::from_secs(2);
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct CrowdGame {
     walkers: BTreeMap<PlayerId, Walker>,
@@ -48,21 +46,19 @@ struct Walker {
 }
 
 impl CrowdGame {
-    /// What the lobby knows of it.
     pub const INFO: GameInfo = GameInfo {
-        name: "throng",
-        description: "Avatars in a throng.",
+        name: "crowd",
+        description: "A dense crowd of avatars.",
         min_players: 1,
         join_running: true,
         parameters: &[],
     };
 
-    /// There is nothing to choose.
     pub fn create(_parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::<CrowdGame>::default())
     }
 
-    /// Who has whom as its target, and the other way round.
+    /// Each avatar engages its target, and is engaged by it.
     fn engage_targets(&self, world: &mut World) {
         let until = world.now() + ENGAGED_FOR;
         let avatars: Vec<ObjectId> = self.walkers.values().map(|walker| walker.object).collect();
@@ -85,7 +81,7 @@ impl Game for CrowdGame {
             ..ObjectKind::default()
         };
         Schema {
-            game: "throng".into(),
+            game: "crowd".into(),
             kinds: vec![kind],
             ..Schema::default()
         }
@@ -134,10 +130,10 @@ impl Game for CrowdGame {
         for walker in self.walkers.values_mut() {
             walker.heading += (2.0 * world.rng().f32() - 1.0) * MAX_TURN_RAD;
             walker.step(edges, step_m);
-            let place = Position::on_ground(walker.at[0], walker.at[1]);
+            let position = Position::on_ground(walker.at[0], walker.at[1]);
             world.set_pose(
                 walker.object,
-                place,
+                position,
                 walker.heading.rem_euclid(TAU),
                 WALK_M_PER_S,
             );

@@ -1,10 +1,10 @@
-//! Rooms of the game `cubes` that are played by hand: players press keys, which go the way of all
-//! inputs, and clients draw 60 times a second.
+//! Rooms of the game `cubes` with scripted players: players hold keys, which travel as all inputs
+//! do, and clients draw 60 times a second.
 //!
-//! Behind what the ruler says of a katamari, behind long runs ([`soak`]) and wide floors
-//! ([`wide`]). Everything happens on simulated time.
+//! Used for the katamari measurement, for long runs ([`soak`]) and for wide floors
+//! ([`wide_floor`]). Everything runs on simulated time.
 //!
-//! Units: frames of a sixtieth of a second, in the middle between two of the room's physics frames.
+//! Units: frames of 1/60 s. A frame lies in the middle between two physics frames of the room.
 
 pub mod soak;
 pub mod wide_floor;
@@ -27,32 +27,30 @@ use ambit_proto::time::LocalTime;
 use crate::physics_sync::ground_truth::FRAME_HZ;
 use crate::sim::System;
 
-/// A room, and its players at their keys.
+/// A room of `cubes` and its scripted players.
 pub struct CubePlayers {
-    /// All of it.
     pub system: System,
-    /// The room.
     pub room: RoomId,
-    /// Where a bench reads the time, to tell how long clients compute.
+    /// Clock of a benchmark, to measure the computing time of clients.
     pub clock: Option<fn() -> Duration>,
-    /// How long each of all clients' frames has taken, by that clock.
+    /// Computing time of each frame of each client, by that clock.
     pub client_frame_times: Vec<Duration>,
     players: usize,
     started_at: LocalTime,
     frames_run: u64,
 }
 
-/// So many frames.
+/// Frames in this time.
 pub fn frames_in(time: Duration) -> u64 {
     time.as_millis() as u64 * FRAME_HZ / 1_000
 }
 
 impl CubePlayers {
-    /// So many players on such a line, in a room with these parameters.
+    /// Lets players join a room with these parameters, all over the same network.
     pub fn start(
         seed: u64,
         players: usize,
-        line: &Impairment,
+        network: &Impairment,
         parameters: &[(&str, &str)],
     ) -> Self {
         let mut system = System::new(seed, &Registry::standard());
@@ -61,7 +59,7 @@ impl CubePlayers {
             ..ClientConfig::default()
         };
         let guests: Vec<usize> = (0..players)
-            .map(|player| system.arrive_with(config(player), line))
+            .map(|player| system.arrive_with(config(player), network))
             .collect();
         let seed_text = seed.to_string();
         let room = system.gather(
@@ -69,7 +67,7 @@ impl CubePlayers {
             "cubes",
             &[&[("seed", &*seed_text)], parameters].concat(),
         );
-        let now = |system: &System| system.room(room).expect("it runs").world().now();
+        let now = |system: &System| system.room(room).expect("the room runs").world().now();
         let tick = now(&system);
         system.run_until("a tick", |system| now(system) > tick);
         system.run_for(Duration::from_secs(1) / (2 * FRAME_HZ as u32));
@@ -85,14 +83,14 @@ impl CubePlayers {
         }
     }
 
-    /// One more player arrives; in the room is who asks to be.
-    pub fn add_player(&mut self, line: &Impairment) -> usize {
+    /// Connects one more player; it joins the room only when it asks to.
+    pub fn add_player(&mut self, network: &Impairment) -> usize {
         self.players += 1;
-        self.system.arrive(&format!("p{}", self.players), line)
+        self.system.arrive(&format!("p{}", self.players), network)
     }
 
-    /// A frame goes by. `keys` says what the player of a guest holds, given the physics frame and
-    /// where its cube is.
+    /// Runs one frame. `keys` gives the keys that a guest's player holds, from the physics frame
+    /// and the position of its cube.
     pub fn run_frame(&mut self, mut keys: impl FnMut(usize, u64, Position) -> Keymap) {
         self.frames_run += 1;
         let next = self.started_at + Duration::from_micros(self.frames_run * 1_000_000 / FRAME_HZ);
@@ -113,14 +111,20 @@ impl CubePlayers {
         }
     }
 
-    /// All hands are off the keys for so long.
+    /// Runs frames in which no player holds a key.
     pub fn release_keys_for(&mut self, time: Duration) {
         (0..frames_in(time)).for_each(|_| self.run_frame(|_, _, _| Keymap(0)));
     }
 
-    /// The frame of the room's horizon.
+    /// The physics frame at the room's horizon.
     pub fn physics_frame(&self) -> u64 {
-        frame_at(self.system.room(self.room).expect("it runs").world().now())
+        frame_at(
+            self.system
+                .room(self.room)
+                .expect("the room runs")
+                .world()
+                .now(),
+        )
     }
 
     /// The cube of a guest, while it is in the room.
@@ -130,7 +134,7 @@ impl CubePlayers {
             .avatar(self.system.guest(guest).client.player()?)
     }
 
-    /// What a guest is to the room, while it is connected.
+    /// Client id of a guest in the room, while it is connected.
     pub fn client_id(&self, guest: usize) -> Option<ClientId> {
         let player = self.system.guest(guest).client.player()?;
         let mut viewers = self.system.room(self.room)?.network().viewers();
@@ -139,11 +143,11 @@ impl CubePlayers {
             .map(|viewer| viewer.client)
     }
 
-    /// The truth about an object, at the horizon.
+    /// The true pose of an object at the horizon.
     pub fn pose_of(&self, object: ObjectId) -> Pose {
         self.system
             .room(self.room)
-            .expect("it runs")
+            .expect("the room runs")
             .world()
             .pose(object)
     }
@@ -154,22 +158,22 @@ impl CubePlayers {
         let Some(viewer) = self.client_id(guest) else {
             return Vec::new();
         };
-        let oracle = self.system.poses(self.room).expect("it has ticked");
+        let oracle = self.system.poses(self.room).expect("the room has ticked");
         let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
         client.objects().filter_map(|seen| drawn(seen.id)).collect()
     }
 
-    /// Whether everything in the room lies still.
+    /// Whether all objects of the room are at rest.
     pub fn is_at_rest(&self) -> bool {
-        let world = self.system.room(self.room).expect("it runs").world();
+        let world = self.system.room(self.room).expect("the room runs").world();
         world.objects().all(|object| world.pose(object).flag)
     }
 
-    /// Checks that everything lies still, and that a guest draws all that it follows, each where it
-    /// is: to a unit of the grid, along each axis.
+    /// Checks that all objects are at rest, and that a guest draws every object that it follows at
+    /// its true position, to a unit of the grid along each axis. Returns the number of objects.
     pub fn check_drawn_at_rest(&self, guest: usize) -> Result<usize, String> {
-        let room = self.system.room(self.room).expect("it runs");
-        let viewer = self.client_id(guest).ok_or("it is not connected")?;
+        let room = self.system.room(self.room).expect("the room runs");
+        let viewer = self.client_id(guest).ok_or("the guest is not connected")?;
         let drawn = self.drawn_objects(guest);
         let followed = room.network().interest().followed(viewer).count();
         if drawn.len() != followed {
@@ -178,32 +182,31 @@ impl CubePlayers {
                 drawn.len()
             ));
         }
-        for (
-            object,
-            DrawnObject {
-                position: place, ..
-            },
-        ) in &drawn
-        {
+        for (object, DrawnObject { position, .. }) in &drawn {
             let pose = self.pose_of(*object);
-            let there = POSE_FORMAT.position(&pose);
-            let off = [place.x - there.x, place.y - there.y, place.z - there.z].map(f32::abs);
+            let truth = POSE_FORMAT.position(&pose);
+            let off = [
+                position.x - truth.x,
+                position.y - truth.y,
+                position.z - truth.z,
+            ]
+            .map(f32::abs);
             if !pose.flag
                 || off
                     .iter()
                     .any(|off| *off > 1.0 / f32::from(POSE_FORMAT.per_metre))
             {
                 return Err(format!(
-                    "guest {guest} draws {object:?} at {place:?}, and its pose is {pose:?}"
+                    "guest {guest} draws {object:?} at {position:?}; its true pose is {pose:?}"
                 ));
             }
         }
         Ok(drawn.len())
     }
 
-    /// Adds all that there is to a hash: the poses of the room, and what clients draw.
+    /// Adds the whole state to a hash: the poses of the room, and what clients draw.
     pub fn hash_state(&self, hash: &mut DefaultHasher) {
-        let world = self.system.room(self.room).expect("it runs").world();
+        let world = self.system.room(self.room).expect("the room runs").world();
         for object in world.objects() {
             let Pose {
                 at,

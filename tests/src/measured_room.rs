@@ -1,8 +1,8 @@
-//! A room of cubes on a line with faults, and figures of how its clients fare.
+//! A room on an impaired network, with measurements of its clients.
 //!
-//! The scenario behind two proofs: with a narrow budget ([`Cubes::ages`]), and under loss
-//! ([`run_under_loss`], which a test runs short and `cargo bench -p ambit-tests --bench loss`
-//! long). The oracles of the simulator watch every tick of it.
+//! Used by two kinds of tests: narrow budgets ([`MeasuredRoom::measure_ages`]) and loss
+//! ([`run_under_loss`], which a test runs briefly and `cargo bench -p ambit-tests --bench loss` at
+//! length). The simulator's oracles check every tick.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::crowd_game::CrowdGame;
 use crate::rolling_cubes::RollingCubes;
 use crate::sim::{System, wire};
 
-/// The shipped games, and those of the tests.
+/// The shipped games and the test games.
 pub fn test_registry() -> Registry {
     Registry::standard()
         .with(RollingCubes::INFO, RollingCubes::create)
         .with(CrowdGame::INFO, CrowdGame::create)
 }
 
-/// 900 cubes and a player's, 60 ticks a second, 256 kbit/s a client.
+/// 900 cubes and a player's cube, 60 ticks a second, 256 kbit/s for each client.
 pub const ROOM_PARAMETERS: [(&str, &str); 6] = [
     ("size", "32x32"),
     ("tick", "60"),
@@ -33,38 +33,35 @@ pub const ROOM_PARAMETERS: [(&str, &str); 6] = [
     ("cubes", "900"),
 ];
 
-/// How old what some clients know was, whenever it was sampled.
+/// Age of what some clients know, by sample.
 #[derive(Debug, Default)]
 pub struct PoseAges {
     /// Of objects that move and are shown.
     pub shown: AgeByClass,
-    /// Of such as should be shown and aren't yet: time since they were born, or came near; with the
-    /// local lag, which is over when they are.
+    /// Of objects that should be shown and are not yet: time since they were spawned or came near,
+    /// local lag included.
     pub not_shown: Distribution,
 }
 
-/// A running room.
 pub struct MeasuredRoom {
-    /// Everything.
     pub system: System,
-    /// The room.
     pub room: RoomId,
-    /// How many clients there are; guests 0, 1, ...
+    /// Number of clients: guests 0 to `clients` - 1.
     pub clients: usize,
 }
 
 impl MeasuredRoom {
-    /// So many clients on such a line, in a room with these parameters.
+    /// Lets clients join a room with these parameters, all over the same network.
     pub fn new(
         seed: u64,
         clients: usize,
-        line: &Impairment,
+        network: &Impairment,
         game: &str,
         parameters: &[(&str, &str)],
     ) -> Self {
         let mut system = System::new(seed, &test_registry());
         let guests: Vec<usize> = (0..clients)
-            .map(|number| system.arrive(&format!("player{number}"), line))
+            .map(|number| system.arrive(&format!("player{number}"), network))
             .collect();
         let room = system.gather(&guests, game, parameters);
         MeasuredRoom {
@@ -74,16 +71,17 @@ impl MeasuredRoom {
         }
     }
 
-    /// Keeps from now on what the clients are sent.
+    /// Records from now on what the clients are sent.
     pub fn record_traffic(&mut self) {
         for guest in 0..self.clients {
             self.system.guest_mut(guest).sent_to = Some(Vec::new());
         }
     }
 
-    /// Lets time pass and notes, 20 times a second, the age of each object that has moved within a
-    /// second, as these guests know it: for how long what they would show of it has not been right
-    /// to so many units of its grid. `engaged` says who cares about whom most.
+    /// Lets time pass and samples, 20 times a second, the age of each object that has moved within
+    /// the last second, as these guests know it: for how long the pose that they would show has
+    /// been more than `units` of its grid off. `engaged` tells which objects matter most to an
+    /// avatar.
     pub fn measure_ages(
         &mut self,
         guests: &[usize],
@@ -108,8 +106,8 @@ impl MeasuredRoom {
         engaged: &impl Fn(&System, ObjectId, ObjectId) -> bool,
         ages: &mut PoseAges,
     ) {
-        let room = self.system.room(self.room).expect("it runs");
-        let oracle = self.system.poses(self.room).expect("it has ticked");
+        let room = self.system.room(self.room).expect("the room runs");
+        let oracle = self.system.poses(self.room).expect("the room has ticked");
         let Some((client, avatar)) = self.viewer_of(guest) else {
             return;
         };
@@ -140,7 +138,7 @@ impl MeasuredRoom {
         }
     }
 
-    /// The client and the avatar of a guest.
+    /// Client id and avatar of a guest.
     pub fn viewer_of(&self, guest: usize) -> Option<(ClientId, ObjectId)> {
         let room = self.system.room(self.room)?;
         let player = self.system.guest(guest).client.player()?;
@@ -150,67 +148,75 @@ impl MeasuredRoom {
             .map(|viewer| (viewer.client, viewer.avatar))
     }
 
-    /// How right a guest's picture is now.
+    /// Errors of what a guest shows now.
     pub fn view_errors(&self, guest: usize) -> crate::oracle::poses::ViewErrors {
-        let room = self.system.room(self.room).expect("it runs");
-        let (client, _) = self.viewer_of(guest).expect("it plays");
+        let room = self.system.room(self.room).expect("the room runs");
+        let (client, _) = self.viewer_of(guest).expect("the guest plays");
         let view = &self.system.guest(guest).client;
-        let t = view.room_time(self.system.local(guest)).expect("it plays");
+        let t = view
+            .room_time(self.system.local(guest))
+            .expect("the guest plays");
         self.system
             .poses(self.room)
-            .expect("it has ticked")
+            .expect("the room has ticked")
             .view_errors(room, client, view, t)
     }
 }
 
-/// How a room fares at one loss rate.
+/// How a room performs at one loss rate.
 #[derive(Debug)]
 pub struct LossReport {
-    /// In per cent, each way.
+    /// In per cent, in each direction.
     pub loss: f32,
-    /// Towards a client, overhead included.
+    /// To one client, overhead included.
     pub bytes_per_s: u64,
     /// The most in any second.
     pub max_bytes_in_a_second: u64,
-    /// Decoded a second and client.
+    /// Decoded by one client.
     pub poses_per_s: u64,
     /// Decoded poses that were compared with the truth, bit for bit.
     pub compared: u64,
-    /// Datagrams in which a client found a base that it did not have, and said so.
+    /// Datagrams whose baseline a client did not have, and reported as missing.
     pub missing_baselines: u64,
-    /// See there.
     pub ages: PoseAges,
 }
 
-/// Two clients for so long, with loss, reordering, duplication and jitter, while cubes come and go.
-/// Panics if anything is ever decoded wrong, revived or leaked.
+/// Runs two clients for some time with loss, reordering, duplication and jitter, while cubes are
+/// spawned and removed. Panics if a pose is decoded wrong, or an object is revived or leaked.
 pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
-    let line = format!("loss={loss},delay=40ms,jitter=10ms,reorder=5,duplicate=2");
+    let network = format!("loss={loss},delay=40ms,jitter=10ms,reorder=5,duplicate=2");
     let parameters = [&ROOM_PARAMETERS[..], &[("renewed", "10")]].concat();
-    let mut cubes = MeasuredRoom::new(
+    let mut measured = MeasuredRoom::new(
         seed,
         2,
-        &line.parse().expect("a valid line"),
-        "tumble",
+        &network.parse().expect("a valid impairment"),
+        "rolling_cubes",
         &parameters,
     );
-    // A link that has met much loss finds out in its first seconds whether that is its own doing.
-    cubes.system.run_for(Duration::from_secs(6));
-    cubes.record_traffic();
-    let poses = |cubes: &MeasuredRoom| -> u64 {
+    // In its first seconds a link with much loss probes whether its own rate causes the loss.
+    measured.system.run_for(Duration::from_secs(6));
+    measured.record_traffic();
+    let poses = |measured: &MeasuredRoom| -> u64 {
         (0..2)
-            .map(|guest| cubes.system.guest(guest).client.stats().poses)
+            .map(|guest| measured.system.guest(guest).client.stats().poses)
             .sum()
     };
-    let before = poses(&cubes);
-    let ages = cubes.measure_ages(
+    let before = poses(&measured);
+    let ages = measured.measure_ages(
         &[0, 1],
         Duration::from_secs(seconds),
         TOLERANCE_UNITS,
         |_, _, _| false,
     );
     let sent: Vec<_> = (0..2)
-        .map(|guest| cubes.system.guest(guest).sent_to.as_ref().expect("tapped"))
+        .map(|guest| {
+            measured
+                .system
+                .guest(guest)
+                .sent_to
+                .as_ref()
+                .expect("recorded")
+        })
         .collect();
     LossReport {
         loss,
@@ -220,19 +226,19 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
             .map(|sent| wire::most_in_a_second(sent))
             .max()
             .unwrap_or(0),
-        poses_per_s: (poses(&cubes) - before) / (2 * seconds),
-        compared: cubes
+        poses_per_s: (poses(&measured) - before) / (2 * seconds),
+        compared: measured
             .system
-            .poses(cubes.room)
-            .expect("it has ticked")
+            .poses(measured.room)
+            .expect("the room has ticked")
             .compared_poses,
         missing_baselines: (0..2)
-            .map(|guest| cubes.system.guest(guest).client.stats().lost_tracks)
+            .map(|guest| measured.system.guest(guest).client.stats().lost_tracks)
             .sum(),
         ages,
     }
 }
 
-/// What a cube may be off before it counts as out of date: 2 mm on the grid of
-/// [`crate::tumble::FORMAT`].
+/// A cube's pose may be this far off before it counts as out of date: 2 mm on the grid of
+/// [`crate::rolling_cubes::FORMAT`].
 pub const TOLERANCE_UNITS: u32 = 8;

@@ -1,9 +1,10 @@
-//! The plain, slow answer to who follows what, written without a line of the implementation.
+//! Computes which objects each viewer must follow, in the plain, slow way and without any code of
+//! the implementation.
 //!
-//! After each tick of a room it goes through all viewers x all objects. It keeps two things of its
-//! own: around which cell each viewer's zones lie, and whom it follows. ObjectsByCell are computed
-//! from positions here as reference 003 says, by dividing. What clients make of what they are told
-//! is [`poses`]' part.
+//! After each tick of a room it checks all pairs of viewers and objects. It keeps two things of its
+//! own: the cell at the centre of each viewer's zones, and the objects that each viewer follows.
+//! Cells are computed from positions by division, as in "Architectures de developpement adaptees
+//! aux MMOGs" (Project Deus). [`poses`] checks what clients make of what they receive.
 
 pub mod poses;
 
@@ -15,14 +16,12 @@ use ambit_proto::ids::{ClientId, ObjectId};
 /// Column and row.
 type CellIndex = (i64, i64);
 
-/// See the module.
 #[derive(Default)]
 pub struct InterestOracle {
     viewers: BTreeMap<ClientId, ViewerState>,
-    /// Pairs checked so far, and how many of them were followed: a check that never sees anything
-    /// shows nothing.
+    /// Pairs checked so far; with `followed`, shows that the check has seen enough.
     pub checked: u64,
-    /// See `checked`.
+    /// Pairs so far in which the viewer follows the object.
     pub followed: u64,
 }
 
@@ -32,7 +31,7 @@ struct ViewerState {
 }
 
 impl InterestOracle {
-    /// Compares what the room's network follows with what it should, after a tick.
+    /// Compares what the room's network layer follows with what it should, after a tick.
     pub fn check(&mut self, room: &Room) -> Result<(), String> {
         let present: BTreeSet<ClientId> = room
             .network()
@@ -71,22 +70,24 @@ impl InterestOracle {
     ) -> BTreeSet<ObjectId> {
         let config = room.config();
         let position = room.world().position(avatar);
-        let place = (f64::from(position.x), f64::from(position.y));
-        let gaze = self.viewers.entry(client).or_insert_with(|| ViewerState {
+        let position_m = (f64::from(position.x), f64::from(position.y));
+        let state = self.viewers.entry(client).or_insert_with(|| ViewerState {
             home: objects[&avatar],
             followed: BTreeSet::new(),
         });
         let (edge, margin) = (f64::from(config.cell), f64::from(config.margin_m));
-        gaze.home.0 = home_with_hysteresis(gaze.home.0, objects[&avatar].0, place.0, edge, margin);
-        gaze.home.1 = home_with_hysteresis(gaze.home.1, objects[&avatar].1, place.1, edge, margin);
+        state.home.0 =
+            home_with_hysteresis(state.home.0, objects[&avatar].0, position_m.0, edge, margin);
+        state.home.1 =
+            home_with_hysteresis(state.home.1, objects[&avatar].1, position_m.1, edge, margin);
         let (inner, outer) = (i64::from(config.inner), i64::from(config.outer));
         let mut now = BTreeSet::new();
-        for (&object, &square) in objects {
+        for (&object, &cell) in objects {
             let seen = object == avatar || room.game().sees(room.world(), avatar, object);
-            let distance = (square.0 - gaze.home.0)
+            let distance = (cell.0 - state.home.0)
                 .abs()
-                .max((square.1 - gaze.home.1).abs());
-            let reach = if gaze.followed.contains(&object) {
+                .max((cell.1 - state.home.1).abs());
+            let reach = if state.followed.contains(&object) {
                 outer
             } else {
                 inner
@@ -97,12 +98,12 @@ impl InterestOracle {
         }
         self.checked += objects.len() as u64;
         self.followed += now.len() as u64;
-        gaze.followed.clone_from(&now);
+        state.followed.clone_from(&now);
         now
     }
 }
 
-/// The cell of an object: how often the edge of a cell fits into its coordinates, within the map.
+/// The cell of an object: its coordinates divided by the cell's edge, within the map.
 fn cell_of(room: &Room, id: ObjectId) -> CellIndex {
     let config = room.config();
     let position = room.world().position(id);
@@ -116,8 +117,8 @@ fn cell_of(room: &Room, id: ObjectId) -> CellIndex {
     )
 }
 
-/// The column (or row) of a home: the old one, until the avatar is more than a margin beyond its
-/// borders.
+/// Column (or row) of the home cell with hysteresis: the old one, until the avatar is more than the
+/// margin beyond its borders.
 fn home_with_hysteresis(home: i64, actual: i64, metres: f64, edge: f64, margin: f64) -> i64 {
     let beyond = metres < home as f64 * edge - margin || metres > (home + 1) as f64 * edge + margin;
     if beyond { actual } else { home }

@@ -1,25 +1,25 @@
-//! How well two ways of synchronising physics show what really happens, by one ruler.
+//! Compares schemes that synchronise physics: how closely clients draw what really happens.
 //!
-//! The same scene of the game `cubes` (same seed, players who are driven by dice; those of a room
-//! of 20 ticks join up to two frames later) is brought to four clients over the same bad line: by
-//! Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
-//! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against
-//! the truth ([`truth`]) at the time that it claims to show:
+//! The same scene of the game `cubes` (same seed, scripted players; in rooms of 20 ticks a second
+//! players join up to two frames later) is brought to four clients over the same impaired network:
+//! by Ambit, interpolated or simulated ([`ambit_scheme`]), and by the schemes of "Synchronisation
+//! par le reseau d'un monde virtuel sur Unity" as its author describes them
+//! ([`reference_schemes`]). Every client draws 60 times a second. What it draws is compared with
+//! the truth ([`ground_truth`]) at the time that it claims to show:
 //!
-//! - the **error** e: how far what is drawn is from the truth;
-//! - the **jump** J: by how much a frame's change of what is drawn differs from the truth's in the
-//!   same time;
-//! - **wrong at rest**: an object that lies still in truth, and is drawn more than
-//!   [`CORRECT_WITHIN_M`] off.
+//! - the **error** e: distance between the drawn and the true position;
+//! - the **jump** J: difference between the drawn and the true movement from one frame to the next;
+//! - **wrong at rest**: an object is at rest in truth, and drawn more than [`CORRECT_WITHIN_M`]
+//!   off.
 //!
-//! e and J are taken of objects that are in play: that move in truth within half a second, or are
-//! drawn more than a millimetre off. The rest are right, and would only dilute the figures.
+//! e and J are taken of objects in play: those that move in truth within half a second, or are
+//! drawn more than a millimetre off. All others are right and would only dilute the figures.
 //!
-//! A **visible problem** is e above 10 cm for more than one in a hundred, J above 10 cm for more
-//! than one in a thousand, or an object that stays wrong at rest for more than 2 s.
+//! A **visible problem** is e above 10 cm for more than one sample in a hundred, J above 10 cm for
+//! more than one in a thousand, or an object that stays wrong at rest for more than 2 s.
 //!
-//! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the
-//! figures are the same on every machine.
+//! Units: metres; frames of 1/60 s. Everything runs on simulated time: the figures are the same on
+//! every machine.
 
 pub mod ambit_scheme;
 pub mod ground_truth;
@@ -33,15 +33,14 @@ use ambit_proto::time::GameTime;
 
 use self::ground_truth::GroundTruth;
 
-/// What is drawn that near to the truth is right.
+/// An object at rest that is drawn at most this far off is right.
 pub const CORRECT_WITHIN_M: f32 = 0.01;
-/// Of what is in play: e may be beyond [`VISIBLE_ERROR_M`] for one in so many, and J for one in so
-/// many.
+/// Shares of the samples in play whose e, and whose J, must not exceed [`VISIBLE_ERROR_M`].
 const ERROR_QUANTILE: f32 = 0.99;
 const JUMP_QUANTILE: f32 = 0.999;
-/// What people see.
+/// Players see errors beyond this.
 pub const VISIBLE_ERROR_M: f32 = 0.10;
-/// For so long an object may be wrong at rest.
+/// Longest time that an object may be wrong at rest.
 pub const MAX_WRONG_TIME: Duration = Duration::from_secs(2);
 
 /// What one client has drawn of one object.
@@ -50,11 +49,11 @@ struct DrawnSample {
     shows: GameTime,
     at: [f32; 3],
     truth: [f32; 3],
-    /// Frames in a row in which it was wrong at rest.
+    /// Consecutive frames in which it was wrong at rest.
     wrong_frames: u32,
 }
 
-/// Takes what clients draw, and tells how good it was.
+/// Collects what clients draw, and computes the errors.
 #[derive(Debug)]
 pub struct ErrorMeter<'t> {
     truth: &'t GroundTruth,
@@ -62,7 +61,7 @@ pub struct ErrorMeter<'t> {
     last_drawn: Vec<Vec<Option<DrawnSample>>>,
     errors: Vec<f32>,
     jumps: Vec<f32>,
-    /// The truth's newest time, and how far behind it pictures were.
+    /// The newest true time, and how far behind it the drawn times were.
     now: GameTime,
     behind_ms: Vec<f32>,
     rest_samples: u64,
@@ -70,7 +69,7 @@ pub struct ErrorMeter<'t> {
     longest_wrong: u32,
 }
 
-/// How good it was, and what it took.
+/// The errors, and what the scheme costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorSummary {
     /// In metres.
@@ -79,15 +78,15 @@ pub struct ErrorSummary {
     pub error_p99: f32,
     /// In metres.
     pub jump_p999: f32,
-    /// How long after it happened something is drawn, in milliseconds.
+    /// Delay between an event and its drawing, in milliseconds.
     pub behind_p50_ms: f32,
-    /// Of samples of objects at rest.
+    /// Share of the samples of objects at rest.
     pub wrong_at_rest_share: f32,
-    /// The longest that an object stayed wrong at rest.
+    /// Longest time that an object stayed wrong at rest, in seconds.
     pub longest_wrong_s: f32,
-    /// Bytes a second to each client, all headers included.
+    /// To each client, all headers included.
     pub bytes_per_s: f32,
-    /// InputSampler of objects in play.
+    /// Samples of objects in play.
     pub samples: u64,
 }
 
@@ -101,7 +100,6 @@ impl ErrorSummary {
 }
 
 impl<'t> ErrorMeter<'t> {
-    /// For so many clients.
     pub fn new(truth: &'t GroundTruth, clients: usize) -> Self {
         let last = vec![vec![None; truth.object_count()]; clients];
         let (errors, jumps, now, behind_ms) = Default::default();
@@ -118,12 +116,12 @@ impl<'t> ErrorMeter<'t> {
         }
     }
 
-    /// By now, this has happened.
+    /// Sets the newest time of which the truth is known to the server.
     pub fn set_now(&mut self, now: GameTime) {
         self.now = now;
     }
 
-    /// A client draws an object, in its newest frame.
+    /// Records that a client draws an object in its newest frame.
     pub fn record_drawn(&mut self, client: usize, object: usize, shows: GameTime, at: [f32; 3]) {
         let truth = self.truth.position_at(object, shows);
         let error = distance(at, truth);
@@ -157,7 +155,7 @@ impl<'t> ErrorMeter<'t> {
         });
     }
 
-    /// All in all.
+    /// Computes the summary.
     pub fn summarize(mut self, bytes_per_s: f32) -> ErrorSummary {
         ErrorSummary {
             error_p50: quantile(&mut self.errors, 0.5),
@@ -172,7 +170,7 @@ impl<'t> ErrorMeter<'t> {
     }
 }
 
-/// The value that this share of them does not exceed.
+/// The value that this share of the values does not exceed.
 fn quantile(values: &mut [f32], share: f32) -> f32 {
     if values.is_empty() {
         return 0.0;

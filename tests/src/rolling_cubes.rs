@@ -1,12 +1,12 @@
-//! A game of cubes that roll, fly and rest: what rooms with free poses are shown with.
+//! A test game of cubes that roll, fly and rest, for rooms with free poses.
 //!
-//! Players' cubes run their rounds by themselves (a player who holds control 0 makes them fling up
-//! what they meet), and push the loose cubes about: those roll until friction has stopped them,
-//! bounce off walls and floor, and then rest, bit for bit. Some are taken away and others dropped
-//! in, so that slots are given away again. Nobody can foretell any of it, and everything follows
-//! from the seed and the inputs.
+//! Players' cubes move in circles by themselves and push the loose cubes; while a player holds
+//! control 0, they throw up the cubes that they meet. Loose cubes roll until friction stops them,
+//! bounce off walls and floor, and then rest with a pose that does not change. Some are removed and
+//! others dropped in, so that slots are reused. Clients cannot extrapolate any of it exactly.
+//! Everything follows from the seed and the inputs.
 //!
-//! No physics library: pushes, gravity, friction and spin, a few lines each. Units: metres,
+//! No physics library: pushes, gravity, friction and spin take a few lines each. Units: metres,
 //! seconds.
 
 use std::collections::BTreeMap;
@@ -26,9 +26,9 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use fastrand::Rng;
 
-/// What a player who holds it makes of the cubes on the way: they fly.
+/// While a player holds this control, its cube throws up the cubes that it meets.
 pub const FLING: u8 = 0;
-/// The grid of all cubes: that of the traces in the field's literature.
+/// The grid of all cubes, as in G. Fiedler, "State Synchronization".
 pub const FORMAT: PoseFormat = PoseFormat {
     per_metre: 4_096,
     turn: Turning::Free { bits: 15 },
@@ -36,7 +36,7 @@ pub const FORMAT: PoseFormat = PoseFormat {
 };
 
 const HALF_M: f32 = 0.2;
-/// How far a player's cube reaches.
+/// How far a player's cube pushes.
 const REACH_M: f32 = 1.6;
 const GRAVITY: f32 = 9.8;
 /// Share of the speed that is lost in a second on the floor.
@@ -64,23 +64,22 @@ const PARAMETERS: &[Parameter] = &[
         key: "renewed",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 100 },
-        about: "cubes that are replaced by others a second",
+        about: "cubes replaced per second",
     },
     Parameter {
         key: "restless",
         default: "no",
         allowed: Allowed::Word(&["no", "yes"]),
-        about: "whether cubes that have come to rest set out again by themselves",
+        about: "whether cubes at rest start to roll again by themselves",
     },
     Parameter {
         key: "ghosts",
         default: "no",
         allowed: Allowed::Word(&["no", "yes"]),
-        about: "whether players' cubes push nothing and are seen by their own players only: then they change nothing for the others",
+        about: "whether players' cubes push nothing and are visible only to their own players",
     },
 ];
 
-/// See the module.
 #[derive(Debug)]
 pub struct RollingCubes {
     cubes: u32,
@@ -88,7 +87,7 @@ pub struct RollingCubes {
     renewed_per_s: f32,
     restless: bool,
     ghosts: bool,
-    /// Renewals that are due.
+    /// Replacements that are due, with a fraction.
     due_renewals: f32,
     runners: BTreeMap<PlayerId, Runner>,
     cubes_in_play: Vec<LooseCube>,
@@ -100,7 +99,7 @@ struct Runner {
     object: ObjectId,
     flings: bool,
     at: [f32; 2],
-    /// How far round.
+    /// Laps so far.
     laps: f32,
 }
 
@@ -114,16 +113,14 @@ struct LooseCube {
 }
 
 impl RollingCubes {
-    /// What the lobby knows of it.
     pub const INFO: GameInfo = GameInfo {
-        name: "tumble",
+        name: "rolling_cubes",
         description: "Cubes that roll, fly and rest.",
         min_players: 1,
         join_running: true,
         parameters: PARAMETERS,
     };
 
-    /// As the parameters say.
     pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::new(RollingCubes {
             cubes: parameters.whole("cubes") as u32,
@@ -156,10 +153,10 @@ impl RollingCubes {
                 }
             });
             let half = (angle / 2.0).sin_cos();
-            let place = Position::new(runner.at[0], runner.at[1], HALF_M);
+            let position = Position::new(runner.at[0], runner.at[1], HALF_M);
             world.set_free_pose(
                 runner.object,
-                place,
+                position,
                 [0.0, 0.0, half.0, half.1],
                 runner.flings,
             );
@@ -176,8 +173,8 @@ impl RollingCubes {
         self.due_renewals += dt * self.renewed_per_s;
         while self.due_renewals >= 1.0 && !self.cubes_in_play.is_empty() {
             self.due_renewals -= 1.0;
-            let gone = world.rng().usize(..self.cubes_in_play.len());
-            world.despawn(self.cubes_in_play.swap_remove(gone).object);
+            let removed = world.rng().usize(..self.cubes_in_play.len());
+            world.despawn(self.cubes_in_play.swap_remove(removed).object);
             let (width, height) = floor_size(world);
             let at = [world.rng().f32() * width, world.rng().f32() * height, 4.0];
             self.drop_cube(world, at, true);
@@ -208,7 +205,7 @@ impl Game for RollingCubes {
             ..ObjectKind::default()
         };
         Schema {
-            game: "tumble".into(),
+            game: "rolling_cubes".into(),
             kinds: vec![kind("cube"), kind("runner")],
             ..Schema::default()
         }
@@ -287,8 +284,8 @@ impl Game for RollingCubes {
         }
         for body in self.cubes_in_play.iter_mut().filter(|body| body.is_moving) {
             body.advance(dt, walls);
-            let place = Position::new(body.at[0], body.at[1], body.at[2]);
-            world.set_free_pose(body.object, place, body.attitude, body.is_moving);
+            let position = Position::new(body.at[0], body.at[1], body.at[2]);
+            world.set_free_pose(body.object, position, body.attitude, body.is_moving);
         }
     }
 
@@ -298,7 +295,7 @@ impl Game for RollingCubes {
 }
 
 impl LooseCube {
-    /// A player's cube is there: it pushes.
+    /// A player's cube at this position pushes the loose cube if it is near.
     fn push(&mut self, at: [f32; 2], velocity: [f32; 2], flings: bool, rng: &mut Rng) {
         let (x, y) = (self.at[0] - at[0], self.at[1] - at[1]);
         let distance = (x * x + y * y).sqrt();
@@ -314,7 +311,7 @@ impl LooseCube {
         self.is_moving = true;
     }
 
-    /// It rolls off, anywhere.
+    /// Rolls off in a random direction.
     fn start_rolling(&mut self, rng: &mut Rng) {
         self.velocity = [4.0 * (rng.f32() - 0.5), 4.0 * (rng.f32() - 0.5), 0.0];
         self.is_moving = true;
@@ -350,7 +347,7 @@ impl LooseCube {
         }
     }
 
-    /// It rolls with its speed.
+    /// Turns the cube by its speed.
     fn spin(&mut self, dt: f32) {
         let [x, y, z, w] = self.attitude;
         let (a, b) = (

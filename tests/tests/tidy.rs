@@ -1,10 +1,10 @@
-//! House rules that no compiler checks: arrows between crates, a header on each module, what lies
-//! at the top level.
+//! House rules that no compiler checks: dependencies between crates, a header on each module, the
+//! files at the top level.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who may lean on whom. `tests` sees all.
+/// The workspace crates that each crate may depend on.
 const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 5] = [
     ("proto", &[]),
     ("client-core", &["ambit-proto"]),
@@ -78,7 +78,7 @@ fn only_the_listed_files_are_at_the_top() {
         let name = entry.file_name().to_string_lossy().into_owned();
         assert!(
             name.starts_with('.') || known.contains(&name.as_str()),
-            "{name} is not one of the house files"
+            "{name} is not in the list of top-level files"
         );
     }
 }
@@ -137,7 +137,7 @@ fn the_architecture_page_names_files_that_exist() {
     ] {
         assert!(
             root().join(place).exists(),
-            "ARCHITECTURE.md speaks of {place}"
+            "ARCHITECTURE.md names {place}, which does not exist"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The curves: error, jumps and bytes over loss, a line for each scheme.
+//! Draws the curves: error, jumps and bytes over loss, one line for each scheme.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,13 +11,13 @@ const WIDTH: u32 = 1_100;
 const PANEL_HEIGHT: u32 = 330;
 const FONT: &str = "sans-serif";
 
-/// What a panel shows of a row.
+/// One diagram: a figure of the rows over loss.
 struct Panel {
     title: &'static str,
     of: fn(&Row) -> f32,
-    /// The axis is logarithmic, from here.
+    /// Lower end of the logarithmic axis.
     lowest: f32,
-    /// Where people begin to see it.
+    /// Above this, players see the error.
     limit: Option<f32>,
 }
 
@@ -42,7 +42,6 @@ const PANELS: [Panel; 3] = [
     },
 ];
 
-/// Draws the curves of these rows.
 pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let area =
         SVGBackend::new(path, (WIDTH, PANEL_HEIGHT * PANELS.len() as u32)).into_drawing_area();
@@ -92,7 +91,8 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Ours are strong, theirs are pale; the less often it is sent, the thinner.
+/// Ambit's schemes have strong colours, the reference schemes pale ones; lower rates have thinner
+/// lines.
 fn style(scheme: Scheme) -> ShapeStyle {
     let (color, width) = match scheme {
         Scheme::ReferenceStates(20) => (RGBColor(230, 150, 60), 1),

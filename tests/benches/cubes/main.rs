@@ -1,11 +1,12 @@
-//! How well physics is shown over bad lines: the ruler of `ambit_tests::ruler`, for Ambit and for
-//! the schemes of reference 000.
+//! Compares how exactly and smoothly clients draw physics over impaired networks: Ambit, and the
+//! schemes of "Synchronisation par le reseau d'un monde virtuel sur Unity". The measurements are in
+//! `ambit_tests::physics_sync`.
 //!
 //! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its
-//! curves. Everything happens on simulated time, so the figures are the same on every machine; only
-//! the time that a physics step takes is this machine's. `-- --quick` measures less, and writes
-//! nothing. Then come scenes that are only printed ([`scenes`]); their names, or `tables`, as
-//! arguments ask for some alone.
+//! curves. Everything runs on simulated time, so the figures are the same on every machine; only
+//! the durations of physics steps depend on the machine. `-- --quick` measures less and writes
+//! nothing. After the tables, further scenes are printed ([`scenes`]). Names of scenes, or
+//! `tables`, as arguments select parts.
 
 mod chart;
 mod rows;
@@ -18,34 +19,43 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use rows::{Row, Scheme};
 
-const INTRODUCTION: &str = "# Cubes over bad lines
+const INTRODUCTION: &str = "# Cubes over impaired networks
 
-One playground of rigid bodies, several ways to show it to players who are elsewhere: the game `cubes` with 100 small cubes and 4 players' cubes,
-on 32 x 32 m, driven by dice: they push, roll, gather cubes (katamari), blow them away, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes
-this page and its pictures. All of it happens on simulated time; the same scene (rooms of 20 ticks begin theirs up to two frames later) is brought to four clients by
-each scheme, over lines of 50 ms each way, with the loss of the first column, with and without 30 ms of jitter.
+One scene of rigid bodies, and several ways to show it to remote players: the game `cubes` with 100
+small cubes and 4 players' cubes, on 32 x 32 m, with random drivers: they push, roll, gather cubes
+(katamari), blow them away, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes this
+page and its pictures. All of it runs on simulated time; the same scene (in rooms of 20 ticks it
+begins up to two frames later) is brought to four clients by each scheme, over networks with 50 ms
+of delay each way, with the loss of the first column, with and without 30 ms of jitter.
 
-- **e**: how far what a client draws is from the truth at the time that it claims to show, p50 and p99, of objects in play (that move in truth within half a
-  second, or are drawn more than a millimetre off).
-- **J**: by how much a frame's change of what is drawn differs from the truth's, p99.9 of the same objects. Clients draw 60 frames a second.
-- **wrong at rest**: of the objects that lie still, the share that is drawn more than 1 cm off, and for how long the worst one was.
-- **behind**: how long after it happened something is drawn, p50.
-- **kB/s**: to each client, IP, UDP and (ours) QUIC included.
-- A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for more than 2 s. It is marked.
+- **e**: distance between what a client draws and the truth at the time that it claims to show, p50
+  and p99, of objects in play (that move in truth within half a second, or are drawn more than a
+  millimetre off).
+- **J**: difference between the drawn and the true movement from one frame to the next, p99.9 of the
+  same objects. Clients draw 60 frames a second.
+- **wrong at rest**: of the objects at rest, the share that is drawn more than 1 cm off, and for how
+  long the worst one was.
+- **behind**: delay between an event and its drawing, p50.
+- **kB/s**: to each client, IP, UDP and (for Ambit) QUIC included.
+- A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for
+  more than 2 s. It is marked.
 
-*state sync* and *snapshots* are the schemes of reference 000, from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a buffer of four
-packets, no smoothing, no acknowledgements, and clients that don't know what other players hold down; and snapshots of everything ten times a second at 512 units a metre, shown 100 ms in the past. *simulated* and
-*interpolated* are Ambit's as they come (budget 256 kbit/s, local lag 150 ms), with `--render adaptive`, which waits longer where much is lost.
+*state sync* and *snapshots* are the schemes of \"Synchronisation par le reseau d'un monde virtuel
+sur Unity\", from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a
+jitter buffer of four packets, no smoothing, no acknowledgements, and clients that do not know which
+keys other players hold; and snapshots of everything ten times a second at 512 units a metre, shown
+100 ms in the past. *simulated* and *interpolated* are Ambit's with their defaults (budget 256
+kbit/s, local lag 150 ms) and `--render adaptive`, which waits longer where much is lost.
 
 ";
 
-/// How exact and how smooth clients show physics over bad lines. Without names: all of it, and
-/// docs/cubes.md is written anew.
+/// Measures how exactly and smoothly clients draw physics over impaired networks. Without names,
+/// runs everything and rewrites docs/cubes.md.
 #[derive(Parser)]
 #[command(name = "cargo bench -p ambit-tests --bench cubes --")]
 struct Options {
-    /// Only these: the tables of docs/cubes.md, or scenes.
-    #[arg(value_parser = PossibleValuesParser::new(["tables"].into_iter().chain(scenes::ALL.map(|(name, _)| name))))]
+    /// Runs only these parts: the tables of docs/cubes.md, or scenes.
+    #[arg(value_parser = PossibleValuesParser::new(part_names()))]
     parts: Vec<String>,
     /// Measures less, and writes nothing.
     #[arg(long)]
@@ -53,12 +63,18 @@ struct Options {
     /// Only the rows of these losses, in per cent; writes nothing.
     #[arg(long, value_delimiter = ',', conflicts_with = "quick")]
     loss: Vec<f32>,
-    /// Only lines of so much jitter, in milliseconds; writes nothing.
+    /// Only networks with this jitter, in milliseconds; writes nothing.
     #[arg(long, value_name = "MS", conflicts_with = "quick")]
     jitter: Option<u64>,
-    /// Cargo says so.
+    /// Passed by Cargo; ignored.
     #[arg(long, hide = true)]
     bench: bool,
+}
+
+fn part_names() -> impl Iterator<Item = &'static str> {
+    ["tables"]
+        .into_iter()
+        .chain(scenes::ALL.map(|(name, _)| name))
 }
 
 fn main() {
@@ -90,18 +106,18 @@ fn tables(options: &Options) {
     for jitter_ms in jitters {
         let heading = format!("## {jitter_ms} ms of jitter\n\n");
         print!("{heading}{}", rows::TABLE_HEAD);
-        write!(page, "{heading}{}", rows::TABLE_HEAD).expect("a string grows");
+        write!(page, "{heading}{}", rows::TABLE_HEAD).expect("writing to a string cannot fail");
         let mut rows = Vec::new();
         for &loss in losses {
             for row in rows::measure(loss, jitter_ms, if quick { 10 } else { 30 }) {
                 print!("{row}");
-                write!(page, "{row}").expect("a string grows");
+                write!(page, "{row}").expect("writing to a string cannot fail");
                 rows.push(row);
             }
         }
         let limits = limits(&rows);
         print!("\n{limits}\n");
-        write!(page, "\n{limits}\n").expect("a string grows");
+        write!(page, "\n{limits}\n").expect("writing to a string cannot fail");
         all.push((jitter_ms, rows));
     }
     if quick || options.jitter.is_some() || !options.loss.is_empty() {
@@ -115,16 +131,17 @@ fn tables(options: &Options) {
             page,
             "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n"
         )
-        .expect("a string grows");
+        .expect("writing to a string cannot fail");
     }
     std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n")
         .expect("the docs can be written");
 }
 
-/// At which loss each scheme is first seen to be wrong.
+/// The loss at which each scheme first has a visible problem.
 fn limits(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| scheme | first visible problem at | fine up to | drawn behind, there |\n| --- | --- | --- | --- |\n",
+        "| scheme | first visible problem at | fine up to | drawn behind, there |\n\
+         | --- | --- | --- | --- |\n",
     );
     for scheme in Scheme::ALL {
         let of_scheme = || rows.iter().filter(|row| row.scheme == scheme);
@@ -143,7 +160,8 @@ fn limits(rows: &[Row]) -> String {
             .find(|row| Some(row.loss) == fine)
             .map(|row| row.figures.behind_p50_ms);
         let behind = behind.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
-        writeln!(text, "| {scheme} | {first} | {fine_at} | {behind} |").expect("a string grows");
+        writeln!(text, "| {scheme} | {first} | {fine_at} | {behind} |")
+            .expect("writing to a string cannot fail");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! One row of the table: a scheme, at a loss.
+//! One row of the table: a scheme at one loss rate.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,10 +24,12 @@ const ARENA: Arena = Arena {
 };
 const DELAY: Duration = Duration::from_millis(50);
 
-pub(crate) const TABLE_HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms | kB/s | visible |\n\
-                        | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+pub(crate) const TABLE_HEAD: &str = "\
+| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms \
+| kB/s | visible |\n\
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
-/// Who shows it, and how often it is sent.
+/// The scheme, with its send rate in hertz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     ReferenceStates(u32),
@@ -37,7 +39,6 @@ pub(crate) enum Scheme {
 }
 
 impl Scheme {
-    /// All that are compared.
     pub(crate) const ALL: [Self; 7] = [
         Self::ReferenceStates(20),
         Self::ReferenceStates(60),
@@ -60,7 +61,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// What one scheme came to.
+/// Result of one scheme at one loss rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) loss: f32,
@@ -95,7 +96,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// All schemes at one loss.
+/// Measures all schemes at one loss rate.
 pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
     let play = |tick: u32, sync: &str| scenario(loss, jitter_ms, tick, sync, seconds);
     let row = |scheme, figures| Row {
@@ -105,43 +106,43 @@ pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
     };
     let mut simulated = play(60, "simulated").start();
     let truth = simulated.ground_truth();
-    let take = simulated.reference_scenario(&truth);
+    let reference = simulated.reference_scenario(&truth);
     let mut rows = vec![
         row(
             Scheme::ReferenceStates(20),
-            reference_schemes::state_sync(&take, 20),
+            reference_schemes::state_sync(&reference, 20),
         ),
         row(
             Scheme::ReferenceStates(60),
-            reference_schemes::state_sync(&take, 60),
+            reference_schemes::state_sync(&reference, 60),
         ),
         row(
             Scheme::ReferenceSnapshots,
-            reference_schemes::snapshots(&take),
+            reference_schemes::snapshots(&reference),
         ),
     ];
-    let ours = |mut watched: RunningScenario| {
+    let ambit = |mut watched: RunningScenario| {
         let truth = watched.ground_truth();
         watched.measure(&truth)
     };
     rows.push(row(
         Scheme::Simulated(20),
-        ours(play(20, "simulated").start()),
+        ambit(play(20, "simulated").start()),
     ));
     rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
     rows.push(row(
         Scheme::Interpolated(20),
-        ours(play(20, "interpolated").start()),
+        ambit(play(20, "interpolated").start()),
     ));
     rows.push(row(
         Scheme::Interpolated(60),
-        ours(play(60, "interpolated").start()),
+        ambit(play(60, "interpolated").start()),
     ));
     rows
 }
 
 fn scenario(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> AmbitScenario {
-    let line = Impairment {
+    let network = Impairment {
         loss,
         delay: DELAY,
         jitter: Duration::from_millis(jitter_ms),
@@ -159,7 +160,7 @@ fn scenario(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> A
         cubes: CUBES,
         arena: ARENA,
         delay: DELAY,
-        line,
+        network,
         duration: Duration::from_secs(seconds),
     }
 }

@@ -1,8 +1,9 @@
-//! Scenes of their own, beside the tables: a katamari among 900 cubes, snapshots in bytes, a long
-//! run, a wide floor.
+//! Further scenes, which are only printed: a katamari among 900 cubes, snapshot sizes, a long run,
+//! a wide floor.
 //!
 //! `cargo bench -p ambit-tests --bench cubes -- katamari` prints one of them alone. Errors, bytes
-//! and counts are those of simulated time, the same on every machine; times are this machine's.
+//! and counts are from simulated time and the same on every machine; durations depend on the
+//! machine.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -21,10 +22,10 @@ use ambit_tests::sim::wire;
 
 const SEED: u64 = 5;
 
-/// Prints a scene's figures, of fewer seconds if that is asked for.
+/// Prints the figures of a scene; `true` measures fewer seconds.
 pub(crate) type PrintScene = fn(bool);
 
-/// By name.
+/// The scenes by name.
 pub(crate) const ALL: [(&str, PrintScene); 4] = [
     ("katamari", print_katamari),
     ("snapshots", print_snapshots),
@@ -35,17 +36,19 @@ pub(crate) const ALL: [(&str, PrintScene); 4] = [
 fn impairment(loss: u8) -> Impairment {
     format!("delay=50ms,loss={loss}")
         .parse()
-        .expect("a valid line")
+        .expect("a valid impairment")
 }
 
-/// 900 small cubes and a player who rolls them up, at 60 ticks a second and 256 kbit/s.
+/// 900 small cubes and one player who rolls them up, at 60 ticks a second and 256 kbit/s.
 fn print_katamari(quick: bool) {
     let seconds = if quick { 10 } else { 60 };
     println!(
-        "\n## Katamari: 900 cubes and a player's, {seconds} s, 60 ticks a second, 256 kbit/s, 50 ms each way\n"
+        "\n## Katamari: 900 cubes and a player's, {seconds} s, \
+         60 ticks a second, 256 kbit/s, 50 ms each way\n"
     );
     println!(
-        "| loss % | interacting: e p50, p99 cm | at once | all in play: e p50, p99 cm | kB/s | fullest second, kB |"
+        "| loss % | interacting: e p50, p99 cm | at once | all in play: e p50, p99 cm | kB/s \
+         | most in a second, kB |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     for loss in if quick { vec![0] } else { vec![0, 5, 13] } {
@@ -69,13 +72,14 @@ fn print_katamari(quick: bool) {
     }
 }
 
-/// 104 cubes, ten times a second.
+/// 104 cubes, ten snapshots a second.
 fn print_snapshots(_: bool) {
     println!(
-        "\n## Snapshots of 104 cubes, 10 a second for 30 s (reference 000: 1,005 bytes each)\n"
+        "\n## Snapshots of 104 cubes, 10 a second for 30 s (in the article: 1,005 bytes each)\n"
     );
     println!(
-        "| grid of 512 a metre | level | absolute: bytes on average, at most | delta: bytes on average, at most |"
+        "| grid of 512 a metre | level | absolute: bytes on average, at most \
+         | delta: bytes on average, at most |"
     );
     println!("| --- | --- | --- | --- |");
     let truth = snapshot_size::simulate_scene(SEED, 30);
@@ -84,8 +88,9 @@ fn print_snapshots(_: bool) {
         ("with velocities", SNAPSHOT_POSE_FORMAT),
     ] {
         for level in [Level::Shared, Level::Fine] {
-            let [absolute, delta] =
-                [false, true].map(|bases| snapshot_size::measure(&truth, format, level, bases));
+            let [absolute, delta] = [false, true].map(|with_baselines| {
+                snapshot_size::measure(&truth, format, level, with_baselines)
+            });
             println!(
                 "| {name} | {level:?} | {:.0}, {} | {:.0}, {} |",
                 absolute.mean, absolute.max, delta.mean, delta.max
@@ -94,7 +99,7 @@ fn print_snapshots(_: bool) {
     }
 }
 
-/// Ten minutes in rounds of two, 100 cubes and 4 players; all twice.
+/// Ten minutes in rounds of two, 100 cubes and 4 players; run twice to compare the final states.
 fn print_soak(quick: bool) {
     let (rounds, play) = if quick {
         (3, Duration::from_secs(20))
@@ -102,9 +107,10 @@ fn print_soak(quick: bool) {
         (5, Duration::from_secs(110))
     };
     println!(
-        "\n## A long run: {rounds} rounds of {play:?} of play and a rest, 100 cubes, 4 players, 5 % loss\n"
+        "\n## A long run: {rounds} rounds of {play:?} of play and a rest, \
+         100 cubes, 4 players, 5 % loss\n"
     );
-    println!("After each rest every client draws every cube where the room has it.\n");
+    println!("After each rest every client draws every cube at its true position.\n");
     let run = || {
         let mut soak = Soak::start(SEED, &impairment(5));
         let rounds: Vec<_> = (0..rounds)
@@ -124,16 +130,14 @@ fn print_soak(quick: bool) {
         );
     }
     let grown: i64 = left[1..].iter().map(|(_, count, _)| count).sum();
-    println!(
-        "- allocations that are there at the end and were not after the first round: {grown:+}"
-    );
+    println!("- allocations at the end, more than after the first round: {grown:+}");
     println!(
         "- state after all: {state:016x}, and a second time: {:016x}",
         run().0
     );
     for (name, cubes, size) in [("100 cubes", "100", "32x32"), ("900 cubes", "900", "32x32")] {
         println!(
-            "- the game's step, {name}, 4 players driven by dice, for 10 minutes: {}",
+            "- the game's step, {name}, 4 players with random drivers, for 10 minutes: {}",
             format_times(step_times(cubes, size))
         );
     }
@@ -147,7 +151,7 @@ fn print_wide(quick: bool) {
     let seconds = if quick { 5 } else { 30 };
     for zones in [("1", "2"), ("3", "4")] {
         let begun = now();
-        let mut hands = wide_floor::start(SEED, &impairment(0), zones);
+        let mut players = wide_floor::start(SEED, &impairment(0), zones);
         println!(
             "- inner={}, outer={}; in place after {:.1} s of this machine's time",
             zones.0,
@@ -155,13 +159,19 @@ fn print_wide(quick: bool) {
             elapsed_since(begun).as_secs_f32()
         );
         for guest in 0..4 {
-            hands.system.guest_mut(guest).sent_to = Some(Vec::new());
+            players.system.guest_mut(guest).sent_to = Some(Vec::new());
         }
-        hands.clock = Some(now);
-        wide_floor::drive_about(&mut hands, SEED, Duration::from_secs(seconds));
-        for (guest, around) in wide_floor::client_loads(&hands).into_iter().enumerate() {
-            let bytes =
-                wire::bytes(hands.system.guest(guest).sent_to.as_ref().expect("tapped")) / seconds;
+        players.clock = Some(now);
+        wide_floor::drive_about(&mut players, SEED, Duration::from_secs(seconds));
+        for (guest, around) in wide_floor::client_loads(&players).into_iter().enumerate() {
+            let bytes = wire::bytes(
+                players
+                    .system
+                    .guest(guest)
+                    .sent_to
+                    .as_ref()
+                    .expect("recorded"),
+            ) / seconds;
             println!(
                 "  - client {guest}: {around:?}, {:.1} kB/s",
                 bytes as f32 / 1_000.0
@@ -169,30 +179,35 @@ fn print_wide(quick: bool) {
         }
         println!(
             "  - a client's frame: {}",
-            format_times(std::mem::take(&mut hands.client_frame_times))
+            format_times(std::mem::take(&mut players.client_frame_times))
         );
         println!(
             "  - a tick of the room, physics and all four clients: {}",
-            format_times(tick_times(&hands))
+            format_times(tick_times(&players))
         );
     }
 }
 
-/// How long the room's ticks take, all but the first: its recording is run again.
-fn tick_times(hands: &CubePlayers) -> Vec<Duration> {
-    let (recording, _) = hands.system.recording(hands.room).expect("it runs");
-    let mut recording = Recording::read(recording).expect("the room's own");
+/// Replays the room's recording and measures each tick except the first.
+fn tick_times(players: &CubePlayers) -> Vec<Duration> {
+    let (recording, _) = players
+        .system
+        .recording(players.room)
+        .expect("the room runs");
+    let mut recording = Recording::read(recording).expect("the room's own recording");
     let begun = now();
-    let mut room = recording.room(&Registry::standard()).expect("as before");
-    println!("  - the room made within {:?}", elapsed_since(begun));
+    let mut room = recording
+        .room(&Registry::standard())
+        .expect("the header of a room that has run");
+    println!("  - the room created within {:?}", elapsed_since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
-    while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own") {
+    while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own recording") {
         outputs.clear();
         let begun = now();
         room.tick(at, &mut inputs, &mut outputs);
         times.push(elapsed_since(begun));
     }
-    // It puts all cubes there, and then the physics looks at each for the first time.
+    // The first tick spawns all cubes; the second runs the first physics step on all of them.
     println!(
         "  - its first tick: {:?}, its second: {:?}",
         times.remove(0),
@@ -201,7 +216,7 @@ fn tick_times(hands: &CubePlayers) -> Vec<Duration> {
     times
 }
 
-/// How long each step of the game takes, frame by frame: physics, and what it tells the world.
+/// Durations of the game's steps: physics, and the changes that it writes to the world.
 fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
     let parameters = [
         ("cubes", cubes),
@@ -221,7 +236,7 @@ fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
     };
     let (config, mut game) = Registry::standard()
         .prepare(&header)
-        .expect("a room that can be made");
+        .expect("valid room parameters");
     let mut world = World::new(&config, game.schema());
     let (mut times, mut changes) = (Vec::new(), Vec::new());
     for frame in 1..=600 * 60 {
@@ -256,13 +271,13 @@ fn format_times(mut times: Vec<Duration>) -> String {
     )
 }
 
-/// This machine's time since then.
+/// Wall time since then.
 fn elapsed_since(begun: Duration) -> Duration {
     now().saturating_sub(begun)
 }
 
-/// On this machine's clock, from the first call on.
-#[expect(clippy::disallowed_methods, reason = "a bench measures")]
+/// Wall time since the first call.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 fn now() -> Duration {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     BEGUN.get_or_init(Instant::now).elapsed()

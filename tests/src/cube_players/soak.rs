@@ -1,8 +1,8 @@
 //! A long run: four players among a hundred cubes, in rounds of play and rest.
 //!
-//! After each round everybody lets go, and when all lies still each client must draw each object
-//! where it is: nothing drifts apart, however long it lasts. What memory has grown by from one rest
-//! to the next is for the caller to count, around [`Soak::round`].
+//! After each round all players release their keys. Once all objects are at rest, each client must
+//! draw each object at its true position: errors must not accumulate over time. The caller measures
+//! how memory grows from one rest to the next, around [`Soak::run_round`].
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
@@ -17,64 +17,63 @@ const ARENA: Arena = Arena {
     width_m: 32.0,
     height_m: 32.0,
 };
-/// All must lie still that long after the last key.
+/// All objects must be at rest this long after the last key.
 const MAX_SETTLE_TIME: Duration = Duration::from_secs(20);
 
-/// See the module.
 pub struct Soak {
-    /// The room and its players.
     pub players: CubePlayers,
     drivers: Vec<RandomDriver>,
     state_hasher: DefaultHasher,
 }
 
 impl Soak {
-    /// A room that has just begun.
-    pub fn start(seed: u64, line: &Impairment) -> Self {
-        let hands = CubePlayers::start(seed, PLAYERS, line, &[("cubes", "100")]);
-        let dice = (0..PLAYERS as u64)
+    /// Starts a room.
+    pub fn start(seed: u64, network: &Impairment) -> Self {
+        let players = CubePlayers::start(seed, PLAYERS, network, &[("cubes", "100")]);
+        let drivers = (0..PLAYERS as u64)
             .map(|player| RandomDriver::new(seed, player))
             .collect();
         Soak {
-            players: hands,
-            drivers: dice,
+            players,
+            drivers,
             state_hasher: DefaultHasher::new(),
         }
     }
 
-    /// Plays for so long, lets go, and compares; how long it took until all lay still.
+    /// Plays, releases the keys, and compares. Returns how long it took until all objects were at
+    /// rest.
     pub fn run_round(&mut self, play: Duration) -> Duration {
         let Self {
-            players: hands,
-            drivers: dice,
+            players,
+            drivers,
             state_hasher: state,
         } = self;
         for frame in 0..frames_in(play) {
-            hands.run_frame(|guest, frame, at| dice[guest].keys(frame, [at.x, at.y], ARENA));
+            players.run_frame(|guest, frame, at| drivers[guest].keys(frame, [at.x, at.y], ARENA));
             if frame % 60 == 0 {
-                hands.hash_state(state);
-                hands.system.forget_what_was_said(hands.room);
+                players.hash_state(state);
+                players.system.forget_what_was_said(players.room);
             }
         }
-        let began = hands.system.now();
-        while !hands.is_at_rest() {
-            hands.release_keys_for(Duration::from_millis(500));
+        let began = players.system.now();
+        while !players.is_at_rest() {
+            players.release_keys_for(Duration::from_millis(500));
             assert!(
-                hands.system.now().since(began) < MAX_SETTLE_TIME,
-                "it never lies still"
+                players.system.now().since(began) < MAX_SETTLE_TIME,
+                "the objects do not come to rest"
             );
         }
-        let took = hands.system.now().since(began);
-        // Until the clients have shown it, and know.
-        hands.release_keys_for(Duration::from_secs(3));
+        let took = players.system.now().since(began);
+        // Until the clients have received and drawn the last poses.
+        players.release_keys_for(Duration::from_secs(3));
         for guest in 0..PLAYERS {
-            assert_eq!(hands.check_drawn_at_rest(guest), Ok(100 + PLAYERS));
+            assert_eq!(players.check_drawn_at_rest(guest), Ok(100 + PLAYERS));
         }
-        hands.hash_state(state);
+        players.hash_state(state);
         took
     }
 
-    /// A hash over all states so far, once a second: of the room, and of what clients have drawn.
+    /// A hash over all states so far, one a second: of the room, and of what clients have drawn.
     pub fn state_hash(&self) -> u64 {
         self.state_hasher.finish()
     }

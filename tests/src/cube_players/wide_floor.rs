@@ -1,7 +1,7 @@
 //! A wide floor: 9,000 cubes on 320 x 320 m, and four players who have rolled to its four quarters.
 //!
-//! A client is told of its surroundings, and simulates these alone. What it may know at most is
-//! counted here by looking at each object and each cell, and not by asking the interest management.
+//! A client receives and simulates only its area of interest. The upper bound is counted here from
+//! all objects and cells, without the interest management.
 
 use std::time::Duration;
 
@@ -19,21 +19,20 @@ const PLAYERS: usize = 4;
 pub const CUBES: usize = 9_000;
 const TRAVEL_TIME: Duration = Duration::from_secs(14);
 
-/// What one client has to do with.
+/// How much one client handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientLoad {
-    /// Objects that it is told of.
+    /// Objects that it follows, by the room.
     pub followed: usize,
-    /// Objects that it has in sight.
+    /// Objects that the client shows.
     pub in_sight: usize,
-    /// Bodies of its simulation.
     pub simulated_bodies: usize,
-    /// Objects in the cells that it is subscribed to.
+    /// Objects in the cells of its area of interest.
     pub in_subscribed_cells: usize,
 }
 
-/// The room, once its players are far apart.
-pub fn start(seed: u64, line: &Impairment, zones: (&str, &str)) -> CubePlayers {
+/// Starts the room and moves its players apart.
+pub fn start(seed: u64, network: &Impairment, zones: (&str, &str)) -> CubePlayers {
     let parameters = [
         ("size", "320x320"),
         ("cubes", "9000"),
@@ -41,57 +40,57 @@ pub fn start(seed: u64, line: &Impairment, zones: (&str, &str)) -> CubePlayers {
         ("inner", zones.0),
         ("outer", zones.1),
     ];
-    let mut hands = CubePlayers::start(seed, PLAYERS, line, &parameters);
+    let mut players = CubePlayers::start(seed, PLAYERS, network, &parameters);
     for _ in 0..frames_in(TRAVEL_TIME) {
-        hands.run_frame(|guest, _, _| keys_towards_quarter(guest));
+        players.run_frame(|guest, _, _| keys_towards_quarter(guest));
     }
-    hands
+    players
 }
 
-/// Players roll about where they are, and gather cubes.
-pub fn drive_about(hands: &mut CubePlayers, seed: u64, time: Duration) {
-    // A floor of its own for each: dice head for the middle of it.
+/// Players drive about where they are, and gather cubes.
+pub fn drive_about(players: &mut CubePlayers, seed: u64, time: Duration) {
+    // Each player gets its own small arena: a driver heads for the middle of its arena.
     let around = Arena {
         width_m: 40.0,
         height_m: 40.0,
     };
     let centres: Vec<_> = (0..PLAYERS)
         .map(|guest| {
-            hands
+            players
                 .system
-                .room(hands.room)
-                .expect("it runs")
+                .room(players.room)
+                .expect("the room runs")
                 .world()
-                .position(hands.avatar(guest).expect("it plays"))
+                .position(players.avatar(guest).expect("the guest plays"))
         })
         .collect();
-    let mut dice: Vec<_> = (0..PLAYERS as u64)
+    let mut drivers: Vec<_> = (0..PLAYERS as u64)
         .map(|player| RandomDriver::new(seed, player))
         .collect();
     for _ in 0..frames_in(time) {
-        hands.run_frame(|guest, frame, at| {
+        players.run_frame(|guest, frame, at| {
             let own = [
                 at.x - centres[guest].x + 20.0,
                 at.y - centres[guest].y + 20.0,
             ];
-            dice[guest].keys(frame, own, around)
+            drivers[guest].keys(frame, own, around)
         });
     }
 }
 
-/// What each client has to do with now.
-pub fn client_loads(hands: &CubePlayers) -> Vec<ClientLoad> {
-    let room = hands.system.room(hands.room).expect("it runs");
+/// What each client handles now.
+pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
+    let room = players.system.room(players.room).expect("the room runs");
     let (world, config) = (room.world(), room.config());
     let grid = Grid::new(config.width, config.height, config.cell);
     (0..PLAYERS)
         .map(|guest| {
             let (viewer, avatar) = (
-                hands.client_id(guest).expect("it plays"),
-                hands.avatar(guest).expect("it plays"),
+                players.client_id(guest).expect("the guest plays"),
+                players.avatar(guest).expect("the guest plays"),
             );
-            // The zones lie around the cell of the avatar, or around one that it has left by less
-            // than the margin.
+            // The zones lie around the cell of the avatar, or around a cell that it has left by
+            // less than the margin (hysteresis).
             let (at, margin) = (world.position(avatar), config.margin_m);
             let corners = [
                 (-margin, -margin),
@@ -109,7 +108,7 @@ pub fn client_loads(hands: &CubePlayers) -> Vec<ClientLoad> {
                     .count()
             };
             let in_subscribed_cells = homes.map(around).into_iter().max().unwrap_or(0);
-            let client = &hands.system.guest(guest).client;
+            let client = &players.system.guest(guest).client;
             ClientLoad {
                 followed: room.network().interest().followed(viewer).count(),
                 in_sight: client.objects().count(),
@@ -122,7 +121,7 @@ pub fn client_loads(hands: &CubePlayers) -> Vec<ClientLoad> {
         .collect()
 }
 
-/// Diagonally off the middle.
+/// Keys that lead diagonally away from the middle.
 fn keys_towards_quarter(guest: usize) -> Keymap {
     let across = if guest.is_multiple_of(2) {
         control::LEFT

@@ -1,29 +1,25 @@
-//! Bytes as a row of decisions, for targets that are state machines.
+//! Interprets bytes as a sequence of decisions, for targets that are state machines.
 //!
-//! The bytes are taken from the front, so a change late in an input changes only what happens late:
-//! that is what lets a fuzzer build a long story step by step. When they are used up, every choice
-//! is the first one.
+//! Bytes are taken from the front, so that a change late in an input changes only late steps: this
+//! lets a fuzzer extend a sequence step by step. When the bytes are used up, every choice is 0.
 
-/// See the module.
 pub struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
-    /// All of `data` is still to be decided by.
     pub const fn new(data: &'a [u8]) -> Self {
         Choices(data)
     }
 
-    /// Whether nothing is left.
+    /// Whether no byte is left.
     pub const fn is_over(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One byte.
     pub fn byte(&mut self) -> u8 {
         self.0.split_off_first().copied().unwrap_or_default()
     }
 
-    /// Two bytes, little end first.
+    /// Two bytes, little-endian.
     pub fn word(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
@@ -33,7 +29,7 @@ impl<'a> Choices<'a> {
         usize::from(self.byte() % bound)
     }
 
-    /// Some bytes: as many as two bytes say, or what is left.
+    /// A byte string: its length in two bytes, then the bytes, or what is left.
     pub fn bytes(&mut self) -> &'a [u8] {
         let length = usize::from(self.word()).min(self.0.len());
         let (bytes, rest) = self.0.split_at(length);
@@ -41,20 +37,20 @@ impl<'a> Choices<'a> {
         bytes
     }
 
-    /// All that is left.
+    /// All bytes that are left.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 }
 
-/// Appends `bytes` so that [`Choices::bytes`] takes them.
-pub(super) fn put_bytes(story: &mut Vec<u8>, bytes: &[u8]) {
-    story.extend_from_slice(
+/// Appends `bytes` in the form that [`Choices::bytes`] reads.
+pub(super) fn put_bytes(input: &mut Vec<u8>, bytes: &[u8]) {
+    input.extend_from_slice(
         &u16::try_from(bytes.len())
             .expect("a short input")
             .to_le_bytes(),
     );
-    story.extend_from_slice(bytes);
+    input.extend_from_slice(bytes);
 }
 
 #[cfg(test)]
@@ -63,10 +59,10 @@ mod tests {
 
     #[test]
     fn choices_are_taken_from_the_front_and_end_with_zeros() {
-        let mut story = vec![7];
-        put_bytes(&mut story, &[1, 2, 3]);
-        story.extend([9, 9]);
-        let mut choices = Choices::new(&story);
+        let mut input = vec![7];
+        put_bytes(&mut input, &[1, 2, 3]);
+        input.extend([9, 9]);
+        let mut choices = Choices::new(&input);
         assert_eq!(choices.below(4), 3);
         assert_eq!(choices.bytes(), [1, 2, 3]);
         assert_eq!((choices.word(), choices.is_over()), (0x0909, true));

@@ -1,9 +1,9 @@
-//! A client in a game whose lobby, host and line do as they please.
+//! A client in a game, with an arbitrary lobby, host and network.
 //!
-//! The client has been welcomed and has joined; after that the bytes decide. Links are honest where
-//! the story says so, since no chance would ever guess its way through their numbers. Checked: what
-//! a view is told makes sense (an object that leaves has entered), what is shown can be read. In
-//! `cubes` the client simulates and draws the player's own cube ahead.
+//! The client has been welcomed and has joined; after that the input decides. Some steps use a
+//! correct link, since no random bytes would match its sequence numbers and acknowledgements.
+//! Checks: view events are consistent (an object that leaves has entered), and all that is shown
+//! can be read. In `cubes` the client simulates, and predicts the player's own cube.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,10 +39,10 @@ const WORLD: usize = 4;
 const GAME: usize = 5;
 const ACT: usize = 6;
 
-/// With this bit in a story's first byte the game is `cubes`; without, one of [`schemas`].
+/// If this bit is set in the first byte, the game is `cubes`; otherwise one of [`schemas`].
 const CUBES: u8 = 0x80;
 
-/// What a lobby, a host and a line may do to a client.
+/// Runs a client against an arbitrary lobby, host and network.
 pub fn client(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut scene = Scene::playing(choices.byte());
@@ -95,7 +95,7 @@ struct Scene {
     entered: BTreeSet<u32>,
     cubes: bool,
     schema: &'static Schema,
-    /// Datagrams of the client at the last step.
+    /// Datagrams that the client sent in the last step.
     sent: Vec<Bytes>,
 }
 
@@ -134,22 +134,22 @@ impl Scene {
         scene
     }
 
-    /// A datagram of an honest link with this body.
+    /// Delivers a datagram of a correct link with this body.
     fn send_body(&mut self, bytes: &[u8]) {
         let bits = (8 * bytes.len()).min(self.host.body_budget_bits(self.now));
         let mut datagram = Vec::new();
         self.host
             .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(bytes, bits)
+                writer.append(bytes, bits);
             });
         self.client.handle_datagram(self.now, &datagram);
     }
 
-    /// Does what the client wants, and looks at what it shows.
+    /// Carries out what the client asks for, and reads what it shows.
     fn run_client(&mut self) {
         self.client.handle_timeout(self.now);
         self.sent.clear();
-        // A client that is refused asks again at once only so often.
+        // Bounded: a client whose connection is refused asks again immediately only a few times.
         for _ in 0..64 {
             let Some(output) = self.client.poll_output() else {
                 break;
@@ -173,10 +173,10 @@ impl Scene {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ViewEvent::ObjectEntered(enter) => {
-                    assert!(self.entered.insert(enter.id), "{} entered twice", enter.id)
+                    assert!(self.entered.insert(enter.id), "{} entered twice", enter.id);
                 }
                 ViewEvent::Leave { id, .. } => {
-                    assert!(self.entered.remove(&id), "{id} left without having entered")
+                    assert!(self.entered.remove(&id), "{id} left without having entered");
                 }
                 _ => {}
             }
@@ -210,7 +210,7 @@ impl Scene {
     }
 }
 
-/// What the lobby says until the client calls the host.
+/// What the lobby sends until the client connects to the host.
 fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
     let welcome = pb::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
@@ -243,18 +243,18 @@ fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
     ]
 }
 
-/// Bodies and notices of the list's examples, the lobby's words, a break.
+/// Example bodies and notices, lobby messages, and a broken connection.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let examples = |name: &str| -> Vec<Vec<u8>> {
         let format = formats::formats()
             .into_iter()
             .find(|format| format.name == name)
-            .expect("a format of the list");
+            .expect("the format is in the list");
         (0..4).map(|seed| format.encode_example(seed)).collect()
     };
-    let step = |story: &mut Vec<u8>, step: usize, bytes: &[u8]| {
-        story.push(step as u8);
-        put_bytes(story, bytes);
+    let step = |input: &mut Vec<u8>, step: usize, bytes: &[u8]| {
+        input.push(step as u8);
+        put_bytes(input, bytes);
     };
     let mut game = vec![0];
     for (body, notice) in examples("message.body")
@@ -265,10 +265,10 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         step(&mut game, BODY, body);
         game.extend([WAIT as u8, 100, 0, ACT as u8, 30, 40]);
     }
-    let mut words = vec![1];
+    let mut lobby = vec![1];
     for (request, body) in lobby_messages() {
         step(
-            &mut words,
+            &mut lobby,
             WORLD,
             &WorldToClient {
                 request,
@@ -282,27 +282,27 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         message: "kicked".into(),
     };
     step(
-        &mut words,
+        &mut lobby,
         GAME,
         &GameToClient {
             body: Some(game_to_client::Body::Out(out)),
         }
         .encode_to_vec(),
     );
-    let mut line = vec![0];
-    step(&mut line, RAW, &[0; 12]);
-    line.extend([7, WAIT as u8, 0, 8]);
-    vec![game, words, line, cubes_story()]
+    let mut forged = vec![0];
+    step(&mut forged, RAW, &[0; 12]);
+    forged.extend([7, WAIT as u8, 0, 8]);
+    vec![game, lobby, forged, cubes_story()]
 }
 
-/// What a room of `cubes` sends, and a player who pushes to the right.
+/// What a room of `cubes` sends to a player who pushes to the right.
 fn cubes_story() -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
     let mut room = Registry::standard()
         .create_room(&header("cubes", &parameters))
-        .expect("possible parameters");
+        .expect("valid room parameters");
     let mut scene = Scene::playing(CUBES);
-    let mut story = vec![CUBES];
+    let mut input = vec![CUBES];
     let client = ClientId(0);
     let mut inputs = vec![RoomInput::Join {
         client,
@@ -323,13 +323,13 @@ fn cubes_story() -> Vec<u8> {
             let RoomOutput::Datagram { bytes, .. } = output else {
                 continue;
             };
-            story.push(RAW as u8);
-            put_bytes(&mut story, &bytes);
+            input.push(RAW as u8);
+            put_bytes(&mut input, &bytes);
             scene.client.handle_datagram(scene.now, &bytes);
             scene.run_client();
         }
         if tick == 2 {
-            story.extend([ACT as u8, 1 << control::RIGHT, 0]);
+            input.extend([ACT as u8, 1 << control::RIGHT, 0]);
             scene.client.input(scene.now, Keymap(1 << control::RIGHT));
             scene.run_client();
         }
@@ -339,10 +339,10 @@ fn cubes_story() -> Vec<u8> {
                 .drain(..)
                 .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
-        story.extend([WAIT as u8, 50, 0]);
+        input.extend([WAIT as u8, 50, 0]);
         scene.now += Duration::from_millis(50);
         scene.run_client();
     }
     assert_eq!(scene.entered.len(), 5, "four cubes and the player's");
-    story
+    input
 }

@@ -1,7 +1,7 @@
-//! What stands in datagrams above the link, each decoder by itself.
+//! Contents of datagrams above the link, each decoder by itself.
 //!
-//! [`formats`] takes any entry of the one list of formats; those that a peer sends have a target,
-//! and so a corpus, of their own.
+//! [`formats`] takes any entry of the list of formats. Formats that a peer sends also have a target
+//! of their own, and so a corpus.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use ambit_proto::wire::{Reader, Writer};
 
 use super::schemas;
 
-/// Any format: the first byte says which. What is accepted can be written and read again.
+/// Any format: the first byte selects it. What is accepted can be written and read again.
 pub fn formats(data: &[u8]) {
     if let Some((&which, bytes)) = data.split_first() {
         let all = all_formats();
@@ -38,7 +38,7 @@ pub fn uplink(data: &[u8]) {
     let _ = ambit_proto::message::read_uplink(Reader::new(data));
 }
 
-/// The body of a server's datagram, by a schema that the first byte picks.
+/// The body of a server's datagram; the first byte selects the schema.
 pub fn body(data: &[u8]) {
     let Some((&which, bytes)) = data.split_first() else {
         return;
@@ -49,11 +49,11 @@ pub fn body(data: &[u8]) {
         delay: Duration::from_millis(150),
         near: GameTime::from_millis(100_000),
     };
-    // A writer leaves out what has passed by the stamp; from then on nothing changes any more.
+    // The writer leaves out what is older than the stamp; writing the result again changes nothing.
     if let Ok(Some(mut body)) = read_body(Reader::new(bytes), &context) {
         let once = encode_body(&mut body, &context);
         let mut read = read_body(Reader::new(&once), &context)
-            .expect("what we wrote")
+            .expect("our own encoding can be read")
             .expect("a body");
         assert_eq!(encode_body(&mut read, &context), once, "{body:?}");
     }
@@ -63,7 +63,7 @@ fn encode_body(body: &mut DatagramBody, context: &BodyContext<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     body.wire(context, &mut writer)
-        .expect("a writer refuses nothing");
+        .expect("a valid body can be written");
     write_poses(&body.poses, &mut writer);
     writer.finish();
     bytes
@@ -85,7 +85,7 @@ fn format_named(name: &str) -> &'static Format {
     all_formats()
         .iter()
         .find(|format| format.name == name)
-        .expect("a format of the list")
+        .expect("the format is in the list")
 }
 
 const EXAMPLES: u64 = 6;

@@ -1,9 +1,9 @@
-//! A link and what a peer can do to it.
+//! A link, and all that a peer or the network can do to it.
 //!
-//! The link under test talks to an honest one; between the two anything may happen to a datagram,
-//! and bytes that nobody sent come in as well. Checked all the time: each datagram has one fate at
-//! most, and the honest peer understands all that the link writes, as long as nothing forged came
-//! in between (QUIC sees to that).
+//! The link under test talks to a correct peer. Datagrams between them may be lost or changed, and
+//! forged bytes come in as well. Checks: each datagram has at most one outcome (acknowledged or
+//! lost), and the peer can read all that the link writes as long as no forged bytes came in (QUIC
+//! ensures that in production).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::choices::{Choices, put_bytes};
 
-/// Datagrams into a link, as a state machine.
+/// Runs a link as a state machine.
 pub fn link(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut pair = Pair::new();
@@ -84,10 +84,10 @@ struct Pair {
     now: LocalTime,
     link: Link,
     peer: Link,
-    /// How many datagrams the link has written, and which of them have a fate.
+    /// Datagrams that the link has written; `outcomes` has the indices of those with an outcome.
     written: usize,
-    /// Whether the link has heard nobody but the peer: else it acknowledges what the peer never
-    /// sent, and the peer says so.
+    /// Whether only datagrams of the peer came in. Otherwise the link may acknowledge what the peer
+    /// never sent, which the peer rejects.
     heard_only_peer: bool,
     outcomes: BTreeSet<usize>,
 }
@@ -104,7 +104,7 @@ impl Pair {
         }
     }
 
-    /// The peer writes; the link hears what `happens` to it on the way.
+    /// The peer writes a datagram; the link receives it after `happens` has changed it.
     fn receive(&mut self, happens: impl FnOnce(&mut Vec<u8>)) {
         let mut datagram = Vec::new();
         self.peer.write_datagram(self.now, &mut datagram, |_, _| {});
@@ -112,7 +112,7 @@ impl Pair {
         let _ = self.link.handle_datagram(self.now, &datagram);
     }
 
-    /// The link writes, with a body of some bits; the peer hears it or doesn't.
+    /// The link writes a datagram with a body of this size; the peer receives it if `arrives`.
     fn send(&mut self, body_bits: u16, arrives: bool) {
         let budget = self.link.body_budget_bits(self.now);
         let bits = usize::from(body_bits).min(budget);
@@ -120,7 +120,7 @@ impl Pair {
         let seq = self
             .link
             .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(&[0x5a; 1_200], bits)
+                writer.append(&[0x5a; 1_200], bits);
             });
         assert!(datagram.len() <= MAX_DATAGRAM, "{} bytes", datagram.len());
         assert_eq!(seq, Seq(self.written as u16));
@@ -131,19 +131,19 @@ impl Pair {
     }
 
     fn deliver_to_peer(&mut self, datagram: &[u8]) {
-        let heard = self.peer.handle_datagram(self.now, datagram).map(|_| ());
+        let result = self.peer.handle_datagram(self.now, datagram).map(|_| ());
         assert!(
-            heard.is_ok() || !self.heard_only_peer,
-            "an honest peer does not understand the link: {heard:?}"
+            result.is_ok() || !self.heard_only_peer,
+            "the peer cannot read a datagram of the link: {result:?}"
         );
     }
 
-    /// The link writes a body that asks for no acknowledgement, and that arrives.
+    /// The link writes a body that asks for no acknowledgement; it arrives.
     fn send_pulse(&mut self) {
         let mut datagram = Vec::new();
         self.link
             .write_datagram_without_ack_request(self.now, &mut datagram, |writer, _| {
-                writer.append(&[7], 8)
+                writer.append(&[7], 8);
             });
         self.written += 1;
         self.deliver_to_peer(&datagram);
@@ -164,12 +164,12 @@ impl Pair {
                         usize::from(seq.distance_to(Seq(self.written as u16)).cast_unsigned());
                     assert!(
                         (1..=self.written).contains(&back),
-                        "{seq:?} of {} has a fate",
+                        "outcome of {seq:?}, with {} datagrams written",
                         self.written
                     );
                     assert!(
                         self.outcomes.insert(self.written - back),
-                        "{seq:?} has a second fate"
+                        "{seq:?} has a second outcome"
                     );
                 }
                 LinkEvent::Block(block) => assert!(!block.is_empty() && block.len() <= 4 * 65_536),
@@ -181,7 +181,7 @@ impl Pair {
     }
 }
 
-/// All that a server's end does and all that a client's does: a budget, pings, blocks.
+/// The features of both ends: budget, pings, blocks.
 fn symmetric_config() -> LinkConfig {
     LinkConfig {
         budget: LinkConfig::server().budget,
@@ -189,7 +189,7 @@ fn symmetric_config() -> LinkConfig {
     }
 }
 
-/// Writes `patch` over a datagram, or behind it.
+/// Overwrites part of a datagram with `patch`, or appends it.
 fn corrupt(datagram: &mut Vec<u8>, at: u16, patch: &[u8]) {
     let at = usize::from(at) % (datagram.len() + 1);
     let end = (at + patch.len()).min(datagram.len());
@@ -200,19 +200,19 @@ fn truncated(message: &[u8]) -> &[u8] {
     &message[..message.len().min(MAX_MESSAGE)]
 }
 
-/// A talk without faults, one with losses and silence, one in which the peer goes wrong.
+/// An exchange without faults, one with losses and silence, one with a faulty peer.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let wait = |ms: u16| [vec![WAIT as u8], ms.to_le_bytes().to_vec()].concat();
     let say = |step: usize, bits: u16| [vec![step as u8], bits.to_le_bytes().to_vec()].concat();
     let queue = |step: u8, message: &[u8]| {
-        let mut story = vec![step];
-        put_bytes(&mut story, message);
+        let mut input = vec![step];
+        put_bytes(&mut input, message);
         if step == QUEUE as u8 {
-            story.push(0);
+            input.push(0);
         }
-        story
+        input
     };
-    let talk = [
+    let exchange = [
         queue(QUEUE as u8, b"up"),
         say(SEND, 300),
         queue(PEER_QUEUES, b"down"),
@@ -226,15 +226,15 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         say(SEND, 9_000),
         vec![RECEIVE as u8],
     ];
-    let spoilt = |at: u16, patch: &[u8]| {
-        let mut story = [vec![RECEIVE_CORRUPTED as u8], at.to_le_bytes().to_vec()].concat();
-        put_bytes(&mut story, patch);
-        story
+    let corrupted = |at: u16, patch: &[u8]| {
+        let mut input = [vec![RECEIVE_CORRUPTED as u8], at.to_le_bytes().to_vec()].concat();
+        put_bytes(&mut input, patch);
+        input
     };
     let wrong = [
         say(SEND, 10),
-        spoilt(2, &[1, 0]),
-        spoilt(0, &[0xff; 4]),
+        corrupted(2, &[1, 0]),
+        corrupted(0, &[0xff; 4]),
         queue(RAW as u8, &[0; 20]),
         wait(3_000),
     ];
@@ -248,7 +248,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ];
     let narrow = [
         vec![BUDGET as u8, 100, 0, 7],
-        talk.concat(),
+        exchange.concat(),
         vec![SEND_PULSE as u8],
         wait(30),
     ]
@@ -257,7 +257,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     vec![
         blocks.concat(),
         narrow,
-        talk.concat().repeat(4),
+        exchange.concat().repeat(4),
         losses.concat().repeat(3),
         wrong.concat(),
     ]

@@ -1,9 +1,8 @@
-//! A lobby whose clients and hosts do as they please.
+//! A lobby with arbitrary clients and hosts.
 //!
-//! Frames go in as they come from the streams of some connections, messages as they come from a
-//! host; a host that answers as it should is there as well, so that stories get as far as rooms and
-//! tickets. Checked: the lobby answers only connections that it has, and its outputs and deadlines
-//! come to an end.
+//! Frames come from the streams of some connections, messages from a host. A correct host is there
+//! as well, so that sequences reach rooms and tickets. Checks: the lobby sends only to open
+//! connections, and its outputs and deadlines terminate.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,7 +33,7 @@ const DRAIN: usize = 6;
 const HONEST: HostId = HostId(1);
 const CONNECTIONS: u8 = 5;
 
-/// What clients and hosts may send a lobby.
+/// Runs a lobby with arbitrary clients and hosts.
 pub fn lobby(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut scene = Scene::new();
@@ -134,7 +133,7 @@ impl Scene {
                 self.lobby
                     .next_deadline()
                     .is_none_or(|next| next > deadline),
-                "a deadline is not met"
+                "a deadline remains after its timeout was handled"
             );
             self.handle_outputs();
         }
@@ -151,7 +150,7 @@ impl Scene {
         }
     }
 
-    /// One of the connections, be it one that is gone.
+    /// One of the connections, possibly a closed one.
     fn pick_connection(&self, choice: u8) -> ConnId {
         ConnId(
             self.last_connection
@@ -163,10 +162,10 @@ impl Scene {
         while let Some(output) = self.lobby.poll_output() {
             match output {
                 LobbyAction::Send { conn, .. } => {
-                    assert!(self.open.contains(&conn), "{conn:?} is gone")
+                    assert!(self.open.contains(&conn), "{conn:?} is closed");
                 }
                 LobbyAction::Broadcast { conns, .. } => {
-                    assert!(conns.iter().all(|conn| self.open.contains(conn)))
+                    assert!(conns.iter().all(|conn| self.open.contains(conn)));
                 }
                 LobbyAction::Close { conn, .. } => {
                     if self.open.remove(&conn) {
@@ -185,7 +184,7 @@ impl Scene {
                     }
                 }
                 LobbyAction::DisconnectHost { host } => {
-                    self.lobby.handle_host_lost(self.now, host, "given up")
+                    self.lobby.handle_host_lost(self.now, host, "given up");
                 }
                 LobbyAction::Host { .. }
                 | LobbyAction::SaveCondemned { .. }
@@ -203,13 +202,13 @@ impl Scene {
     }
 }
 
-/// Two players in a room, what they do there, and a host that fails.
+/// Two players in a room with all requests, and a host that fails.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     use client_to_world::Body;
-    let ask = |story: &mut Vec<u8>, conn: u8, request: u64, body: Body| {
-        story.extend([FRAME as u8, conn]);
+    let ask = |input: &mut Vec<u8>, conn: u8, request: u64, body: Body| {
+        input.extend([FRAME as u8, conn]);
         put_bytes(
-            story,
+            input,
             &ClientToWorld {
                 request,
                 body: Some(body),

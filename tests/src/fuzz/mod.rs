@@ -1,17 +1,16 @@
-//! What fuzzing runs: a plain function for each decoder that meets the network or a file.
+//! Fuzz targets: one function for each decoder that reads from the network or a file.
 //!
-//! Bytes go in; a panic, a hang or memory without bound is what must not come out. The functions
-//! stand here so that they have two callers: `tests/fuzz` (cargo fuzz, on nightly) looks for new
-//! inputs, and a test replays the committed ones (`tests/fuzz/corpus/TARGET/`) on stable with all
-//! others.
+//! Input: bytes. A target must not panic, hang or use unbounded memory. The functions have two
+//! callers: `tests/fuzz` (cargo fuzz, nightly) searches for new inputs, and a test replays the
+//! committed ones (`tests/fuzz/corpus/TARGET/`) on stable with all other tests.
 //!
-//! State machines are fed through [`Choices`]: the bytes say what happens next, so that a short
-//! input is a whole story. What a decoder accepts is written and read again wherever that is
-//! possible: the same value has to come out.
+//! State machines read [`Choices`]: the bytes tell what happens next, so that a short input is a
+//! whole sequence of steps. What a decoder accepts is written and read again where possible, and
+//! must give the same value.
 //!
 //! **To add a target**: a function here, a line in [`TARGETS`], a file in `tests/fuzz/fuzz_targets`
-//! and a `[[bin]]` in `tests/fuzz/PacketContents.toml`; then `tests/fuzz/run seeds`. A test holds
-//! the four together.
+//! and a `[[bin]]` in `tests/fuzz/Cargo.toml`; then run `tests/fuzz/run seeds`. A test checks that
+//! the four agree.
 
 mod choices;
 mod client;
@@ -40,18 +39,17 @@ pub use self::room::room;
 pub use self::streams::{frames, recording, schema, ticket};
 pub use self::text::{config, console, impair, known_hosts, parameters};
 
-/// One decoder, or a state machine around some.
+/// One decoder, or a state machine around several.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Of the cargo-fuzz target, and of its corpus.
+    /// Name of the cargo-fuzz target and of its corpus.
     pub name: &'static str,
-    /// What it does with an input.
+    /// Runs one input.
     pub run: fn(&[u8]),
-    /// InputSender to begin with: valid ones, and such that reach far.
+    /// First inputs: valid ones that reach much code.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
 pub const TARGETS: [Target; 19] = [
     Target {
         name: "link",
@@ -153,7 +151,7 @@ pub const TARGETS: [Target; 19] = [
 /// Runs one input through the target of that name, as the files in `tests/fuzz/fuzz_targets` do.
 ///
 /// # Panics
-/// When there is no such target, and when something was found.
+/// If there is no such target, or if the input makes it fail.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS
         .iter()
@@ -162,7 +160,7 @@ pub fn run(name: &str, data: &[u8]) {
     (target.run)(data);
 }
 
-/// The schemas of the targets: one of each codec, with poses, and the shipped game's.
+/// The schemas of the targets: one with all codecs, one with poses, and the shipped game's.
 fn schemas() -> &'static [Schema] {
     static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
         let (_, field) = Registry::standard()
@@ -184,7 +182,7 @@ fn cubes_schema() -> &'static Schema {
     &SCHEMA
 }
 
-/// A room of a shipped game.
+/// The header of a room of a shipped game.
 fn header(game: &str, parameters: &[(&str, &str)]) -> Header {
     let parameters: BTreeMap<_, _> = parameters
         .iter()

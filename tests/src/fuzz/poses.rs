@@ -1,8 +1,8 @@
-//! Pose sections, as they come to a client that knows some objects.
+//! Pose sections, read by a client that knows some objects.
 //!
-//! The client has a history of 24 objects of three formats. Each section of a story is read against
-//! it, and what was read goes into the history, so that a story is a run of datagrams. Checked:
-//! whatever is read is a pose of its object's format.
+//! The client has a history of 24 objects of three formats. Each section of an input is decoded
+//! against it, and the poses are added to the history, so that an input is a sequence of datagrams.
+//! Check: every decoded pose is valid in its object's format.
 
 use std::sync::LazyLock;
 
@@ -33,13 +33,13 @@ const FORMATS: [PoseFormat; 3] = [
     },
 ];
 const OBJECTS: u16 = 24;
-/// Number of the last datagram that the client has got.
+/// Number of the last datagram that the client has received.
 const LAST_NUMBER: u64 = 1_000;
-/// Datagrams between two that spoke of an object, by its slot: most are known in the window, some
-/// only from before.
+/// Datagrams from one pose of an object to the next, by slot modulo 6: most objects have a baseline
+/// in the window, some only an older one.
 const SEND_INTERVALS: [u64; 6] = [1, 2, 5, 11, 40, 90];
 
-/// A run of pose sections: each a step in datagrams, and its bytes.
+/// A sequence of pose sections: for each the step of the datagram number, and the bytes.
 pub fn poses(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut known = known_objects().clone();
@@ -50,9 +50,9 @@ pub fn poses(data: &[u8]) {
         read.clear();
         let acked = read_section(section, number, stamp(number), &known, &mut read);
         for &(slot, pose) in &read {
-            let (format, kept) = &mut known.0[usize::from(slot)];
+            let (format, history) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
-            kept.note(Entry {
+            history.note(Entry {
                 number,
                 stamp: stamp(number),
                 pose,
@@ -68,7 +68,7 @@ impl Bases for KnownObjects {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
         self.0
             .get(usize::from(slot))
-            .map(|(format, kept)| (format, kept))
+            .map(|(format, history)| (format, history))
     }
 }
 
@@ -76,18 +76,18 @@ fn known_objects() -> &'static KnownObjects {
     static KNOWN: LazyLock<KnownObjects> = LazyLock::new(|| {
         let objects = (0..OBJECTS).map(|slot| {
             let format = FORMATS[usize::from(slot) % FORMATS.len()];
-            let mut kept = Kept::new(0);
+            let mut history = Kept::new(0);
             let every = SEND_INTERVALS[usize::from(slot) % SEND_INTERVALS.len()];
             for number in
                 (LAST_NUMBER - 120..=LAST_NUMBER).filter(|number| number.is_multiple_of(every))
             {
-                kept.note(Entry {
+                history.note(Entry {
                     number,
                     stamp: stamp(number),
                     pose: pose(format, slot, number),
                 });
             }
-            (format, kept)
+            (format, history)
         });
         KnownObjects(objects.collect())
     });
@@ -98,21 +98,22 @@ fn stamp(number: u64) -> GameTime {
     GameTime::from_millis(100_000 + 50 * number)
 }
 
-/// Where an object is in a datagram: it goes round in a circle.
+/// An object's pose in a datagram: it moves in a circle.
 fn pose(format: PoseFormat, slot: u16, number: u64) -> Pose {
     let angle = number as f32 / 10.0 + f32::from(slot);
-    let place =
+    let position =
         ambit_proto::space::Position::new(50.0 + 5.0 * angle.cos(), 50.0 + 5.0 * angle.sin(), 0.5);
     match format.turn {
-        Turning::Free { .. } => {
-            format.free(place, [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()])
-        }
-        _ => format.pose(place, angle, 4.0),
+        Turning::Free { .. } => format.free(
+            position,
+            [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()],
+        ),
+        _ => format.pose(position, angle, 4.0),
     }
 }
 
-/// What a sender would write to this client, at both levels, and with all or some of what it got
-/// known to have arrived.
+/// What a sender would write to this client, at both levels, with all, some or none of the
+/// datagrams acknowledged.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let acked = [
         None,
@@ -147,28 +148,30 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         &SectionHeader::new(level, number, acked),
         &mut scene,
     );
-    for (slot, (format, kept)) in (0..)
+    for (slot, (format, known)) in (0..)
         .zip(&known_objects().0)
         .filter(|(slot, _)| slot % 5 != 1)
     {
         let pose = pose(*format, slot, number);
         history.clear();
         let window = acked.and_then(|acked| {
-            kept.history(&acked, &mut history);
-            kept.base(&acked)
+            known.history(&acked, &mut history);
+            known.base(&acked)
         });
-        let old = acked.and_then(|acked| kept.older_than(acked.window_start()));
-        let (mode, base) = match (window, old) {
-            (Some(base), _) => (Mode::DatagramWindow, Some(base)),
-            (None, Some(base)) => (Mode::Old, Some(base)),
+        let old = acked.and_then(|acked| known.older_than(acked.window_start()));
+        let (mode, baseline) = match (window, old) {
+            (Some(baseline), _) => (Mode::DatagramWindow, Some(baseline)),
+            (None, Some(baseline)) => (Mode::Old, Some(baseline)),
             (None, None) => (Mode::Absolute, None),
         };
         if history.is_empty() {
-            history.extend(base.map(|entry| (entry.stamp, entry.pose)));
+            history.extend(baseline.map(|entry| (entry.stamp, entry.pose)));
         }
-        let base = base.map(|entry| (entry.stamp, &entry.pose));
+        let baseline = baseline.map(|entry| (entry.stamp, &entry.pose));
         match level {
-            Level::Shared => writer.shared(slot, mode, &code(format, base, stamp(number), &pose)),
+            Level::Shared => {
+                writer.shared(slot, mode, &code(format, baseline, stamp(number), &pose));
+            }
             Level::Fine => writer.fine(slot, mode, format, &history, stamp(number), &pose),
         }
     }

@@ -1,8 +1,8 @@
-//! A room and clients that do as they please.
+//! A room with arbitrary clients.
 //!
-//! Two players of the shipped game; the bytes say what their connections bring and when the room
-//! ticks. Links are honest where the story says so. Checked: a datagram never exceeds its size, and
-//! what the room sends an honest link, that link can read.
+//! Two players of the shipped game. The input tells what their connections bring and when the room
+//! ticks; some steps use correct links. Checks: no datagram exceeds its maximum size, and a correct
+//! link can read what the room sends to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,11 +27,11 @@ const MESSAGE: usize = 3;
 const LOSE_CONNECTION: usize = 4;
 const JOIN: usize = 5;
 const REMOVE: usize = 6;
-/// Ticks of one story, at most: each simulates a world.
+/// Bounds the run time: each tick simulates a world.
 const MAX_TICKS: u32 = 200;
 const PLAYERS: u8 = 2;
 
-/// What connections may bring a room.
+/// Runs a room with arbitrary clients.
 pub fn room(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut scene = Scene::new();
@@ -74,10 +74,10 @@ struct Scene {
     now: GameTime,
     ticks: u32,
     inputs: Vec<RoomInput>,
-    /// The honest ends of the connections.
+    /// Correct client ends of the connections.
     links: BTreeMap<ClientId, Link>,
-    /// Clients in whose names bytes were sent that their links never wrote: those are told
-    /// nonsense.
+    /// Clients in whose names forged bytes were sent: their links may be unable to read what the
+    /// room answers.
     forged: BTreeSet<ClientId>,
 }
 
@@ -86,7 +86,7 @@ impl Scene {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
         let room = Registry::standard()
             .create_room(&header("field", &parameters))
-            .expect("possible parameters");
+            .expect("valid room parameters");
         let now = GameTime::from_millis(50);
         let mut scene = Scene {
             room,
@@ -103,11 +103,11 @@ impl Scene {
         scene
     }
 
-    /// The player of that number comes, for the first time or again.
+    /// The player with this number joins, for the first time or again.
     fn join(&mut self, client: ClientId) {
         self.links.insert(client, Link::new(LinkConfig::client()));
         self.forged.remove(&client);
-        // As the host does: a number is given away once, and not while it is in use.
+        // As the host does: a client id is used once at a time.
         self.inputs.push(RoomInput::Disconnect {
             client,
             player: player_of(client),
@@ -127,7 +127,7 @@ impl Scene {
         });
     }
 
-    /// A datagram of an honest link with this body.
+    /// Sends a datagram of a correct link with this body.
     fn send_body(&mut self, client: ClientId, body: &[u8]) {
         let now: LocalTime = self.now.into();
         let Some(link) = self.links.get_mut(&client) else {
@@ -163,7 +163,7 @@ impl Scene {
                 let read = link.handle_datagram(self.now.into(), &bytes).map(|_| ());
                 assert!(
                     read.is_ok() || self.forged.contains(&client),
-                    "an honest link cannot read it: {read:?}"
+                    "a correct link cannot read the room's datagram: {read:?}"
                 );
                 while link.poll_event().is_some() {}
             }
@@ -175,11 +175,11 @@ fn player_of(client: ClientId) -> PlayerId {
     PlayerId(client.0.into())
 }
 
-/// Commands of all kinds, reports, comings and goings.
+/// All kinds of commands, client reports, joins and leaves.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let step = |story: &mut Vec<u8>, step: usize, client: u8, bytes: &[u8]| {
-        story.extend([step as u8, client]);
-        put_bytes(story, bytes);
+    let step = |input: &mut Vec<u8>, step: usize, client: u8, bytes: &[u8]| {
+        input.extend([step as u8, client]);
+        put_bytes(input, bytes);
     };
     let actions = [
         Action::Move { x: 30.0, y: 12.0 },
@@ -215,7 +215,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             bodies.extend([TICK as u8, 1]);
         }
     }
-    let mut comings = vec![
+    let mut joins = vec![
         JOIN as u8,
         2,
         TICK as u8,
@@ -229,8 +229,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         REMOVE as u8,
         1,
     ];
-    step(&mut comings, RAW, 2, &[0; 12]);
-    step(&mut comings, 7, 0, "Zoë".as_bytes());
-    comings.extend([TICK as u8, 1].repeat(20));
-    vec![commands, bodies, comings]
+    step(&mut joins, RAW, 2, &[0; 12]);
+    step(&mut joins, 7, 0, "Zoë".as_bytes());
+    joins.extend([TICK as u8, 1].repeat(20));
+    vec![commands, bodies, joins]
 }

@@ -19,7 +19,7 @@ use prost::Message;
 use super::choices::{Choices, put_bytes};
 use super::{header, schemas};
 
-/// A stream that arrives in pieces; its frames are messages of the kind that the first byte picks.
+/// A stream that arrives in pieces. The first byte selects the message type of its frames.
 pub fn frames(data: &[u8]) {
     let mut choices = Choices::new(data);
     let (max, read): (usize, fn(&[u8])) = match choices.below(6) {
@@ -41,25 +41,24 @@ pub fn frames(data: &[u8]) {
     let _ = decoder.is_at_boundary();
 }
 
-/// What is understood is understood again when it is written.
+/// A decoded message can be encoded and decoded again, with the same bytes.
 fn check_round_trip<M: Message + Default + Debug>(bytes: &[u8]) {
     if let Ok(message) = M::decode(bytes) {
         let written = message.encode_to_vec();
         let again = M::decode(&written[..])
-            .expect("what we wrote")
+            .expect("our own encoding can be read")
             .encode_to_vec();
         assert_eq!(again, written, "{message:?}");
     }
 }
 
-/// A schema, as it stands in `Joined`: what is accepted holds the invariants and survives the way
-/// back.
+/// A schema as in `Joined`: what is accepted holds the invariants and survives a round trip.
 pub fn schema(data: &[u8]) {
     let Ok(message) = game_pb::Schema::decode(data) else {
         return;
     };
     if let Ok(schema) = Schema::try_from(message) {
-        schema.check().expect("a conversion checks");
+        schema.check().expect("the conversion checks the schema");
         assert_eq!(
             Schema::try_from(game_pb::Schema::from(&schema)).as_ref(),
             Ok(&schema)
@@ -67,15 +66,15 @@ pub fn schema(data: &[u8]) {
     }
 }
 
-/// Tickets: bytes as they come, good ones, and good ones with some bytes changed.
+/// Tickets: arbitrary bytes, valid ones, and valid ones with some bytes changed.
 pub fn ticket(data: &[u8]) {
     let signer = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(signer.public_key()).expect("a key");
     let (mut choices, mut now, mut serial) = (Choices::new(data), 1_000, 0);
-    // A verifier that has forgotten what was used refuses what is as old, be it that the clock goes
-    // back.
+    // The verifier forgets used tickets once they are expired. If the clock goes back after that,
+    // it refuses all tickets that are as old as the forgotten ones.
     let mut latest = now;
-    // A signature takes a while; stories need not be long.
+    // Signing is slow; long inputs bring nothing.
     for _ in 0..32 {
         if choices.is_over() {
             return;
@@ -92,16 +91,16 @@ pub fn ticket(data: &[u8]) {
         match choices.below(4) {
             0 => assert!(
                 check(now, choices.bytes()).is_err(),
-                "bytes that nobody signed"
+                "unsigned bytes are accepted"
             ),
             1 => {
                 let token = signer.sign(&good);
-                let verdict = check(now, &token);
+                let result = check(now, &token);
                 assert!(
-                    verdict.is_ok() || now < latest,
-                    "a good ticket: {verdict:?}"
+                    result.is_ok() || now < latest,
+                    "a valid ticket is refused: {result:?}"
                 );
-                check(now, &token).expect_err("it is used up");
+                check(now, &token).expect_err("a ticket is accepted only once");
             }
             2 => {
                 let (at, patch) = (usize::from(choices.word()), choices.bytes());
@@ -111,7 +110,7 @@ pub fn ticket(data: &[u8]) {
                 changed.splice(at..token.len().min(at + patch.len()), patch.iter().copied());
                 assert!(
                     changed == token || check(now, &changed).is_err(),
-                    "a changed ticket"
+                    "a changed ticket is accepted"
                 );
             }
             _ => {
@@ -182,7 +181,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         name: "ann".into(),
         ..world_pb::Welcome::default()
     };
-    let told = WorldToClient {
+    let answer = WorldToClient {
         request: 1,
         body: Some(world_pb::world_to_client::Body::Welcome(welcome)),
     };
@@ -202,15 +201,15 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         body: Some(game_pb::game_to_client::Body::Joined(joined)),
     };
     let whole = |kind: u8, stream: &[u8]| {
-        let mut story = vec![kind];
+        let mut input = vec![kind];
         stream
             .chunks(500)
-            .for_each(|piece| put_bytes(&mut story, piece));
-        story
+            .for_each(|piece| put_bytes(&mut input, piece));
+        input
     };
     let mut seeds = vec![
         whole(0, &asks.flatten().collect::<Vec<_>>()),
-        whole(1, &frame::encode_frame(&told)),
+        whole(1, &frame::encode_frame(&answer)),
         whole(2, &frame::encode_frame(&join)),
         whole(3, &frame::encode_frame(&joined)),
     ];

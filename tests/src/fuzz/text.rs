@@ -1,8 +1,7 @@
-//! Text from people and files: impairments, the console's lines, room parameters, the server's
-//! file, known hosts.
+//! Text from people and files: impairments, console commands, room parameters, the server's
+//! configuration file, known hosts.
 //!
-//! Bytes that are no UTF-8 reach these parsers nowhere, so they are read with replacement
-//! characters.
+//! These parsers never see invalid UTF-8, so invalid bytes become replacement characters.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,21 +12,21 @@ use ambit_proto::impair::Impairment;
 use ambit_proto::quic::Fingerprint;
 use ambit_world_server::config::Config;
 
-/// `--impair`: what is printed reads back as the same.
+/// `--impair`: what is printed parses to the same value.
 pub fn impair(data: &[u8]) {
     if let Ok(impairment) = text(data).parse::<Impairment>() {
         assert_eq!(impairment.to_string().parse(), Ok(impairment));
     }
 }
 
-/// A line of the console, or of a script.
+/// Lines of the console or of a script.
 pub fn console(data: &[u8]) {
     for line in text(data).lines() {
         let _ = ambit_client_core::text::command::parse(line);
     }
 }
 
-/// What a player may say of a room: a line is `key=value`. What is accepted makes a game.
+/// Room parameters as a player gives them, one `key=value` a line. What is accepted makes a game.
 pub fn parameters(data: &[u8]) {
     let text = text(data);
     let given: BTreeMap<String, String> = text
@@ -49,7 +48,7 @@ pub fn config(data: &[u8]) {
     ]);
 }
 
-/// The known-hosts file: a server that was added is known, and with that fingerprint only.
+/// The known-hosts file: a server that was added is known, with that fingerprint only.
 pub fn known_hosts(data: &[u8]) {
     let (server, shown, other) = (
         "example.org:7777",
@@ -69,9 +68,11 @@ pub fn known_hosts(data: &[u8]) {
                 .map(|pin| pin.fingerprint),
             Some(shown)
         );
-        known.check(server, other).expect_err("another certificate");
+        known
+            .check(server, other)
+            .expect_err("another certificate is refused");
     } else {
-        assert!(!matches!(before, Ok(None)), "nothing speaks against it");
+        assert!(!matches!(before, Ok(None)), "a new server is refused");
     }
 }
 
@@ -79,22 +80,22 @@ fn text(data: &[u8]) -> String {
     String::from_utf8_lossy(data).into_owned()
 }
 
-/// A file that is gone when it is not needed any more, with its lock.
+/// A temporary file, removed with its lock file when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str, data: &[u8]) -> Self {
         let folder = std::env::temp_dir().join(format!("ambit-fuzz-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder for scratch files");
+        std::fs::create_dir_all(&folder).expect("the temporary folder can be created");
         let path = folder.join("file");
-        std::fs::write(&path, data).expect("a scratch file");
+        std::fs::write(&path, data).expect("the temporary file can be written");
         Scratch(path)
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(self.0.parent().expect("a folder of its own"));
+        let _ = std::fs::remove_dir_all(self.0.parent().expect("the file has a parent folder"));
     }
 }
 
@@ -113,7 +114,8 @@ pub(super) fn impair_seeds() -> Vec<Vec<u8>> {
 pub(super) fn console_seeds() -> Vec<Vec<u8>> {
     lines(&[
         "rooms\ncreate hall game=field size=100x80 npcs=3\njoin 7 secret\nstart\nready off\nleave",
-        "nick Zoë\nsay @\"a name\" hush\nsay !all\nkick bob\nmove 1.5 -2\ncast bolt 3 4\nkeys up,fire\nkeys none",
+        "nick Zoë\nsay @\"a name\" hush\nsay !all\nkick bob\nmove 1.5 -2\n\
+         cast bolt 3 4\nkeys up,fire\nkeys none",
         "wait 500ms\nwait-for enter 5s\nwatch on\nstats\nhelp\nquit # really",
     ])
 }

@@ -1,17 +1,17 @@
-//! What clients know and show of poses, held against the truth.
+//! Compares what clients know and show of poses with the truth.
 //!
-//! A room's truth goes in after each tick, and some of its clients; out come the errors that there
-//! must never be, and figures of how fresh and how right the pictures are. Nothing here is shared
-//! with how poses are coded, sent or kept.
+//! After each tick the poses of a room go in, and some of its clients. The oracle reports forbidden
+//! errors, and measures how fresh and how right the clients' poses are. It shares no code with the
+//! coding, sending or storing of poses.
 //!
 //! Errors:
-//! 1. a pose that was decoded, and is not, bit for bit, what the object's pose was at the stamp
-//!    that it came with: a wrong base;
-//! 2. an object that is shown, and that the client was never told of, or that was told of as
-//!    another one: something hidden, or revived.
+//! 1. a decoded pose differs, bit for bit, from the object's pose at the stamp that it came with: a
+//!    wrong baseline;
+//! 2. an object is shown that was never sent to the client, or was sent as another object:
+//!    something hidden, or revived.
 //!
-//! Units: room time. A **stamp** is the room's clock at a tick; the poses of that tick hold from
-//! the stamp and the local lag on. Bound: [`PAST`] of truth.
+//! Units: room time. A **stamp** is the room's clock at a tick; the poses of that tick are valid
+//! from the stamp plus the local lag on. Bound: [`HISTORY`] of true poses.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -24,17 +24,16 @@ use ambit_proto::ids::{Alias, ClientId, ObjectId};
 use ambit_proto::pose::{self, Pose};
 use ambit_proto::time::GameTime;
 
-/// How much of the truth is remembered: longer than any line of a test is silent.
+/// How long true poses are kept: longer than any outage of a test.
 pub const HISTORY: Duration = Duration::from_secs(6);
 
-/// See the module.
 #[derive(Default)]
 pub struct PoseOracle {
     delay: Duration,
     /// Oldest first.
     history: VecDeque<TickPoses>,
     clients: BTreeMap<ClientId, ClientRecord>,
-    /// Poses that were compared bit for bit: a check that never sees anything shows nothing.
+    /// Poses compared bit for bit; shows that the check has seen enough.
     pub compared_poses: u64,
 }
 
@@ -44,27 +43,27 @@ struct TickPoses {
     poses: Vec<(ObjectId, Pose)>,
 }
 
-/// What one client was told of.
+/// What one client was sent.
 #[derive(Default)]
 struct ClientRecord {
     aliases: BTreeMap<Alias, ObjectId>,
-    /// What its own numbers stand for.
+    /// Objects by the client's own ids.
     ids: BTreeMap<u32, ObjectId>,
-    /// Up to which stamp each number's poses are compared.
+    /// By the client's id: the stamp up to which poses are compared.
     compared_until: BTreeMap<u32, GameTime>,
 }
 
-/// How right one client's picture is at one moment.
+/// Errors of what one client shows at one time.
 #[derive(Debug, Default)]
 pub struct ViewErrors {
-    /// Of each object that is shown and ought to be, how far off it is, in metres; ascending.
+    /// Distance from the truth in metres, of each object that is shown and should be; ascending.
     pub errors_m: Vec<f32>,
-    /// Objects that it follows and doesn't show.
+    /// Objects that the client follows and does not show.
     pub missing: usize,
 }
 
 impl PoseOracle {
-    /// A tick of the room is over.
+    /// Records the poses after a tick of the room.
     pub fn record_tick(&mut self, room: &Room) {
         let world = room.world();
         self.delay = room.config().delay;
@@ -93,49 +92,49 @@ impl PoseOracle {
         self.clients.retain(|client, _| present.contains(client));
     }
 
-    /// The room tells this client; to be called after each tick for every client that is ever
-    /// checked.
+    /// Records which objects the room has sent to this client; to be called after each tick for
+    /// every client that is ever checked.
     pub fn record_sent(&mut self, room: &Room, viewer: &Viewer) {
-        let told = self.clients.entry(viewer.client).or_default();
+        let record = self.clients.entry(viewer.client).or_default();
         for object in room.network().interest().followed(viewer.client) {
             if let Some(alias) = viewer.slots.alias(object) {
-                told.aliases.insert(alias, object);
+                record.aliases.insert(alias, object);
             }
         }
     }
 
-    /// What a client means by one of its numbers, as far as it was looked at.
+    /// The object behind a client's own id, if it has been checked.
     pub fn object_of(&self, viewer: ClientId, id: u32) -> Option<ObjectId> {
         self.clients.get(&viewer)?.ids.get(&id).copied()
     }
 
-    /// Looks at all that a client knows.
+    /// Checks all objects that a client shows.
     pub fn check(&mut self, viewer: ClientId, client: &Client) -> Result<(), String> {
         let Some(play) = client.running_game() else {
             return Ok(());
         };
-        let told = self.clients.entry(viewer).or_default();
-        for (&alias, &object) in &told.aliases {
+        let record = self.clients.entry(viewer).or_default();
+        for (&alias, &object) in &record.aliases {
             if let Some(id) = play.replica().resolve(alias) {
-                let before = told.ids.insert(id, object);
+                let before = record.ids.insert(id, object);
                 if before.is_some_and(|before| before != object) {
                     return Err(format!(
-                        "{viewer:?} takes {object:?} for {before:?}, which it calls {id}"
+                        "{viewer:?} uses id {id} for {object:?} and for {before:?}"
                     ));
                 }
             }
         }
         for seen in client.objects() {
-            let Some(&object) = told.ids.get(&seen.id) else {
+            let Some(&object) = record.ids.get(&seen.id) else {
                 return Err(format!(
-                    "{viewer:?} shows {}, of which it was never told",
+                    "{viewer:?} shows object {}, which it was never sent",
                     seen.id
                 ));
             };
             let Some(stamp) = seen.newest_pose_stamp() else {
                 continue;
             };
-            if told.compared_until.insert(seen.id, stamp) == Some(stamp) {
+            if record.compared_until.insert(seen.id, stamp) == Some(stamp) {
                 continue;
             }
             let Some(tick) = find_tick(&self.history, stamp) else {
@@ -144,7 +143,7 @@ impl PoseOracle {
             let (known, truth) = (seen.pose(stamp + self.delay), tick.pose(object));
             if known != truth {
                 return Err(format!(
-                    "{viewer:?} knows {object:?} at {stamp:?} as {known:?}, it was {truth:?}"
+                    "{viewer:?} has {known:?} for {object:?} at {stamp:?}; the truth is {truth:?}"
                 ));
             }
             self.compared_poses += 1;
@@ -152,8 +151,8 @@ impl PoseOracle {
         Ok(())
     }
 
-    /// For how long what a client would show of an object has not been right to so many units of
-    /// the grid on each axis.
+    /// For how long the pose that a client would show has been more than `units` of the grid off,
+    /// along any axis.
     pub fn age(
         &self,
         object: ObjectId,
@@ -174,7 +173,7 @@ impl PoseOracle {
         age
     }
 
-    /// Whether an object's pose has changed so lately; one that has just been born has.
+    /// Whether an object's pose has changed within this time; a new object counts as changed.
     pub fn has_moved(&self, object: ObjectId, lately: Duration) -> bool {
         let mut ticks = self
             .history
@@ -185,7 +184,7 @@ impl PoseOracle {
         ticks.any(|tick| tick.pose(object) != newest)
     }
 
-    /// What a client shows at room time `t`, compared with what was so at that time.
+    /// Compares what a client shows at room time `t` with the truth at that time.
     pub fn view_errors(
         &self,
         room: &Room,
@@ -197,7 +196,7 @@ impl PoseOracle {
         let shown: BTreeMap<ObjectId, VisibleObject<'_, ()>> =
             self.shown_objects(viewer, client).collect();
         for object in room.network().interest().followed(viewer) {
-            // Nobody can show yet what was decided after that time.
+            // The room has not decided the pose at `t` yet, so no client can show it.
             let Some(truth) = self.true_pose(room, object, t) else {
                 continue;
             };
@@ -221,13 +220,13 @@ impl PoseOracle {
         viewer: ClientId,
         client: &'c Client,
     ) -> impl Iterator<Item = (ObjectId, VisibleObject<'c, ()>)> {
-        let ids = self.clients.get(&viewer).map(|told| &told.ids);
+        let ids = self.clients.get(&viewer).map(|record| &record.ids);
         client
             .objects()
             .filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
     }
 
-    /// The pose of an object at room time `t`.
+    /// The true pose of an object at room time `t`.
     fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
         let stamp = t.saturating_sub(self.delay);
         let after = self.history.partition_point(|tick| tick.stamp <= stamp);

@@ -1,10 +1,10 @@
-//! Ambit, to be measured by the same ruler: lobby, room, clients and a bad line, all in the
+//! Ambit as one of the compared schemes: lobby, room, clients and an impaired network, all in the
 //! simulator.
 //!
-//! The players come in over a good line, so that the scene is the same at any loss; then the faults
-//! begin, and after [`SETTLING`] the ruler. The simulator's oracles watch each pose and each object
-//! on the way, and at each tick the room's world is held against the scene that the ruler takes for
-//! the truth.
+//! The players join over a good network, so that the scene is the same at any loss. Then the faults
+//! begin, and after [`SETTLE_TIME`] the measurement. The simulator's oracles check each pose and
+//! each object, and at each tick the room's world is compared with the scene that serves as the
+//! truth.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,40 +25,36 @@ use crate::sim::System;
 
 /// From the last join to the first sample.
 pub const SETTLE_TIME: Duration = Duration::from_secs(5);
-/// What a datagram costs beside its payload: IP, UDP, QUIC and its encryption; as the budget
-/// reckons.
+/// Overhead of a datagram: IP, UDP, QUIC and its encryption, as the budget counts it.
 const OVERHEAD_BYTES: u64 = 53;
 
-/// What is played, over which line, and how it is shown.
+/// What is played, over which network, and how it is shown.
 #[derive(Clone, Debug)]
 pub struct AmbitScenario {
-    /// Of the room and of the line.
+    /// Seed of the room and of the network.
     pub seed: u64,
-    /// Of the room: `tick`, `sync`, `budget` ...
+    /// Room parameters: `tick`, `sync`, `budget` ...
     pub parameters: Vec<(&'static str, String)>,
     /// How clients show it.
     pub client: ClientConfig,
-    /// How many players.
     pub players: usize,
-    /// Small cubes.
+    /// Number of small cubes.
     pub cubes: usize,
     /// The floor.
     pub arena: Arena,
-    /// One way, while the players come in and after.
+    /// One-way delay, while the players join and after.
     pub delay: Duration,
-    /// From then on, in both directions.
-    pub line: Impairment,
-    /// For how long the ruler looks.
+    /// The network after the players have joined, in both directions.
+    pub network: Impairment,
+    /// Length of the measurement.
     pub duration: Duration,
 }
 
-/// A room that is being watched.
+/// A running room, ready to be measured.
 pub struct RunningScenario {
-    /// All of it.
     pub system: System,
-    /// The room.
     pub room: RoomId,
-    /// The frames that the ruler looks at, by the horizon of the room.
+    /// First and last frame of the measurement, at the room's horizon.
     pub frames: (u64, u64),
     joins: PlayerJoins,
     first_frame: u64,
@@ -67,7 +63,7 @@ pub struct RunningScenario {
 }
 
 impl AmbitScenario {
-    /// Lets the players in, and then the faults.
+    /// Lets the players join, and then the faults begin.
     pub fn start(&self) -> RunningScenario {
         let mut parameters = self.parameters.clone();
         parameters.extend([
@@ -103,11 +99,17 @@ impl AmbitScenario {
         let room = system.gather(&guests, "cubes", &given);
         for &guest in &guests {
             let seed = self
-                .line
+                .network
                 .seed
                 .wrapping_mul(1_000_003)
                 .wrapping_add(guest as u64);
-            system.impair(guest, &Impairment { seed, ..self.line });
+            system.impair(
+                guest,
+                &Impairment {
+                    seed,
+                    ..self.network
+                },
+            );
         }
         system.run_for(SETTLE_TIME);
         let parameters = parameters
@@ -115,7 +117,7 @@ impl AmbitScenario {
             .map(|(key, value)| (key.to_owned(), value))
             .collect();
         let (first, joins) = find_joins(&system, room);
-        let begins = frame_at(system.room(room).expect("it runs").world().now());
+        let begins = frame_at(system.room(room).expect("the room runs").world().now());
         let frames = (
             begins,
             begins + self.duration.as_millis() as u64 * FRAME_HZ / 1_000,
@@ -132,13 +134,13 @@ impl AmbitScenario {
     }
 }
 
-/// The first frame of a room's world, and who joined in which.
+/// The first frame of a room's world, and the frames in which players joined.
 fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
-    let (recording, _) = system.recording(room).expect("it runs");
-    let mut recording = Recording::read(recording).expect("the room's own");
-    let delay = system.room(room).expect("it runs").config().delay;
+    let (recording, _) = system.recording(room).expect("the room runs");
+    let mut recording = Recording::read(recording).expect("the room's own recording");
+    let delay = system.room(room).expect("the room runs").config().delay;
     let (mut joins, mut first) = (PlayerJoins::new(), None);
-    while let Some((now, inputs)) = recording.next_tick().expect("the room's own") {
+    while let Some((now, inputs)) = recording.next_tick().expect("the room's own recording") {
         let frame = frame_at((now + delay).whole_millis());
         first.get_or_insert(frame);
         for input in inputs {
@@ -151,7 +153,7 @@ fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
 }
 
 impl RunningScenario {
-    /// The scene, from its beginning to a while after the end.
+    /// The true scene, from its beginning to one second after the end.
     pub fn ground_truth(&self) -> GroundTruth {
         GroundTruth::simulate(
             self.scenario.seed,
@@ -162,7 +164,7 @@ impl RunningScenario {
         )
     }
 
-    /// The same scene for other schemes.
+    /// The same scene for the reference schemes.
     pub fn reference_scenario<'t>(&self, truth: &'t GroundTruth) -> ReferenceScenario<'t> {
         ReferenceScenario {
             truth,
@@ -170,37 +172,37 @@ impl RunningScenario {
             cubes: self.scenario.cubes,
             arena: self.scenario.arena,
             clients: self.scenario.players,
-            line: Impairment {
+            network: Impairment {
                 delay: self.scenario.delay,
-                ..self.scenario.line
+                ..self.scenario.network
             },
         }
     }
 
-    /// Looks at what the clients draw, frame by frame.
+    /// Runs the measurement frame by frame.
     pub fn measure(&mut self, truth: &GroundTruth) -> ErrorSummary {
-        let mut ruler = ErrorMeter::new(truth, self.scenario.players);
+        let mut meter = ErrorMeter::new(truth, self.scenario.players);
         let before = self.sent_bytes();
         for frame in self.frames.0..self.frames.1 {
-            ruler.set_now(frame_time(frame + 1));
+            meter.set_now(frame_time(frame + 1));
             self.system
                 .run_for(Duration::from_nanos(1_000_000_000 / FRAME_HZ));
-            let room = self.system.room(self.room).expect("it runs");
+            let room = self.system.room(self.room).expect("the room runs");
             if let Err(difference) = truth.check_matches(room.world()) {
-                panic!("the room is not the scene: {difference}");
+                panic!("the room differs from the simulated scene: {difference}");
             }
             for guest in 0..self.scenario.players {
                 self.system.with(guest, Client::handle_timeout);
-                self.record_drawn(guest, truth, &mut ruler);
+                self.record_drawn(guest, truth, &mut meter);
             }
         }
         let sent = self.sent_bytes() - before;
-        ruler.summarize(
+        meter.summarize(
             sent as f32 / self.scenario.duration.as_secs_f32() / self.scenario.players as f32,
         )
     }
 
-    fn record_drawn(&self, guest: usize, truth: &GroundTruth, ruler: &mut ErrorMeter<'_>) {
+    fn record_drawn(&self, guest: usize, truth: &GroundTruth, meter: &mut ErrorMeter<'_>) {
         let now = self.system.local(guest);
         let client = &self.system.guest(guest).client;
         let mut drawn_objects = 0;
@@ -208,9 +210,11 @@ impl RunningScenario {
             let Some(object) = self.object_of(guest, seen.id) else {
                 continue;
             };
-            let index = truth.index_of(object).expect("an object of the scene");
+            let index = truth
+                .index_of(object)
+                .expect("every object is in the scene");
             if let Some(drawn) = client.drawn(seen.id, now) {
-                ruler.record_drawn(
+                meter.record_drawn(
                     guest,
                     index,
                     drawn.room_time,
@@ -219,7 +223,8 @@ impl RunningScenario {
                 drawn_objects += 1;
             }
         }
-        // All came in over a good line: who draws less would look better than it is.
+        // All objects were received over a good network: a client that draws fewer would look too
+        // good.
         assert_eq!(
             drawn_objects,
             truth.object_count(),
@@ -227,7 +232,7 @@ impl RunningScenario {
         );
     }
 
-    /// What a client means by its own number.
+    /// The object behind a client's own id.
     pub fn object_of(&self, guest: usize, id: u32) -> Option<ObjectId> {
         let room = self.system.room(self.room)?;
         let mut viewers = room.network().viewers();
@@ -238,7 +243,7 @@ impl RunningScenario {
 
     /// Bytes to all clients so far, all headers included.
     fn sent_bytes(&self) -> u64 {
-        let stats = self.system.room(self.room).expect("it runs").stats();
+        let stats = self.system.room(self.room).expect("the room runs").stats();
         stats.bytes_out + OVERHEAD_BYTES * stats.datagrams_out
     }
 }

@@ -1,9 +1,9 @@
-//! What really happened: the scene, frame by frame.
+//! The true scene, frame by frame.
 //!
-//! The game runs by itself, without clients or network: the same seed, and players who join at the
-//! same frames, give the same scene as in a room, since they are driven by dice. [`Truth::holds`]
-//! says whether a room's world is that scene. Frames count from the beginning of the room's
-//! physics; between two of them lies the straight line.
+//! The game runs by itself, without clients or network: the same seed, and scripted players who
+//! join at the same frames, give the same scene as in a room. [`GroundTruth::check_matches`] tells
+//! whether a room's world is that scene. Frames count from the beginning of the room's physics;
+//! between two of them positions are interpolated linearly.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,32 +18,31 @@ use ambit_proto::time::GameTime;
 
 /// Frames a second.
 pub const FRAME_HZ: u64 = FRAMES_PER_S;
-/// What has moved so many frames before or after is in play.
+/// An object that has moved within this many frames before or after is in play.
 const IN_PLAY_FRAMES: usize = 30;
 
-/// Who joins when: the frame after whose step the player's cube is there.
+/// Players with the frame after whose step their cube exists.
 pub type PlayerJoins = Vec<(u64, PlayerId)>;
 
-/// See the module.
 #[derive(Debug)]
 pub struct GroundTruth {
     first_frame: u64,
-    /// By object, in the order of birth.
+    /// By object, in the order of creation.
     objects: Vec<ObjectTrack>,
 }
 
 #[derive(Debug)]
 struct ObjectTrack {
     id: ObjectId,
-    /// The frame of its first pose, counted from the truth's.
+    /// Index of its first pose, counted from the first frame of the scene.
     first_index: usize,
     poses: Vec<Pose>,
-    /// By frame, how many frames up to it had another pose than the one before.
+    /// By frame: the number of frames so far in which the pose changed.
     changes: Vec<u32>,
 }
 
 impl GroundTruth {
-    /// The scene of these parameters, in the frames from `first` to `last`.
+    /// Simulates the scene of these parameters, from frame `first` to `last`.
     pub fn simulate(
         seed: u64,
         parameters: &BTreeMap<String, String>,
@@ -63,7 +62,7 @@ impl GroundTruth {
         };
         let (config, mut game) = Registry::standard()
             .prepare(&header)
-            .expect("a room that can be made");
+            .expect("valid room parameters");
         let mut world = World::new(&config, game.schema());
         let mut truth = GroundTruth {
             first_frame: first,
@@ -87,7 +86,8 @@ impl GroundTruth {
         truth
     }
 
-    /// One that is noted frame by frame, from `first` on, of a room that ticks 60 times a second.
+    /// An empty scene, to be recorded frame by frame from `first` on, of a room that ticks 60 times
+    /// a second.
     pub fn starting_at(first: u64) -> Self {
         GroundTruth {
             first_frame: first,
@@ -95,7 +95,7 @@ impl GroundTruth {
         }
     }
 
-    /// The world is in this frame, the one after that which was noted last.
+    /// Records the world in this frame, which must follow the last recorded one.
     pub fn record_frame(&mut self, frame: u64, world: &World) {
         let now = (frame - self.first_frame) as usize;
         assert!(
@@ -123,7 +123,7 @@ impl GroundTruth {
         }
     }
 
-    /// The last frame that is known.
+    /// The last recorded frame.
     pub fn last_frame(&self) -> u64 {
         self.first_frame
             + self
@@ -135,44 +135,43 @@ impl GroundTruth {
             - 1
     }
 
-    /// How many objects there ever are.
+    /// Number of objects that ever existed.
     pub fn object_count(&self) -> usize {
         self.objects.len()
     }
 
-    /// The number of a room's object.
+    /// Index of a room's object.
     pub fn index_of(&self, object: ObjectId) -> Option<usize> {
         self.objects.iter().position(|track| track.id == object)
     }
 
-    /// The pose in a frame, or the nearest that there is.
+    /// The pose in a frame, or the nearest one that exists.
     pub fn pose(&self, object: usize, frame: u64) -> &Pose {
         let track = &self.objects[object];
         &track.poses[track.pose_index(frame.saturating_sub(self.first_frame))]
     }
 
-    /// Whether the object is there in a frame.
+    /// Whether the object exists in a frame.
     pub fn exists(&self, object: usize, frame: u64) -> bool {
         self.first_frame + self.objects[object].first_index as u64 <= frame
     }
 
-    /// Where an object is.
+    /// True position at a time.
     pub fn position_at(&self, object: usize, time: GameTime) -> [f32; 3] {
         let micros = time.micros() * FRAME_HZ;
         let (frame, part) = (micros / 1_000_000, (micros % 1_000_000) as f32 / 1e6);
         let [a, b] = [frame, frame + 1].map(|frame| {
-            let place = POSE_FORMAT.position(self.pose(object, frame));
-            [place.x, place.y, place.z]
+            let position = POSE_FORMAT.position(self.pose(object, frame));
+            [position.x, position.y, position.z]
         });
         std::array::from_fn(|axis| a[axis] + (b[axis] - a[axis]) * part)
     }
 
-    /// Whether it lies still.
     pub fn is_at_rest(&self, object: usize, time: GameTime) -> bool {
         self.pose(object, time.micros() * FRAME_HZ / 1_000_000).flag
     }
 
-    /// Whether it moves a little before or after.
+    /// Whether it moves within half a second before or after.
     pub fn is_in_play(&self, object: usize, time: GameTime) -> bool {
         let track = &self.objects[object];
         let index = track
@@ -184,7 +183,7 @@ impl GroundTruth {
         track.changes[before] != track.changes[after]
     }
 
-    /// Whether it has moved in so many frames before.
+    /// Whether it has moved within this many frames before.
     pub fn has_moved(&self, object: usize, time: GameTime, frames: usize) -> bool {
         let track = &self.objects[object];
         let index = track
@@ -192,7 +191,8 @@ impl GroundTruth {
         track.changes[index.saturating_sub(frames)] != track.changes[index]
     }
 
-    /// Whether a room's world is this scene, at its present horizon; if not, what differs first.
+    /// Checks that a room's world is this scene, at its current horizon; the error names the first
+    /// difference.
     pub fn check_matches(&self, world: &World) -> Result<(), String> {
         let frame = frame_at(world.now());
         for (index, track) in self
@@ -203,7 +203,7 @@ impl GroundTruth {
         {
             let (truth, pose) = (self.pose(index, frame), world.pose(track.id));
             let format = world.pose_format(track.id);
-            // Rooms that are interpolated tell the same scene on a coarser grid.
+            // Interpolated rooms send the same scene on a coarser grid.
             let off = format.position(&pose).distance(POSE_FORMAT.position(truth));
             if (format == POSE_FORMAT && *truth != pose) || off > 1.0 / f32::from(format.per_metre)
             {

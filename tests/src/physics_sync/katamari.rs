@@ -1,15 +1,15 @@
-//! One player among 900 small cubes, who rolls about with attract held: what interacts, and how
-//! right it is drawn.
+//! One player among 900 small cubes, who rolls about with attract held: which cubes interact with
+//! it, and how exactly they are drawn.
 //!
-//! The player's keys are thrown by dice and go the way of all inputs: client, line, room. So there
-//! is no scene to be known beforehand; the truth is what the room's world was, tick by tick, at 60
-//! ticks a second. What is drawn is held against it at the end.
+//! A random driver chooses the player's keys, which travel as all inputs do: client, network, room.
+//! The scene is not known beforehand, so the truth is recorded from the room's world, tick by tick,
+//! at 60 ticks a second. What was drawn is compared with it at the end.
 //!
-//! A small cube **interacts** at a time when it has moved within the second before, and is within
-//! [`NEAR_M`] of the player's cube.
+//! A small cube **interacts** at a time when it has moved within the second before and is within
+//! [`INTERACTION_RADIUS_M`] of the player's cube.
 //!
-//! Units: metres; bytes with all headers ([`wire::OVERHEAD_BYTES`] a datagram). PoseSource:
-//! reference 002 (901 cubes, 256 kbit/s).
+//! Units: metres; bytes with all headers ([`wire::OVERHEAD_BYTES`] a datagram). Source: G. Fiedler,
+//! "State Synchronization" (901 cubes, 256 kbit/s).
 
 use std::time::Duration;
 
@@ -25,7 +25,6 @@ use super::{distance, quantile};
 use crate::cube_players::{CubePlayers, frames_in};
 use crate::sim::wire;
 
-/// See the module.
 pub const INTERACTION_RADIUS_M: f32 = 3.0;
 /// Small cubes.
 pub const CUBES: usize = 900;
@@ -35,39 +34,37 @@ pub const ARENA: Arena = Arena {
     height_m: 32.0,
 };
 
-/// What a run came to.
 #[derive(Clone, Debug, Default)]
 pub struct KatamariResult {
-    /// Of small cubes that interact: median and 99 %.
+    /// Error of small cubes that interact: median and 99th percentile.
     pub interacting: (f32, f32),
-    /// Of all small cubes that move in truth within half a second, or are drawn more than a
-    /// millimetre off.
+    /// Error of all small cubes in play, which move in truth within half a second or are drawn more
+    /// than a millimetre off: median and 99th percentile.
     pub in_play: (f32, f32),
-    /// InputSampler of the one and the other.
+    /// Samples of `interacting` and of `in_play`.
     pub samples: (usize, usize),
-    /// How many interact at a time: median and most.
+    /// Cubes that interact at the same time: median and maximum.
     pub interacting_at_once: (usize, usize),
     /// With all headers.
     pub bytes_per_s: u64,
-    /// In the fullest second.
+    /// The most in any second.
     pub max_bytes_in_a_second: u64,
-    /// Of the client.
     pub simulation: SimulationStats,
 }
 
-/// What is drawn of an object in a frame of the client.
+/// What the client draws of an object in one frame.
 struct KatamariSample {
     object: usize,
     shows: GameTime,
     at: [f32; 3],
 }
 
-/// Plays for so long.
+/// Runs the scene for this long.
 pub fn run(
     seed: u64,
-    line: &Impairment,
+    network: &Impairment,
     parameters: &[(&str, &str)],
-    how_long: Duration,
+    duration: Duration,
 ) -> KatamariResult {
     let cubes = CUBES.to_string();
     let own = [
@@ -76,37 +73,46 @@ pub fn run(
         ("sync", "simulated"),
         ("size", "32x32"),
     ];
-    let mut hands = CubePlayers::start(seed, 1, line, &[&own[..], parameters].concat());
-    let (mut dice, mut truth) = (
+    let mut players = CubePlayers::start(seed, 1, network, &[&own[..], parameters].concat());
+    let (mut driver, mut truth) = (
         RandomDriver::new(seed, 0),
-        GroundTruth::starting_at(hands.physics_frame() + 1),
+        GroundTruth::starting_at(players.physics_frame() + 1),
     );
-    let mut frame = |hands: &mut CubePlayers, truth: &mut GroundTruth| {
-        hands.run_frame(|_, frame, at| {
-            let wandering = dice.keys(frame, [at.x, at.y], ARENA);
+    let mut frame = |players: &mut CubePlayers, truth: &mut GroundTruth| {
+        players.run_frame(|_, frame, at| {
+            let wandering = driver.keys(frame, [at.x, at.y], ARENA);
             Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true)
         });
         truth.record_frame(
-            hands.physics_frame(),
-            hands.system.room(hands.room).expect("it runs").world(),
+            players.physics_frame(),
+            players
+                .system
+                .room(players.room)
+                .expect("the room runs")
+                .world(),
         );
     };
     for _ in 0..frames_in(SETTLE_TIME) {
-        frame(&mut hands, &mut truth);
+        frame(&mut players, &mut truth);
     }
-    hands.system.guest_mut(0).sent_to = Some(Vec::new());
+    players.system.guest_mut(0).sent_to = Some(Vec::new());
     let mut samples = Vec::new();
-    for _ in 0..frames_in(how_long) {
-        frame(&mut hands, &mut truth);
-        sample_drawn(&hands, &truth, &mut samples);
+    for _ in 0..frames_in(duration) {
+        frame(&mut players, &mut truth);
+        sample_drawn(&players, &truth, &mut samples);
     }
-    let sent = hands.system.guest_mut(0).sent_to.take().expect("tapped");
-    let simulation = hands.system.guest(0).client.stats().simulation;
-    // What is in play may also be what moves a little later.
+    let sent = players
+        .system
+        .guest_mut(0)
+        .sent_to
+        .take()
+        .expect("recorded");
+    let simulation = players.system.guest(0).client.stats().simulation;
+    // Whether a sample is in play also depends on what moves up to half a second later.
     for _ in 0..FRAME_HZ {
-        frame(&mut hands, &mut truth);
+        frame(&mut players, &mut truth);
     }
-    let bytes_per_s = (wire::bytes(&sent) as f32 / how_long.as_secs_f32()) as u64;
+    let bytes_per_s = (wire::bytes(&sent) as f32 / duration.as_secs_f32()) as u64;
     let max_bytes_in_a_second = wire::most_in_a_second(&sent);
     KatamariResult {
         bytes_per_s,
@@ -116,8 +122,8 @@ pub fn run(
     }
 }
 
-fn sample_drawn(hands: &CubePlayers, truth: &GroundTruth, samples: &mut Vec<KatamariSample>) {
-    for (object, drawn) in hands.drawn_objects(0) {
+fn sample_drawn(players: &CubePlayers, truth: &GroundTruth, samples: &mut Vec<KatamariSample>) {
+    for (object, drawn) in players.drawn_objects(0) {
         if let Some(object) = truth.index_of(object).filter(|object| *object < CUBES) {
             let at = [drawn.position.x, drawn.position.y, drawn.position.z];
             samples.push(KatamariSample {
@@ -133,13 +139,13 @@ fn evaluate(truth: &GroundTruth, samples: &[KatamariSample]) -> KatamariResult {
     let (mut interacting, mut in_play) = (Vec::new(), Vec::new());
     let mut interacting_at_once = std::collections::BTreeMap::<GameTime, usize>::new();
     for KatamariSample { object, shows, at } in samples {
-        let there = truth.position_at(*object, *shows);
-        let error = distance(*at, there);
+        let true_position = truth.position_at(*object, *shows);
+        let error = distance(*at, true_position);
         if error > 0.001 || truth.is_in_play(*object, *shows) {
             in_play.push(error);
         }
         if truth.has_moved(*object, *shows, FRAME_HZ as usize)
-            && distance(there, truth.position_at(CUBES, *shows)) <= INTERACTION_RADIUS_M
+            && distance(true_position, truth.position_at(CUBES, *shows)) <= INTERACTION_RADIUS_M
         {
             interacting.push(error);
             *interacting_at_once.entry(*shows).or_default() += 1;

@@ -1,20 +1,22 @@
-//! The schemes of reference 000, as its author describes them (sections 3.4 and 3.5), to be
-//! measured by the same ruler.
+//! The schemes of "Synchronisation par le reseau d'un monde virtuel sur Unity", as its author
+//! describes them (sections 3.4 and 3.5).
 //!
 //! **State synchronisation** ([`state_sync`]): 20 or 60 times a second the 20 objects of the
 //! highest priority (an accumulator: 1 asleep, 10 still, 100 moving; reset when sent), each with
-//! id, position, orientation and velocities as they are (54 bytes), to everybody alike. The client
-//! holds packets in a buffer that releases them as far apart as they were sent, four packets after
-//! the first one came; a gap is waited for. It simulates all objects and sets those of a released
-//! packet. There is no smoothing, no acknowledgement, and clients don't know what others hold down.
+//! id, position, orientation and velocities as they are (54 bytes), the same for all clients. The
+//! client holds packets in a jitter buffer that releases them at the intervals at which they were
+//! sent, four packets after the first one arrived; it waits for missing packets. It simulates all
+//! objects and sets those of a released packet. There is no smoothing, no acknowledgement, and
+//! clients do not know which keys others hold.
 //!
-//! **Snapshots** ([`snapshots`]): ten times a second position and orientation of everything on a
-//! grid of 512 a metre (1,005 bytes for 104 objects), shown 100 ms in the past, straight between
-//! the two snapshots around that time.
+//! **Snapshots** ([`snapshots`]): ten times a second position and orientation of all objects on a
+//! grid of 512 a metre (1,005 bytes for 104 objects), shown 100 ms in the past, interpolated
+//! linearly between the two snapshots around that time.
 //!
-//! Where the text is silent, what helps them is assumed: players' cubes take their turn like others
-//! (always sent, they crowd out what they push), clients know the scene when the measurement
-//! begins, their physics is the server's, and their clocks don't drift.
+//! Where the text leaves something open, the assumption favours the schemes: players' cubes have
+//! the same priority as others (if they were always sent, they would displace the cubes that they
+//! push), clients know the scene when the measurement begins, their physics equals the server's,
+//! and their clocks do not drift.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -32,11 +34,11 @@ use crate::sim::net::{Agenda, Path};
 const UPDATES_PER_PACKET: usize = 20;
 /// Of an object in a packet: id, position, orientation, two velocities.
 const UPDATE_BYTES: usize = 2 + 12 + 16 + 12 + 12;
-/// Of a packet beside its updates: a sequence number.
+/// The sequence number of a packet.
 const PACKET_HEADER_BYTES: usize = 4;
 /// IP and UDP.
 const UDP_HEADER_BYTES: usize = 28;
-/// Packets that wait in the buffer.
+/// Packets that the jitter buffer holds.
 const BUFFERED_PACKETS: u64 = 4;
 const SNAPSHOTS_HZ: u64 = 10;
 /// For 104 objects.
@@ -44,75 +46,77 @@ const SNAPSHOT_BYTES: usize = 1_005;
 const SNAPSHOT_DELAY: Duration = Duration::from_millis(100);
 const SNAPSHOT_PER_METRE: f32 = 512.0;
 
-/// What is measured: the frames of a scene in which all players are in, and the line to each
+/// What is measured: the frames of a scene in which all players are in, and the network to each
 /// client.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceScenario<'t> {
-    /// The scene.
     pub truth: &'t GroundTruth,
     /// The first and the last frame.
     pub frames: (u64, u64),
-    /// How many of the objects are small cubes; they come first, players' cubes behind them.
+    /// How many of the objects are small cubes; they come first, then the players' cubes.
     pub cubes: usize,
     /// The floor.
     pub arena: Arena,
-    /// How many clients watch.
+    /// Number of clients that watch.
     pub clients: usize,
-    /// Their lines, from the server to them; each with dice of its own.
-    pub line: Impairment,
+    /// The network from the server to a client; each client gets its own seed.
+    pub network: Impairment,
 }
 
 impl ReferenceScenario<'_> {
     fn client_path(&self, client: usize) -> Path {
         let seed = self
-            .line
+            .network
             .seed
             .wrapping_mul(1_000_003)
             .wrapping_add(client as u64);
-        Path::new(&Impairment { seed, ..self.line })
+        Path::new(&Impairment {
+            seed,
+            ..self.network
+        })
     }
 
     fn kind_of(&self, object: usize) -> u8 {
         if object < self.cubes { CUBE } else { PLAYER }
     }
 
-    fn summarize(&self, ruler: ErrorMeter<'_>, bytes: usize) -> ErrorSummary {
+    fn summarize(&self, meter: ErrorMeter<'_>, bytes: usize) -> ErrorSummary {
         let seconds = (self.frames.1 - self.frames.0) as f32 / FRAME_HZ as f32;
-        ruler.summarize(bytes as f32 / seconds / self.clients as f32)
+        meter.summarize(bytes as f32 / seconds / self.clients as f32)
     }
 }
 
-/// When a frame is, on the server's clock and on the clients'.
+/// Time of a frame, on the server's and on the clients' clocks.
 fn local_frame_time(frame: u64) -> LocalTime {
     LocalTime::from_micros(frame_time(frame).micros())
 }
 
-/// States of the server's choice, which clients simulate on.
-pub fn state_sync(take: &ReferenceScenario<'_>, packets_per_s: u64) -> ErrorSummary {
+/// Runs state synchronisation: the server chooses states, clients simulate from them.
+pub fn state_sync(scenario: &ReferenceScenario<'_>, packets_per_s: u64) -> ErrorSummary {
     let frames_a_packet = FRAME_HZ / packets_per_s;
-    let mut ruler = ErrorMeter::new(take.truth, take.clients);
-    let mut clients: Vec<_> = (0..take.clients)
-        .map(|client| SimulatingClient::new(take, client, frames_a_packet))
+    let mut meter = ErrorMeter::new(scenario.truth, scenario.clients);
+    let mut clients: Vec<_> = (0..scenario.clients)
+        .map(|client| SimulatingClient::new(scenario, client, frames_a_packet))
         .collect();
-    let mut priorities = vec![0_u32; take.truth.object_count()];
+    let mut priorities = vec![0_u32; scenario.truth.object_count()];
     let mut bytes = 0;
-    for frame in take.frames.0..=take.frames.1 {
-        ruler.set_now(frame_time(frame));
-        if (frame - take.frames.0).is_multiple_of(frames_a_packet) {
-            let chosen = choose_updates(take.truth, frame, &mut priorities);
+    for frame in scenario.frames.0..=scenario.frames.1 {
+        meter.set_now(frame_time(frame));
+        if (frame - scenario.frames.0).is_multiple_of(frames_a_packet) {
+            let chosen = choose_updates(scenario.truth, frame, &mut priorities);
             for client in &mut clients {
                 bytes += UDP_HEADER_BYTES + PACKET_HEADER_BYTES + chosen.len() * UPDATE_BYTES;
                 client.send_updates(frame, &chosen);
             }
         }
         for (number, client) in clients.iter_mut().enumerate() {
-            client.run_frame(frame, number, &mut ruler);
+            client.run_frame(frame, number, &mut meter);
         }
     }
-    take.summarize(ruler, bytes)
+    scenario.summarize(meter, bytes)
 }
 
-/// The objects of the highest priority, and what they are.
+/// Chooses the objects of the highest priority, with their poses.
 fn choose_updates(truth: &GroundTruth, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose)> {
     for (object, priority) in priorities.iter_mut().enumerate() {
         let pose = truth.pose(object, frame);
@@ -134,30 +138,31 @@ fn choose_updates(truth: &GroundTruth, frame: u64, priorities: &mut [u32]) -> Ve
         .collect()
 }
 
-/// A client that simulates.
+/// A client of state synchronisation.
 struct SimulatingClient {
     path: Path,
     in_flight: Agenda<(u64, Vec<(usize, Pose)>)>,
-    /// By the frame that they tell of.
+    /// By the frame in which they were sent.
     buffer: BTreeMap<u64, Vec<(usize, Pose)>>,
     physics: Physics,
     bodies: Vec<BodyId>,
-    /// What its world is in.
+    /// The frame that its world is in.
     shown_frame: u64,
-    /// How far behind the server's frames its own are; unknown before the first packet.
+    /// How far its frames are behind the server's; unknown before the first packet.
     delay_frames: Option<u64>,
     buffered_frames: u64,
 }
 
 impl SimulatingClient {
-    fn new(take: &ReferenceScenario<'_>, client: usize, frames_a_packet: u64) -> Self {
-        let mut physics = Physics::new(take.arena);
-        let first = take.frames.0;
-        let bodies = (0..take.truth.object_count())
-            .map(|object| physics.add(take.kind_of(object), take.truth.pose(object, first)));
+    fn new(scenario: &ReferenceScenario<'_>, client: usize, frames_a_packet: u64) -> Self {
+        let mut physics = Physics::new(scenario.arena);
+        let first = scenario.frames.0;
+        let bodies = (0..scenario.truth.object_count()).map(|object| {
+            physics.add(scenario.kind_of(object), scenario.truth.pose(object, first))
+        });
         let bodies = bodies.collect();
         SimulatingClient {
-            path: take.client_path(client),
+            path: scenario.client_path(client),
             in_flight: Agenda::new(),
             buffer: BTreeMap::new(),
             physics,
@@ -175,10 +180,10 @@ impl SimulatingClient {
         }
     }
 
-    /// A frame of the client, at the time of a frame of the server.
-    fn run_frame(&mut self, frame: u64, number: usize, ruler: &mut ErrorMeter<'_>) {
+    /// Runs a frame of the client, at the time of a frame of the server.
+    fn run_frame(&mut self, frame: u64, number: usize, meter: &mut ErrorMeter<'_>) {
         while let Some((_, (of, states))) = self.in_flight.take(local_frame_time(frame)) {
-            // Packets wait for four more: as long as it takes these to come.
+            // The delay lets four more packets arrive.
             self.delay_frames
                 .get_or_insert(frame - of + self.buffered_frames);
             if of > self.shown_frame {
@@ -197,29 +202,29 @@ impl SimulatingClient {
             self.buffer = self.buffer.split_off(&self.shown_frame);
         }
         for (object, &body) in self.bodies.iter().enumerate() {
-            let place = POSE_FORMAT.position(&self.physics.pose(body));
-            ruler.record_drawn(
+            let position = POSE_FORMAT.position(&self.physics.pose(body));
+            meter.record_drawn(
                 number,
                 object,
                 frame_time(self.shown_frame),
-                [place.x, place.y, place.z],
+                [position.x, position.y, position.z],
             );
         }
     }
 }
 
-/// Everything, ten times a second, shown a little later.
-pub fn snapshots(take: &ReferenceScenario<'_>) -> ErrorSummary {
-    let mut ruler = ErrorMeter::new(take.truth, take.clients);
-    let mut clients: Vec<_> = (0..take.clients)
-        .map(|client| InterpolatingClient::new(take.client_path(client)))
+/// Runs snapshot interpolation: all objects, ten times a second, shown later.
+pub fn snapshots(scenario: &ReferenceScenario<'_>) -> ErrorSummary {
+    let mut meter = ErrorMeter::new(scenario.truth, scenario.clients);
+    let mut clients: Vec<_> = (0..scenario.clients)
+        .map(|client| InterpolatingClient::new(scenario.client_path(client)))
         .collect();
     let mut bytes = 0;
-    for frame in take.frames.0..=take.frames.1 {
-        ruler.set_now(frame_time(frame));
-        if (frame - take.frames.0).is_multiple_of(FRAME_HZ / SNAPSHOTS_HZ) {
+    for frame in scenario.frames.0..=scenario.frames.1 {
+        meter.set_now(frame_time(frame));
+        if (frame - scenario.frames.0).is_multiple_of(FRAME_HZ / SNAPSHOTS_HZ) {
             for client in &mut clients {
-                bytes += UDP_HEADER_BYTES + SNAPSHOT_BYTES * take.truth.object_count() / 104;
+                bytes += UDP_HEADER_BYTES + SNAPSHOT_BYTES * scenario.truth.object_count() / 104;
                 for arrives in client
                     .path
                     .datagram(local_frame_time(frame), SNAPSHOT_BYTES)
@@ -229,19 +234,19 @@ pub fn snapshots(take: &ReferenceScenario<'_>) -> ErrorSummary {
             }
         }
         for (number, client) in clients.iter_mut().enumerate() {
-            client.run_frame(frame, number, take.truth, &mut ruler);
+            client.run_frame(frame, number, scenario.truth, &mut meter);
         }
     }
-    take.summarize(ruler, bytes)
+    scenario.summarize(meter, bytes)
 }
 
-/// A client that interpolates.
+/// A client of snapshot interpolation.
 struct InterpolatingClient {
     path: Path,
-    /// The frames of the snapshots: what they say of them is the truth, on a grid.
+    /// Frames of the snapshots; their contents are the truth on a grid.
     in_flight: Agenda<u64>,
     received: VecDeque<u64>,
-    /// How far behind the server's clock it shows.
+    /// How far the shown time is behind the server's clock.
     delay: Option<Duration>,
 }
 
@@ -260,13 +265,13 @@ impl InterpolatingClient {
         frame: u64,
         number: usize,
         truth: &GroundTruth,
-        ruler: &mut ErrorMeter<'_>,
+        meter: &mut ErrorMeter<'_>,
     ) {
         let now = local_frame_time(frame);
         while let Some((arrived, of)) = self.in_flight.take(now) {
             self.delay
                 .get_or_insert(arrived.since(local_frame_time(of)) + SNAPSHOT_DELAY);
-            // What is older than the newest is not taken.
+            // Snapshots older than the newest are dropped.
             if self.received.back().is_none_or(|newest| of > *newest) {
                 self.received.push_back(of);
             }
@@ -298,7 +303,7 @@ impl InterpolatingClient {
                     / frame_time(to).since(frame_time(from)).as_secs_f32();
                 std::array::from_fn(|axis| a[axis] + (b[axis] - a[axis]) * part)
             });
-            ruler.record_drawn(number, object, shows, at);
+            meter.record_drawn(number, object, shows, at);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! How many bytes snapshots of everything take: the scene of reference 000 (100 small cubes, 4
-//! players' cubes), ten times a second.
+//! Size of full snapshots: the scene of "Synchronisation par le reseau d'un monde virtuel sur
+//! Unity" (100 small cubes, 4 players' cubes), ten snapshots a second.
 //!
-//! *Absolute*: each snapshot by itself, every pose told without a base, as the reference does
-//! (1,005 bytes at 512 positions a metre). *Delta*: what has changed since the snapshot two before,
-//! the newest one that the other end is known to have on a line of 100 ms there and back.
+//! *Absolute*: each snapshot by itself, every pose without a baseline, as in the article (1,005
+//! bytes at 512 positions a metre). *Delta*: changes since the second to last snapshot, which is
+//! the newest one that is known to have arrived with a round trip of 100 ms.
 //!
 //! Each snapshot is decoded again, and compared bit by bit. Units: bytes of a pose section, as
 //! [`ambit_proto::pose::section`] writes it; headers of lower layers and of the link are not
-//! counted, as little as the reference does.
+//! counted, as in the article.
 
 use std::collections::BTreeMap;
 
@@ -20,34 +20,33 @@ use ambit_proto::time::GameTime;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth};
 
-/// What the snapshots of the reference take.
+/// Bytes of a snapshot in the article.
 pub const REFERENCE_BYTES: u32 = 1_005;
 const SNAPSHOTS_HZ: u64 = 10;
-/// The newest known snapshot is so many before.
+/// The newest acknowledged snapshot is this many before the current one.
 const ACK_LAG: u64 = 2;
 const PLAYERS: u64 = 4;
-/// From the last join on.
+/// Frames from the last join on.
 const SETTLING_FRAMES: u64 = 2 * FRAME_HZ;
 
-/// The snapshots' grid: position and orientation alone, as in the reference.
+/// The grid of the article's snapshots: position and orientation alone.
 pub const NO_VELOCITY_FORMAT: PoseFormat = PoseFormat {
     motion: None,
     ..SNAPSHOT_POSE_FORMAT
 };
 
-/// Bytes a snapshot: on average and at most.
+/// Bytes of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SnapshotSize {
-    /// All of them, by their number.
+    /// Average over all snapshots.
     pub mean: f32,
-    /// Of the largest.
+    /// Size of the largest snapshot.
     pub max: usize,
-    /// How many there were.
+    /// Number of snapshots.
     pub snapshots: usize,
 }
 
-/// The scene: 100 cubes on 32 x 32 m, 4 players who are driven by dice, for so long after they have
-/// come in.
+/// The scene: 100 cubes on 32 x 32 m and 4 scripted players, for this long after they have joined.
 pub fn simulate_scene(seed: u64, seconds: u64) -> GroundTruth {
     let given = [("cubes", "100"), ("drive", "dice"), ("size", "32x32")];
     let parameters: BTreeMap<String, String> = given
@@ -63,14 +62,14 @@ pub fn simulate_scene(seed: u64, seconds: u64) -> GroundTruth {
     )
 }
 
-/// What the snapshots of a scene take on a grid, without bases or with.
+/// Measures the snapshots of a scene on a grid, with or without baselines.
 pub fn measure(
     truth: &GroundTruth,
     format: PoseFormat,
     level: Level,
     with_baselines: bool,
 ) -> SnapshotSize {
-    let mut line = SnapshotCoder {
+    let mut coder = SnapshotCoder {
         format,
         level,
         with_baselines,
@@ -84,8 +83,8 @@ pub fn measure(
         let poses: Vec<Pose> = (0..truth.object_count())
             .map(|object| quantize(&format, truth.pose(object, frame)))
             .collect();
-        let length = line.transmit(number, frame_time(frame).whole_millis(), &poses);
-        // The first ones have nothing to lean on.
+        let length = coder.transmit(number, frame_time(frame).whole_millis(), &poses);
+        // The first snapshots have no baseline.
         if number > ACK_LAG {
             sum += length;
             bytes.max = bytes.max.max(length);
@@ -98,7 +97,7 @@ pub fn measure(
     }
 }
 
-/// Both ends, which know the same.
+/// Sender and receiver; both know the same poses.
 struct SnapshotCoder {
     format: PoseFormat,
     level: Level,
@@ -114,7 +113,7 @@ impl Bases for SnapshotCoder {
 }
 
 impl SnapshotCoder {
-    /// Tells a snapshot and takes it in; how long it was.
+    /// Encodes a snapshot and decodes it again; returns its size.
     fn transmit(&mut self, number: u64, stamp: GameTime, poses: &[Pose]) -> usize {
         let acked = (self.with_baselines && number > ACK_LAG).then(|| AckedSet {
             newest: number - ACK_LAG,
@@ -122,7 +121,7 @@ impl SnapshotCoder {
         });
         let bytes = self.write(&SectionHeader::new(self.level, number, acked), stamp, poses);
         let mut read = Vec::new();
-        read_section(&bytes, number, stamp, self, &mut read).expect("what was written");
+        read_section(&bytes, number, stamp, self, &mut read).expect("our own encoding can be read");
         for (slot, pose) in read {
             self.histories[usize::from(slot)].note(Entry {
                 number,
@@ -133,10 +132,10 @@ impl SnapshotCoder {
         let newest = self
             .histories
             .iter()
-            .map(|kept| kept.newest().expect("it was told").pose);
+            .map(|history| history.newest().expect("every object has a pose").pose);
         assert!(
             newest.eq(poses.iter().copied()),
-            "snapshot {number} is not what was told"
+            "snapshot {number} was decoded to other poses"
         );
         bytes.len()
     }
@@ -144,14 +143,14 @@ impl SnapshotCoder {
     fn write(&mut self, header: &SectionHeader, stamp: GameTime, poses: &[Pose]) -> Vec<u8> {
         let (mut bytes, mut history) = (Vec::new(), Vec::new());
         let mut writer = SectionWriter::with_scene(&mut bytes, header, &mut self.scene);
-        for (slot, (pose, kept)) in (0..).zip(poses.iter().zip(&self.histories)) {
-            let window = header.acked.and_then(|acked| kept.base(&acked));
+        for (slot, (pose, known)) in (0..).zip(poses.iter().zip(&self.histories)) {
+            let window = header.acked.and_then(|acked| known.base(&acked));
             let old = header
                 .acked
-                .and_then(|acked| kept.older_than(acked.window_start()));
-            let base = window.or(old);
-            let is_confirmed = base.is_some_and(|base| base.pose == *pose)
-                && kept.newest().is_some_and(|newest| newest.pose == *pose);
+                .and_then(|acked| known.older_than(acked.window_start()));
+            let baseline = window.or(old);
+            let is_confirmed = baseline.is_some_and(|baseline| baseline.pose == *pose)
+                && known.newest().is_some_and(|newest| newest.pose == *pose);
             if is_confirmed {
                 continue;
             }
@@ -164,14 +163,21 @@ impl SnapshotCoder {
             };
             match header.level {
                 Level::Shared => {
-                    let base = base.map(|base| (base.stamp, &base.pose));
-                    writer.shared(slot, mode, &shared::code(&self.format, base, stamp, pose));
+                    let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+                    writer.shared(
+                        slot,
+                        mode,
+                        &shared::code(&self.format, baseline, stamp, pose),
+                    );
                 }
                 Level::Fine => {
                     history.clear();
                     match header.acked.filter(|_| mode == Mode::DatagramWindow) {
-                        Some(acked) => kept.history(&acked, &mut history),
-                        None => history.extend(base.map(|base| (base.stamp, base.pose))),
+                        Some(acked) => known.history(&acked, &mut history),
+                        None => {
+                            history
+                                .extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
+                        }
                     }
                     writer.fine(slot, mode, &self.format, &history, stamp, pose);
                 }
@@ -182,17 +188,17 @@ impl SnapshotCoder {
     }
 }
 
-/// A pose of the game on another grid.
+/// Converts a pose of the game to another grid.
 fn quantize(format: &PoseFormat, pose: &Pose) -> Pose {
     let velocities = (!pose.flag).then(|| POSE_FORMAT.velocities(pose));
-    let told = format.moving(
+    let converted = format.moving(
         POSE_FORMAT.position(pose),
         POSE_FORMAT.quaternion(pose),
         velocities,
     );
-    // Where no velocities are told, the flag says nothing that anybody needs.
+    // Without velocities the flag has no meaning.
     Pose {
-        flag: told.flag && format.motion.is_some(),
-        ..told
+        flag: converted.flag && format.motion.is_some(),
+        ..converted
     }
 }

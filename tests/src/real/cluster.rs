@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{OutputLines, ScratchFolder, Server, WAIT_LIMIT, binary, server_signal};
 
-/// What servers and hosts show each other.
+/// The shared key of servers and hosts.
 const CLUSTER_KEY: &str = "the key of a cluster of tests";
 const NODE_COUNT: usize = 3;
 
@@ -26,7 +26,6 @@ struct NatsNode {
 }
 
 impl Nats {
-    /// Starts them.
     pub fn start(scratch: &ScratchFolder) -> Result<Self> {
         let ports = free_ports(3 * NODE_COUNT)?;
         let routes: Vec<_> = (0..NODE_COUNT)
@@ -64,7 +63,7 @@ impl Nats {
         Ok(nats)
     }
 
-    /// What `--nats` is given.
+    /// The value for `--nats`.
     pub fn urls(&self) -> String {
         let urls = self
             .nodes
@@ -73,7 +72,7 @@ impl Nats {
         urls.collect::<Vec<_>>().join(",")
     }
 
-    /// Starts a node that was killed, with what it had stored.
+    /// Starts a node that was killed, with its old store.
     pub fn start_node(&mut self, node: usize) -> Result<()> {
         let mut command = Command::new("nats-server");
         command
@@ -88,7 +87,7 @@ impl Nats {
         Ok(())
     }
 
-    /// `kill -9`.
+    /// Like `kill -9`.
     pub fn kill(&mut self, node: usize) -> Result<()> {
         if let Some(mut child) = self.nodes[node].child.take() {
             child.kill()?;
@@ -97,7 +96,7 @@ impl Nats {
         Ok(())
     }
 
-    /// The node that all writes of the directory go through.
+    /// The node that leads the directory's stream: all writes go through it.
     pub fn leader(&self) -> Result<usize> {
         for node in &self.nodes {
             let Ok(page) = get(node.monitor, "/jsz?streams=1") else {
@@ -115,7 +114,7 @@ impl Nats {
                 return Ok(number);
             }
         }
-        bail!("no node of NATS knows a leader of the directory's stream")
+        bail!("no NATS node reports a leader of the directory's stream")
     }
 }
 
@@ -127,16 +126,15 @@ impl Drop for Nats {
     }
 }
 
-/// A host that has come by itself; killed when dropped.
+/// A host that connects to the WorldServers by itself; killed when dropped.
 pub struct ClusterHost {
     child: Child,
     log: OutputLines,
-    /// What it logged until somebody asked where it is.
+    /// What it logged until its address was first asked for.
     first_lines: Vec<String>,
 }
 
 impl ClusterHost {
-    /// The process' id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -158,7 +156,7 @@ impl ClusterHost {
 
 impl Drop for ClusterHost {
     fn drop(&mut self) {
-        // Also one that was stopped.
+        // Works for a stopped process too.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -166,16 +164,14 @@ impl Drop for ClusterHost {
 
 /// Two WorldServers, two hosts and three nodes of NATS.
 pub struct Cluster {
-    /// The WorldServers that are left; the one that leads comes first.
+    /// The WorldServers that are left; the leader comes first.
     pub worlds: Vec<Server>,
-    /// The hosts.
     pub hosts: Vec<ClusterHost>,
-    /// The brokers.
     pub nats: Nats,
 }
 
 impl Cluster {
-    /// Starts all of it and waits until the hosts are there.
+    /// Starts all processes and waits until the hosts are connected.
     pub fn start(scratch: &ScratchFolder) -> Result<Self> {
         let nats = Nats::start(scratch)?;
         let arguments = [
@@ -204,17 +200,15 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The WorldServer that leads.
     pub fn leader(&self) -> &Server {
         &self.worlds[0]
     }
 
-    /// The one that follows.
     pub fn follower(&self) -> &Server {
         &self.worlds[1]
     }
 
-    /// Starts one more host, with these flags too.
+    /// Starts one more host, with these additional flags.
     pub fn add_host(&mut self, scratch: &ScratchFolder, flags: &[&str]) -> Result<()> {
         let worlds: Vec<String> = self
             .worlds
@@ -261,10 +255,10 @@ impl Cluster {
             .hosts
             .iter_mut()
             .position(|host| host.first_lines_contain(&pattern));
-        index.with_context(|| format!("no host says that it is at {address}"))
+        index.with_context(|| format!("no host has logged the address {address}"))
     }
 
-    /// Kills the WorldServer that leads; the other one is left.
+    /// Kills the leading WorldServer; the other one is left.
     pub fn kill_leader(&mut self) -> Result<()> {
         let leader = self.worlds.remove(0);
         server_signal(leader.id(), "KILL")?;
@@ -272,7 +266,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until the WorldServer that is left leads and has both hosts.
+    /// Waits until the remaining WorldServer leads and has both hosts.
     pub fn wait_for_new_leader(&self) -> Result<()> {
         self.leader().wait_for_metrics("two hosts", |metrics| {
             metrics.get("ambit_hosts") == Some(&2.0)
@@ -281,7 +275,7 @@ impl Cluster {
     }
 }
 
-/// Without colours.
+/// Removes colour codes.
 fn strip(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -292,7 +286,7 @@ fn strip(line: &str) -> String {
     plain + rest
 }
 
-/// Ports that are free at the moment; nobody else on this machine is likely to take them at once.
+/// Ports that are free now; another process is unlikely to take them in the meantime.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
@@ -316,7 +310,7 @@ fn get(port: u16, path: &str) -> Result<String> {
         .unwrap_or_default())
 }
 
-/// A pause that is the point of a test: something is missing for so long.
+/// Sleeps: a test shows what happens while something is missing for so long.
 pub fn outage(length: Duration) {
     std::thread::sleep(length);
 }

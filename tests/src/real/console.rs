@@ -15,7 +15,7 @@ pub struct Console {
     child: Child,
     input: ChildStdin,
     lines: OutputLines,
-    /// Everything that it has printed and that was looked at so far.
+    /// All events that were printed and read so far.
     pub events: Vec<Value>,
 }
 
@@ -53,7 +53,7 @@ impl Console {
     /// Types a command.
     pub fn type_in(&mut self, command: &str) -> Result<()> {
         writeln!(self.input, "{command}")
-            .with_context(|| format!("{} does not read '{command}'", self.name))
+            .with_context(|| format!("console '{}' does not read '{command}'", self.name))
     }
 
     /// The next event of a kind.
@@ -86,17 +86,16 @@ impl Console {
         self.wait_for(kind)
     }
 
-    /// The process' id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Types `quit` and returns the exit status and what was still printed.
+    /// Types `quit`; returns the exit status and the remaining output.
     pub fn quit(mut self) -> Result<(i32, Vec<Value>)> {
         self.type_in("quit")?;
         let rest = self.lines.read_to_end();
         let Some(code) = self.child.wait()?.code() else {
-            bail!("{} was ended by a signal", self.name)
+            bail!("console '{}' was ended by a signal", self.name)
         };
         let events = rest
             .iter()
@@ -105,7 +104,7 @@ impl Console {
         Ok((code, events))
     }
 
-    /// `kill -9`.
+    /// Like `kill -9`.
     pub fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;

@@ -1,4 +1,4 @@
-//! A game-server that comes to a world-server by itself, in a process of its own.
+//! A game-server that connects to a world-server by itself, in a process of its own.
 
 use std::process::{Child, Command, Stdio};
 
@@ -13,10 +13,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// What `--host-key` of the server and of its hosts is in tests.
+    /// The `--host-key` of the server and of its hosts in tests.
     pub const KEY: &str = "a key that only the tests know";
 
-    /// Starts one that goes to `server`, which has to have that key.
+    /// Starts one that connects to `server`, which must have the same key.
     pub fn start(
         scratch: &ScratchFolder,
         server: &Server,
@@ -50,13 +50,13 @@ impl Host {
         Ok(Self { child, log })
     }
 
-    /// The next line of its log that holds `words`.
+    /// The next line of its log that contains `words`.
     pub fn wait_for_log(&mut self, words: &str) -> Result<String> {
         self.log
             .find(words, |line| line.contains(words).then(|| line.to_owned()))
     }
 
-    /// Where it tells players to connect, as soon as it takes rooms.
+    /// The address that it gives to players, once it accepts rooms.
     pub fn wait_for_address(&mut self) -> Result<String> {
         let line = self.wait_for_log("hosting rooms")?;
         let address = line
@@ -68,8 +68,7 @@ impl Host {
             .to_owned())
     }
 
-    /// Sends SIGTERM; the exit status once it has gone, and what it logged that nobody has looked
-    /// at.
+    /// Sends SIGTERM; returns the exit status, and the log lines that were not read yet.
     pub fn terminate(mut self) -> Result<(Option<i32>, Vec<String>)> {
         server_signal(self.child.id(), "TERM")?;
         let log = self.log.read_to_end();

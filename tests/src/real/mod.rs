@@ -1,9 +1,9 @@
-//! Real processes on loopback: the server, consoles, bots. They are found beside the test binary
-//! and built when they are not there. Every process that a test starts ends with the value that
-//! stands for it.
+//! Real processes on loopback: servers, consoles, bots. The binaries are taken from the folder of
+//! the test binary, and built if they are missing. A process ends when the value that owns it is
+//! dropped.
 //!
-//! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after
-//! which a test fails.
+//! Nothing here waits for a fixed time: it waits for lines, and a test fails when a line does not
+//! come within a bound.
 
 mod cluster;
 mod console;
@@ -25,11 +25,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// How long anything may take before a test gives up. Far beyond what is usual: the machines are
-/// shared.
+/// How long a test waits for anything. Far longer than usual, since the machines are shared.
 pub const WAIT_LIMIT: Duration = Duration::from_mins(1);
 
-/// Path of one of the project's binaries, built if it is not there.
+/// Path of one of the project's binaries, built if it is missing.
 pub fn binary(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -48,11 +47,11 @@ pub fn binary(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// A folder of its own for a test, removed at the end.
+/// A temporary folder for one test, removed when dropped.
 pub struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
-    /// An empty folder; `name` tells whose it is.
+    /// Creates an empty folder; `name` tells the tests apart.
     pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("ambit-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -60,12 +59,11 @@ impl ScratchFolder {
         ScratchFolder(folder)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Lets a process keep what it keeps (pins, tokens, certificates) in here.
+    /// Makes a process store its files (pins, tokens, certificates) in here.
     pub fn confine<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .env("AMBIT_KNOWN_HOSTS", self.0.join("known_hosts"))
@@ -81,15 +79,15 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// The lines that a process prints, as they come.
+/// The lines that a process prints.
 pub struct OutputLines {
     lines: Receiver<String>,
     seen: Vec<String>,
 }
 
 impl OutputLines {
-    /// Reads `source` to its end on a thread of its own. Bound: 65,536 lines not yet looked at; the
-    /// process waits then.
+    /// Reads `source` to its end on a thread of its own. Bound: 65,536 unread lines; after that the
+    /// process blocks.
     pub fn read_from(source: impl Read + Send + 'static) -> Self {
         let (sender, lines) = sync_channel(65_536);
         std::thread::spawn(move || {
@@ -105,7 +103,7 @@ impl OutputLines {
         }
     }
 
-    /// The next line that `wanted` makes something of.
+    /// The next line for which `wanted` returns a value; that value.
     pub fn find<T>(&mut self, what: &str, mut wanted: impl FnMut(&str) -> Option<T>) -> Result<T> {
         loop {
             match self.lines.recv_timeout(WAIT_LIMIT) {
@@ -129,7 +127,7 @@ impl OutputLines {
         }
     }
 
-    /// All that is left, to the end of the output.
+    /// All lines that are left, to the end of the output.
     pub fn read_to_end(&mut self) -> Vec<String> {
         let mut rest = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(WAIT_LIMIT) {
@@ -138,7 +136,7 @@ impl OutputLines {
         rest
     }
 
-    /// What there is now, without waiting.
+    /// The lines that are there now, without waiting.
     pub fn take_available(&mut self) -> Vec<String> {
         self.lines.try_iter().collect()
     }
@@ -149,7 +147,7 @@ impl OutputLines {
     }
 }
 
-/// Runs a command to its end and demands success.
+/// Runs a command to its end; an error if it fails.
 pub fn run(command: &mut Command) -> Result<Output> {
     let output = command
         .stdin(Stdio::null())
@@ -179,7 +177,7 @@ fn build(folder: &Path) {
     command.arg("--target-dir").arg(
         folder
             .parent()
-            .expect("a profile's folder lies in the target's"),
+            .expect("the profile's folder is in the target folder"),
     );
     run(&mut command).expect("the project's binaries can be built");
 }

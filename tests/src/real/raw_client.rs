@@ -1,4 +1,4 @@
-//! A client without manners: sends whatever it likes over a real QUIC connection.
+//! A client that sends arbitrary messages over a real QUIC connection, for tests of bad input.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,6 @@ use super::WAIT_LIMIT;
 pub struct RawClient {
     /// Kept alive with the connection.
     pub endpoint: quinn::Endpoint,
-    /// The connection.
     pub connection: quinn::Connection,
     send: quinn::SendStream,
     receive: quinn::RecvStream,
@@ -30,7 +29,7 @@ pub struct RawClient {
 }
 
 impl RawClient {
-    /// Connects by a protocol and opens the control stream; any certificate will do.
+    /// Connects with this protocol and opens the control stream; accepts any certificate.
     pub async fn connect(server: SocketAddr, alpn: &[u8]) -> Result<Self> {
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
         let connecting = endpoint.connect_with(trust_any_certificate(alpn), server, "ambit")?;
@@ -47,16 +46,16 @@ impl RawClient {
         })
     }
 
-    /// Many connections at once that shake hands and then say nothing.
+    /// Opens many connections that complete the handshake and then send nothing.
     pub async fn connect_silent(
         server: SocketAddr,
         alpn: &[u8],
         count: usize,
     ) -> Result<Vec<quinn::Connection>> {
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
-        let calls =
+        let attempts =
             (0..count).map(|_| endpoint.connect_with(trust_any_certificate(alpn), server, "ambit"));
-        let mut connecting = calls
+        let mut connecting = attempts
             .collect::<Result<Vec<_>, _>>()?
             .into_iter()
             .collect::<JoinSet<_>>();
@@ -67,15 +66,15 @@ impl RawClient {
         Ok(connections)
     }
 
-    /// Bytes as they are.
+    /// Writes bytes as they are.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.send
             .write_all(bytes)
             .await
-            .context("the stream does not take more")
+            .context("the stream is closed for writing")
     }
 
-    /// A lobby request.
+    /// Sends a lobby request and returns the answer.
     pub async fn request_answer(&mut self, body: client_to_world::Body) -> Result<WorldToClient> {
         self.last_request += 1;
         let request = self.last_request;
@@ -92,7 +91,7 @@ impl RawClient {
         }
     }
 
-    /// A lobby request whose answer nobody waits for.
+    /// Sends a lobby request without waiting for the answer.
     pub async fn send_request(&mut self, body: client_to_world::Body) -> Result<()> {
         self.last_request += 1;
         let request = self.last_request;
@@ -103,7 +102,7 @@ impl RawClient {
         .await
     }
 
-    /// Says hello with the token of a session.
+    /// Sends a hello with a resume token.
     pub async fn resume(
         &mut self,
         name: &str,
@@ -122,7 +121,7 @@ impl RawClient {
             .context("an answer without a body")
     }
 
-    /// Says hello under a name.
+    /// Sends a hello with a name.
     pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
         let hello = Hello {
             version: ambit_proto::control::WORLD_VERSION,
@@ -135,7 +134,7 @@ impl RawClient {
             .context("an answer without a body")
     }
 
-    /// Shows a ticket.
+    /// Sends a ticket.
     pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
         let join = ClientToGame {
             body: Some(client_to_game::Body::Join(Join {
@@ -155,7 +154,7 @@ impl RawClient {
         Ok(WorldToClient::decode(self.next_frame().await?)?)
     }
 
-    /// The next lobby news or answer that `wanted` makes something of.
+    /// The next lobby message for which `wanted` returns a value; that value.
     pub async fn find<T>(
         &mut self,
         mut wanted: impl FnMut(world_to_client::Body) -> Option<T>,
@@ -171,10 +170,10 @@ impl RawClient {
     pub async fn wait_closed(&self) -> Result<quinn::ConnectionError> {
         tokio::time::timeout(WAIT_LIMIT, self.connection.closed())
             .await
-            .context("the server keeps the connection")
+            .context("the server did not close the connection")
     }
 
-    /// Waits for a moment that is only there to let the server do something.
+    /// Sleeps for a millisecond, to let the server run.
     pub async fn pause_briefly(&self) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 
 use super::{OutputLines, ScratchFolder, WAIT_LIMIT, binary};
 
-/// What `/metrics` says: a value for each series, its labels included in the name.
+/// Values of `/metrics` by series; the name includes the labels.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// Nothing depends on it; a look costs both sides some work.
+/// Polling has a cost for both sides; no result depends on this value.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running server; killed when dropped.
@@ -22,9 +22,9 @@ pub struct Server {
     log: OutputLines,
     /// Where clients connect.
     pub world: SocketAddr,
-    /// Where `/metrics` and `/healthz` are.
+    /// Address of `/metrics` and `/healthz`.
     pub http: SocketAddr,
-    /// The whole line that said that it is ready.
+    /// The whole line `ready ...`.
     pub ready: String,
 }
 
@@ -79,12 +79,11 @@ impl Server {
         })
     }
 
-    /// The process' id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What `/metrics` says: a value for each series.
+    /// Reads `/metrics`.
     pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
         let series = text
@@ -97,7 +96,7 @@ impl Server {
         Ok(series.collect())
     }
 
-    /// Looks at `/metrics` until `wanted` is the case. Hosts report once a second.
+    /// Polls `/metrics` until `wanted` holds. Hosts report once a second.
     pub fn wait_for_metrics(
         &self,
         what: &str,
@@ -116,7 +115,7 @@ impl Server {
         )
     }
 
-    /// Memory that the process holds (`VmRSS`).
+    /// Resident memory of the process (`VmRSS`).
     pub fn resident_kib(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
         let line = status
@@ -129,7 +128,7 @@ impl Server {
             .with_context(|| format!("VmRSS is '{line}'"))
     }
 
-    /// GameServerStatus and body of a page on the HTTP port.
+    /// Status and body of a page on the HTTP port.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
         use std::io::{Read, Write};
         let mut stream =
@@ -151,13 +150,13 @@ impl Server {
         Ok((status, body.to_owned()))
     }
 
-    /// Sends SIGTERM and returns the exit status once it has gone.
+    /// Sends SIGTERM, waits for the end, and returns the exit status.
     pub fn terminate(self) -> Result<Option<i32>> {
         signal(self.id(), "TERM")?;
         self.wait()
     }
 
-    /// Waits until it has gone by itself, and returns the exit status.
+    /// Waits for the end, and returns the exit status.
     pub fn wait(mut self) -> Result<Option<i32>> {
         Ok(self.child.wait()?.code())
     }
@@ -176,7 +175,7 @@ impl Server {
     pub fn children(&self) -> Vec<u32> {
         let path = format!("/proc/{0}/task/{0}/children", self.id());
         let direct = std::fs::read_to_string(path).unwrap_or_default();
-        // Children started by another thread stand in that thread's list.
+        // Children started by another thread are in that thread's list.
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id()))
             .into_iter()
             .flatten()
@@ -214,7 +213,7 @@ pub fn signal(id: u32, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process still runs; one that has ended and was not asked about yet does not.
+/// Whether a process still runs; a zombie does not.
 pub fn is_alive(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
 }

@@ -1,5 +1,5 @@
-//! Hosts in a fleet of Agones: what its sidecar is told, and what a sidecar that is late or errs
-//! costs (nothing).
+//! Hosts in an Agones fleet: what the sidecar receives, and that a late or failing sidecar stops
+//! nothing.
 
 use ambit_tests::real::{Console, Host, ScratchFolder, Server};
 use anyhow::Result;
@@ -17,28 +17,28 @@ fn agones_is_notified_of_ready_health_rooms_players_and_shutdown() -> Result<()>
         sidecar.port,
         &["--advertise", "127.0.0.1"],
     )?;
-    sidecar.wait("a host that is ready", |rules| {
-        rules.accepted("/ready") == 1 && rules.counter("rooms") == (0, 8)
+    sidecar.wait("a host that is ready", |state| {
+        state.accepted("/ready") == 1 && state.counter("rooms") == (0, 8)
     })?;
     let pings = sidecar.state().accepted("/health");
-    sidecar.wait("health, again and again", |rules| {
-        rules.accepted("/health") >= pings + 3
+    sidecar.wait("repeated health requests", |state| {
+        state.accepted("/health") >= pings + 3
     })?;
     let address = host.wait_for_address()?;
     let consoles = two_rooms(&scratch, &server, &address)?;
-    sidecar.wait("a room and its player", |rules| {
-        rules.counter("rooms") == (1, 8) && rules.counter("players").0 == 1
+    sidecar.wait("a room and its player", |state| {
+        state.counter("rooms") == (1, 8) && state.counter("players").0 == 1
     })?;
     assert_eq!(sidecar.state().accepted("/ready"), 1);
 
     let log = hand_over(&server, host, consoles)?;
     assert_eq!(sidecar.state().accepted("/shutdown"), 1);
     let place = |words: &str| log.iter().position(|line| line.contains(words));
-    let (handed_over, told) = (
+    let (handed_over, notified) = (
         place("all rooms are handed over"),
         place("Agones knows that this server ends"),
     );
-    assert!(handed_over.is_some() && handed_over < told, "{log:#?}");
+    assert!(handed_over.is_some() && handed_over < notified, "{log:#?}");
     Ok(())
 }
 
@@ -62,8 +62,8 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
     let sidecar = Sidecar::start(port)?;
     host.wait_for_log("Agones' sidecar is there")?;
     host.wait_for_log("Agones knows that this server is ready")?;
-    sidecar.wait("a room and its player", |rules| {
-        rules.counter("rooms") == (1, 8) && rules.counter("players").0 == 1
+    sidecar.wait("a room and its player", |state| {
+        state.counter("rooms") == (1, 8) && state.counter("players").0 == 1
     })?;
     hand_over(&server, host, consoles)?;
     assert_eq!(sidecar.state().accepted("/shutdown"), 1);
@@ -91,7 +91,7 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
     let consoles = two_rooms(&scratch, &server, &address)?;
     sidecar.state().is_failing = false;
     host.wait_for_log("Agones knows that this server is ready")?;
-    sidecar.wait("a room", |rules| rules.counter("rooms") == (1, 8))?;
+    sidecar.wait("a room", |state| state.counter("rooms") == (1, 8))?;
     sidecar.state().is_failing = true;
     let log = hand_over(&server, host, consoles)?;
     assert!(
@@ -119,8 +119,8 @@ fn a_counter_that_the_fleet_does_not_declare_is_named_in_the_log() -> Result<()>
         fails.contains("counter not found: players. Does the Fleet declare it"),
         "{fails}"
     );
-    sidecar.wait("the other counter", |rules| {
-        rules.counter("rooms") == (0, 8)
+    sidecar.wait("the other counter", |state| {
+        state.counter("rooms") == (0, 8)
     })?;
     Ok(())
 }
@@ -132,8 +132,10 @@ fn without_advertise_players_get_the_address_from_agones() -> Result<()> {
     sidecar.state().game_server = game_server("", 0);
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &[])?;
-    // Not known yet: the host asks again, and serves nobody.
-    sidecar.wait("some looks", |rules| rules.accepted("/gameserver") >= 3)?;
+    // The host does not know its address yet: it asks again and serves no room.
+    sidecar.wait("several requests", |state| {
+        state.accepted("/gameserver") >= 3
+    })?;
     assert_eq!(server.metrics()?["ambit_hosts"], 1.0);
     sidecar.state().game_server = game_server("localhost", 7_001);
     let hosting = host.wait_for_log("hosting rooms")?;
@@ -141,14 +143,14 @@ fn without_advertise_players_get_the_address_from_agones() -> Result<()> {
         hosting.contains("127.0.0.1:7001") || hosting.contains("[::1]:7001"),
         "{hosting}"
     );
-    sidecar.wait("a host that is ready", |rules| {
-        rules.accepted("/ready") == 1
+    sidecar.wait("a host that is ready", |state| {
+        state.accepted("/ready") == 1
     })?;
     server.wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     Ok(())
 }
 
-/// One that lets hosts in, and has a child that takes one room.
+/// Starts a server that accepts hosts and has a child host for one room.
 fn start_server(scratch: &ScratchFolder) -> Result<Server> {
     let arguments = [
         "--hosts",
@@ -176,8 +178,8 @@ fn start_host(
     )
 }
 
-/// Two rooms, each with a player: one at the server's child, which takes no more, and one at the
-/// host: its player comes first.
+/// Two rooms, each with a player: one at the server's child host, which is then full, and one at
+/// `address`. The player of the latter comes first.
 fn two_rooms(scratch: &ScratchFolder, server: &Server, address: &str) -> Result<[Console; 2]> {
     server.wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let start = |name| -> Result<(Console, bool)> {
@@ -197,8 +199,8 @@ fn two_rooms(scratch: &ScratchFolder, server: &Server, address: &str) -> Result<
     Ok(if ann_is_here { [ann, bob] } else { [bob, ann] })
 }
 
-/// Makes room at the child, ends the host, and sees to it that the first player goes on there. The
-/// host's log.
+/// Frees a place at the child host, ends the host, and checks that the first player goes on at the
+/// child. Returns the host's log.
 fn hand_over(
     server: &Server,
     host: Host,

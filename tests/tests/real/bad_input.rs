@@ -1,7 +1,8 @@
-//! Bad peers: each gets a clear error or a closed connection, and costs nobody else anything.
+//! Misbehaving peers: each gets a clear error or a closed connection, and no other client is
+//! affected.
 //!
-//! Beside every bad peer a well-behaved console walks about in a room; at the end it must not have
-//! noticed anything, and the server must not have kept anything of the bad ones.
+//! Beside every bad peer a correct console walks about in a room. At the end it must not have
+//! noticed anything, and the server must have released all resources of the bad peers.
 
 use std::net::SocketAddr;
 
@@ -51,7 +52,7 @@ fn random_bytes_are_answered_or_closed() -> Result<()> {
             let mut raw = RawClient::connect(server, alpn).await?;
             let mut bytes: Vec<u8> = (0..rng.usize(1..400)).map(|_| rng.u8(..)).collect();
             if seed % 4 < 2 {
-                // A frame of a believable length, with nonsense inside.
+                // A frame of a plausible length, with random contents.
                 let length = (bytes.len() as u32).to_be_bytes();
                 bytes.splice(0..0, length);
             }
@@ -165,15 +166,15 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
         raw.hello("deaf").await?;
         raw.request_answer(ask::Body::ListRooms(ListRooms { subscribe: true }))
             .await?;
-        // Others chat; the deaf one reads nothing and its queue runs full.
+        // Others chat; this client reads nothing, and its queue fills up.
         let mut talkers = Vec::new();
         for number in 0..8 {
             let mut talker = RawClient::connect(server, ALPN_WORLD).await?;
             talker.hello(&format!("talker{number}")).await?;
             talkers.push(talker);
         }
-        let deaf = raw.connection.clone();
-        while deaf.close_reason().is_none() {
+        let reader = raw.connection.clone();
+        while reader.close_reason().is_none() {
             for talker in &mut talkers {
                 talker
                     .request_answer(ask::Body::Say(Say {
@@ -189,7 +190,8 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
 
 #[test]
 fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
-    // A stale one would take half a minute: `ambit_game_server::ticket` tests that by itself.
+    // An expired ticket would take half a minute; the unit tests of `ambit_game_server::ticket`
+    // cover it.
     beside_a_console_of("ticket", async |whole| {
         let server = whole.world;
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
@@ -217,7 +219,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         ));
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
 
-        // Good where it was made: another server has another signer.
+        // Valid at another server, which signs with another key.
         let elsewhere = ScratchFolder::new("ticket-elsewhere");
         let other = Server::start(&elsewhere, &[])?;
         let mut guest = RawClient::connect(other.world, ALPN_WORLD).await?;
@@ -225,7 +227,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let foreign = self::ticket(&mut guest, "theirs").await?;
         assert_eq!(refusal(server, foreign.ticket).await?, ErrorCode::BadTicket);
 
-        // Good when it was made: the room has gone with its only player.
+        // Valid when it was issued; then its only player left, and the room was closed.
         let mut brief = RawClient::connect(server, ALPN_WORLD).await?;
         brief.hello("brief").await?;
         let gone = self::ticket(&mut brief, "shortlived").await?;
@@ -249,9 +251,9 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
             });
             series.collect()
         };
-        let told =
+        let has_seven =
             |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
-        let metrics = whole.wait_for_metrics("seven refused tickets", told)?;
+        let metrics = whole.wait_for_metrics("seven refused tickets", has_seven)?;
         let expected = [
             ("foreign", 1.0),
             ("forged", 4.0),
@@ -282,7 +284,7 @@ fn malformed_datagrams_change_nothing() -> Result<()> {
             let bytes: Vec<u8> = (0..rng.usize(0..1_100)).map(|_| rng.u8(..)).collect();
             game.connection.send_datagram(bytes.into())?;
         }
-        // It is still in the game: state goes on coming.
+        // The client is still in the game: state continues to arrive.
         game.connection.read_datagram().await?;
         Ok(())
     })
@@ -345,7 +347,7 @@ fn invalid_positions_are_refused() -> Result<()> {
 #[test]
 fn half_open_connections_are_closed() -> Result<()> {
     beside_a_console("halfopen", async |server| {
-        // A handshake and no stream; a stream and no hello.
+        // A handshake without a stream; a stream without a hello.
         let silent = RawClient::connect(server, ALPN_WORLD).await?;
         let game = RawClient::connect(server, ALPN_GAME).await?;
         silent.wait_closed().await?;
@@ -363,7 +365,7 @@ fn silent_connections_keep_no_player_out() -> Result<()> {
         }
         assert!(server.metrics()?["ambit_connections_made_total"] >= 301.0);
         let world = server.world;
-        // On another thread, so that the silent ones go on answering as QUIC does.
+        // On another thread, so that the silent connections still answer QUIC packets.
         tokio::task::spawn_blocking(move || visit(world)).await??;
         for connection in silent {
             connection.closed().await;
@@ -380,7 +382,7 @@ fn a_client_that_floods_and_never_reads_only_hurts_itself() -> Result<()> {
     beside_a_console_of("shout", async |server| {
         let mut lobby = RawClient::connect(server.world, ALPN_WORLD).await?;
         lobby.hello("loud").await?;
-        // Into the console's room, the first of its server.
+        // Joins the console's room, which is the first one of its server.
         let join = ask::Body::JoinRoom(JoinRoom {
             room: 1,
             ..JoinRoom::default()
@@ -412,7 +414,7 @@ fn a_client_that_floods_and_never_reads_only_hurts_itself() -> Result<()> {
     })
 }
 
-/// A player comes, plays and goes.
+/// A player joins, plays and quits.
 fn visit(world: SocketAddr) -> Result<()> {
     let scratch = ScratchFolder::new("visitor");
     let mut bob = Console::start(&scratch, world, "bob", &[])?;
@@ -430,12 +432,12 @@ fn visit(world: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Runs something bad beside a console in a room, which must not notice.
+/// Runs a misbehaving peer beside a console in a room, which must not notice anything.
 fn beside_a_console(name: &str, bad: impl AsyncFnOnce(SocketAddr) -> Result<()>) -> Result<()> {
     beside_a_console_of(name, async |server: &Server| bad(server.world).await)
 }
 
-/// The same, for what also looks at the server itself.
+/// The same, for tests that also look at the server.
 fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>) -> Result<()> {
     let scratch = ScratchFolder::new(name);
     let mut server = Server::start(&scratch, &[])?;
@@ -467,14 +469,14 @@ fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>)
         "{log:#?}"
     );
     assert_eq!(ann.quit()?.0, 0);
-    // What the bad ones held is given back.
+    // The resources of the bad peers are released.
     server.wait_for_metrics("the end of all connections", |metrics| {
         metrics["ambit_connections"] == 0.0
     })?;
     Ok(())
 }
 
-/// Makes a room, starts it and gets a ticket for it.
+/// Creates a room, starts it and gets a ticket for it.
 async fn ticket(raw: &mut RawClient, room: &str) -> Result<Ticket> {
     let create = CreateRoom {
         name: room.to_owned(),
@@ -490,7 +492,7 @@ async fn ticket(raw: &mut RawClient, room: &str) -> Result<Ticket> {
     request_ticket(raw, ask::Body::StartRoom(StartRoom {})).await
 }
 
-/// Asks for what brings a ticket.
+/// Sends a request that is answered with a ticket.
 async fn request_ticket(raw: &mut RawClient, body: ask::Body) -> Result<Ticket> {
     raw.write(&encode_frame(&ClientToWorld {
         request: 1_000,

@@ -1,4 +1,4 @@
-//! Crowds of emulated clients. The figures are printed, never asserted: machines differ.
+//! Crowds of emulated clients. Figures are printed, never asserted: machines differ.
 
 use std::process::{Command, Output, Stdio};
 
@@ -31,7 +31,7 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
     assert_eq!(summary["errors"], 0, "{summary}");
 
     let mut followed = std::collections::BTreeSet::new();
-    let mut told = std::collections::BTreeSet::new();
+    let mut delivered = std::collections::BTreeSet::new();
     for line in std::fs::read_to_string(&dump)?.lines() {
         let event: Value = serde_json::from_str(line)?;
         let key = (event["client"].as_u64(), event["id"].as_u64());
@@ -40,17 +40,20 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
             Some("leave") => assert!(followed.remove(&key), "left without an enter: {event}"),
             Some("update") => assert!(followed.contains(&key), "updated without an enter: {event}"),
             Some("event") => {
-                // An event that is delivered twice is the same in every field.
+                // The same event would be equal in all fields but these if it were delivered twice.
                 let mut same = event.clone();
                 same.as_object_mut()
                     .context("an object")?
                     .retain(|key, _| !["late", "t"].contains(&key.as_str()));
-                assert!(told.insert(same.to_string()), "told twice: {event}");
+                assert!(
+                    delivered.insert(same.to_string()),
+                    "delivered twice: {event}"
+                );
             }
             _ => {}
         }
     }
-    assert!(!followed.is_empty() && !told.is_empty());
+    assert!(!followed.is_empty() && !delivered.is_empty());
 
     // The lobby still answers.
     let mut ann = Console::start(&scratch, server.world, "ann", &["--impair", impair])?;
@@ -81,12 +84,12 @@ fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
         &[&arguments[..], &["--game", "cubes"]].concat(),
     )?;
     println!("4 bots among cubes for 60 s with {impair}: {summary}");
-    // What made no sense, what broke and what nobody heard of are errors.
+    // Undecodable datagrams, broken connections and missing answers count as errors.
     assert_eq!(
         (&summary["connected"], &summary["whole"], &summary["errors"]),
         (&4.into(), &4.into(), &0.into())
     );
-    // A hundred cubes and four players' each.
+    // Each of the four bots sees 100 small cubes and 4 players' cubes.
     assert_eq!(
         (&summary["enters"], &summary["leaves"], &summary["in_sight"]),
         (&416.into(), &0.into(), &104.0.into())
@@ -109,7 +112,7 @@ fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
             _ => {}
         }
     }
-    println!("keys of their own that the bots were told of as pressed: {pressed:?}");
+    println!("own keys that the bots saw pressed: {pressed:?}");
     assert!(pressed.iter().all(|pressed| *pressed > 10), "{pressed:?}");
     Ok(())
 }
@@ -136,7 +139,7 @@ fn bots_detect_that_their_server_has_died() -> Result<()> {
     server.wait_for_metrics("three bots at play", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_commands_total"] >= 3.0
     })?;
-    // As `kill -9` does: nobody is told.
+    // Like `kill -9`: no client is notified.
     drop(server);
     let summary = last_line(&bots.wait_with_output()?)?;
     assert_eq!(summary["connected"], 0, "{summary}");
@@ -186,7 +189,7 @@ fn bots_of(
         ])
         .args(arguments);
     let output = real::run(&mut command)?;
-    // What it takes for faults, and an example of each.
+    // The bots report their errors on stderr, with an example of each.
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
     last_line(&output)
 }

@@ -1,10 +1,10 @@
-//! Several WorldServers, hosts on their own and NATS: what goes on when one of them is gone. Times
-//! are printed, never asserted.
+//! Several WorldServers, separate hosts and NATS: what continues when one of them fails. Times are
+//! printed, never asserted.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as told};
+use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as answer};
 use ambit_proto::quic::ALPN_WORLD;
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{
@@ -13,9 +13,10 @@ use ambit_tests::real::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Longer than the lease of a host and the silence after which it is given up.
+/// Longer than a host's serving lease and than the silence after which the WorldServer gives it up.
 const MAX_REQUEST_TIME: Duration = Duration::from_secs(4);
-/// What is answered within that at most, or refused for now, when a node of NATS has died.
+/// Longest time in which requests may be refused after a NATS node has died: the election of a new
+/// leader.
 const ELECTION: Duration = Duration::from_secs(6);
 /// Bots at each server.
 const CROWD_SIZE: usize = 10;
@@ -42,7 +43,7 @@ fn after_a_world_server_is_killed_the_other_serves_rooms_and_chat() -> Result<()
     chat(&mut ann, &mut bob)?;
     println!("and in the chat after {} ms", killed.elapsed().as_millis());
     cluster.wait_for_new_leader()?;
-    // The room has not noticed: nobody was sent out of it or into it again.
+    // The room was not affected: no client left it or joined it again.
     for console in [ann, bob] {
         let out = |event: &&Value| {
             event["ev"] == "left" || event["ev"] == "started" && event["again"] == true
@@ -71,8 +72,8 @@ fn a_world_server_that_gets_sigterm_hands_its_leadership_over() -> Result<()> {
     }
     chat(&mut ann, &mut bob)?;
     cluster.wait_for_new_leader()?;
-    // To the hosts that was a link that has ended, from which their patience counts; not a server
-    // that follows another.
+    // For the hosts this is a lost connection, which starts their timeout; the follower has not
+    // taken over yet.
     for host in &mut cluster.hosts {
         let log = host.take_log();
         assert!(
@@ -114,7 +115,7 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
     let scratch = ScratchFolder::new("cluster-waits");
     let mut command = Command::new(binary("world-server"));
     scratch.confine(&mut command);
-    // Nobody listens there.
+    // No server listens there.
     command.args([
         "--listen",
         "127.0.0.1:0",
@@ -130,7 +131,7 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
         .stderr(Stdio::piped());
     let mut server = command.spawn()?;
     let mut log = OutputLines::read_from(server.stderr.take().context("piped")?);
-    log.find("its complaint", |line| {
+    log.find("the error", |line| {
         line.contains("the directory can't be read").then_some(())
     })?;
     server_signal(server.id(), "TERM")?;
@@ -148,9 +149,9 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
         .enumerate()
         .map(|(room, world)| crowd(&scratch, world, room))
         .collect::<Result<_>>()?;
-    let everybody = (cluster.worlds.len() * CROWD_SIZE) as f64;
-    cluster.leader().wait_for_metrics("everybody", |metrics| {
-        metrics["ambit_host_players"] == everybody
+    let all_bots = (cluster.worlds.len() * CROWD_SIZE) as f64;
+    cluster.leader().wait_for_metrics("all bots", |metrics| {
+        metrics["ambit_host_players"] == all_bots
     })?;
     outage(Duration::from_secs(2));
     cluster.kill_leader()?;
@@ -158,8 +159,7 @@ fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let summary: Value = serde_json::from_slice(output.stdout.trim_ascii_end())?;
-        // Each of them was cut off the lobby, came back into its session, and was in its room all
-        // the time.
+        // Each bot lost its lobby connection, resumed its session, and stayed in its room.
         let shown = ["connected", "resumes", "errors", "moves"].map(|key| summary[key].as_u64());
         let crowd = Some(CROWD_SIZE as u64);
         assert_eq!(shown, [crowd, crowd, Some(0), Some(0)], "{summary}\n{said}");
@@ -181,7 +181,7 @@ fn a_new_build_starts_beside_the_old_one_whose_rooms_continue() -> Result<()> {
     cluster
         .leader()
         .wait_for_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
-    // What begins now is of the new build.
+    // New rooms start on the new build.
     let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
     cid.run_command("create fresh game=field", "created")?;
     let fresh = cid.run_command("start", "started")?;
@@ -190,7 +190,7 @@ fn a_new_build_starts_beside_the_old_one_whose_rooms_continue() -> Result<()> {
         2,
         "{fresh}"
     );
-    // Its host is asked to end, and the old room goes on at the other one of its build.
+    // The old room's host gets SIGTERM, and the room moves to the other host of its build.
     let old = cluster.host_at(&first)?;
     server_signal(cluster.hosts[old].id(), "TERM")?;
     for console in [&mut ann, &mut bob] {
@@ -222,7 +222,7 @@ fn with_a_nats_node_killed_at_most_new_rooms_wait() -> Result<()> {
     let leader = cluster.nats.leader()?;
     cluster.nats.kill(leader)?;
     let killed = now();
-    // All of this is answered while the broker's nodes look for a leader.
+    // All of this is answered while the NATS nodes elect a leader.
     chat(&mut ann, &mut bob)?;
     assert_eq!(
         cid.run_command("rooms", "rooms")?["rooms"]
@@ -263,10 +263,10 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
     chat(&mut ann, &mut bob)?;
     outage(Duration::from_secs(8));
     chat(&mut ann, &mut bob)?;
-    // Games have gone on all the time.
-    let heard = |console: &mut Console| console.run_command("stats", "stats");
+    // Games have continued all the time.
+    let received = |console: &mut Console| console.run_command("stats", "stats");
     for console in [&mut ann, &mut bob] {
-        let stats = heard(console)?;
+        let stats = received(console)?;
         assert!(
             stats["gap_ms_max"]
                 .as_f64()
@@ -290,7 +290,7 @@ fn games_continue_while_nats_is_down_for_ten_seconds() -> Result<()> {
                 .filter(|event| event["ev"] == "welcome")
                 .count(),
             1,
-            "nobody lost the lobby"
+            "no bot lost the lobby"
         );
         assert!(console.events.iter().all(|event| event["ev"] != "left"));
     }
@@ -303,7 +303,7 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
     let before = host_address_of(&ann)?;
-    // Of a room that has just begun, nothing is known elsewhere yet.
+    // A room that has just started is not saved elsewhere yet.
     outage(Duration::from_secs(2));
     let host = cluster.host_at(&before)?;
     let id = cluster.hosts[host].id();
@@ -315,32 +315,32 @@ fn a_host_that_hung_beyond_its_lease_finds_its_room_elsewhere() -> Result<()> {
     }
     outage(MAX_REQUEST_TIME);
     server_signal(id, "CONT")?;
-    // It comes back, and is told that the room is not its own any more.
+    // The host reconnects, and learns that the room is not its own any more.
     cluster
         .leader()
         .wait_for_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
     chat(&mut ann, &mut bob)?;
-    let mut woken = Vec::new();
+    let mut log = Vec::new();
     for _ in 0..500 {
-        woken.extend(cluster.hosts[host].take_log());
-        if woken.iter().any(|line| line.contains("room closed")) {
+        log.extend(cluster.hosts[host].take_log());
+        if log.iter().any(|line| line.contains("room closed")) {
             break;
         }
         outage(Duration::from_millis(20));
     }
     assert!(
-        woken.iter().any(|line| line.contains("room closed")),
-        "{woken:#?}"
+        log.iter().any(|line| line.contains("room closed")),
+        "{log:#?}"
     );
     for console in [ann, bob] {
-        // What is shown goes forward all the time: nobody ever saw the older truth again. (The time
-        // of a start is what the client takes for now: another host's clock may be some
-        // milliseconds off.)
-        let news = console
+        // Room time as shown only moves forward: no client received the older state of the hung
+        // host. (`started` is left out: its time is what the client assumes at that moment, and the
+        // clock of another host may be some milliseconds off.)
+        let shown = console
             .events
             .iter()
             .filter(|event| event["ev"] != "started");
-        let times: Vec<f64> = news.filter_map(|event| event["t"].as_f64()).collect();
+        let times: Vec<f64> = shown.filter_map(|event| event["t"].as_f64()).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
         assert!(console.events.iter().all(|event| event["ev"] != "left"));
     }
@@ -355,7 +355,7 @@ fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let mut ann = RawClient::connect(leader, ALPN_WORLD).await?;
-        let told::Body::Welcome(welcome) = ann.hello("ann").await? else {
+        let answer::Body::Welcome(welcome) = ann.hello("ann").await? else {
             bail!("no welcome")
         };
         let wanted = || {
@@ -367,14 +367,14 @@ fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
             };
             ask::Body::CreateRoom(create)
         };
-        // Nobody hears the first answer: the server is gone before.
+        // The server is killed before the client can receive the first answer.
         ann.send_request(wanted()).await?;
         ann.pause_briefly().await;
         cluster.kill_leader()?;
         let mut ann = loop {
-            // Until the other one leads.
+            // Until the other server leads.
             let mut ann = RawClient::connect(follower, ALPN_WORLD).await?;
-            if let Ok(told::Body::Welcome(back)) =
+            if let Ok(answer::Body::Welcome(back)) =
                 ann.resume("ann", welcome.resume_token.clone()).await
             {
                 println!("resumed: {}", back.resumed);
@@ -382,14 +382,14 @@ fn a_room_whose_creation_was_not_answered_is_created_once() -> Result<()> {
             }
         };
         let answer = ann.request_answer(wanted()).await?.body;
-        let told::Body::RoomCreated(made) = answer.context("an answer")? else {
+        let answer::Body::RoomCreated(made) = answer.context("an answer")? else {
             bail!("not made")
         };
         let list = ann
             .request_answer(ask::Body::ListRooms(world::ListRooms { subscribe: false }))
             .await?
             .body;
-        let Some(told::Body::RoomList(list)) = list else {
+        let Some(answer::Body::RoomList(list)) = list else {
             bail!("no list")
         };
         assert_eq!(
@@ -419,19 +419,16 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
         for racer in 0..RACERS {
             let (server, start) = (servers[racer % 2], start.clone());
             racers.spawn(async move {
-                let mut racer_line = RawClient::connect(server, ALPN_WORLD).await?;
-                racer_line.hello(&format!("racer{racer}")).await?;
+                let mut client = RawClient::connect(server, ALPN_WORLD).await?;
+                client.hello(&format!("racer{racer}")).await?;
                 start.wait().await;
                 let join = world::JoinRoom {
                     room: 1,
                     ..Default::default()
                 };
-                let answer = racer_line
-                    .request_answer(ask::Body::JoinRoom(join))
-                    .await?
-                    .body;
-                // The connection is kept: a seat of somebody who is gone would be free again.
-                anyhow::Ok((answer, racer_line))
+                let answer = client.request_answer(ask::Body::JoinRoom(join)).await?.body;
+                // The connection is kept, since closing it would free the seat.
+                anyhow::Ok((answer, client))
             });
         }
         let mut outcomes = Vec::new();
@@ -442,10 +439,12 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
     })?;
     let seated = outcomes
         .iter()
-        .filter(|(answer, _)| matches!(answer, Some(told::Body::RoomJoined(_))))
+        .filter(|(answer, _)| matches!(answer, Some(answer::Body::RoomJoined(_))))
         .count();
     let full = outcomes.iter().filter(
-        |(answer, _)| matches!(answer, Some(told::Body::Error(error)) if error.name == "room_full"),
+        |(answer, _)| {
+            matches!(answer, Some(answer::Body::Error(error)) if error.name == "room_full")
+        },
     );
     assert_eq!(
         (seated, full.count()),
@@ -456,8 +455,8 @@ fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<
     Ok(())
 }
 
-/// Makes a room; it may be told to try again for as long as an election takes. Gives how often it
-/// was.
+/// Creates a room; may be refused with "try again" during an election. Returns how often that
+/// happened.
 fn create(console: &mut Console, since: Instant) -> Result<u32> {
     let mut refused = 0;
     loop {
@@ -470,8 +469,7 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
         }
         assert_eq!(answer["code"], "try_again", "{answer}");
         refused += 1;
-        // Not a bound of a machine's speed: what the broker needs is known, and ten times that is
-        // given.
+        // A generous bound that does not depend on the machine: ten times the longest election.
         if since.elapsed() > 10 * ELECTION {
             bail!("no room could be made");
         }
@@ -479,7 +477,7 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
     }
 }
 
-/// Bots in a room of their own.
+/// Starts bots in a room of their own.
 fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> {
     let (count, room, server) = (
         CROWD_SIZE.to_string(),
@@ -506,7 +504,7 @@ fn crowd(scratch: &ScratchFolder, world: &Server, room: usize) -> Result<Child> 
         .spawn()?)
 }
 
-/// Ann at the WorldServer that leads, Bob at the other one, both in a room that runs.
+/// Ann at the leading WorldServer and Bob at the other one, both in the same running room.
 fn players(scratch: &ScratchFolder, cluster: &Cluster) -> Result<(Console, Console)> {
     let mut ann = Console::start(scratch, cluster.leader().world, "ann", &[])?;
     let mut bob = Console::start(scratch, cluster.follower().world, "bob", &[])?;
@@ -516,7 +514,7 @@ fn players(scratch: &ScratchFolder, cluster: &Cluster) -> Result<(Console, Conso
     Ok((ann, bob))
 }
 
-/// Where the game runs that a console is in.
+/// Address of the host of a console's room.
 fn host_address_of(console: &Console) -> Result<String> {
     let last = console
         .events
@@ -527,7 +525,7 @@ fn host_address_of(console: &Console) -> Result<String> {
         .context("no start")
 }
 
-/// Each hears the other.
+/// Each sends a message that the other receives.
 fn chat(ann: &mut Console, bob: &mut Console) -> Result<()> {
     ann.type_in("say from ann")?;
     bob.wait_until("ann's words", |event| {

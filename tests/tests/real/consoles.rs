@@ -1,4 +1,4 @@
-//! People at consoles: they meet, part, talk, drop out and come back.
+//! Console clients that meet, chat, leave, disconnect and come back.
 
 use ambit_tests::real::{Console, ScratchFolder, Server};
 use anyhow::Result;
@@ -35,8 +35,7 @@ fn two_consoles_meet_chat_and_leave() -> Result<()> {
     })?;
     assert_eq!(chat["from"], "bob");
 
-    // Parting: bob walks far away; ann is told that he is gone, and of the same object that
-    // entered.
+    // Bob walks far away; ann gets a leave for the same object id that entered.
     bob.type_in("move 5 5")?;
     let left = ann.wait_until("bob's leave", |event| {
         event["ev"] == "leave" && event["id"] == seen_by_ann["id"]
@@ -76,7 +75,7 @@ fn a_killed_console_resumes_its_room_and_avatar() -> Result<()> {
         distance(&own, &before) < 0.05,
         "{own} is not where {before} was"
     );
-    // To ann he never went away: no leave, no second enter.
+    // For ann he never left: no leave, no second enter.
     ann.type_in("objects")?;
     let objects = ann.wait_for("objects")?;
     let bobs: Vec<&Value> = objects["objects"]
@@ -106,14 +105,14 @@ fn veiled_players_disappear_for_the_others_and_return() -> Result<()> {
         event["ev"] == "enter" && event["own"] == true
     })?;
     bob.type_in("cast veil")?;
-    let gone = ann.wait_until("bob's leave", |event| {
+    let left = ann.wait_until("bob's leave", |event| {
         event["ev"] == "leave" && event["id"] == bobs["id"]
     })?;
     let back = ann.wait_until("bob's return", |event| {
         event["ev"] == "enter" && event["name"] == "bob"
     })?;
-    let away_ms = back["t"].as_f64().expect("a time") - gone["t"].as_f64().expect("a time");
-    // Room time, not wall time: ten seconds and the ticks at which both were decided.
+    let away_ms = back["t"].as_f64().expect("a time") - left["t"].as_f64().expect("a time");
+    // Room time, not wall time: ten seconds, and up to a tick at both ends.
     assert!(
         (9_900.0..=10_200.0).contains(&away_ms),
         "away for {away_ms} ms"
@@ -131,7 +130,7 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
     let address = server.world;
     Console::start(&scratch, address, "ann", &[])?.quit()?;
     drop(server);
-    // The same address, another identity.
+    // The same address with another identity.
     let other = scratch.path().join("other");
     let _server = Server::start(
         &scratch,
@@ -149,11 +148,11 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
         .stdin(std::process::Stdio::null())
         .output()?;
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+    let output = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("known_hosts") && said.contains("certificate"),
-        "{said}"
+        output.contains("known_hosts") && output.contains("certificate"),
+        "{output}"
     );
     Ok(())
 }
@@ -173,7 +172,7 @@ fn wrong_usage_ends_with_2_and_an_unreachable_server_with_1() -> Result<()> {
     };
     assert_eq!(console(&["--no-such-flag"])?, Some(2));
     assert_eq!(console(&["--impair", "loss=many"])?, Some(2));
-    // StatusPort 1 on loopback: nobody is there.
+    // No server listens at port 1 on loopback.
     assert_eq!(console(&["--server", "127.0.0.1:1"])?, Some(1));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What lies in `deploy/` agrees with the programs and with itself. What only a cluster can show is
-//! not tested here.
+//! Checks that the files in `deploy/` agree with the programs and with each other. What only a real
+//! cluster can show is not tested here.
 
 mod load;
 
@@ -18,8 +18,7 @@ use self::load::{
     read, root, services, stages, systemd_unit, unit_value, variable, variables, yaml,
 };
 
-/// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and
-/// `process.rs`.
+/// Longest shutdown of the programs, in seconds; see README, "Scale", and the drain of the servers.
 const SHUTDOWN_LIMIT_S: u64 = 10;
 
 #[test]
@@ -42,7 +41,7 @@ fn every_file_in_deploy_can_be_parsed() {
             ),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
             "md" | "dockerignore" | "gitignore" | "make-secrets" => {
-                assert!(!read(&name).is_empty())
+                assert!(!read(&name).is_empty());
             }
             _ => panic!("deploy/{name} is of a kind that no test looks at"),
         }
@@ -95,7 +94,7 @@ fn every_command_line_is_accepted_by_its_program() {
                     .to_lowercase()
                     .replace('_', "-")
             );
-            // A flag goes before a variable.
+            // A flag overrides a variable.
             let given = start
                 .arguments
                 .iter()
@@ -125,7 +124,7 @@ fn cluster_servers_get_all_required_options() {
         let nodes = start.value("--nats").unwrap_or_default().split(',').count();
         assert!(
             nodes >= 3,
-            "{}: with {nodes} NATS servers one that is lost takes the directory with it",
+            "{}: {nodes} NATS servers; the directory survives the loss of one only with 3 or more",
             start.place
         );
         for flag in [
@@ -144,12 +143,12 @@ fn cluster_servers_get_all_required_options() {
         assert_eq!(
             peers,
             start.port("--listen"),
-            "{}: other servers come where nobody listens",
+            "{}: --peer-address does not lead to the port of --listen",
             start.place
         );
         assert!(
             players.parse::<Advertise>().is_ok(),
-            "{}: players are sent to {players}",
+            "{}: --advertise {players} is not valid",
             start.place
         );
     }
@@ -264,7 +263,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
         let is_of_all = !expression.starts_with("ambit_") || !expression.ends_with("== 0");
         assert!(
             is_of_all,
-            "{expression} is true at every WorldServer that follows another one"
+            "{expression} also holds at WorldServers that do not lead"
         );
     }
     expressions.extend(
@@ -333,13 +332,13 @@ fn ports_and_addresses_agree_among_the_files() {
         }
     }
     for host in ["host-1", "host-2"] {
-        let told: BTreeSet<String> = start(host)
+        let given: BTreeSet<String> = start(host)
             .value("--world")
             .expect("--world")
             .split(',')
             .map(str::to_owned)
             .collect();
-        assert_eq!(told, worlds, "{host}");
+        assert_eq!(given, worlds, "{host}");
     }
     let targets =
         &yaml("prometheus/prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"];
@@ -360,6 +359,10 @@ fn ports_and_addresses_agree_among_the_files() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "a list of checks on the same documents"
+)]
 fn ports_and_names_agree_among_the_manifests() {
     let names = files()
         .into_iter()
@@ -387,7 +390,7 @@ fn ports_and_names_agree_among_the_manifests() {
         port_named(container, &"http".into()),
         Some(world.port("--http"))
     );
-    // Each its own, or two would take each other for one that was started anew.
+    // Each server has its own address, or two would each take the other for a restart of itself.
     assert!(
         container["args"]
             .to_string()
@@ -418,8 +421,8 @@ fn ports_and_names_agree_among_the_manifests() {
             );
         }
     }
-    // The pods of WorldServers have names, those that are not ready too, and hosts are told all of
-    // them.
+    // Pods of WorldServers have DNS names even before they are ready, and hosts get all of these
+    // names.
     let names = of_kind("Service")
         .find(|service| service["metadata"]["name"] == set["spec"]["serviceName"]);
     let names = names.expect("of names");
@@ -463,7 +466,7 @@ fn ports_and_names_agree_among_the_manifests() {
     assert_eq!(
         counters,
         ["players", "rooms"],
-        "those that hosts tell: game-server/src/agones/report.rs"
+        "the counters that hosts report: game-server/src/agones/report.rs"
     );
     assert_eq!(
         pod["counters"]["rooms"]["capacity"].to_string(),
@@ -664,7 +667,7 @@ fn the_dockerfile_copies_and_builds_what_exists() {
 #[test]
 fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<()> {
     if Command::new("openssl").arg("version").output().is_err() {
-        println!("openssl is not here: nothing is checked");
+        println!("openssl is not installed: the secrets are not checked");
         return Ok(());
     }
     let scratch = ScratchFolder::new("secrets");
@@ -674,7 +677,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
     let read = |name: &str| fs::read_to_string(folder.join(name));
     let text = read("host.env")?;
     make()?;
-    assert_eq!(read("host.env")?, text, "what is there is kept");
+    assert_eq!(read("host.env")?, text, "existing files are kept");
     let made: BTreeSet<String> = fs::read_dir(&folder)?
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -728,26 +731,26 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
     Ok(())
 }
 
-/// The words of what a program says of itself, flags and variables among them.
+/// The words of a program's help, which include flags and variables.
 fn help(program: &str) -> Result<BTreeSet<String>> {
     let text = String::from_utf8(real::run(Command::new(binary(program)).arg("--help"))?.stdout)?;
     let letters = |letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_';
     Ok(text.split(letters).map(str::to_owned).collect())
 }
 
-/// All NATS nodes, at their port.
+/// Checks that a program gets all NATS nodes with the right port.
 fn check_nats(start: &ProgramStart, nodes: &BTreeSet<String>, domain: &str) {
     let urls = start.value("--nats").expect("--nats");
-    let told: BTreeSet<String> = urls.split(',').map(str::to_owned).collect();
+    let given: BTreeSet<String> = urls.split(',').map(str::to_owned).collect();
     let expected: BTreeSet<String> = nodes
         .iter()
         .map(|node| format!("nats://{node}{domain}:4222"))
         .collect();
-    assert_eq!(told, expected, "{}", start.place);
+    assert_eq!(given, expected, "{}", start.place);
     assert!(!start.variables.contains_key(&variable("--nats")));
 }
 
-/// Of a service in the compose file: the port inside and the one outside.
+/// Published ports of a service in the compose file, by the port inside.
 fn published(service: &Value) -> BTreeMap<u64, u64> {
     let ports = service["ports"]
         .as_array()

@@ -1,5 +1,5 @@
-//! Over real sockets, with real processes: what only they can show. The tests wait for events,
-//! never for a time.
+//! Tests over real sockets with real processes, for what the simulator cannot show. They wait for
+//! events, never for a fixed time.
 
 mod agones;
 mod bad_input;

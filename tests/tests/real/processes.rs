@@ -1,4 +1,4 @@
-//! Rooms in child processes: spread, and the death of one of them.
+//! Rooms in child processes: how they are distributed, and what happens when a child dies.
 
 use std::process::{Command, Stdio};
 
@@ -35,7 +35,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
             && addresses[1] != addresses[2],
         "{addresses:?}"
     );
-    // Where they have walked to shows that they come back into the same avatar.
+    // The positions that they have walked to show that they resume the same avatars.
     for (console, _) in &mut consoles {
         console.type_in("move 20 20")?;
     }
@@ -53,7 +53,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
     server.wait_for_metrics("the rooms that move", |metrics| {
         metrics["ambit_rooms_moved_total"] == 2.0
     })?;
-    // Each of them has the avatar in sight again, and two have changed hosts for that.
+    // Each console has its avatar in sight again; two of them have changed hosts.
     let mut moved = 0;
     for (console, _) in &mut consoles {
         let seen = wait_until_in_sight(console)?;
@@ -67,7 +67,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
         moved += usize::from(has_moved(console));
     }
     assert_eq!(moved, 2, "those of one host");
-    // The dead one is replaced.
+    // The dead host is replaced.
     server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let replaced = server.children();
     assert!(
@@ -102,7 +102,7 @@ fn a_hung_host_is_killed_and_replaced_and_its_rooms_continue() -> Result<()> {
     }
     let children = server.children();
     real::server_signal(children[0], "STOP")?;
-    // Stopped as it is, it ends; another one takes its place.
+    // The hung process is killed and another one starts.
     while real::is_alive(children[0]) || server.children().len() < 2 {
         std::thread::yield_now();
     }
@@ -149,7 +149,7 @@ fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
     dan.run_command("create den game=field", "created")?;
     let refused = dan.run_command("start", "error")?;
     assert_eq!(refused["code"], "no_host_available", "{refused}");
-    // A room that ends makes room.
+    // A room that ends frees its place.
     consoles[0].run_command("leave", "left")?;
     dan.run_command("start", "started")?;
     assert_eq!(server.children().len(), 3);
@@ -157,6 +157,7 @@ fn child_hosts_start_on_demand_up_to_the_maximum() -> Result<()> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const HOSTS: u32 = 4;
     const ROOMS: usize = 40;
@@ -168,7 +169,7 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let scratch = ScratchFolder::new("evenly");
     let server = Server::start(&scratch, &["--hosts", &format!("process:{HOSTS}")])?;
     let hosts = server.children();
-    // In four waves: the way in is what costs most, and this is not about that.
+    // In four waves: joining costs most, and is not measured here.
     let mut crowds = Vec::new();
     for wave in 0..4 {
         for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
@@ -190,7 +191,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
                 "--server",
                 &address,
             ]);
-            // Light ones that hold still: the server does the same for them, but for their words.
+            // Light bots that stand still; for the server they cost the same, except for their
+            // commands.
             command.args([
                 "--full",
                 "1",
@@ -235,7 +237,8 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let seconds = began.elapsed().as_secs_f64();
     let cores = |now: f64, before: f64| (now - before) / seconds;
     println!(
-        "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
+        "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, \
+         lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
         ROOMS * BOTS_PER_ROOM,
         cores(cpu_seconds(&hosts)?, before.0),
         hosts
@@ -283,11 +286,10 @@ fn child_hosts_end_with_their_parent() -> Result<()> {
     Ok(())
 }
 
-/// Asks until the own avatar is in sight; a room may be on its way.
+/// Asks until the own avatar is in sight; the room may be moving to another host.
 fn wait_until_in_sight(console: &mut Console) -> Result<Value> {
     loop {
-        // A line is answered once all before it is done, so this ends with the console's own
-        // patience.
+        // Each iteration waits for an answer, so the console's time limit ends the loop.
         console.type_in("wait 100ms")?;
         let seen = console.run_command("objects", "objects")?;
         if seen["objects"]
@@ -309,7 +311,7 @@ fn has_moved(console: &Console) -> bool {
         .any(|event| event["ev"] == "started" && event["again"] == true)
 }
 
-/// Bots in a room for as long as a test takes.
+/// Starts bots in a room for as long as a test takes.
 fn bots(
     scratch: &ScratchFolder,
     server: &Server,

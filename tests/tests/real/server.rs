@@ -1,4 +1,4 @@
-//! The server's own behaviour: start, HTTP, drain, options.
+//! The server itself: start, HTTP, drain, options.
 
 use ambit_tests::real::{self, Console, Metrics, ScratchFolder, Server, binary};
 use anyhow::Result;
@@ -39,7 +39,7 @@ fn a_draining_server_is_not_healthy() -> Result<()> {
     let scratch = ScratchFolder::new("unhealthy");
     let server = Server::start(&scratch, &["--hosts", "process:1"])?;
     let children = server.children();
-    // A host that stands still keeps the server from ending until it goes on.
+    // A stopped host keeps the draining server from ending until it continues.
     real::server_signal(children[0], "STOP")?;
     real::server_signal(server.id(), "TERM")?;
     let (status, body) = loop {
@@ -185,18 +185,18 @@ fn a_wrong_option_is_explained_in_one_line() -> Result<()> {
             .args(&arguments)
             .output()?;
         assert!(!output.status.success());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains(expected), "{arguments:?}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains(expected), "{arguments:?}: {errors}");
     }
     Ok(())
 }
 
-/// A player is told why there is no game any more.
+/// The player is notified why the game ended.
 fn expect_server_closed(console: &mut Console) -> Result<()> {
-    let told = console.wait_until("the reason", |event| {
+    let reason = console.wait_until("the reason", |event| {
         ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default())
     })?;
-    let text = told.to_string();
+    let text = reason.to_string();
     assert!(
         text.contains("drain") || text.contains("room_closed"),
         "{text}"

@@ -1,7 +1,7 @@
-//! Stands in for the sidecar of Agones: the same paths, the same rules for counters, the same form
+//! A stand-in for the sidecar of Agones: the same paths, the same rules for counters, the same form
 //! of errors.
 //!
-//! PoseSource: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
+//! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
 //! `proto/sdk/beta/beta.proto`.
 
 use std::collections::BTreeMap;
@@ -17,33 +17,33 @@ use axum::http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Requests that a test has not looked at yet; those beyond wake nobody.
+/// Requests that a test has not seen yet; notifications beyond that are dropped.
 const REQUESTS: usize = 4_096;
 
-/// A sidecar; it is gone when dropped.
+/// A running sidecar; ends when dropped.
 pub(crate) struct Sidecar {
     pub(crate) port: u16,
-    /// One for each request.
+    /// One notification for each request.
     requests: Receiver<()>,
     state: Arc<Mutex<SidecarState>>,
     _stop: oneshot::Sender<()>,
 }
 
-/// How a sidecar answers, and what it was told.
+/// How the sidecar answers, and what it has received.
 #[derive(Debug)]
 pub(crate) struct SidecarState {
-    /// Whether it takes nothing.
+    /// Whether it answers every request with an error.
     pub(crate) is_failing: bool,
-    /// What `GET /gameserver` gives.
+    /// The answer to `GET /gameserver`.
     pub(crate) game_server: Value,
-    /// Those that the fleet declares: their count and capacity.
+    /// The counters that the fleet declares, with count and capacity.
     pub(crate) counters: BTreeMap<String, (u64, u64)>,
-    /// How often something was taken at a path.
+    /// Accepted requests by path.
     pub(crate) accepted: BTreeMap<String, u32>,
 }
 
 impl SidecarState {
-    /// How often something was taken at a path.
+    /// Accepted requests at a path.
     pub(crate) fn accepted(&self, path: &str) -> u32 {
         self.accepted.get(path).copied().unwrap_or_default()
     }
@@ -60,11 +60,11 @@ impl Sidecar {
         Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
     }
 
-    /// Starts one with the counters `rooms` and `players`, and a period of health of a second.
+    /// Starts one with the counters `rooms` and `players`, and a health period of one second.
     pub(crate) fn start(port: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
-        let rules = Arc::new(Mutex::new(SidecarState {
+        let state = Arc::new(Mutex::new(SidecarState {
             is_failing: false,
             game_server: game_server("127.0.0.1", 7_000),
             counters: ["rooms", "players"]
@@ -76,7 +76,7 @@ impl Sidecar {
         let (stop, stopped) = oneshot::channel();
         let router = Router::new()
             .fallback(answer)
-            .with_state((Arc::clone(&rules), sender));
+            .with_state((Arc::clone(&state), sender));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -93,18 +93,18 @@ impl Sidecar {
         Ok(Self {
             port,
             requests,
-            state: rules,
+            state,
             _stop: stop,
         })
     }
 
-    /// How it answers from now on.
+    /// The state, to read or to change.
     pub(crate) fn state(&self) -> MutexGuard<'_, SidecarState> {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Looks again after each request until `wanted` is the case. There is always one more: health,
-    /// twice a second.
+    /// Waits until `wanted` holds, checking after each request. A health request comes twice a
+    /// second.
     pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&SidecarState) -> bool) -> Result<()> {
         while self.requests.try_recv().is_ok() {}
         for _ in 0..5 * WAIT_LIMIT.as_secs() {
@@ -117,7 +117,7 @@ impl Sidecar {
     }
 }
 
-/// As the gateway writes it.
+/// A `GameServer` as the gateway writes it.
 pub(crate) fn game_server(address: &str, port: u16) -> Value {
     let ports = if port == 0 {
         json!([])
@@ -125,8 +125,15 @@ pub(crate) fn game_server(address: &str, port: u16) -> Value {
         json!([{ "name": "game", "port": port }])
     };
     json!({
-        "object_meta": { "name": "hosts-abcde", "namespace": "default", "generation": "1", "labels": {} },
-        "spec": { "health": { "disabled": false, "period_seconds": 1, "failure_threshold": 3, "initial_delay_seconds": 5 } },
+        "object_meta": {
+            "name": "hosts-abcde", "namespace": "default", "generation": "1", "labels": {},
+        },
+        "spec": {
+            "health": {
+                "disabled": false, "period_seconds": 1,
+                "failure_threshold": 3, "initial_delay_seconds": 5,
+            },
+        },
         "status": { "state": "Scheduled", "address": address, "ports": ports },
     })
 }
@@ -134,7 +141,7 @@ pub(crate) fn game_server(address: &str, port: u16) -> Value {
 type Shared = (Arc<Mutex<SidecarState>>, SyncSender<()>);
 
 async fn answer(
-    State((rules, sender)): State<Shared>,
+    State((state, sender)): State<Shared>,
     method: Method,
     uri: Uri,
     body: String,
@@ -142,14 +149,14 @@ async fn answer(
     let path = uri.path().to_owned();
     let body = serde_json::from_str(&body).unwrap_or(Value::Null);
     let result = handle_request(
-        &mut rules.lock().expect("no holder panics"),
+        &mut state.lock().expect("no holder panics"),
         &method,
         &path,
         &body,
     );
     let answer = match result {
         Ok(value) => {
-            *rules
+            *state
                 .lock()
                 .expect("no holder panics")
                 .accepted
@@ -157,7 +164,7 @@ async fn answer(
                 .or_default() += 1;
             (StatusCode::OK, value.to_string())
         }
-        // What is no gRPC status becomes an "unknown" one, and that a 500.
+        // The gateway turns an error without a gRPC status into code 2 (unknown) and HTTP 500.
         Err(message) => (
             StatusCode::INTERNAL_SERVER_ERROR,
             json!({ "code": 2, "message": message, "details": [] }).to_string(),
@@ -168,20 +175,20 @@ async fn answer(
 }
 
 fn handle_request(
-    rules: &mut SidecarState,
+    state: &mut SidecarState,
     method: &Method,
     path: &str,
     body: &Value,
 ) -> Result<Value, String> {
-    if rules.is_failing {
+    if state.is_failing {
         return Err("the API server does not answer".into());
     }
     match (method.as_str(), path) {
-        ("GET", "/gameserver") => Ok(rules.game_server.clone()),
+        ("GET", "/gameserver") => Ok(state.game_server.clone()),
         ("POST", "/ready" | "/health" | "/shutdown") if *body == json!({}) => Ok(json!({})),
         ("PATCH", path) => {
             let name = path.strip_prefix("/v1beta1/counters/").ok_or("Not Found")?;
-            let counter = rules
+            let counter = state
                 .counters
                 .get_mut(name)
                 .ok_or(format!("counter not found: {name}"))?;
@@ -189,13 +196,16 @@ fn handle_request(
             let count = number_field(body, "count").unwrap_or(counter.0);
             if count > capacity {
                 return Err(format!(
-                    "out of range. Count must be within range [0,Capacity]. Found Count: {count}, Capacity: {capacity}"
+                    "out of range. Count must be within range [0,Capacity]. \
+                     Found Count: {count}, Capacity: {capacity}"
                 ));
             }
             *counter = (count, capacity);
-            Ok(
-                json!({ "name": name, "count": count.to_string(), "capacity": capacity.to_string() }),
-            )
+            Ok(json!({
+                "name": name,
+                "count": count.to_string(),
+                "capacity": capacity.to_string(),
+            }))
         }
         _ => Err(format!("{method} {path} is not known here")),
     }

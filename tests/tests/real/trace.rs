@@ -1,9 +1,9 @@
-//! What clients print, held against what really happened (`--trace`), over real sockets.
+//! Compares what clients follow with the server's trace (`--trace`), over real sockets.
 //!
-//! The trace says where every avatar was at each tick of room time; a dump says which avatars each
-//! client followed, and when. The comparison leaves room for the way of the news (half a second)
-//! and for the margin by which zones lag behind (one cell); inside of that it is strict, and it
-//! shares nothing with the server but the two files.
+//! The trace has the position of every avatar at each tick of room time; a dump of the bots has
+//! which avatars each client followed, and when. The comparison allows for network delay (half a
+//! second) and for the hysteresis of the zones (one cell); otherwise it is strict. It shares
+//! nothing with the server but the two files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// Room time in milliseconds, x and y in metres.
 type AvatarTrack = Vec<(f64, f64, f64)>;
 
-/// How long news may be under way, in milliseconds.
+/// Longest delay of a message, in milliseconds.
 const MAX_DELAY_MS: f64 = 500.0;
 const CELL_M: f64 = 10.0;
 
@@ -52,12 +52,12 @@ fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
 
     let truth = Trace::read(&trace.join("room-1.jsonl"))?;
     let (mut followed_ms, mut farthest) = (0.0, 0.0_f64);
-    for (client, story) in read_followed(&dump)? {
+    for (client, log) in read_followed(&dump)? {
         let own = truth
             .positions
-            .get(&story.name)
+            .get(&log.name)
             .with_context(|| format!("client {client} is not in the trace"))?;
-        for (other, spans) in &story.followed {
+        for (other, spans) in &log.followed {
             let track = truth
                 .positions
                 .get(other)
@@ -68,23 +68,24 @@ fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
                 farthest = distances.fold(farthest, f64::max);
             }
         }
-        truth.check_complete(client, &story, own);
+        truth.check_complete(client, &log, own);
     }
     println!(
-        "{:.0} s of following; the farthest avatar that was followed for long was {farthest:.1} m away",
+        "{:.0} s of following; \
+         the farthest avatar that was followed for long was {farthest:.1} m away",
         followed_ms / 1_000.0
     );
-    assert!(followed_ms > 20_000.0, "hardly anybody met");
-    // The outer zone is two cells wide; the zones lag by less than one; who moves on goes some
-    // metres while the news travel.
+    assert!(followed_ms > 20_000.0, "the avatars hardly met");
+    // The outer zone is two cells wide, hysteresis adds less than one cell, and an avatar walks
+    // some metres while a message is delayed.
     assert!(farthest <= 4.0 * CELL_M, "followed at {farthest} m");
     Ok(())
 }
 
 struct Trace {
-    /// Where each player's avatar was.
+    /// Positions by player's name.
     positions: BTreeMap<String, AvatarTrack>,
-    /// When each was hidden from the others.
+    /// Spans in which each was hidden from the others.
     hidden: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
@@ -101,7 +102,7 @@ impl Trace {
             };
             match line["ev"].as_str() {
                 Some("join") => {
-                    drop(names.insert(id, line["name"].as_str().context("a name")?.to_owned()))
+                    drop(names.insert(id, line["name"].as_str().context("a name")?.to_owned()));
                 }
                 Some("spawn" | "move") => {
                     let metres = |key: &str| line[key].as_f64().context("a coordinate");
@@ -117,7 +118,7 @@ impl Trace {
                         .or_default()
                         .last_mut()
                         .context("it was hidden")?
-                        .1 = t
+                        .1 = t;
                 }
                 _ => {}
             }
@@ -134,18 +135,18 @@ impl Trace {
         })
     }
 
-    /// Whoever stays within the inner zone, however it lies, and is visible, is followed.
-    fn check_complete(&self, client: u64, story: &FollowedLog, own: &AvatarTrack) {
+    /// A visible avatar that stays within the inner zone must be followed.
+    fn check_complete(&self, client: u64, log: &FollowedLog, own: &AvatarTrack) {
         for (other, track) in self
             .positions
             .iter()
-            .filter(|(other, _)| **other != story.name)
+            .filter(|(other, _)| **other != log.name)
         {
             let mut near_since = None;
-            let mut t = story.began + MAX_DELAY_MS;
-            while t < story.ended {
+            let mut t = log.began + MAX_DELAY_MS;
+            while t < log.ended {
                 let (a, b) = (position_at(own, t), position_at(track, t));
-                // Nine metres along both axes is within the block of 3 x 3 less the margin,
+                // Nine metres along both axes is within the block of 3 x 3 cells less the margin,
                 // wherever the borders are.
                 let near = (a.0 - b.0).abs().max((a.1 - b.1).abs()) < CELL_M - 1.0;
                 let hidden = self.hidden.get(other).is_some_and(|spans| {
@@ -160,7 +161,7 @@ impl Trace {
                     None
                 };
                 if near_since.is_some_and(|since| t - since > 2.0 * MAX_DELAY_MS) {
-                    let spans = story.followed.get(other);
+                    let spans = log.followed.get(other);
                     let followed = spans
                         .is_some_and(|spans| spans.iter().any(|span| span.0 <= t && t <= span.1));
                     assert!(
@@ -174,7 +175,7 @@ impl Trace {
     }
 }
 
-/// What one client was told, by the names of avatars.
+/// What one client followed, by the names of avatars.
 struct FollowedLog {
     name: String,
     began: f64,
@@ -183,20 +184,20 @@ struct FollowedLog {
 }
 
 fn read_followed(dump: &Path) -> Result<BTreeMap<u64, FollowedLog>> {
-    let mut stories: BTreeMap<u64, FollowedLog> = BTreeMap::new();
+    let mut logs: BTreeMap<u64, FollowedLog> = BTreeMap::new();
     let mut open: BTreeMap<(u64, u64), (String, f64)> = BTreeMap::new();
     for line in std::fs::read_to_string(dump)?.lines() {
         let event: Value = serde_json::from_str(line)?;
         let (Some(client), Some(t)) = (event["client"].as_u64(), event["t"].as_f64()) else {
             continue;
         };
-        if let Some(story) = stories.get_mut(&client) {
-            story.ended = story.ended.max(t);
+        if let Some(log) = logs.get_mut(&client) {
+            log.ended = log.ended.max(t);
         }
         let key = (client, event["id"].as_u64().unwrap_or_default());
         match (event["ev"].as_str(), event["name"].as_str()) {
             (Some("enter"), Some(name)) if event["own"] == true => {
-                stories.insert(
+                logs.insert(
                     client,
                     FollowedLog {
                         name: name.to_owned(),
@@ -208,26 +209,25 @@ fn read_followed(dump: &Path) -> Result<BTreeMap<u64, FollowedLog>> {
             }
             (Some("enter"), Some(name)) => drop(open.insert(key, (name.to_owned(), t))),
             (Some("leave"), _) => {
-                if let (Some((name, from)), Some(story)) =
-                    (open.remove(&key), stories.get_mut(&client))
+                if let (Some((name, from)), Some(log)) = (open.remove(&key), logs.get_mut(&client))
                 {
-                    story.followed.entry(name).or_default().push((from, t));
+                    log.followed.entry(name).or_default().push((from, t));
                 }
             }
             _ => {}
         }
     }
     for ((client, _), (name, from)) in open {
-        if let Some(story) = stories.get_mut(&client) {
-            let ended = story.ended;
-            story.followed.entry(name).or_default().push((from, ended));
+        if let Some(log) = logs.get_mut(&client) {
+            let ended = log.ended;
+            log.followed.entry(name).or_default().push((from, ended));
         }
     }
-    assert_eq!(stories.keys().copied().collect::<BTreeSet<_>>().len(), 12);
-    Ok(stories)
+    assert_eq!(logs.keys().copied().collect::<BTreeSet<_>>().len(), 12);
+    Ok(logs)
 }
 
-/// How far two are apart, at each tick of a span.
+/// Distances between two avatars, at each tick of a span.
 fn distances(a: &AvatarTrack, b: &AvatarTrack, from: f64, until: f64) -> impl Iterator<Item = f64> {
     let ticks = ((until - from) / 50.0).max(0.0) as usize;
     (0..ticks).map(move |tick| {
@@ -237,7 +237,7 @@ fn distances(a: &AvatarTrack, b: &AvatarTrack, from: f64, until: f64) -> impl It
     })
 }
 
-/// Where a track is at a time: the trace names only those who moved, so the last word before holds.
+/// Position at a time. The trace has only avatars that moved, so the last entry before it is valid.
 fn position_at(track: &AvatarTrack, t: f64) -> (f64, f64) {
     let place = track.partition_point(|&(time, _, _)| time <= t).max(1) - 1;
     (track[place].1, track[place].2)

@@ -30,12 +30,12 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
     );
     assert_ne!(
         there["address"], here["address"],
-        "each map has a home of its own"
+        "each map has a host of its own"
     );
     let avatar = ann.wait_until("the avatar beyond", own_avatar)?;
     assert!(is_near(&avatar, 5.0, 15.0), "{avatar}");
     bob.wait_for("leave")?;
-    // It is one world all the same: in the list, and in what is said.
+    // Both maps are one world: in the list of rooms and in the chat.
     bob.type_in("say hello over there")?;
     ann.wait_until("bob's words", |event| {
         event["ev"] == "chat" && event["text"] == "hello over there"
@@ -62,7 +62,7 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
     bob.wait_until("ann again", |event| {
         event["ev"] == "enter" && event["own"] == false
     })?;
-    let crossed = server.wait_for_metrics("two crossings", |metrics| {
+    let crossed = server.wait_for_metrics("two transfers", |metrics| {
         metrics["ambit_crossings_total"] == 2.0
     })?;
     assert_eq!(crossed["ambit_rooms_moved_total"], 0.0);
@@ -95,14 +95,14 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
     ann.wait_until("the avatar beyond", own_avatar)?;
     for (at, child) in server.children().into_iter().enumerate() {
         real::server_signal(child, "KILL")?;
-        // First one of the maps, then both, since the second host has them then.
+        // First one of the maps moves, then both, since the second host has both by then.
         let moved = [1.0, 3.0][at];
         server.wait_for_metrics("the rooms that move", |metrics| {
             metrics["ambit_rooms_moved_total"] == moved
         })?;
         server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
         if at == 0 {
-            // Who loses the next host within three seconds may be what kills them.
+            // A room that loses two hosts within three seconds is suspected to be the cause.
             std::thread::sleep(std::time::Duration::from_millis(3_500));
         }
     }

@@ -1,9 +1,8 @@
-//! Invariant 4 (crossing): nobody can make the server shout.
+//! Invariant 4 (crossing): no client can make the server send much more than it receives.
 //!
-//! A viewer that steps back and forth over the border between cells 0 and 1, and an object that
-//! steps over the one between 3 and 2: their distance in cells runs 3, 2, 1, 2, 3. With cells alone
-//! each round costs centimetres and gives an enter and a leave; with a margin each round costs
-//! metres.
+//! A viewer steps back and forth over the border between cells 0 and 1, and an object over the one
+//! between 3 and 2: their distance in cells goes 3, 2, 1, 2, 3. Without hysteresis each round costs
+//! centimetres of walking and causes an enter and a leave; with a margin each round costs metres.
 
 use std::time::Duration;
 
@@ -24,14 +23,18 @@ fn a_pair_that_paces_along_borders_causes_few_crossings() {
     );
 
     let (tight, tight_m) = pace_along_border(&[("margin", "1")], 0.2);
-    assert!(tight <= 1, "with a margin small steps do nothing: {tight}");
+    assert!(
+        tight <= 1,
+        "with a margin small steps cause no crossing: {tight}"
+    );
     println!(
-        "0.2 m steps: margin 0: {loose} crossings for {loose_m:.1} m; margin 1: {tight} for {tight_m:.1} m"
+        "0.2 m steps: margin 0: {loose} crossings for {loose_m:.1} m; \
+         margin 1: {tight} for {tight_m:.1} m"
     );
 
-    // Steps large enough to get over the margin pay the stated price.
+    // Steps that are long enough to exceed the margin cost the stated distance.
     let (paid, paid_m) = pace_along_border(&[("margin", "1")], 2.2);
-    assert!(paid > 3, "the dance goes on: {paid}");
+    assert!(paid > 3, "long steps do cause crossings: {paid}");
     assert!(
         paid_m / f64::from(paid) >= 4.0,
         "{paid_m:.1} m for {paid} crossings"
@@ -60,10 +63,11 @@ fn one_walker_at_a_corner_of_four_cells_causes_no_flicker() {
             for (x, y) in corners.into_iter().cycle().take(4 * rounds) {
                 walk_to(&mut system, room, 0, x, y);
             }
-            let stats = system.room(room).expect("it runs").stats();
+            let stats = system.room(room).expect("the room runs").stats();
             (stats.enters, stats.leaves)
         };
-        // What comes near for the first time may enter; the ring keeps it from then on.
+        // Objects that come near for the first time may enter; the outer zone keeps them from then
+        // on.
         let before = round_the_corner(1);
         assert_eq!(round_the_corner(15), before, "margin {margin}");
     }
@@ -83,14 +87,14 @@ fn bytes_to_a_client_are_proportional_to_the_bytes_it_sends() {
     };
     let (down, up) = system.guest(0).bytes;
     println!(
-        "a dancer gets {:.2} bytes for each byte that it sends",
+        "the pacing client gets {:.2} bytes for each byte that it sends",
         down as f64 / up as f64
     );
     assert!(down < 12 * up, "{down} bytes down, {up} up");
     assert!(system.room(room).is_some());
 }
 
-/// How often the viewer was told of the other, and how far both have walked for it.
+/// How many crossings the pair caused, and how far both have walked for them.
 fn pace_along_border(parameters: &[(&str, &str)], step_m: f32) -> (u32, f64) {
     let parameters = [
         &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
@@ -101,9 +105,9 @@ fn pace_along_border(parameters: &[(&str, &str)], step_m: f32) -> (u32, f64) {
     walk_to(&mut system, room, 0, 10.0 - step_m / 2.0, 25.0);
     walk_to(&mut system, room, 1, 30.0 + 0.1, 25.0);
     system.run_for(Duration::from_secs(1));
-    let before = system.room(room).expect("it runs").stats().enters;
+    let before = system.room(room).expect("the room runs").stats().enters;
     let travelled = step_about(&mut system, room, step_m, 60);
-    let enters = system.room(room).expect("it runs").stats().enters - before;
+    let enters = system.room(room).expect("the room runs").stats().enters - before;
     // Both are viewers; each crossing is an enter for one or for both.
     (enters as u32, travelled)
 }

@@ -1,4 +1,4 @@
-//! Connections that break, sessions that come back, players that don't.
+//! Connections that break, sessions that resume, and players that do not return.
 
 use std::time::Duration;
 
@@ -35,11 +35,7 @@ fn a_client_whose_connections_break_resumes_its_avatar() {
     system.run_for(Duration::from_secs(1));
     assert_eq!(system.guest(0).client.player(), player);
     assert!(avatar_position(&system, room, 0).distance(before) < 0.01);
-    assert_eq!(
-        leaves(&system),
-        leaves_before,
-        "to the others it never went away"
-    );
+    assert_eq!(leaves(&system), leaves_before, "the others get no leave");
     compare_pictures(&mut system, room);
 }
 
@@ -81,10 +77,18 @@ fn a_player_away_longer_than_the_grace_period_is_removed() {
             .count()
     };
     system.run_for(Duration::from_secs(4));
-    assert_eq!(others(&system), 1, "the avatar waits");
+    assert_eq!(
+        others(&system),
+        1,
+        "the avatar stays within the grace period"
+    );
     system.run_for(Duration::from_secs(3));
-    assert_eq!(others(&system), 0, "and waits no longer");
-    assert_eq!(system.room(room).expect("it runs").stats().players, 1);
+    assert_eq!(
+        others(&system),
+        0,
+        "the avatar is removed after the grace period"
+    );
+    assert_eq!(system.room(room).expect("the room runs").stats().players, 1);
 }
 
 #[test]
@@ -110,11 +114,11 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
     system.run_for(Duration::from_secs(2));
     assert!(
         system.guest(0).client.is_closed(),
-        "the older connection is told and ends"
+        "the older connection is notified and closed"
     );
-    let told = format!("{:?}", system.guest(0).events.last());
-    assert!(told.contains("taken_over"), "{told}");
-    assert_eq!(system.room(room).expect("it runs").stats().players, 2);
+    let reason = format!("{:?}", system.guest(0).events.last());
+    assert!(reason.contains("taken_over"), "{reason}");
+    assert_eq!(system.room(room).expect("the room runs").stats().players, 2);
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn a_new_name_shows_on_the_avatar() {
             .guest(1)
             .client
             .room_time(system.local(1))
-            .expect("it plays");
+            .expect("the guest plays");
         let name = |value| {
             if let ComponentValue::Text(name) = value {
                 Some(name)
@@ -198,6 +202,9 @@ fn hundreds_come_and_go_on_bad_networks_and_no_player_is_lost() {
             "guest {guest}"
         );
     }
-    assert_eq!(system.room(room).expect("it runs").stats().players, 40);
+    assert_eq!(
+        system.room(room).expect("the room runs").stats().players,
+        40
+    );
     compare_pictures(&mut system, room);
 }

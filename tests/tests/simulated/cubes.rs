@@ -1,4 +1,4 @@
-//! The game `cubes`, played over lines: what is drawn, what it takes, and who comes and goes.
+//! The game `cubes` over simulated networks: accuracy of the drawing, bytes, and memory.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use ambit_tests::cube_players::soak::Soak;
 use ambit_tests::cube_players::wide_floor;
 use ambit_tests::physics_sync::{katamari, snapshot_size};
 
-/// What 256 kbit/s are, in bytes.
+/// 256 kbit/s, in bytes.
 const BUDGET_BYTES: u64 = 32_000;
 
 #[test]
 fn a_katamari_of_900_cubes_stays_within_the_budget_and_is_drawn_right() {
-    let line: Impairment = "delay=50ms".parse().expect("a valid line");
-    let run = katamari::run(3, &line, &[("budget", "256")], Duration::from_secs(10));
+    let network: Impairment = "delay=50ms".parse().expect("a valid impairment");
+    let run = katamari::run(3, &network, &[("budget", "256")], Duration::from_secs(10));
     println!("{run:?}");
     assert!(
         run.samples.0 > 5_000,
@@ -59,9 +59,9 @@ fn snapshots_of_104_cubes_take_fewer_bytes_than_in_the_literature() {
 
 #[test]
 fn a_long_run_keeps_memory_bounded_and_clients_in_sync() {
-    let line = lossy(5);
+    let network = lossy(5);
     let run = |seed| {
-        let mut soak = Soak::start(seed, &line);
+        let mut soak = Soak::start(seed, &network);
         let mut left = Vec::new();
         for _ in 0..4 {
             let mut took = Duration::ZERO;
@@ -78,18 +78,18 @@ fn a_long_run_keeps_memory_bounded_and_clients_in_sync() {
     let grown: i64 = left[2..].iter().map(|(count, ..)| count).sum();
     assert!(
         grown < 500,
-        "{grown} allocations more than two rounds before"
+        "{grown} more allocations than two rounds before"
     );
 }
 
 #[test]
 fn on_a_wide_floor_a_client_simulates_only_its_area_of_interest() {
-    let mut hands = wide_floor::start(8, &lossy(0), ("1", "2"));
+    let mut players = wide_floor::start(8, &lossy(0), ("1", "2"));
     for _ in 0..5 {
-        wide_floor::drive_about(&mut hands, 8, Duration::from_secs(1));
-        for around in wide_floor::client_loads(&hands) {
+        wide_floor::drive_about(&mut players, 8, Duration::from_secs(1));
+        for around in wide_floor::client_loads(&players) {
             println!("{around:?}");
-            // What is announced or left at this moment is known half a second later.
+            // The client knows an enter or leave up to half a second later.
             assert!(
                 around.followed > 80 && around.followed <= around.in_subscribed_cells,
                 "{around:?}"
@@ -101,18 +101,18 @@ fn on_a_wide_floor_a_client_simulates_only_its_area_of_interest() {
             assert_eq!(around.simulated_bodies, around.in_sight, "{around:?}");
         }
     }
-    hands.release_keys_for(Duration::from_secs(8));
-    assert!(hands.is_at_rest());
+    players.release_keys_for(Duration::from_secs(8));
+    assert!(players.is_at_rest());
     for guest in 0..4 {
-        let known = hands
+        let known = players
             .check_drawn_at_rest(guest)
-            .expect("all at rest is right");
-        assert_eq!(known, wide_floor::client_loads(&hands)[guest].followed);
+            .expect("objects at rest are drawn right");
+        assert_eq!(known, wide_floor::client_loads(&players)[guest].followed);
     }
 }
 
 fn lossy(percent: u8) -> Impairment {
     format!("delay=50ms,jitter=5ms,loss={percent}")
         .parse()
-        .expect("a valid line")
+        .expect("a valid impairment")
 }

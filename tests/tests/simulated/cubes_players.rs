@@ -1,5 +1,5 @@
-//! Players of the game `cubes` among each other: what one does, others see; one comes, one goes,
-//! one is cut off and comes back.
+//! Several players in the game `cubes`: others see what a player does; players join, leave, are cut
+//! off and return.
 
 use std::time::Duration;
 
@@ -19,22 +19,23 @@ const CUBES: usize = 25;
 #[test]
 fn others_see_cubes_attracted_and_repelled_by_a_player() {
     for sync in ["simulated", "interpolated"] {
-        let mut hands = CubePlayers::start(
+        let mut players = CubePlayers::start(
             1,
             2,
             &impairment(),
             &[("cubes", "25"), ("spacing", "1"), ("sync", sync)],
         );
-        hands.release_keys_for(Duration::from_secs(3));
-        let ann = hands.avatar(0).expect("she plays");
-        let before = distance_to(&hands, 1, ann);
-        press(&mut hands, control::ATTRACT, 1_500);
-        let attracted = distance_to(&hands, 1, ann);
-        press(&mut hands, control::REPEL, 300);
-        hands.release_keys_for(Duration::from_secs(1));
-        let repelled = distance_to(&hands, 1, ann);
+        players.release_keys_for(Duration::from_secs(3));
+        let ann = players.avatar(0).expect("ann plays");
+        let before = distance_to(&players, 1, ann);
+        press(&mut players, control::ATTRACT, 1_500);
+        let attracted = distance_to(&players, 1, ann);
+        press(&mut players, control::REPEL, 300);
+        players.release_keys_for(Duration::from_secs(1));
+        let repelled = distance_to(&players, 1, ann);
         println!(
-            "{sync}: the nearest are at {before} m, attracted at {attracted} m, repelled at {repelled} m"
+            "{sync}: the nearest cubes are {before} m away, \
+             attracted {attracted} m, repelled {repelled} m"
         );
         assert!(
             attracted < 0.85 * before && repelled > 1.5 * attracted,
@@ -49,8 +50,8 @@ fn a_player_who_joins_late_soon_has_every_pose_right() {
     scene.play(5);
     let cid = scene.players.add_player(&impairment());
     let room = scene.players.room;
-    scene.play_until("the lobby", |hands| {
-        hands.system.guest(cid).client.is_connected()
+    scene.play_until("the lobby", |players| {
+        players.system.guest(cid).client.is_connected()
     });
     scene.players.system.request(
         cid,
@@ -59,8 +60,8 @@ fn a_player_who_joins_late_soon_has_every_pose_right() {
             password: String::new(),
         },
     );
-    scene.play_until("the game", |hands| {
-        hands.system.guest(cid).client.avatar().is_some()
+    scene.play_until("the game", |players| {
+        players.system.guest(cid).client.avatar().is_some()
     });
     scene.play(5);
     scene.come_to_rest();
@@ -73,9 +74,9 @@ fn a_player_who_joins_late_soon_has_every_pose_right() {
 fn the_cube_of_a_player_who_leaves_disappears_for_all_others() {
     let mut scene = Scene::new(3, 3);
     scene.play(4);
-    let cube = scene.players.avatar(1).expect("it plays");
-    let is_seen = |hands: &CubePlayers, guest| {
-        hands
+    let cube = scene.players.avatar(1).expect("the guest plays");
+    let is_seen = |players: &CubePlayers, guest| {
+        players
             .drawn_objects(guest)
             .iter()
             .any(|(object, _)| *object == cube)
@@ -92,7 +93,7 @@ fn the_cube_of_a_player_who_leaves_disappears_for_all_others() {
             .players
             .system
             .room(scene.players.room)
-            .expect("it runs")
+            .expect("the room runs")
             .world()
             .contains(cube)
     );
@@ -114,8 +115,8 @@ fn a_player_who_is_cut_off_returns_to_the_same_cube() {
             scene.players.system.drop_connections(1);
         }
         scene.play(4);
-        scene.play_until("the return", |hands| {
-            hands.system.guest(1).client.avatar().is_some()
+        scene.play_until("the return", |players| {
+            players.system.guest(1).client.avatar().is_some()
         });
         assert_eq!(scene.players.avatar(1), cube);
         scene.play(3);
@@ -130,23 +131,22 @@ fn a_player_who_is_cut_off_returns_to_the_same_cube() {
     }
 }
 
-/// One of the players presses a control for so long; the rest keep still.
-fn press(hands: &mut CubePlayers, control: u8, time_ms: u64) {
+/// The first player holds a control for this long; the others hold no key.
+fn press(players: &mut CubePlayers, control: u8, time_ms: u64) {
     for _ in 0..frames_in(Duration::from_millis(time_ms)) {
-        hands.run_frame(|guest, _, _| Keymap(0).with(control, guest == 0));
+        players.run_frame(|guest, _, _| Keymap(0).with(control, guest == 0));
     }
 }
 
-/// How far the nearest four of the small cubes are from a player's, on average, as a guest draws
-/// it.
-fn distance_to(hands: &CubePlayers, guest: usize, player: ObjectId) -> f32 {
-    let drawn = hands.drawn_objects(guest);
+/// Average distance of the nearest four small cubes from a player's cube, as a guest draws them.
+fn distance_to(players: &CubePlayers, guest: usize, player: ObjectId) -> f32 {
+    let drawn = players.drawn_objects(guest);
     let (_, centre) = drawn
         .iter()
         .find(|(object, _)| *object == player)
         .expect("it is in sight");
-    let players: Vec<_> = (0..2).filter_map(|guest| hands.avatar(guest)).collect();
-    let cubes = drawn.iter().filter(|(object, _)| !players.contains(object));
+    let avatars: Vec<_> = (0..2).filter_map(|guest| players.avatar(guest)).collect();
+    let cubes = drawn.iter().filter(|(object, _)| !avatars.contains(object));
     let mut distances: Vec<f32> = cubes
         .map(|(_, drawn)| drawn.position.distance(centre.position))
         .collect();
@@ -157,41 +157,38 @@ fn distance_to(hands: &CubePlayers, guest: usize, player: ObjectId) -> f32 {
 fn impairment() -> Impairment {
     "delay=40ms,jitter=10ms,loss=5"
         .parse()
-        .expect("a valid line")
+        .expect("a valid impairment")
 }
 
-/// Players whose keys are thrown by dice.
+/// Players with random drivers.
 struct Scene {
     players: CubePlayers,
-    dice: Vec<RandomDriver>,
+    drivers: Vec<RandomDriver>,
 }
 
 impl Scene {
     fn new(seed: u64, players: usize) -> Self {
-        let hands = CubePlayers::start(seed, players, &impairment(), &[("cubes", "25")]);
+        let players = CubePlayers::start(seed, players, &impairment(), &[("cubes", "25")]);
         Scene {
-            players: hands,
-            dice: (0..4)
+            players,
+            drivers: (0..4)
                 .map(|player| RandomDriver::new(seed, player))
                 .collect(),
         }
     }
 
     fn frame(&mut self) {
-        let Self {
-            players: hands,
-            dice,
-        } = self;
-        hands.run_frame(|guest, frame, at| dice[guest].keys(frame, [at.x, at.y], ARENA));
+        let Self { players, drivers } = self;
+        players.run_frame(|guest, frame, at| drivers[guest].keys(frame, [at.x, at.y], ARENA));
     }
 
     fn play(&mut self, seconds: u64) {
         (0..frames_in(Duration::from_secs(seconds))).for_each(|_| self.frame());
     }
 
-    fn play_until(&mut self, what: &str, is_so: impl Fn(&CubePlayers) -> bool) {
+    fn play_until(&mut self, what: &str, is_done: impl Fn(&CubePlayers) -> bool) {
         for _ in 0..frames_in(Duration::from_secs(20)) {
-            if is_so(&self.players) {
+            if is_done(&self.players) {
                 return;
             }
             self.frame();
@@ -199,7 +196,8 @@ impl Scene {
         panic!("no {what} within 20 s");
     }
 
-    /// All let go; three seconds after all lies still, everybody knows.
+    /// Releases all keys and waits until all objects are at rest, then three more seconds, so that
+    /// all clients know.
     fn come_to_rest(&mut self) {
         for _ in 0..40 {
             self.players.release_keys_for(Duration::from_millis(500));
@@ -207,6 +205,6 @@ impl Scene {
                 return self.players.release_keys_for(Duration::from_secs(3));
             }
         }
-        panic!("it never lies still");
+        panic!("the objects do not come to rest");
     }
 }

@@ -32,7 +32,7 @@ fn a_recorded_room_can_be_replayed_bit_by_bit() {
         &[("size", "80x80"), ("npcs", "10"), ("tick", "30")],
     );
     act_randomly(&mut system, &mut rng, 5, 80.0, 40);
-    let (recording, outputs) = system.recording(room).expect("it runs");
+    let (recording, outputs) = system.recording(room).expect("the room runs");
     let mut again = std::hash::DefaultHasher::new();
     record::replay(recording, &Registry::standard(), |now, outputs| {
         ambit_tests::sim::host::digest(now, outputs, &mut again);

@@ -1,8 +1,8 @@
-//! What fuzzing has kept, run again: every input of `tests/fuzz/corpus` through its target, on
-//! stable, with all other tests.
+//! Replays the fuzz corpora: every input of `tests/fuzz/corpus` goes through its target, on stable,
+//! with all other tests.
 //!
-//! `AMBIT_FUZZ_SEEDS=write` writes the targets' first inputs into the corpora
-//! (`tests/fuzz/run seeds`).
+//! `AMBIT_FUZZ_SEEDS=write` writes the targets' first inputs into the corpora (`tests/fuzz/run
+//! seeds`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ambit_tests::fuzz::TARGETS;
 
-/// All corpora together: they are small on purpose, since each clone carries them.
+/// Size limit of all corpora together: each clone of the repository carries them.
 const MAX_CORPUS_BYTES: usize = 600_000;
 
 #[test]
@@ -78,7 +78,7 @@ fn corpora() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
 }
 
-/// In the order of their names, so that a failure is the same one everywhere.
+/// Sorted by name, so that the first failure is the same on every machine.
 fn inputs(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()

@@ -1,11 +1,13 @@
-//! Invariant 3 (hiding): what one must not see leaves no trace in one's datagrams.
+//! Invariant 3 (hiding): what a player must not see has no effect on the datagrams that it
+//! receives.
 //!
-//! By non-interference: the same seed is run twice, and the runs differ only in what a veiled
-//! player does. Every datagram that anybody else is sent must be the same, byte by byte and tick by
-//! tick.
+//! Tested by non-interference: the same seed is run twice, and the runs differ only in what a
+//! veiled player does. Every datagram to any other player must be the same, byte by byte and tick
+//! by tick.
 
 use std::time::Duration;
 
+use ambit_client_core::client::event::ViewEvent;
 use ambit_proto::ids::RoomId;
 use ambit_proto::message::Action;
 use ambit_tests::sim::System;
@@ -14,8 +16,8 @@ use crate::script::{
     BOLT, HEAL, VEIL, act_randomly, avatar_position, bad_network, good_network, room_of,
 };
 
-/// What the veiled player does in the half minute of a run, told how many quarters of a second it
-/// has been veiled.
+/// What the veiled player does in the run, called with the number of quarters of a second since it
+/// was veiled.
 type HiddenAction = fn(&mut System, usize, usize);
 
 #[test]
@@ -42,11 +44,11 @@ fn the_acts_of_a_veiled_player_change_no_datagram_of_the_others() {
                 assert_eq!(theirs.len(), first.len());
             }
         }
-        // The runs do differ for the one who does it.
+        // The runs do differ for the veiled player itself.
         assert_ne!(runs[0].own, runs[1].own, "seed {seed}");
         assert!(
             runs[0].ended_at != runs[1].ended_at,
-            "seed {seed}: it went nowhere"
+            "seed {seed}: the veiled player did not move"
         );
         assert!(
             runs[0].was_seen_before && !runs[0].was_seen_after,
@@ -89,17 +91,17 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
     assert_eq!(
         damage_events(&system, 0),
         events_before[0] + 1,
-        "the veiled one feels it"
+        "the veiled player gets its damage event"
     );
     assert_eq!(
         damage_events(&system, 1),
         events_before[1],
-        "the shooter learns nothing"
+        "the shooter gets no event"
     );
     assert_eq!(
         damage_events(&system, 2),
         events_before[2],
-        "nor does a bystander"
+        "a bystander gets no event"
     );
     assert!(health(&system, room, 0) < 90.0);
 }
@@ -134,15 +136,15 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
             at: None,
         },
     );
-    // On a bad line the command takes its time; from here on the veil holds for ten seconds.
+    // On a bad network the command takes some time; from here on the veil lasts ten seconds.
     let is_veiled = |system: &System| {
-        let truth = system.room(room).expect("it runs");
+        let truth = system.room(room).expect("the room runs");
         let avatar = truth
             .avatar(system.guest(0).client.player().expect("welcomed"))
-            .expect("it plays");
+            .expect("the guest plays");
         let other = truth
             .avatar(system.guest(1).client.player().expect("welcomed"))
-            .expect("it plays");
+            .expect("the guest plays");
         !truth.game().sees(truth.world(), other, avatar)
     };
     system.run_until("the veil", is_veiled);
@@ -150,11 +152,11 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
         secret(&mut system, 0, quarter);
         others_act_randomly(&mut system, &mut rng, PLAYERS, 1);
     }
-    assert!(is_veiled(&system), "seed {seed}: it is over too early");
+    assert!(is_veiled(&system), "seed {seed}: the veil ended too early");
     let was_seen_after = is_seen(&system, room);
     let ended_at = avatar_position(&system, room, 0);
     let mut sent = |guest: usize| -> Vec<(u64, bytes::Bytes)> {
-        let sent = system.guest_mut(guest).sent_to.take().expect("kept");
+        let sent = system.guest_mut(guest).sent_to.take().expect("recorded");
         sent.into_iter()
             .map(|(at, bytes)| (at.micros(), bytes))
             .collect()
@@ -169,7 +171,7 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
     }
 }
 
-/// The others walk and shoot about as ever; what they do depends on nothing but the dice.
+/// The others walk and shoot as before; what they do depends only on the random numbers.
 fn others_act_randomly(
     system: &mut System,
     rng: &mut fastrand::Rng,
@@ -211,27 +213,28 @@ fn heal_and_walk(system: &mut System, guest: usize, quarter: usize) {
     );
 }
 
-/// Whether anybody else follows the first player's avatar.
+/// Whether any other player follows the first player's avatar.
 fn is_seen(system: &System, room: RoomId) -> bool {
-    let truth = system.room(room).expect("it runs");
+    let truth = system.room(room).expect("the room runs");
     let player = system.guest(0).client.player().expect("welcomed");
-    let avatar = truth.avatar(player).expect("it plays");
+    let avatar = truth.avatar(player).expect("the guest plays");
     truth.network().viewers().any(|viewer| {
         viewer.player != player && truth.network().interest().follows(viewer.client, avatar)
     })
 }
 
-/// Damage events that a client was told.
+/// Damage events that a client received.
 fn damage_events(system: &System, guest: usize) -> usize {
-    let is_damage = |event: &&ambit_client_core::client::event::ViewEvent| matches!(event, ambit_client_core::client::event::ViewEvent::Event(happening) if &*happening.name == "damage");
+    let is_damage =
+        |event: &&ViewEvent| matches!(event, ViewEvent::Event(event) if &*event.name == "damage");
     system.guest(guest).events.iter().filter(is_damage).count()
 }
 
 fn health(system: &System, room: RoomId, guest: usize) -> f32 {
-    let truth = system.room(room).expect("it runs");
+    let truth = system.room(room).expect("the room runs");
     let avatar = truth
         .avatar(system.guest(guest).client.player().expect("welcomed"))
-        .expect("it plays");
+        .expect("the guest plays");
     let index = truth.world().schema().kinds[usize::from(truth.world().kind(avatar))]
         .component_index("health")
         .expect("avatars have health");

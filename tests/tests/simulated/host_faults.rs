@@ -1,9 +1,9 @@
-//! Hosts that die, hang, wake up and end at random, under players who come, go, drop and say
-//! numbers: nothing that was confirmed is lost, nothing counts twice, nobody has two rooms, no room
+//! Hosts that die, hang, wake up and end at random, under players who join, leave, disconnect and
+//! send numbers. No confirmed command is lost or executed twice, no player has two rooms, no room
 //! has two hosts, and in the end nothing is left.
 //!
-//! `AMBIT_SOAK_MINUTES` says how many virtual minutes are played in all, `AMBIT_SOAK_SEED` plays
-//! one seed alone.
+//! `AMBIT_SOAK_MINUTES` sets the number of virtual minutes in all; `AMBIT_SOAK_SEED` runs one seed
+//! alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,15 +25,15 @@ use fastrand::Rng;
 
 /// Of one run.
 const RUN_MINUTES: u64 = 10;
-/// Of all runs, unless the environment says otherwise.
+/// Of all runs, unless the environment sets another number.
 const TOTAL_MINUTES: u64 = 2_000;
-/// Between two looks.
+/// Between two checks.
 const STEP: Duration = Duration::from_millis(100);
-/// Players at once.
+/// Players at the same time.
 const PLAYERS: usize = 6;
 /// Seats of a room.
 const SEATS: u32 = 4;
-/// Who has a seat in the lobby's book, and none in the room, gets one within that time, or loses
+/// A player who has a seat at the lobby, and none at the host, gets one within this time, or loses
 /// the first.
 const MAX_SEATLESS_TIME: Duration = Duration::from_secs(6);
 
@@ -55,12 +55,15 @@ fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
     for seed in 1..=runs {
         let run = std::panic::catch_unwind(|| run_seed(seed));
         let outcome = run.unwrap_or_else(|_| {
-            panic!("seed {seed}; alone: AMBIT_SOAK_SEED={seed} cargo test -p ambit-tests --test simulated hosts")
+            panic!(
+                "seed {seed}; to run it alone: \
+                 AMBIT_SOAK_SEED={seed} cargo test -p ambit-tests --test simulated host_faults"
+            )
         });
         all.add(&outcome);
     }
     println!("{} virtual minutes: {all:#?}", runs * RUN_MINUTES);
-    // They get about.
+    // Enough happens in the runs.
     assert!(
         all.confirmed > 100 * runs && all.moved > 10 * runs,
         "{all:?}"
@@ -79,7 +82,7 @@ fn the_same_seed_gives_the_same_traffic() {
     assert_ne!(run_seed(7).traffic, run_seed(8).traffic);
 }
 
-/// What came of a run, or of several.
+/// Counts of one run, or of several.
 #[derive(Debug, Default)]
 struct Outcome {
     confirmed: u64,
@@ -89,7 +92,7 @@ struct Outcome {
     woken: u64,
     ended: u64,
     moved: u64,
-    /// Ways out of a room, by code.
+    /// How often players were sent out of a room, by code.
     left: BTreeMap<String, u64>,
     traffic: u64,
 }
@@ -110,21 +113,21 @@ impl Outcome {
 }
 
 fn run_seed(seed: u64) -> Outcome {
-    let mut chaos = HostFaults::new(seed);
+    let mut run = HostFaults::new(seed);
     for minute in 0..RUN_MINUTES {
-        chaos.inject_faults(Duration::from_secs(55));
-        chaos.run_without_faults(Duration::from_secs(4), minute);
+        run.inject_faults(Duration::from_secs(55));
+        run.run_without_faults(Duration::from_secs(4), minute);
     }
-    chaos.finish()
+    run.finish()
 }
 
-/// A player, whichever client it has.
+/// A player, with its current client.
 struct TestPlayer {
     guest: usize,
     next: u32,
-    /// What was said with which command.
+    /// Sent numbers by command.
     sent: BTreeMap<u32, u32>,
-    /// SentDatagrams that were confirmed since the player sat down in its room.
+    /// Numbers that were confirmed since the player joined its room.
     confirmed: Vec<u32>,
     /// Since when it should have a seat at the host, and has none.
     seatless_since: Option<LocalTime>,
@@ -134,7 +137,7 @@ struct HostFaults {
     system: System,
     rng: Rng,
     players: Vec<TestPlayer>,
-    /// Hosts that will wake up.
+    /// Hosts that will wake up, with the time.
     hung_hosts: Vec<(LocalTime, HostId)>,
     remotes: u32,
     steps: u64,
@@ -161,7 +164,7 @@ impl HostFaults {
         for number in 0..rng.u32(0..=2) {
             system.add_remote(&format!("10.0.0.{number}:7000"));
         }
-        let mut chaos = HostFaults {
+        let mut run = HostFaults {
             system,
             rng,
             players: Vec::new(),
@@ -171,21 +174,21 @@ impl HostFaults {
             outcome: Outcome::default(),
         };
         for _ in 0..PLAYERS {
-            let person = chaos.new_player();
-            chaos.players.push(person);
+            let player = run.new_player();
+            run.players.push(player);
         }
-        chaos
+        run
     }
 
     fn new_player(&mut self) -> TestPlayer {
-        let line: Impairment = if self.rng.bool() {
+        let network: Impairment = if self.rng.bool() {
             "delay=10ms"
         } else {
             "loss=10,delay=30ms,jitter=20ms,reorder=3"
         }
         .parse()
-        .expect("a valid line");
-        let guest = self.system.arrive("somebody", &line);
+        .expect("a valid impairment");
+        let guest = self.system.arrive("player", &network);
         self.system.guest_mut(guest).is_watched = false;
         TestPlayer {
             guest,
@@ -210,7 +213,8 @@ impl HostFaults {
         }
     }
 
-    /// Nothing happens but talk. Then those who sit at a host are those of the lobby's book.
+    /// Runs without faults; players only send numbers. Then the players at each host are those that
+    /// the lobby has seated.
     fn run_without_faults(&mut self, how_long: Duration, minute: u64) {
         let until = self.system.now() + how_long;
         while self.system.now() < until {
@@ -219,7 +223,7 @@ impl HostFaults {
             }
             self.step();
         }
-        // Word of who leaves may be on its way: who has left a second ago is gone.
+        // The notice of a leave may be in flight; a second later it must have arrived.
         let before = self.surplus_avatars();
         for _ in 0..10 {
             self.step();
@@ -231,11 +235,12 @@ impl HostFaults {
             .collect();
         assert!(
             lasting.is_empty(),
-            "minute {minute}: at the host of each of these rooms so many sit too many: {lasting:?}"
+            "minute {minute}: hosts have more players than the lobby has seated, by room: \
+             {lasting:?}"
         );
     }
 
-    /// Avatars at hosts beyond the seats that are taken by the lobby's book.
+    /// Avatars at hosts beyond the seats that the lobby counts, by room.
     fn surplus_avatars(&self) -> BTreeMap<u64, usize> {
         let rooms = self.system.lobby().rooms().into_iter();
         let too_many = rooms.filter_map(|room| {
@@ -247,7 +252,7 @@ impl HostFaults {
         too_many.collect()
     }
 
-    /// Everybody leaves, and nothing is left.
+    /// All players leave; nothing must be left.
     fn finish(mut self) -> Outcome {
         for (_, host) in std::mem::take(&mut self.hung_hosts) {
             self.system.wake_host(host);
@@ -257,8 +262,8 @@ impl HostFaults {
             self.step();
         }
         let mut seats: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
-        for person in &self.players {
-            let client = &self.system.guest(person.guest).client;
+        for player in &self.players {
+            let client = &self.system.guest(player.guest).client;
             if let (true, Some(room), Some(player)) =
                 (client.is_connected(), client.room(), client.player())
             {
@@ -277,8 +282,8 @@ impl HostFaults {
                 assert_eq!(&seated, members, "room {}", room.id);
             }
         }
-        for person in &self.players {
-            self.system.with(person.guest, Client::quit);
+        for player in &self.players {
+            self.system.with(player.guest, Client::quit);
         }
         self.system.run_for(Duration::from_mins(1));
         let stats = self.system.lobby().stats();
@@ -295,7 +300,7 @@ impl HostFaults {
         assert_eq!(
             self.system.rooms_left(),
             (0, 0),
-            "rooms that the shell keeps, and that hosts have"
+            "rooms left at the shell, and at hosts"
         );
         self.outcome.moved = stats.rooms_moved;
         self.outcome.traffic = self.system.traffic();
@@ -316,18 +321,18 @@ impl HostFaults {
         self.system.run_for(STEP);
         self.read_events();
         self.steps += 1;
-        // A look costs more than a step.
+        // A check costs more than a step.
         if self.steps.is_multiple_of(3) {
             self.check();
         }
     }
 
-    /// What clients were told.
+    /// Reads confirmations and events of the clients.
     fn read_events(&mut self) {
-        for person in &mut self.players {
-            let guest = self.system.guest_mut(person.guest);
+        for player in &mut self.players {
+            let guest = self.system.guest_mut(player.guest);
             for number in guest.client.take_confirmed().collect::<Vec<_>>() {
-                person.confirmed.extend(person.sent.remove(&number));
+                player.confirmed.extend(player.sent.remove(&number));
                 self.outcome.confirmed += 1;
             }
             let events = std::mem::take(&mut guest.events);
@@ -339,18 +344,19 @@ impl HostFaults {
                     ..
                 } = event
                 {
-                    // Who has been in a game is sent away for a host's death only if that was the
-                    // second one in a row.
+                    // A player who has been in a game is sent away for a host's death only if it
+                    // was the room's second one in a row.
                     let is_second = message.contains("the second one in a row")
                         && self.system.orders_of(room) >= 2;
-                    let is_on_its_way = person.confirmed.is_empty();
+                    let is_on_its_way = player.confirmed.is_empty();
                     assert!(
                         code != "host_died" || is_second || is_on_its_way,
-                        "sent away from {room:?}: {message}"
+                        "removed from {room:?}: {message}"
                     );
-                    person.sent.clear();
-                    person.confirmed.clear();
-                    // Idle: who gave up calling the host, after its line broke over and over.
+                    player.sent.clear();
+                    player.confirmed.clear();
+                    // `idle`: the client gave up connecting to the host, after its connection broke
+                    // again and again.
                     let known = [
                         "left",
                         "kicked",
@@ -369,56 +375,58 @@ impl HostFaults {
     fn check(&mut self) {
         let now = self.system.now();
         let rooms = self.system.lobby().rooms();
-        let mut tallies: BTreeMap<u64, BTreeMap<_, ReceivedNumbers>> = BTreeMap::new();
+        let mut numbers_by_player: BTreeMap<u64, BTreeMap<_, ReceivedNumbers>> = BTreeMap::new();
         for room in &rooms {
             assert!(
                 room.players <= room.capacity,
-                "room {} is oversold",
+                "room {} has more players than seats",
                 room.id
             );
             if let Some((_, running)) = self.system.running(RoomId(room.id)) {
                 assert!(
                     running.seats_taken() <= running.capacity(),
-                    "room {} is oversold at its host",
+                    "room {} has more players than seats at its host",
                     room.id
                 );
-                tallies.insert(room.id, CountingGame::received_in(running.room()));
+                numbers_by_player.insert(room.id, CountingGame::received_in(running.room()));
             }
         }
-        for (index, person) in self.players.iter_mut().enumerate() {
-            let client = &self.system.guest(person.guest).client;
+        for (index, player) in self.players.iter_mut().enumerate() {
+            let client = &self.system.guest(player.guest).client;
             let place = client
                 .room()
-                .and_then(|room| Some((room, tallies.get(&room.0)?)));
-            let Some((room, tallies)) = place else {
-                person.seatless_since = None;
+                .and_then(|room| Some((room, numbers_by_player.get(&room.0)?)));
+            let Some((room, numbers_by_player)) = place else {
+                player.seatless_since = None;
                 continue;
             };
-            let tally = client.player().and_then(|player| tallies.get(&player));
-            let Some(tally) = tally else {
-                // On the way in, or out.
-                if client.is_playing() && !person.confirmed.is_empty() {
-                    let since = *person.seatless_since.get_or_insert(now);
+            let numbers = client
+                .player()
+                .and_then(|player| numbers_by_player.get(&player));
+            let Some(numbers) = numbers else {
+                // A player without confirmed commands may still be joining or leaving.
+                if client.is_playing() && !player.confirmed.is_empty() {
+                    let since = *player.seatless_since.get_or_insert(now);
                     assert!(
                         now.since(since) < MAX_SEATLESS_TIME,
-                        "person {index} has no seat in {room:?} since {since:?}"
+                        "player {index} has had no seat in {room:?} since {since:?}"
                     );
                 }
                 continue;
             };
-            person.seatless_since = None;
+            player.seatless_since = None;
             assert_eq!(
-                tally.duplicates, 0,
-                "person {index} in {room:?}: something counts twice at {now:?}"
+                numbers.duplicates, 0,
+                "player {index} in {room:?}: a command was executed twice by {now:?}"
             );
-            let lost: Vec<_> = person
+            let lost: Vec<_> = player
                 .confirmed
                 .iter()
-                .filter(|number| !tally.has(**number))
+                .filter(|number| !numbers.has(**number))
                 .collect();
             assert!(
                 lost.is_empty(),
-                "person {index} in {room:?}: {lost:?} were confirmed, and are not there at {now:?}"
+                "player {index} in {room:?}: confirmed numbers {lost:?} are missing at {now:?}"
             );
         }
     }
@@ -447,7 +455,7 @@ impl HostFaults {
         let guest = self.players[index].guest;
         let client = &self.system.guest(guest).client;
         if client.is_closed() {
-            // Thrown out for good, or its end of a session that went on elsewhere.
+            // The session ended, or went on at another client.
             self.players[index] = self.new_player();
             return;
         }
@@ -485,7 +493,8 @@ impl HostFaults {
                 .system
                 .cut(guest, Duration::from_millis(self.rng.u64(500..4_000))),
             60..62 => {
-                // The process dies; its player's seat is kept for a while, and somebody new comes.
+                // The client process dies; its player's seat is kept for a while, and a new player
+                // comes.
                 self.system.kill(guest);
                 self.players[index] = self.new_player();
             }
@@ -507,7 +516,7 @@ impl HostFaults {
             },
             None => LobbyRequest::CreateRoom(NewRoom {
                 name: "room".into(),
-                game: "tally".into(),
+                game: "counting".into(),
                 capacity: SEATS,
                 key: self.rng.u128(..).to_le_bytes(),
                 parameters: [("size", "40x40"), ("tick", "10")]
@@ -524,7 +533,7 @@ impl HostFaults {
             .with(guest, |client, now| _ = client.request(now, request));
     }
 
-    /// Something befalls a host.
+    /// Kills, hangs or ends a random host.
     fn fail_random_host(&mut self) {
         let hosts: Vec<_> = self
             .system
@@ -544,7 +553,7 @@ impl HostFaults {
             2 => {
                 self.outcome.hung += 1;
                 self.system.hang_host(host);
-                // About the time at which it is given up, or any other.
+                // About the time at which the WorldServer gives the host up, or any other.
                 let ms = if self.rng.bool() {
                     self.rng.u64(1_700..2_500)
                 } else {

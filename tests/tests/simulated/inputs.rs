@@ -1,5 +1,5 @@
-//! Controls over bad lines: each press and each release reaches the game once and in order, and the
-//! player's client knows when it took effect there.
+//! Controls over bad networks: each press and each release reaches the game once and in order, and
+//! the player's client knows when it took effect there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
                 scene
                     .room_edges
                     .values()
-                    .filter(|told| of(told).down(control))
+                    .filter(|edges| of(edges).down(control))
                     .count()
             };
             let (downs, ups) = (
@@ -60,26 +60,26 @@ fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
     for _ in 0..100 {
         scene.step();
     }
-    let before = scene.system.room_time(scene.room).expect("it runs");
+    let before = scene.system.room_time(scene.room).expect("the room runs");
     scene.hold_keys(Keymap(1));
     scene.hold_keys(Keymap(0));
     for _ in 0..60 {
         scene.step();
     }
-    let (&at, told) = scene
+    let (&at, edges) = scene
         .room_edges
         .iter()
-        .find(|(_, told)| told.just_pressed().down(0))
-        .expect("it is told");
+        .find(|(_, edges)| edges.just_pressed().down(0))
+        .expect("the press takes effect");
     assert!(
-        told.just_released().down(0)
+        edges.just_released().down(0)
             || scene
                 .room_edges
                 .range(at..)
                 .nth(1)
                 .is_some_and(|(_, next)| !next.is_unchanged())
     );
-    // The way there, up to a tick, and the local lag.
+    // The one-way delay, up to a tick, and the local lag.
     let waited = at.since(before);
     assert!(
         waited <= Duration::from_millis(20 + 50 + 150 + 10),
@@ -95,7 +95,11 @@ fn a_command_to_hold_keys_equals_holding_them() {
     for _ in 0..40 {
         scene.step();
     }
-    let world = scene.system.room(scene.room).expect("it runs").world();
+    let world = scene
+        .system
+        .room(scene.room)
+        .expect("the room runs")
+        .world();
     assert!(
         world.pressed(scene.player, 1)
             && world.pressed(scene.player, 2)
@@ -105,7 +109,7 @@ fn a_command_to_hold_keys_equals_holding_them() {
         scene
             .room_edges
             .values()
-            .filter(|told| told.just_pressed() == Keymap(0b110))
+            .filter(|edges| edges.just_pressed() == Keymap(0b110))
             .count(),
         1
     );
@@ -122,7 +126,7 @@ fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
         scene
             .system
             .room(scene.room)
-            .expect("it runs")
+            .expect("the room runs")
             .world()
             .pressed(scene.player, 1)
     };
@@ -134,16 +138,16 @@ fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
     let (downs, ups) = scene
         .room_edges
         .values()
-        .fold((0, 0), |(downs, ups), told| {
+        .fold((0, 0), |(downs, ups), edges| {
             (
-                downs + u32::from(told.just_pressed().down(1)),
-                ups + u32::from(told.just_released().down(1)),
+                downs + u32::from(edges.just_pressed().down(1)),
+                ups + u32::from(edges.just_released().down(1)),
             )
         });
     assert_eq!(
         (downs, ups),
         (2, 1),
-        "let go when the connection went, and held again once back"
+        "released when the connection broke, pressed again after the reconnect"
     );
     assert!(pressed(&scene));
 }
@@ -154,14 +158,14 @@ struct Scene {
     guest: usize,
     player: PlayerId,
     room: RoomId,
-    /// What each tick told of the player's controls, by its horizon.
+    /// The player's button edges in each tick of the room, by horizon.
     room_edges: BTreeMap<GameTime, ButtonEdges>,
-    /// What the client said of its own samples last, by their times.
+    /// The client's latest record of its own samples, by their times.
     client_inputs: BTreeMap<GameTime, OwnInput>,
 }
 
 impl Scene {
-    fn new(seed: u64, inputs: InputRate, tick_hz: &str, line: &Impairment) -> Self {
+    fn new(seed: u64, inputs: InputRate, tick_hz: &str, network: &Impairment) -> Self {
         let mut system = System::new(seed, &Registry::standard());
         let config = ClientConfig {
             name: "ann".into(),
@@ -170,22 +174,22 @@ impl Scene {
         };
         let guest = system.arrive_with(config, &good_network());
         let room = system.gather(&[guest], "field", &[("npcs", "5"), ("tick", tick_hz)]);
-        system.impair(guest, line);
+        system.impair(guest, network);
         let player = system.guest(guest).client.player().expect("welcomed");
-        let (told, own) = Default::default();
+        let (room_edges, client_inputs) = Default::default();
         Scene {
             system,
             rng: fastrand::Rng::with_seed(seed),
             guest,
             player,
             room,
-            room_edges: told,
-            client_inputs: own,
+            room_edges,
+            client_inputs,
         }
     }
 
-    /// Taps for a while; how often each control was pressed. Between two presses of one there is
-    /// time for two samples.
+    /// Taps for a while; returns how often each control was pressed. Two presses of a control are
+    /// at least two samples apart.
     fn tap_for(&mut self, time: Duration) -> [usize; TAPPED] {
         let end = self.system.now() + time;
         let (mut keys, mut next, mut pressed) = (
@@ -219,7 +223,7 @@ impl Scene {
 
     fn step(&mut self) {
         self.system.run_for(STEP);
-        let world = self.system.room(self.room).expect("it runs").world();
+        let world = self.system.room(self.room).expect("the room runs").world();
         self.room_edges
             .insert(world.now(), world.button_edges(self.player));
         self.client_inputs.extend(
@@ -231,8 +235,8 @@ impl Scene {
         );
     }
 
-    /// What the client knows of the effects of its inputs makes of them, tick by tick, what the
-    /// room made of them.
+    /// Checks that the client's record of its inputs and their effects gives the same button edges
+    /// as the room, tick by tick.
     fn compare_with_client(&self, seed: u64) {
         let unknown = self
             .client_inputs
@@ -240,14 +244,14 @@ impl Scene {
             .filter(|input| !input.is_confirmed)
             .count();
         assert_eq!(unknown, 0, "seed {seed}: of {}", self.client_inputs.len());
-        let mut strokes = ButtonEdges::default();
-        for (&horizon, told) in &self.room_edges {
-            strokes.begin_tick();
+        let mut expected = ButtonEdges::default();
+        for (&horizon, edges) in &self.room_edges {
+            expected.begin_tick();
             self.client_inputs
                 .values()
                 .filter(|input| input.effect == horizon)
-                .for_each(|input| strokes.apply(input.keys));
-            assert_eq!(strokes, *told, "seed {seed} at {horizon:?}");
+                .for_each(|input| expected.apply(input.keys));
+            assert_eq!(expected, *edges, "seed {seed} at {horizon:?}");
         }
         println!(
             "seed {seed}: {} samples, {} ticks agree",
@@ -264,5 +268,5 @@ fn good_network() -> Impairment {
 fn half_lost_network() -> Impairment {
     "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10"
         .parse()
-        .expect("a valid line")
+        .expect("a valid impairment")
 }

@@ -1,7 +1,6 @@
-//! Who is told what: the oracle compares all pairs after every tick; here is what goes on
-//! meanwhile.
+//! Interest management: the oracle compares all pairs after every tick while players act.
 //!
-//! Invariants 1 (alternation) and 2 (exactness) of ARCHITECTURE.md; 3 (hiding) stands in `hiding`.
+//! Invariants 1 (alternation) and 2 (exactness) of ARCHITECTURE.md; 3 (hiding) is in `hiding`.
 
 use std::time::Duration;
 
@@ -69,7 +68,7 @@ fn after_an_outage_a_client_gets_the_newest_state() {
         check_events(&system, round);
         assert!(
             system.guest(round).client.is_playing(),
-            "a short cut throws nobody out"
+            "a short outage disconnects no client"
         );
     }
 }
@@ -86,12 +85,12 @@ fn events_are_delivered_once_on_any_network() {
         );
         act_randomly(&mut system, &mut rng, 8, 40.0, 80);
         system.run_for(Duration::from_secs(5));
-        let told = system.room(room).expect("it runs").stats().events;
-        let heard: u64 = (0..8)
+        let sent = system.room(room).expect("the room runs").stats().events;
+        let received: u64 = (0..8)
             .map(|guest| system.guest(guest).client.stats().events)
             .sum();
-        assert!(told > 200, "seed {seed}: {told} events");
-        assert_eq!(heard, told, "seed {seed}");
+        assert!(sent > 200, "seed {seed}: {sent} events");
+        assert_eq!(received, sent, "seed {seed}");
     }
 }
 
@@ -99,7 +98,7 @@ fn events_are_delivered_once_on_any_network() {
 fn a_throttled_client_gets_the_newest_state_and_stays_connected() {
     let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2"
         .parse()
-        .expect("a valid line");
+        .expect("a valid impairment");
     let mut rng = fastrand::Rng::with_seed(13);
     let (mut system, room) = room_of(
         13,
@@ -152,8 +151,8 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         .iter()
         .map(|enter| enter.position.ground_distance(own))
         .collect();
-    // They go on walking between the decision and the showing; a step of a tick may swap
-    // neighbours.
+    // Objects keep walking between the room's decision and the drawing; neighbours may swap within
+    // a step.
     assert!(
         distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0),
         "{distances:?}"
@@ -195,10 +194,10 @@ fn an_avatar_that_walks_away_and_returns_gets_another_id() {
 #[test]
 fn two_hundred_clients_are_simulated_faster_than_real_time() {
     let mut rng = fastrand::Rng::with_seed(21);
-    let line: Impairment = "loss=5,delay=40ms,jitter=10ms"
+    let network: Impairment = "loss=5,delay=40ms,jitter=10ms"
         .parse()
-        .expect("a valid line");
-    let (mut system, room) = room_of(21, 200, &line, &[("size", "300x300"), ("npcs", "50")]);
+        .expect("a valid impairment");
+    let (mut system, room) = room_of(21, 200, &network, &[("size", "300x300"), ("npcs", "50")]);
     act_randomly(&mut system, &mut rng, 200, 300.0, 20);
     let late: f64 = (0..200)
         .map(|guest| system.guest(guest).client.stats().late_share())
@@ -206,11 +205,11 @@ fn two_hundred_clients_are_simulated_faster_than_real_time() {
         / 200.0;
     assert!(
         late < 0.05,
-        "half of the local lag is enough for nearly everything: {late}"
+        "nearly everything arrives within half of the local lag: {late}"
     );
-    let stats = system.room(room).expect("it runs").stats();
+    let stats = system.room(room).expect("the room runs").stats();
     println!(
-        "200 clients: {:.2} % late; the host was told of {} late ones",
+        "200 clients: {:.2} % late; clients reported {} late messages",
         100.0 * late,
         stats.late_events
     );

@@ -1,8 +1,8 @@
 //! A late join to a full room: 10,000 boxes that stand and 500 cubes that never rest.
 //!
-//! The newcomer has its avatar and what lies nearest at once, while the static world is still on
-//! its way; and the others are sent the same bytes as if nobody had come. The room's players are
-//! ghosts to each other, so that nothing of the newcomer concerns them.
+//! The late joiner gets its avatar and the nearest objects at once, while the static world is still
+//! in transfer; and the other clients are sent the same bytes as without the join. The room's
+//! players are ghosts to each other, so that the late joiner has no effect on what the others see.
 
 use std::time::Duration;
 
@@ -23,24 +23,24 @@ const PARAMETERS: [(&str, &str); 8] = [
     ("ghosts", "yes"),
 ];
 
-/// What a player looks at first.
+/// The objects that a player sees first.
 const NEAREST_OBJECTS: usize = 50;
 
 #[test]
 fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
-    let (mut cubes, late) = full_room();
-    join(&mut cubes, late);
-    let room = cubes.room;
-    cubes.system.run_until("the room's yes", |system| {
+    let (mut measured, late) = full_room();
+    join(&mut measured, late);
+    let room = measured.room;
+    measured.system.run_until("the host's answer", |system| {
         system.guest(late).client.is_playing()
     });
-    let admitted = cubes.system.now();
+    let admitted = measured.system.now();
     let mut usable = None;
     let mut has_map = None;
     while has_map.is_none() || usable.is_none() {
-        cubes.system.run_for(Duration::from_millis(5));
-        let now = cubes.system.now().since(admitted);
-        let arriving = cubes
+        measured.system.run_for(Duration::from_millis(5));
+        let now = measured.system.now().since(admitted);
+        let arriving = measured
             .system
             .guest(late)
             .client
@@ -48,27 +48,33 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
             .and_then(|play| play.link().incoming_block_progress());
         assert!(
             now < Duration::from_secs(5),
-            "usable: {usable:?}, the map: {has_map:?}, {arriving:?} of it"
+            "usable: {usable:?}, map: {has_map:?}, of which {arriving:?} has arrived"
         );
-        if usable.is_none() && are_nearest_known(&cubes, late) {
+        if usable.is_none() && are_nearest_known(&measured, late) {
             usable = Some(now);
         }
-        if has_map.is_none() && cubes.system.guest(late).client.map().is_some() {
+        if has_map.is_none() && measured.system.guest(late).client.map().is_some() {
             has_map = Some(now);
         }
     }
     let (usable, has_map) = (usable.expect("it is"), has_map.expect("it is there"));
     println!(
-        "after the host's yes: avatar and the nearest {NEAREST_OBJECTS} in {usable:?}, 10,000 boxes in {has_map:?}"
+        "after the host's answer: avatar and the nearest {NEAREST_OBJECTS} in {usable:?}, \
+         10,000 boxes in {has_map:?}"
     );
     assert!(usable < Duration::from_millis(300), "{usable:?}");
-    let map = cubes.system.guest(late).client.map().expect("it is there");
+    let map = measured
+        .system
+        .guest(late)
+        .client
+        .map()
+        .expect("it is there");
     assert_eq!(
         map.boxes.len(),
-        cubes
+        measured
             .system
             .room(room)
-            .expect("it runs")
+            .expect("the room runs")
             .world()
             .statics()
             .boxes()
@@ -79,21 +85,21 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
 #[test]
 fn a_late_join_changes_no_byte_sent_to_the_others() {
     let run = |joins: bool| -> Vec<Vec<(LocalTime, Bytes)>> {
-        let (mut cubes, late) = full_room();
-        cubes.record_traffic();
+        let (mut measured, late) = full_room();
+        measured.record_traffic();
         if joins {
-            join(&mut cubes, late);
+            join(&mut measured, late);
         }
-        cubes.system.run_for(Duration::from_secs(3));
-        assert_eq!(cubes.system.guest(late).client.is_playing(), joins);
+        measured.system.run_for(Duration::from_secs(3));
+        assert_eq!(measured.system.guest(late).client.is_playing(), joins);
         (0..2)
             .map(|guest| {
-                cubes
+                measured
                     .system
                     .guest_mut(guest)
                     .sent_to
                     .take()
-                    .expect("tapped")
+                    .expect("recorded")
             })
             .collect()
     };
@@ -105,21 +111,21 @@ fn a_late_join_changes_no_byte_sent_to_the_others() {
     }
 }
 
-/// Two who play, and one in the lobby.
+/// Two players in the room, and one in the lobby.
 fn full_room() -> (MeasuredRoom, usize) {
-    let line: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid line");
-    let mut cubes = MeasuredRoom::new(5, 2, &line, "tumble", &PARAMETERS);
-    let late = cubes.system.arrive("late", &line);
-    cubes.system.run_until("the lobby", |system| {
+    let network: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid impairment");
+    let mut measured = MeasuredRoom::new(5, 2, &network, "rolling_cubes", &PARAMETERS);
+    let late = measured.system.arrive("late", &network);
+    measured.system.run_until("the lobby", |system| {
         system.guest(late).client.is_connected()
     });
-    cubes.system.run_for(Duration::from_secs(2));
-    (cubes, late)
+    measured.system.run_for(Duration::from_secs(2));
+    (measured, late)
 }
 
-fn join(cubes: &mut MeasuredRoom, late: usize) {
-    let room = cubes.room;
-    cubes.system.request(
+fn join(measured: &mut MeasuredRoom, late: usize) {
+    let room = measured.room;
+    measured.system.request(
         late,
         LobbyRequest::JoinRoom {
             room,
@@ -128,17 +134,20 @@ fn join(cubes: &mut MeasuredRoom, late: usize) {
     );
 }
 
-/// Whether the avatar is there, and the nearest objects are drawn where they are.
-fn are_nearest_known(cubes: &MeasuredRoom, guest: usize) -> bool {
-    let Some((client, avatar)) = cubes.viewer_of(guest) else {
+/// Whether the client has its avatar and draws the nearest objects.
+fn are_nearest_known(measured: &MeasuredRoom, guest: usize) -> bool {
+    let Some((client, avatar)) = measured.viewer_of(guest) else {
         return false;
     };
-    let room = cubes.system.room(cubes.room).expect("it runs");
-    let view = &cubes.system.guest(guest).client;
-    let (Some(_), Some(t)) = (view.avatar(), view.room_time(cubes.system.local(guest))) else {
+    let room = measured.system.room(measured.room).expect("the room runs");
+    let view = &measured.system.guest(guest).client;
+    let (Some(_), Some(t)) = (view.avatar(), view.room_time(measured.system.local(guest))) else {
         return false;
     };
-    let oracle = cubes.system.poses(cubes.room).expect("it has ticked");
+    let oracle = measured
+        .system
+        .poses(measured.room)
+        .expect("the room has ticked");
     let here = room.world().position(avatar);
     let shown: std::collections::BTreeMap<_, _> = oracle.shown_objects(client, view).collect();
     let mut near: Vec<_> = room.network().interest().followed(client).collect();

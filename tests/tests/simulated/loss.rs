@@ -1,8 +1,8 @@
-//! Loss from nothing to a half, with reordering and duplicates: nothing is revived, no pose is read
-//! against a wrong base.
+//! Loss from 0 to 50 %, with reordering and duplicates: no object is revived, and no pose is read
+//! against a wrong baseline.
 //!
-//! The oracles panic at the first; here is what the lines must still carry. `docs/loss.md` has the
-//! long runs' table.
+//! The oracles panic at the first error; this test checks what still gets through. `docs/loss.md`
+//! has the table of the long runs.
 
 use ambit_tests::measured_room::run_under_loss;
 
@@ -12,7 +12,8 @@ fn loss_revives_no_object_and_leaves_no_wrong_baseline() {
         let row = run_under_loss(7, loss, 4);
         let ages = &row.ages.shown.near;
         println!(
-            "{loss} %: {} bytes/s, {} poses/s, {} compared, lost track {} times, near: age p50 {:?} ms, p99 {:?} ms; not shown: {}, p50 {:?}, p99 {:?}",
+            "{loss} %: {} bytes/s, {} poses/s, {} compared, {} missing baselines; \
+             near: age p50 {:?} ms, p99 {:?} ms; not shown: {}, p50 {:?}, p99 {:?}",
             row.bytes_per_s,
             row.poses_per_s,
             row.compared,

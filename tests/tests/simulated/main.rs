@@ -1,5 +1,5 @@
 //! The whole system in one thread on virtual time. Scenarios are named for what they show; the
-//! oracle of interest watches every tick of every room. A failure names its seed.
+//! oracle of interest checks every tick of every room. A failure names its seed.
 
 mod border_crossing;
 mod budget;

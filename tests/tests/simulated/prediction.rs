@@ -1,5 +1,5 @@
-//! The own cube, drawn ahead (`--predict`): over a line that loses nothing, and with nothing in its
-//! way, it is drawn where the host will have it.
+//! Prediction of the own cube (`--predict`): without loss and without contact to other cubes, it is
+//! drawn where the host puts it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
 
 const STEP: Duration = Duration::from_millis(1);
-/// Of the floor, from whose middle one sets out.
+/// Coordinates of the middle of the floor, where the player starts.
 const CENTRE_M: f32 = 30.0;
-/// So far from it one turns back.
+/// The player turns back at this distance from the middle.
 const MAX_DISTANCE_M: f32 = 15.0;
 
 #[test]
@@ -38,8 +38,8 @@ fn without_loss_the_own_cube_is_drawn_where_the_host_puts_it() {
             stats.reconciled.count()
         );
         assert!(errors.samples > 700, "{errors:?}");
-        // An input that arrives at the very moment of a tick may be expected at the wrong one,
-        // until the host has said so.
+        // If an input arrives exactly at a tick, the client may expect it in the wrong tick, until
+        // the host acknowledges it.
         assert!(
             errors.p50 < 0.1 && errors.p90 < 0.5 && errors.p99 < 3.0,
             "{errors:?}"
@@ -55,9 +55,9 @@ struct Scene {
     avatar: ObjectId,
     keys: Keymap,
     next: Duration,
-    /// Where the host had the cube, by the horizon of its tick.
+    /// True positions of the cube, by the horizon of the tick.
     truth: BTreeMap<GameTime, Position>,
-    /// Where it was drawn, of which time, and how fast it was.
+    /// Drawn positions, with the time that they show and the velocity.
     drawn: Vec<(GameTime, Position, [f32; 3])>,
 }
 
@@ -73,7 +73,7 @@ struct Errors {
 }
 
 impl Scene {
-    fn new(seed: u64, tick_hz: &str, inputs: InputRate, line: &str) -> Self {
+    fn new(seed: u64, tick_hz: &str, inputs: InputRate, network: &str) -> Self {
         let mut system = System::new(seed, &Registry::standard());
         let config = ClientConfig {
             name: "ann".into(),
@@ -81,15 +81,15 @@ impl Scene {
             predict: true,
             ..ClientConfig::default()
         };
-        let line: Impairment = line.parse().expect("a line");
-        let guest = system.arrive_with(config, &line);
+        let network: Impairment = network.parse().expect("a valid impairment");
+        let guest = system.arrive_with(config, &network);
         let room = system.gather(
             &[guest],
             "cubes",
             &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)],
         );
         system.run_for(Duration::from_secs(5));
-        let world = system.room(room).expect("it runs").world();
+        let world = system.room(room).expect("the room runs").world();
         let avatar = world.objects().next().expect("there is a player's cube");
         let (keys, next, truth, drawn) = Default::default();
         Scene {
@@ -116,29 +116,31 @@ impl Scene {
         }
     }
 
-    /// Holds something else; now and then presses something so shortly that no datagram leaves
+    /// Changes the held keys; now and then presses a key so briefly that no datagram is sent
     /// meanwhile.
     fn act(&mut self) {
         let at = self
             .truth
             .last_key_value()
             .map_or(Position::on_ground(CENTRE_M, CENTRE_M), |(_, at)| *at);
-        let way = [
+        let held_keys = [
             (at.x, control::LEFT, control::RIGHT),
             (at.y, control::DOWN, control::UP),
         ]
         .map(|(at, less, more)| {
-            let wish = self.rng.i8(-1..=1);
-            let wish = if at < CENTRE_M - MAX_DISTANCE_M {
+            let direction = self.rng.i8(-1..=1);
+            let direction = if at < CENTRE_M - MAX_DISTANCE_M {
                 1
             } else if at > CENTRE_M + MAX_DISTANCE_M {
                 -1
             } else {
-                wish
+                direction
             };
-            Keymap::default().with(less, wish < 0).with(more, wish > 0)
+            Keymap::default()
+                .with(less, direction < 0)
+                .with(more, direction > 0)
         });
-        let held = Keymap(way[0].0 | way[1].0);
+        let held = Keymap(held_keys[0].0 | held_keys[1].0);
         match self.rng.u8(..4) {
             0 => {
                 self.system
@@ -157,7 +159,7 @@ impl Scene {
     }
 
     fn sample_drawn(&mut self) {
-        let world = self.system.room(self.room).expect("it runs").world();
+        let world = self.system.room(self.room).expect("the room runs").world();
         self.truth.insert(
             frame_time(frame_at(world.now())),
             POSE_FORMAT.position(&world.pose(self.avatar)),
@@ -176,7 +178,7 @@ impl Scene {
             .push((drawn.room_time, drawn.position, drawn.linear));
     }
 
-    /// How far what was drawn was off at the horizons of the host's ticks.
+    /// Errors of the drawn positions at the horizons of the host's ticks.
     fn errors(&self) -> Errors {
         let mut errors: Vec<f32> = self
             .drawn
@@ -194,7 +196,7 @@ impl Scene {
         }
     }
 
-    /// Of a picture within a millisecond of a horizon.
+    /// The error of a drawn position that shows a time within a millisecond before a horizon.
     fn error(&self, &(shows, drawn, [dx, dy, dz]): &(GameTime, Position, [f32; 3])) -> Option<f32> {
         let (&horizon, &truth) = self
             .truth

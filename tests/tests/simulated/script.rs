@@ -1,4 +1,4 @@
-//! What players do in these scenarios.
+//! Player actions and checks that the scenarios share.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,34 +16,34 @@ pub(crate) fn system(seed: u64) -> System {
     System::new(seed, &Registry::standard())
 }
 
-/// A line without faults but 20 ms of delay each way.
+/// A network without faults and 20 ms of delay each way.
 pub(crate) fn good_network() -> Impairment {
-    "delay=20ms".parse().expect("a valid line")
+    "delay=20ms".parse().expect("a valid impairment")
 }
 
-/// What the load runs use.
+/// The network of the load runs.
 pub(crate) fn bad_network() -> Impairment {
     "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2"
         .parse()
-        .expect("a valid line")
+        .expect("a valid impairment")
 }
 
-/// A number of players of a fresh system in one room.
+/// Lets players join one room of a new system.
 pub(crate) fn room_of(
     seed: u64,
     players: usize,
-    line: &Impairment,
+    network: &Impairment,
     parameters: &[(&str, &str)],
 ) -> (System, RoomId) {
     let mut system = system(seed);
     let guests: Vec<usize> = (0..players)
-        .map(|number| system.arrive(&format!("player{number}"), line))
+        .map(|number| system.arrive(&format!("player{number}"), network))
         .collect();
     let room = system.gather(&guests, "field", parameters);
     (system, room)
 }
 
-/// Everybody does something at random, for so many rounds of a quarter of a second.
+/// All players act at random, for this many rounds of a quarter of a second.
 pub(crate) fn act_randomly(
     system: &mut System,
     rng: &mut fastrand::Rng,
@@ -62,13 +62,13 @@ pub(crate) fn act_randomly(
     }
 }
 
-/// A random action: mostly walking, here and there a spell.
+/// A random action: mostly walking, sometimes a spell.
 pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> Action {
-    let place = (rng.f32() * size, rng.f32() * size);
+    let position = (rng.f32() * size, rng.f32() * size);
     match rng.u8(0..10) {
         0 => Action::Cast {
             spell: BOLT,
-            at: Some(place),
+            at: Some(position),
         },
         1 => Action::Cast {
             spell: HEAL,
@@ -80,30 +80,27 @@ pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> Action {
         },
         3 => Action::Cast {
             spell: BLINK,
-            at: Some(place),
+            at: Some(position),
         },
         _ => Action::Move {
-            x: place.0,
-            y: place.1,
+            x: position.0,
+            y: position.1,
         },
     }
 }
 
-/// SpellIds of `field`, by their place in its schema.
+/// Spells of `field`, by their index in its schema.
 pub(crate) const BOLT: u8 = 0;
-/// See [`BOLT`].
 pub(crate) const HEAL: u8 = 1;
-/// See [`BOLT`].
 pub(crate) const VEIL: u8 = 2;
-/// See [`BOLT`].
 pub(crate) const BLINK: u8 = 3;
 
-/// Where a player's avatar really is, at the horizon.
+/// True position of a player's avatar, at the horizon.
 pub(crate) fn avatar_position(system: &System, room: RoomId, guest: usize) -> Position {
     let player = system.guest(guest).client.player().expect("welcomed");
-    let room = system.room(room).expect("it runs");
+    let room = system.room(room).expect("the room runs");
     room.world()
-        .position(room.avatar(player).expect("it has an avatar"))
+        .position(room.avatar(player).expect("the player has an avatar"))
 }
 
 /// Walks a player there and waits until it has arrived.
@@ -115,11 +112,11 @@ pub(crate) fn walk_to(system: &mut System, room: RoomId, guest: usize, x: f32, y
     });
 }
 
-/// Compares every client's picture with the truth: the same objects, at the same places, at the
+/// Compares what every client shows with the room: the same objects, at the same positions, at the
 /// same room time.
 ///
-/// Objects come and go all the time, and news of that is under way for a moment; so what is wrong
-/// must be wrong twice, a second apart. Places are compared strictly.
+/// Objects enter and leave all the time, and a message takes a moment to arrive; so a difference
+/// must be there twice, a second apart, to be an error. Positions are compared strictly.
 pub(crate) fn compare_pictures(system: &mut System, room: RoomId) {
     let first = differences(system, room);
     system.run_for(Duration::from_secs(1));
@@ -128,7 +125,7 @@ pub(crate) fn compare_pictures(system: &mut System, room: RoomId) {
     assert!(lasting.is_empty(), "{lasting:?}");
 }
 
-/// What a guest's picture lacks, or has too much.
+/// An object that a guest lacks, or shows without following it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
     Lacks(usize, ObjectId),
@@ -136,7 +133,7 @@ enum Difference {
 }
 
 fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
-    let truth = system.room(room).expect("it runs");
+    let truth = system.room(room).expect("the room runs");
     let mut differences = BTreeSet::new();
     let mut compared = 0;
     for viewer in truth.network().viewers() {
@@ -144,8 +141,10 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
             continue;
         };
         let client = &system.guest(guest).client;
-        let t = client.room_time(system.local(guest)).expect("it plays");
-        let play = client.running_game().expect("it plays");
+        let t = client
+            .room_time(system.local(guest))
+            .expect("the guest plays");
+        let play = client.running_game().expect("the guest plays");
         let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
             let id = viewer
@@ -178,8 +177,8 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
     differences
 }
 
-/// Enters and leaves that a client's views were told alternate for each object, and nothing comes
-/// outside.
+/// Checks that the enters and leaves of each object alternate in a client's view events, and that
+/// updates come only in between. Returns the numbers of enters and leaves.
 pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
     let mut here = BTreeSet::new();
     let (mut enters, mut leaves) = (0, 0);

@@ -1,5 +1,5 @@
-//! Worlds of several maps: clients on bad lines go through gates at random, and hosts die while
-//! players are on the way.
+//! Worlds of several maps: clients on bad networks pass gates at random, and hosts die during
+//! transfers.
 
 mod lobby_and_hosts;
 mod wandering_game;
@@ -18,16 +18,16 @@ use crate::script::room_of;
 #[test]
 fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
     for seed in 1..=3 {
-        let line: Impairment = "loss=10,delay=40ms,jitter=10ms"
+        let network: Impairment = "loss=10,delay=40ms,jitter=10ms"
             .parse()
-            .expect("a valid line");
+            .expect("a valid impairment");
         let given = [
             ("maps", "3"),
             ("size", "40x40"),
             ("obstacles", "0"),
             ("npcs", "3"),
         ];
-        let (mut system, world) = room_of(seed, 6, &line, &given);
+        let (mut system, world) = room_of(seed, 6, &network, &given);
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..90 {
             for guest in 0..6 {
@@ -40,20 +40,20 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
             }
             system.run_for(Duration::from_secs(1));
         }
-        // Towards the middle, and what is under way comes to an end.
+        // Everyone walks to the middle, and transfers in flight complete.
         (0..6).for_each(|guest| system.act(guest, Action::Move { x: 20.0, y: 20.0 }));
         system.run_for(Duration::from_secs(8));
-        let crossings = system.lobby().stats().transfers_completed;
+        let transfers = system.lobby().stats().transfers_completed;
         println!(
-            "seed {seed}: {crossings} crossings, {} rooms",
+            "seed {seed}: {transfers} transfers, {} rooms",
             system.lobby().stats().rooms
         );
-        assert!(crossings > 10, "seed {seed}: {crossings} crossings");
+        assert!(transfers > 10, "seed {seed}: {transfers} transfers");
         for guest in 0..6 {
             let player = system.guest(guest).client.player().expect("welcomed");
             let places =
                 (world.0..world.0 + 3).filter_map(|id| system.room(RoomId(id))?.avatar(player));
-            assert_eq!(places.count(), 1, "seed {seed}: {player} is in one place");
+            assert_eq!(places.count(), 1, "seed {seed}: {player} is in one room");
             assert!(
                 system.guest(guest).client.avatar().is_some(),
                 "seed {seed}: {player} sees its avatar"
@@ -77,40 +77,39 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
 
 #[test]
 fn hosts_die_during_transfers_and_no_player_is_lost_or_duplicated() {
-    let mut crossings = 0;
+    let mut transfers = 0;
     for seed in 1..=20 {
-        let mut universe = LobbyAndHosts::new(seed, 8);
+        let mut servers = LobbyAndHosts::new(seed, 8);
         for second in 0..150 {
-            universe.run_for(Duration::from_secs(1));
+            servers.run_for(Duration::from_secs(1));
             if second > 5 && second < 80 && second % 6 == 0 {
-                universe.kill_random_host();
+                servers.kill_random_host();
             }
         }
-        let places = universe.belongings_by_player();
-        assert_eq!(places.len(), 8, "seed {seed}: {places:?}");
-        let hops: u64 = places.values().map(|purse| purse.gates_passed).sum();
-        for (player, purse) in &places {
+        let belongings = servers.belongings_by_player();
+        assert_eq!(belongings.len(), 8, "seed {seed}: {belongings:?}");
+        let gates_passed: u64 = belongings.values().map(|owned| owned.gates_passed).sum();
+        for (player, owned) in &belongings {
             assert_eq!(
-                purse.gold,
+                owned.gold,
                 wandering_game::initial_gold(*player),
-                "seed {seed}: {player} has what it set out with"
+                "seed {seed}: {player} still has its initial gold"
             );
         }
         assert_eq!(
-            hops,
-            universe.lobby.stats().transfers_completed,
-            "seed {seed}: each way was gone once"
+            gates_passed,
+            servers.lobby.stats().transfers_completed,
+            "seed {seed}: each transfer happened once"
         );
-        assert_eq!(universe.seats_taken(), 8, "seed {seed}");
-        crossings += hops;
+        assert_eq!(servers.seats_taken(), 8, "seed {seed}");
+        transfers += gates_passed;
     }
-    println!("{crossings} crossings");
-    assert!(crossings > 500, "{crossings} crossings");
+    println!("{transfers} transfers");
+    assert!(transfers > 500, "{transfers} transfers");
 }
 
 fn is_bad(event: &ViewEvent) -> bool {
     matches!(event, ViewEvent::Error(_) | ViewEvent::OmittedPoses { .. })
 }
 
-/// By player: what it has.
 type BelongingsByPlayer = BTreeMap<PlayerId, wandering_game::Belongings>;

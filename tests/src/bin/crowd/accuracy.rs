@@ -1,11 +1,11 @@
-//! How far what clients show is from the truth.
+//! Distance between what clients show and the server's trace.
 //!
-//! A room with its trace and a few bots that write down what they show; out come distances in
-//! metres. What a client shows has no name that the trace knows: at its first sight an object is
-//! taken for the nearest of the trace (others are metres away), and then keeps being that one.
+//! Runs a room with `--trace` and a few bots that log what they show; the result is a distribution
+//! of distances in metres. A client's object ids are its own, so at its first sample an object is
+//! matched with the nearest object of the trace (others are metres away) and keeps that match.
 //!
-//! Truth between two ticks lies on the straight line between them. Where something has come in or
-//! gone meanwhile there is none, and no sample.
+//! Between two ticks the truth is interpolated linearly. Where an object was spawned or removed in
+//! between, there is no truth and no sample.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use serde_json::Value;
 use crate::ambit_room::{CrowdRun, Motion, map_edge_m};
 use crate::pinned_process::{ScratchFolder, WAIT_LIMIT};
 
-/// A small room: the accuracy is no matter of numbers.
+/// A small room: accuracy does not depend on the number of clients.
 const CLIENTS: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(6);
-/// Farther apart than this at first sight, and it is not the same thing.
+/// A shown object farther than this from every traced object is unmatched.
 const MAX_MATCH_M: f64 = 1.0;
-/// Between two samples of the truth: a tick, and a little more.
+/// Longest interval to interpolate over: a tick, and some slack.
 const MAX_TRACE_GAP_MS: f64 = 60.0;
 
-/// Distances between what was shown and what was.
+/// Distances between shown and true positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Accuracy {
     pub(crate) samples: usize,
-    /// Things shown that were nowhere near anything.
+    /// Samples of objects without a match in the trace.
     pub(crate) unmatched: usize,
     pub(crate) p50_m: f64,
     pub(crate) p99_m: f64,
@@ -55,7 +55,8 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     )?;
     run.bots.wait_for_line("measuring", WAIT_LIMIT)?;
     run.read_result()?;
-    // The server writes what it has when it is asked to end; what the bots have seen is older.
+    // The server flushes its trace when it ends; this pause lets it trace what the bots have
+    // logged.
     std::thread::sleep(Duration::from_secs(1));
     drop(run);
     let file = std::fs::read_dir(&trace)?
@@ -67,14 +68,14 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     compare(&truth, &std::fs::read_to_string(&shown)?)
 }
 
-/// Where each object was, by its id and time in milliseconds.
+/// Positions of each object by id, with times in milliseconds.
 #[derive(Debug, Default)]
 struct Trace(BTreeMap<u64, Vec<(f64, [f64; 2])>>);
 
 impl Trace {
     fn read(text: &str) -> Self {
         let mut truth = Self::default();
-        // The last line may be cut.
+        // The last line may be truncated.
         for line in text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -99,11 +100,11 @@ impl Trace {
             .then(|| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share))
     }
 
-    fn nearest(&self, t: f64, place: [f64; 2]) -> Option<(u64, f64)> {
+    fn nearest(&self, t: f64, position: [f64; 2]) -> Option<(u64, f64)> {
         let all = self
             .0
             .keys()
-            .filter_map(|id| Some((*id, distance(self.position_at(*id, t)?, place))));
+            .filter_map(|id| Some((*id, distance(self.position_at(*id, t)?, position))));
         all.min_by(|one, other| one.1.total_cmp(&other.1))
     }
 }
@@ -119,24 +120,24 @@ fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
         let &[client, t, id, x, y] = fields.as_slice() else {
             continue;
         };
-        let who = *known.entry((client as u64, id as u64)).or_insert_with(|| {
+        let traced = *known.entry((client as u64, id as u64)).or_insert_with(|| {
             let found = truth.nearest(t, [x, y]);
             found
                 .filter(|(_, distance)| *distance < MAX_MATCH_M)
                 .map(|(id, _)| id)
         });
-        match who {
+        match traced {
             None => strangers += 1,
-            Some(who) => distances.extend(
+            Some(traced) => distances.extend(
                 truth
-                    .position_at(who, t)
-                    .map(|place| distance(place, [x, y])),
+                    .position_at(traced, t)
+                    .map(|position| distance(position, [x, y])),
             ),
         }
     }
     ensure!(
         !distances.is_empty(),
-        "the bots have shown nothing that the trace knows"
+        "no object that the bots have shown is in the trace"
     );
     distances.sort_by(f64::total_cmp);
     let at = |share: f64| {

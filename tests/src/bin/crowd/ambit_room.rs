@@ -1,8 +1,8 @@
-//! A world-server with a room full of bots.
+//! A world-server with one room full of bots.
 //!
-//! The workload is that of the peers' table: N avatars that the server walks at 4 m/s on a flat
-//! square, as dense for every N (about 30 in the 3 x 3 cells of 10 m around each), 20 ticks a
-//! second, one input a bot 20 times a second.
+//! N avatars that the server moves at 4 m/s on a flat square. The density is the same for every N
+//! (about 30 avatars in the 3 x 3 cells of 10 m around each). 20 ticks a second, one input a bot 20
+//! times a second.
 
 use std::fmt;
 use std::io::{Read as _, Write as _};
@@ -21,18 +21,19 @@ use crate::table::{IdleRoom, Quantiles, Row, ServerCost};
 
 pub(crate) const TICK_HZ: u32 = 20;
 
-/// Edges of the peers' maps, in metres, by the number of avatars. Others are as dense as the last.
+/// Edge of the map in metres, by the number of avatars. Other numbers get the density of the last
+/// entry.
 const EDGES_M: [(u32, f64); 4] = [(100, 57.5), (250, 97.0), (500, 140.8), (1_000, 200.3)];
-/// Likewise for steered avatars: those between random points gather in the middle, these are
-/// anywhere, and on the peers' maps would see two thirds as many others.
+/// The same for steered avatars. Avatars between random waypoints gather in the middle; steered
+/// ones are spread evenly, and on the maps above would see two thirds as many others.
 const STEERED_EDGES_M: [(u32, f64); 4] = [(100, 47.0), (250, 79.0), (500, 115.0), (1_000, 165.0)];
 
-/// How avatars walk.
+/// How avatars move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
-    /// Between random points: what the peers ran.
+    /// Between random waypoints.
     Waypoints,
-    /// With a heading that turns at random, so that nothing can be foretold.
+    /// With a heading that changes at random, so that nothing can be extrapolated exactly.
     SteeredWalker,
 }
 
@@ -45,14 +46,13 @@ impl fmt::Display for Motion {
     }
 }
 
-/// A server and its bots.
 pub(crate) struct CrowdRun {
     pub(crate) server: PinnedProcess,
     pub(crate) bots: PinnedProcess,
     http: String,
 }
 
-/// A row of the table; the ratio is the caller's.
+/// Measures one row of the table; the caller fills in the ratio.
 pub(crate) fn measure(
     count: u32,
     motion: Motion,
@@ -62,7 +62,7 @@ pub(crate) fn measure(
     measure_on(map_edge_m(motion, count), count, motion, full, window)
 }
 
-/// Six hundred steered avatars, all in sight of each other.
+/// Six hundred steered avatars, all within sight of each other.
 pub(crate) fn measure_dense(window: Duration) -> anyhow::Result<Row> {
     let row = measure_on(30.0, 600, Motion::SteeredWalker, 10, window)?;
     Ok(Row {
@@ -131,7 +131,7 @@ fn measure_on(
     })
 }
 
-/// What clients are sent in a room in which nothing moves and nobody says anything.
+/// Cost of a room in which nothing moves and no client sends a command.
 pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleRoom> {
     let scratch = ScratchFolder::new()?;
     let edge = map_edge_m(Motion::Waypoints, count);
@@ -158,7 +158,7 @@ pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleR
 }
 
 impl CrowdRun {
-    /// Starts both; the bots measure `window` from when all are in, after they have settled.
+    /// Starts server and bots. The bots measure for `window`, once all are in and have settled.
     pub(crate) fn start(
         scratch: &Path,
         count: u32,
@@ -170,7 +170,7 @@ impl CrowdRun {
         let mut arguments: Vec<String> = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
             .map(String::from)
             .to_vec();
-        // All bots come from one address.
+        // All bots connect from one address.
         for flag in ["--max-connections", "--max-connections-per-address"] {
             arguments.extend([flag.into(), (count + 64).max(4_096).to_string()]);
         }
@@ -178,15 +178,15 @@ impl CrowdRun {
         let server =
             PinnedProcess::start(SERVER_CORE, &binary("world-server")?, &arguments, scratch)?;
         let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
-        let word = |key: &str| {
+        let field = |key: &str| {
             ready
                 .split_whitespace()
-                .find_map(|word| word.strip_prefix(key))
+                .find_map(|field| field.strip_prefix(key))
                 .map(str::to_owned)
         };
         let (world, http) = (
-            word("world=").context("no address")?,
-            word("http=").context("no address")?,
+            field("world=").context("no address")?,
+            field("http=").context("no address")?,
         );
 
         let mut arguments: Vec<String> = vec!["--server".into(), world, "--json".into()];
@@ -210,7 +210,7 @@ impl CrowdRun {
         Ok(Self { server, bots, http })
     }
 
-    /// What the bots found.
+    /// Reads the result line of the bots.
     pub(crate) fn read_result(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(
             &self.bots.wait_for_line("{", WAIT_LIMIT)?,
@@ -231,7 +231,7 @@ impl CrowdRun {
     }
 }
 
-/// A scrape.
+/// The text of one scrape of `/metrics`.
 struct Metrics(String);
 
 impl Metrics {
@@ -255,7 +255,7 @@ impl Metrics {
     }
 }
 
-/// Of a map on which each avatar sees about 30 others.
+/// Edge of a map on which each avatar sees about 30 others.
 pub(crate) fn map_edge_m(motion: Motion, count: u32) -> f64 {
     let edges = match motion {
         Motion::Waypoints => EDGES_M,

@@ -1,9 +1,10 @@
 //! The floor: what QUIC costs by itself.
 //!
-//! N connections; the server sends each a datagram of 400 bytes 20 times a second, each client one
-//! of 8 bytes, at a phase of its own. No game, no interest, no state. NoLabels quinn as somebody
-//! would set it up who knows it: ring, a congestion controller that does not get in the way, large
-//! socket buffers, everything else as it comes. A socket for each client, as the bots have.
+//! N connections. The server sends each client a 400-byte datagram 20 times a second; each client
+//! sends an 8-byte datagram 20 times a second, at its own phase. No game, no interest management,
+//! no state. This is plain quinn in a good configuration: ring, a congestion controller that does
+//! not limit, large socket buffers, otherwise defaults. One socket for each client, as the bots
+//! have.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,13 +29,13 @@ use crate::pinned_process::{
 };
 use crate::table::{Row, ServerCost};
 
-/// Bytes that the server sends a client at a time, and a client the server.
+/// Datagram sizes, down to a client and up to the server.
 const DOWN_BYTES: usize = 400;
 const UP_BYTES: usize = 8;
 const PERIOD: Duration = Duration::from_millis(50);
-/// Between the last arrival and the measured time.
+/// Between the last arrival and the measured window.
 pub(crate) const SETTLE_TIME: Duration = Duration::from_secs(2);
-/// Handshakes at a time.
+/// Handshakes at the same time.
 const MAX_HANDSHAKES: usize = 50;
 
 #[derive(Clone, Debug, Args)]
@@ -44,7 +45,7 @@ pub(crate) struct ClientsArgs {
     seconds: u32,
 }
 
-/// A row of the table.
+/// Measures one row of the table.
 pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     let (scratch, own) = (ScratchFolder::new()?, std::env::current_exe()?);
     let server = PinnedProcess::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
@@ -79,7 +80,7 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     })
 }
 
-/// The server's process: says where it is, and serves until it is ended.
+/// The server process: prints its address and serves until it is killed.
 #[tokio::main]
 pub(crate) async fn run_server() -> anyhow::Result<()> {
     let identity = ServerIdentity::generate()?;
@@ -121,23 +122,23 @@ async fn send_datagrams(connections: Arc<Mutex<Vec<Connection>>>) {
     loop {
         ticks.tick().await;
         for connection in &*connections.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Whoever is gone gets nothing.
+            // Sending fails once the client has disconnected.
             let _ = connection.send_datagram(payload.clone());
         }
     }
 }
 
-/// The clients' process: comes in, says so, measures, says what it found.
+/// The client process: connects, prints that it measures, measures, prints the result.
 #[tokio::main]
 pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
-    let doors = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+    let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     let mut arriving = JoinSet::new();
     for number in 0..args.count {
         arriving.spawn(connect_client(
             args.server,
             number,
             args.count,
-            doors.clone(),
+            handshakes.clone(),
         ));
     }
     let mut clients = Vec::new();
@@ -150,19 +151,23 @@ pub(crate) async fn run_clients(args: &ClientsArgs) -> anyhow::Result<()> {
     sleep(Duration::from_secs(args.seconds.into())).await;
     let (took_s, after) = (began.elapsed().as_secs_f64(), traffic(&clients));
     let rate = |key: usize| (after[key] - before[key]) as f64 / took_s / f64::from(args.count);
-    let found = json!({ "bytes_down_per_s": rate(0), "datagrams_down_per_s": rate(1), "datagrams_up_per_s": rate(2) });
+    let found = json!({
+        "bytes_down_per_s": rate(0),
+        "datagrams_down_per_s": rate(1),
+        "datagrams_up_per_s": rate(2),
+    });
     println!("{found}");
     Ok(())
 }
 
-/// A connection that reads and sends from now on; with the endpoint that it hangs on.
+/// A connection that reads and sends from now on, with its endpoint.
 async fn connect_client(
     server: SocketAddr,
     number: u32,
     count: u32,
-    doors: Arc<Semaphore>,
+    handshakes: Arc<Semaphore>,
 ) -> anyhow::Result<(Connection, Endpoint)> {
-    let _door = doors.acquire_owned().await?;
+    let _permit = handshakes.acquire_owned().await?;
     let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
     let endpoint = Endpoint::new(
         EndpointConfig::default(),

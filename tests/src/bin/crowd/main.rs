@@ -1,12 +1,12 @@
-//! What a crowd costs, beside what bare QUIC costs in the same minutes: a table in Markdown on
+//! Cost of a crowd, beside the cost of bare QUIC in the same minutes: a table in Markdown on
 //! stdout, progress on stderr.
 //!
-//! For each number of clients three processes are measured one after the other, pinned to core 0,
+//! For each number of clients three servers are measured one after the other, pinned to core 0,
 //! with their clients pinned to core 1: the floor ([`floor`]: 400-byte datagrams at 20 Hz and
-//! 8-byte inputs on plain quinn, no game), and a world-server whose room walks N avatars, by
-//! waypoints and steered. The ratio to the floor is what holds from machine to machine. At the end
-//! a small room is held against its own trace ([`accuracy`]), and one in which nothing moves shows
-//! what silence costs.
+//! 8-byte inputs on plain quinn, no game), and a world-server whose room moves N avatars, by
+//! waypoints and steered. The ratio to the floor can be compared between machines. At the end a
+//! small room is compared with its own trace ([`accuracy`]), and a room in which nothing moves
+//! shows the idle cost.
 //!
 //! `tests/bench crowd` builds everything and calls this; `docs/crowd.md` holds a table. Asserts
 //! nothing. Loopback only; ends every process that it starts.
@@ -27,31 +27,31 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::ambit_room::Motion;
 use crate::table::Row;
 
-/// What a crowd costs, beside what bare QUIC costs in the same minutes.
+/// Measures what a crowd costs, beside what bare QUIC costs in the same minutes.
 #[derive(Debug, Parser)]
 #[command(name = "crowd")]
 struct Args {
     #[command(subcommand)]
     part: Option<Subprocess>,
 
-    /// SentDatagrams of clients; while the largest holds its ticks, and its clients' core has time
-    /// left, 500 more.
+    /// Numbers of clients; while the largest keeps its ticks, and its clients' core has time left,
+    /// 500 more.
     #[arg(long, value_delimiter = ',', default_value = "100,250,500,1000,2000")]
     counts: Vec<u32>,
 
-    /// How long each is measured, in seconds, 2 s after all are in.
+    /// Length of each measurement in seconds, which starts 2 s after all clients are in.
     #[arg(long, default_value_t = 12)]
     seconds: u32,
 
-    /// How the avatars walk.
+    /// How the avatars move.
     #[arg(long, value_enum, default_value_t = Walk::Both)]
     walk: Walk,
 
-    /// 100 and 500 clients, 4 s each: to see that all is well, not to quote.
+    /// 100 and 500 clients, 4 s each: a check that all works, not figures to quote.
     #[arg(long)]
     quick: bool,
 
-    /// Bots that are whole clients; the others leave poses undecoded. By default all up to 250,
+    /// Bots that decode everything; the others leave poses undecoded. By default all up to 250,
     /// then 50.
     #[arg(long, value_name = "N")]
     full: Option<u32>,
@@ -61,8 +61,8 @@ struct Args {
     write: Option<PathBuf>,
 }
 
-/// As long as all runs of the largest number hold their ticks, and their clients' core has time
-/// left, one more is measured, with so many more clients.
+/// While all runs of the largest number keep their ticks, and their clients' core has time left,
+/// one more number is measured, with this many more clients.
 const COUNT_STEP: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,13 +72,13 @@ enum Walk {
     Both,
 }
 
-/// What the bench starts of itself, in processes of their own.
+/// The benchmark's own child processes.
 #[derive(Debug, Subcommand)]
 enum Subprocess {
-    /// The floor's server.
+    /// The server of the floor.
     #[command(hide = true)]
     FloorServer,
-    /// The floor's clients.
+    /// The clients of the floor.
     #[command(hide = true)]
     FloorClients(floor::ClientsArgs),
 }
@@ -106,7 +106,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         let floor = run_reported(&format!("floor, {count} clients"), || {
             floor::measure(count, window)
         });
-        let base = floor
+        let floor_us = floor
             .as_ref()
             .ok()
             .map(|floor| floor.server.us_per_client_tick);
@@ -117,7 +117,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
                 ambit_room::measure(count, motion, full, window)
             });
             rows.extend(run.ok().map(|run| Row {
-                ratio: base.map(|base| run.server.us_per_client_tick / base),
+                ratio: floor_us.map(|floor_us| run.server.us_per_client_tick / floor_us),
                 ..run
             }));
         }
@@ -158,8 +158,7 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
         .filter(wanted)
 }
 
-/// Says what is being done, and why it failed if it did: a row that is missing does not spoil the
-/// others.
+/// Runs one measurement and reports progress, and the error if it fails; the other rows go on.
 fn run_reported<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("{what} ...");
     let result = run();

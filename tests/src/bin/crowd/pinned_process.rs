@@ -1,8 +1,8 @@
-//! Processes on cores of their own, and what they cost.
+//! Processes pinned to a core, and their processor time.
 //!
-//! A program and a core go in, a running process comes out; dropping it ends it. Processor time is
-//! user and system time of the whole process as `/proc` tells it (hundredths of a second), over a
-//! window of wall time.
+//! Input: a program and a core. Output: a running process, which ends when the value is dropped.
+//! Processor time is user and system time of the whole process from `/proc` (hundredths of a
+//! second), over a window of wall time.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,34 +13,32 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-/// Where servers run, and where their clients do.
 pub(crate) const SERVER_CORE: u32 = 0;
 pub(crate) const CLIENT_CORE: u32 = 1;
 
-/// How long anything may take that is not measured.
+/// Longest wait for anything that is not measured.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(90);
 
-/// Lines that wait to be read; then the process waits.
+/// Lines that may wait to be read; after that the process blocks.
 const MAX_QUEUED_LINES: usize = 1_024;
 
-/// Times in `/proc` are in hundredths of a second, whatever the kernel counts in.
+/// Times in `/proc` are in hundredths of a second, whatever the kernel's tick rate.
 const CLOCK_TICKS_PER_S: f64 = 100.0;
 
-/// A process that ends with this.
+/// A process that is killed when dropped.
 pub(crate) struct PinnedProcess {
     child: Child,
     lines: Receiver<String>,
 }
 
-/// What a process used over a window.
+/// Processor time used over a window, in cores.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cpu {
     pub(crate) cores: f64,
 }
 
 impl PinnedProcess {
-    /// Starts `program` on `core`. What it prints is read line by line; `scratch` stands for its
-    /// home.
+    /// Starts `program` on `core`. Its output is read line by line; `scratch` is its home folder.
     pub(crate) fn start(
         core: u32,
         program: &Path,
@@ -63,26 +61,25 @@ impl PinnedProcess {
         Ok(Self { child, lines })
     }
 
-    /// Waits for a line that begins with `start`, and gives the whole line.
+    /// Waits for a line that begins with `start`, and returns the whole line.
     pub(crate) fn wait_for_line(&self, start: &str, within: Duration) -> anyhow::Result<String> {
         let until = clock() + within;
         loop {
             let rest = until.saturating_duration_since(clock());
-            let line = self
-                .lines
-                .recv_timeout(rest)
-                .with_context(|| format!("it did not say \"{start}\""))?;
+            let line = self.lines.recv_timeout(rest).with_context(|| {
+                format!("the process did not print a line that starts with \"{start}\"")
+            })?;
             if line.starts_with(start) {
                 return Ok(line);
             }
         }
     }
 
-    /// Processor time so far.
+    /// User and system time so far.
     fn used_s(&self) -> anyhow::Result<f64> {
-        // taskset has become the program: it is the same process.
+        // taskset has replaced itself with the program: the process id is the same.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
-            .context("the process is gone")?;
+            .context("the process has ended")?;
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut fields = after_name
             .split_ascii_whitespace()
@@ -90,11 +87,11 @@ impl PinnedProcess {
             .map(str::parse::<f64>);
         match (fields.next(), fields.next()) {
             (Some(Ok(user)), Some(Ok(system))) => Ok((user + system) / CLOCK_TICKS_PER_S),
-            _ => bail!("/proc/PID/stat is not what it was"),
+            _ => bail!("/proc/PID/stat has an unknown format"),
         }
     }
 
-    /// Memory that it has in use.
+    /// Resident memory.
     pub(crate) fn rss_mib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .unwrap_or_default();
@@ -117,7 +114,7 @@ impl Drop for PinnedProcess {
     }
 }
 
-/// Lets `window` pass and gives what both used of it.
+/// Waits for `window` and returns what both processes used in it.
 pub(crate) fn measure_cpu(
     server: &PinnedProcess,
     clients: &PinnedProcess,
@@ -139,9 +136,9 @@ pub(crate) fn measure_cpu(
     ))
 }
 
-/// A program that was built with this one.
+/// Path of a program that was built beside this one.
 pub(crate) fn binary(name: &str) -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe().context("this program has no place")?;
+    let own = std::env::current_exe().context("the path of this program is unknown")?;
     let path = own.with_file_name(name);
     if path.exists() {
         Ok(path)
@@ -150,7 +147,7 @@ pub(crate) fn binary(name: &str) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// A folder that is gone with this.
+/// A temporary folder, removed when dropped.
 pub(crate) struct ScratchFolder(pub(crate) PathBuf);
 
 impl ScratchFolder {
@@ -159,7 +156,7 @@ impl ScratchFolder {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path =
             std::env::temp_dir().join(format!("ambit-crowd-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).context("no folder for scratch files")?;
+        std::fs::create_dir_all(&path).context("the temporary folder can't be created")?;
         Ok(Self(path))
     }
 }

@@ -6,7 +6,7 @@ use crate::accuracy::Accuracy;
 use crate::ambit_room::Motion;
 use crate::pinned_process::Cpu;
 
-/// What the server's process cost.
+/// Cost of the server process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerCost {
     pub(crate) cores: f64,
@@ -27,7 +27,7 @@ impl ServerCost {
     }
 }
 
-/// Median, 99th percentile and the longest.
+/// Median, 99th percentile and maximum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quantiles {
     pub(crate) p50: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Quantiles {
     pub(crate) max: f64,
 }
 
-/// One run; what the floor has not is `Unchanged`.
+/// One run. Figures that the floor does not have are `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) label: String,
@@ -48,20 +48,19 @@ pub(crate) struct Row {
     pub(crate) work_ms: Option<Quantiles>,
     pub(crate) late_ms: Option<Quantiles>,
     pub(crate) updates_per_s: Option<f64>,
-    /// Others that a whole client had in sight at the end.
+    /// Other avatars that a full client had in sight at the end.
     pub(crate) in_sight: Option<f64>,
     pub(crate) age_ms: Option<(u64, u64)>,
     pub(crate) full_clients: Option<u64>,
     pub(crate) connected: Option<u64>,
     pub(crate) errors: Option<u64>,
     pub(crate) client_cores: f64,
-    /// How many clients were told what was encoded once: records, and poses.
+    /// Number of clients that share one encoding: of records, and of poses.
     pub(crate) sharing: Option<[f64; 2]>,
 }
 
 impl Row {
-    /// Whether the room keeps its ticks, and more clients could be asked for: one core has to do
-    /// for them.
+    /// Whether the room keeps its ticks and the clients' single core has time for more clients.
     pub(crate) fn keeps_ticks(&self) -> bool {
         self.server.ticks_per_s >= 19.9 && self.client_cores < 0.97
     }
@@ -78,22 +77,24 @@ pub(crate) struct IdleRoom {
 }
 
 const LEGEND: &str = "\
-`tests/bench crowd` makes this page. N avatars that the server walks at 4 m/s on a flat square, by random waypoints (told as \
-paths) or steered (the heading turns by up to 10 degrees at random every tick; told as poses); each client follows the 3 x 3 \
-cells of 10 m around its own; 20 ticks a second, one input a client 20 times a second. The server is pinned to one core, its \
-clients to another. *bare quinn* is the floor, measured in the same minutes: 400-byte datagrams 20 times a second, 8-byte \
-inputs at any phase, nothing else; *ratio* is to it.
+`tests/bench crowd` makes this page. N avatars that the server moves at 4 m/s on a flat square, by
+random waypoints (sent as paths) or steered (the heading turns by up to 10 degrees at random every
+tick; sent as poses); each client follows the 3 x 3 cells of 10 m around its own; 20 ticks a second,
+one input a client 20 times a second. The server is pinned to one core, its clients to another.
+*bare quinn* is the floor, measured in the same minutes: 400-byte datagrams 20 times a second,
+8-byte inputs at any phase, nothing else; *ratio* is to it.
 
-*cores* and *us* (a client and tick) are user and system time of the server's process; bytes and datagrams are UDP payload at \
-the clients' sockets, QUIC's acknowledgements, the lobby connection and keep-alives included (28 bytes of IP and UDP a \
-datagram come on top); *work* and *late* are one tick's work and how long after its due time it began, of the newest 256 \
-ticks; *Hz* is how often what is in sight was updated; *age* is that of the newest news. *whole* are the clients that decode \
-everything: where all would be more than one core can do, the others read, acknowledge and send as ever but leave poses \
-undecoded, and updates and ages are those of the whole ones. *shared* is how many clients were told what was encoded once: \
-records, and poses.
+*cores* and *us* (a client and tick) are user and system time of the server process; bytes and
+datagrams are UDP payload at the clients' sockets, with QUIC's acknowledgements, the lobby
+connection and keep-alives (28 bytes of IP and UDP a datagram come on top); *work* and *late* are
+the duration of a tick's work and how long after its due time it began, of the newest 256 ticks;
+*Hz* is how often objects in sight were updated; *age* is that of the newest update. *whole* are the
+clients that decode everything: where that would be more than one core can do, the others read,
+acknowledge and send as usual but leave poses undecoded, and updates and ages are those of the whole
+ones. *shared* is the number of clients that share one encoding: of records, and of poses.
 ";
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn render(
     rows: &[Row],
     idle: &anyhow::Result<IdleRoom>,
@@ -106,18 +107,22 @@ pub(crate) fn render(
         format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()),
     );
     text.push_str(
-        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s | work ms p50, p99, max | \
-         late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz | age ms p50, p99 | whole | in, errors | clients' cores | shared |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
+         | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
+         | age ms p50, p99 | whole | in, errors | clients' cores | shared |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- \
+         | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in rows {
         push_formatted(&mut text, format_args!("{}\n", format_row(row)));
     }
     text.push_str(
-        "\nWhat clients show, against the server's trace (100 clients, 10 of them looking 20 times a second):\n\n",
+        "\nWhat clients show, compared with the server's trace \
+         (100 clients, of which 10 log what they show 20 times a second):\n\n",
     );
     text.push_str(
-        "| run | samples | off by p50 | p99 | max | not in the trace |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| run | samples | off by p50 | p99 | max | not in the trace |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
     );
     for (motion, found) in exact {
         if let Ok(Accuracy {
@@ -147,8 +152,9 @@ pub(crate) fn render(
         push_formatted(
             &mut text,
             format_args!(
-                "\nA room of {count} clients in which nothing moves and nobody does anything: {bytes_per_s:.0} bytes/s and \
-                 {datagrams_per_s:.1} datagrams/s to each client, {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
+                "\nA room of {count} clients in which nothing moves and no client acts: \
+                 {bytes_per_s:.0} bytes/s and {datagrams_per_s:.1} datagrams/s to each client, \
+                 {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
             ),
         );
     }
@@ -223,7 +229,8 @@ fn machine() -> String {
 }
 
 fn push_formatted(text: &mut String, what: std::fmt::Arguments<'_>) {
-    text.write_fmt(what).expect("a String takes all");
+    text.write_fmt(what)
+        .expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]

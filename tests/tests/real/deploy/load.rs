@@ -1,5 +1,5 @@
-//! What lies in `deploy/`, read: YAML as JSON, units of systemd, the Dockerfile; and each start of
-//! one of our programs in it.
+//! Parses the files in `deploy/`: YAML as JSON, systemd units, the Dockerfile; and finds each
+//! command line of our programs in them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use saphyr::{LoadableYamlNode as _, ScalarOwned, YamlOwned};
 use serde_json::{Map, Value};
 
-/// One of our programs as a file starts it.
+/// One of our programs, as a file in `deploy/` starts it.
 #[derive(Debug)]
 pub(crate) struct ProgramStart {
-    /// Where this stands.
+    /// The file and the place in it.
     pub(crate) place: String,
     /// `world-server` or `game-server`.
     pub(crate) program: String,
-    /// Its arguments; what is filled in at the start is filled in with something of that kind.
+    /// Its arguments; placeholders are replaced by example values.
     pub(crate) arguments: Vec<String>,
-    /// Its `AMBIT_...` variables, those of the image too.
+    /// Its `AMBIT_...` variables, those of the image included.
     pub(crate) variables: BTreeMap<String, String>,
 }
 
 impl ProgramStart {
-    /// What a flag, or the variable of its name, says.
+    /// The value of a flag, or of the variable with its name.
     pub(crate) fn value(&self, flag: &str) -> Option<String> {
         let next = self.arguments.iter().zip(self.arguments.iter().skip(1));
         let given = next
@@ -39,7 +39,7 @@ impl ProgramStart {
             .or_else(|| self.variables.get(&variable(flag)).cloned())
     }
 
-    /// The port that a flag's address ends in.
+    /// The port at the end of a flag's address.
     pub(crate) fn port(&self, flag: &str) -> u64 {
         let value = self
             .value(flag)
@@ -58,7 +58,7 @@ pub(crate) fn variable(flag: &str) -> String {
     )
 }
 
-/// What is behind the last colon.
+/// The number after the last colon.
 pub(crate) fn port_of(address: &str) -> Option<u64> {
     address.rsplit_once(':')?.1.parse().ok()
 }
@@ -70,13 +70,13 @@ pub(crate) fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// A file in `deploy/`.
+/// Reads a file in `deploy/`.
 pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(root().join("deploy").join(name))
         .unwrap_or_else(|error| panic!("deploy/{name}: {error}"))
 }
 
-/// All files in `deploy/`, by their names from there on.
+/// All files in `deploy/`, by their paths below it.
 pub(crate) fn files() -> Vec<String> {
     let top = root().join("deploy");
     let (mut files, mut folders) = (Vec::new(), vec![top.clone()]);
@@ -127,7 +127,7 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
                     .as_str()
                     .unwrap_or_else(|| panic!("deploy/{name}: a key that is no text: {key:?}"));
                 let value = json(name, value);
-                // What is merged gives way to what stands beside it.
+                // Explicit keys override merged ones.
                 match (key, value) {
                     ("<<", Value::Object(merged)) => {
                         for (key, value) in merged {
@@ -143,7 +143,7 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
     }
 }
 
-/// Keys and values of a systemd unit, section by section; a key may come again.
+/// Section, key and value of all lines of a systemd unit; a key may occur more than once.
 pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
     let (mut section, mut entries) = (String::new(), Vec::new());
     for line in read(name)
@@ -165,7 +165,7 @@ pub(crate) fn systemd_unit(name: &str) -> Vec<(String, String, String)> {
     entries
 }
 
-/// The value of a key that a unit has once.
+/// The value of a key that occurs once in a unit.
 pub(crate) fn unit_value(name: &str, key: &str) -> String {
     let found: Vec<_> = systemd_unit(name)
         .into_iter()
@@ -175,7 +175,7 @@ pub(crate) fn unit_value(name: &str, key: &str) -> String {
     found[0].2.clone()
 }
 
-/// What a unit runs; a drop-in first takes away what it replaces.
+/// The command of a unit; a drop-in first clears the command that it replaces.
 pub(crate) fn command_of(name: &str) -> String {
     let commands = systemd_unit(name)
         .into_iter()
@@ -193,7 +193,7 @@ fn environment_files(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The variables of a file for systemd or containers.
+/// The variables of an environment file for systemd or containers.
 pub(crate) fn variables(name: &str, text: &str) -> BTreeMap<String, String> {
     let lines = text
         .lines()
@@ -207,7 +207,7 @@ pub(crate) fn variables(name: &str, text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The stages of the Dockerfile, each with its instructions: the word and the rest.
+/// The stages of the Dockerfile, each with its instructions: keyword and arguments.
 pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
     let text = read("Dockerfile").replace("\\\n", " ");
     let mut stages: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
@@ -233,7 +233,7 @@ pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
     stages
 }
 
-/// What an image sets.
+/// Variables that an image sets.
 pub(crate) fn image_variables(stage: &str) -> BTreeMap<String, String> {
     let stages = stages();
     let stage = stages
@@ -248,14 +248,14 @@ pub(crate) fn image_variables(stage: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// `ambit/NAME:TAG` as the name, if the image is ours.
+/// The name in `ambit/NAME:TAG`, if the image is one of ours.
 pub(crate) fn own_image(image: &str) -> Option<&str> {
     let (name, tag) = image.strip_prefix("ambit/")?.split_once(':')?;
     assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{image}");
     Some(name)
 }
 
-/// Pods of the manifests: the file, what it belongs to, its spec.
+/// Pods of the manifests: the file, the object that they belong to, the pod's spec.
 pub(crate) fn pods() -> Vec<(String, Value, Value)> {
     let names = files()
         .into_iter()
@@ -287,7 +287,7 @@ pub(crate) fn services() -> Map<String, Value> {
         .clone()
 }
 
-/// Each start of one of our programs in all the files.
+/// All command lines of our programs in all the files.
 pub(crate) fn program_starts() -> Vec<ProgramStart> {
     let mut starts = Vec::new();
     let ours_of = |container: &Value| {
@@ -347,7 +347,7 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
             .map(str::to_owned)
             .collect();
         let program = words[0].rsplit('/').next().expect("a path").to_owned();
-        // A drop-in adds to what the unit has.
+        // A drop-in extends the unit.
         let unit = format!("systemd/ambit-{program}.service");
         let mut variables = BTreeMap::new();
         for file in environment_files(&unit)
@@ -370,7 +370,7 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
     starts
 }
 
-/// Variables as `make-secrets` puts them in a file.
+/// Variables that `make-secrets` would write into a file.
 pub(crate) fn example_secrets(file: &str) -> BTreeMap<String, String> {
     let key = ("AMBIT_HOST_KEY".to_owned(), "5".repeat(64));
     match file {
@@ -380,7 +380,7 @@ pub(crate) fn example_secrets(file: &str) -> BTreeMap<String, String> {
     }
 }
 
-/// What the README has people put there.
+/// Example values for config maps that the README tells the operator to create.
 fn config_map_value(map: &str, key: &str) -> String {
     let (readme, command) = (
         read("README.md"),
@@ -388,7 +388,7 @@ fn config_map_value(map: &str, key: &str) -> String {
     );
     let (_, rest) = readme
         .split_once(&command)
-        .unwrap_or_else(|| panic!("README: nobody is told to '{command}'"));
+        .unwrap_or_else(|| panic!("the README does not mention '{command}'"));
     rest.split_whitespace()
         .next()
         .unwrap_or_default()
@@ -403,8 +403,7 @@ fn strings_of(items: &Value) -> Vec<String> {
         .collect()
 }
 
-/// With something of that kind where the start fills in something: `${NAME:-default}` of compose,
-/// `$(NAME)` of Kubernetes.
+/// Replaces placeholders by example values: `${NAME:-default}` of compose, `$(NAME)` of Kubernetes.
 fn substitute_variables(text: &str) -> String {
     let mut text = text.to_owned();
     while let Some(start) = text.find("$(").or_else(|| text.find("${")) {
@@ -422,7 +421,7 @@ fn substitute_variables(text: &str) -> String {
     text
 }
 
-/// A unit of systemd, or an addition to one.
+/// A systemd unit or drop-in.
 fn is_unit(name: &str) -> bool {
     matches!(name.rsplit_once('.'), Some((_, "service" | "conf")))
 }

@@ -1,6 +1,6 @@
-//! A lobby and hosts that die, on virtual time, with what is under way between them: each message
-//! takes its time, in order, and what a host has not got out when it dies is lost. Players are
-//! there once and then let their avatars wander.
+//! A lobby and hosts that die, on virtual time, with the messages in flight between them: each
+//! message takes time and arrives in order, and what a host has not sent when it dies is lost.
+//! Players join once, and then their avatars wander.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
-use ambit_game_server::room::{Room, RoomInput, RoomOutput as Said, TransferArrival, TransferId};
+use ambit_game_server::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::host::{
@@ -28,7 +28,6 @@ use super::{BelongingsByPlayer, wandering_game};
 const TICK: Duration = Duration::from_millis(50);
 const HOSTS: usize = 3;
 
-/// See the module.
 pub(super) struct LobbyAndHosts {
     pub(super) lobby: Lobby,
     registry: Registry,
@@ -54,7 +53,7 @@ struct RunningRoom {
     inputs: Vec<RoomInput>,
 }
 
-/// What is under way to the lobby, and to what keeps rooms beside it.
+/// A message in flight to the lobby, or to the saved rooms beside it.
 enum HostMessage {
     Lobby(Box<host_to_world::Body>),
     Tick(RoomId, GameTime, Vec<RoomInput>),
@@ -69,12 +68,12 @@ struct SavedRoom {
 }
 
 impl LobbyAndHosts {
-    /// A world with so many players in it that runs.
+    /// Starts a world with this many players in it.
     pub(super) fn new(seed: u64, players: u64) -> Self {
         let registry = wandering_game::registry();
         let mut entropy = fastrand::Rng::with_seed(seed);
         let game = GameInfo {
-            name: "nomads".into(),
+            name: "wandering".into(),
             description: String::new(),
             min_players: 1,
             join_running: true,
@@ -91,7 +90,7 @@ impl LobbyAndHosts {
             Box::new(move || entropy.u128(..).to_le_bytes()),
             TicketSigner::from_seed(&[7; 32]),
         );
-        let mut universe = LobbyAndHosts {
+        let mut servers = LobbyAndHosts {
             lobby,
             registry,
             now: LocalTime::from_millis(1_000),
@@ -102,17 +101,17 @@ impl LobbyAndHosts {
             players,
             context: format!("seed {seed}"),
         };
-        (0..HOSTS).for_each(|_| universe.start_host());
+        (0..HOSTS).for_each(|_| servers.start_host());
         for player in 1..=players {
-            universe.add_player(player);
+            servers.add_player(player);
         }
-        universe.send_request(1, ask::Body::StartRoom(world::StartRoom {}));
-        universe.run_for(Duration::from_secs(1));
-        universe.join_all();
-        universe
+        servers.send_request(1, ask::Body::StartRoom(world::StartRoom {}));
+        servers.run_for(Duration::from_secs(1));
+        servers.join_all();
+        servers
     }
 
-    /// Lets time pass, with a look at everything after each tick.
+    /// Lets time pass, and checks everything after each tick.
     pub(super) fn run_for(&mut self, how_long: Duration) {
         let end = self.now + how_long;
         while self.now < end {
@@ -121,7 +120,7 @@ impl LobbyAndHosts {
             self.handle_outputs();
             for id in self.hosts.keys().copied().collect::<Vec<_>>() {
                 self.deliver_orders(id);
-                let host = self.hosts.get_mut(&id).expect("it lives");
+                let host = self.hosts.get_mut(&id).expect("the host is alive");
                 host.rooms
                     .iter_mut()
                     .for_each(|(id, room)| tick_room(*id, room, &mut host.to_lobby));
@@ -131,8 +130,8 @@ impl LobbyAndHosts {
         }
     }
 
-    /// One of the hosts dies: of what is under way some comes in, and the rest is lost. Another one
-    /// takes its place.
+    /// Kills one of the hosts: some of the messages in flight arrive, the rest is lost. Another
+    /// host takes its place.
     pub(super) fn kill_random_host(&mut self) {
         let hosts: Vec<HostId> = self.hosts.keys().copied().collect();
         let id = self.rng.choice(hosts).expect("there are hosts");
@@ -143,15 +142,15 @@ impl LobbyAndHosts {
         self.start_host();
     }
 
-    /// Who is where, with what.
+    /// What each player has.
     pub(super) fn belongings_by_player(&self) -> BelongingsByPlayer {
         let rooms = || self.hosts.values().flat_map(|host| host.rooms.values());
-        let purse = |player| {
+        let belongings = |player| {
             rooms().find_map(|running| wandering_game::belongings_of(running.room.game(), player))
         };
         (1..=self.players)
             .map(PlayerId)
-            .filter_map(|player| Some((player, purse(player)?)))
+            .filter_map(|player| Some((player, belongings(player)?)))
             .collect()
     }
 
@@ -162,7 +161,7 @@ impl LobbyAndHosts {
         listed[0].players
     }
 
-    /// Nobody is in two rooms, and nobody out of the world.
+    /// No player is in two rooms.
     fn check(&self) {
         for player in (1..=self.players).map(PlayerId) {
             let rooms = self.hosts.values().flat_map(|host| host.rooms.values());
@@ -208,7 +207,7 @@ impl LobbyAndHosts {
         let parameters = [("size", "20x20"), ("grace", "600")];
         let create = world::CreateRoom {
             name: "steppe".into(),
-            game: "nomads".into(),
+            game: "wandering".into(),
             parameters: parameters
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
@@ -237,7 +236,7 @@ impl LobbyAndHosts {
         self.handle_outputs();
     }
 
-    /// All players show their tickets, once.
+    /// All players join the first room with their tickets.
     fn join_all(&mut self) {
         let rooms = self
             .hosts
@@ -260,35 +259,34 @@ impl LobbyAndHosts {
         self.handle_outputs();
     }
 
-    /// Some of what a host has said comes in.
+    /// Delivers some of a host's messages.
     fn deliver_to_lobby(&mut self, id: HostId, at_most_ticks_behind: usize) {
         let waiting = self.hosts[&id].to_lobby.len();
         let behind = self.rng.usize(0..=4 * at_most_ticks_behind);
         for _ in 0..waiting.saturating_sub(behind) {
-            let word = self
+            let message = self
                 .hosts
                 .get_mut(&id)
                 .and_then(|host| host.to_lobby.pop_front());
-            let body = match word.expect("it was counted") {
+            let body = match message.expect("it was counted") {
                 HostMessage::Lobby(body) => Some(*body),
                 HostMessage::Tick(room, at, accepted) => self
-                    .update_saved_room(id, room, |kept| kept.ticks.push((at, accepted)))
+                    .update_saved_room(id, room, |saved| saved.ticks.push((at, accepted)))
                     .and(None),
                 HostMessage::Saved(room, state) => {
-                    let first = self.update_saved_room(id, room, |kept| {
-                        kept.ticks.clear();
-                        kept.state.replace(state).is_none()
+                    let first = self.update_saved_room(id, room, |saved| {
+                        saved.ticks.clear();
+                        saved.state.replace(state).is_none()
                     });
-                    let news = RoomSaved {
+                    let notice = RoomSaved {
                         room: room.0,
                         ..RoomSaved::default()
                     };
-                    (first == Some(true)).then_some(host_to_world::Body::RoomSaved(news))
+                    (first == Some(true)).then_some(host_to_world::Body::RoomSaved(notice))
                 }
             };
             if let Some(body) = body {
-                // Who hears nothing of a host for too long gives it up; here that is a matter of
-                // kills alone.
+                // A heartbeat, so that only kills make the lobby give up a host.
                 self.send_to_lobby(id, body);
             }
         }
@@ -305,18 +303,18 @@ impl LobbyAndHosts {
         then: impl FnOnce(&mut SavedRoom) -> T,
     ) -> Option<T> {
         let now = self.now;
-        let kept = self
+        let saved = self
             .saved_rooms
             .get_mut(&room)
-            .filter(|kept| kept.host == host)?;
-        kept.last_message_at = now;
-        Some(then(kept))
+            .filter(|saved| saved.host == host)?;
+        saved.last_message_at = now;
+        Some(then(saved))
     }
 
     fn deliver_orders(&mut self, id: HostId) {
         let waiting = self.hosts[&id].orders.len();
         for _ in 0..self.rng.usize(0..=waiting) {
-            let host = self.hosts.get_mut(&id).expect("it lives");
+            let host = self.hosts.get_mut(&id).expect("the host is alive");
             let Some(WorldToHost { body: Some(body) }) = host.orders.pop_front() else {
                 continue;
             };
@@ -349,12 +347,12 @@ impl LobbyAndHosts {
             match output {
                 LobbyAction::Host { host, message } => {
                     if let Some(world_to_host::Body::OpenRoom(order)) = &message.body {
-                        let heard = self.now;
+                        let last_message_at = self.now;
                         let new = || SavedRoom {
                             host,
                             state: None,
                             ticks: Vec::new(),
-                            last_message_at: heard,
+                            last_message_at,
                         };
                         self.saved_rooms
                             .entry(RoomId(order.room))
@@ -376,7 +374,10 @@ impl LobbyAndHosts {
                     assert!(!bad, "{} at {:?}: {message:?}", self.context, self.now);
                 }
                 LobbyAction::DisconnectHost { host } => {
-                    panic!("{}: {host:?} is given up, and lives", self.context)
+                    panic!(
+                        "{}: the lobby gave up {host:?}, which is alive",
+                        self.context
+                    )
                 }
                 _ => {}
             }
@@ -384,29 +385,29 @@ impl LobbyAndHosts {
     }
 }
 
-/// One tick of a room, and what its host says of it: what was taken first, then what players at
-/// gates have come to.
-fn tick_room(id: RoomId, running: &mut RunningRoom, words: &mut VecDeque<HostMessage>) {
+/// Runs one tick of a room and queues its host's messages: first the room's inputs, then the
+/// players at gates.
+fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<HostMessage>) {
     running.now += TICK;
     let mut outputs = Vec::new();
     running
         .room
         .tick(running.now, &mut running.inputs, &mut outputs);
-    words.push_back(HostMessage::Tick(
+    to_lobby.push_back(HostMessage::Tick(
         id,
         running.now,
         running.room.journal().to_vec(),
     ));
     if (running.now.millis() / 50).is_multiple_of(20) || running.now == GameTime::from_millis(50) {
-        words.push_back(HostMessage::Saved(
+        to_lobby.push_back(HostMessage::Saved(
             id,
-            running.room.save().expect("nomads can be saved"),
+            running.room.save().expect("the game can be saved"),
         ));
     }
     let room = id.0;
     for output in outputs {
         let body = match output {
-            Said::AtGate {
+            RoomOutput::AtGate {
                 player,
                 map,
                 at,
@@ -423,7 +424,7 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, words: &mut VecDeque<HostMes
                     from_y,
                 })
             }
-            Said::Departed {
+            RoomOutput::Departed {
                 player,
                 transfer,
                 carried,
@@ -433,23 +434,23 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, words: &mut VecDeque<HostMes
                 number: transfer.0,
                 carried,
             }),
-            Said::Arrived { player, transfer } => host_to_world::Body::Arrived(Arrived {
+            RoomOutput::Arrived { player, transfer } => host_to_world::Body::Arrived(Arrived {
                 room,
                 player: player.0,
                 number: transfer.0,
             }),
-            Said::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
+            RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
             _ => continue,
         };
-        words.push_back(HostMessage::Lobby(Box::new(body)));
+        to_lobby.push_back(HostMessage::Lobby(Box::new(body)));
     }
 }
 
-/// A new room, or one that goes on where it was.
+/// Opens a new room, or resumes one from its saved state.
 fn open_room(
     registry: &Registry,
     order: &OpenRoom,
-    kept: Option<&SavedRoom>,
+    saved: Option<&SavedRoom>,
     now: LocalTime,
 ) -> RunningRoom {
     let header = Header {
@@ -460,8 +461,8 @@ fn open_room(
         grace_ms: 600_000,
         parameters: order.parameters.clone().into_iter().collect(),
     };
-    let (config, game) = registry.prepare(&header).expect("a room that can be made");
-    let Some((kept, _)) = kept.zip(order.resume.as_ref()) else {
+    let (config, game) = registry.prepare(&header).expect("valid room parameters");
+    let Some((saved, _)) = saved.zip(order.resume.as_ref()) else {
         let mut room = Room::new(config, game);
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         return RunningRoom {
@@ -470,20 +471,24 @@ fn open_room(
             inputs: Vec::new(),
         };
     };
-    let mut room = Room::restore(config, game, kept.state.as_ref().expect("a kept room"))
-        .expect("a state that is good");
-    for (at, accepted) in &kept.ticks {
+    let mut room = Room::restore(
+        config,
+        game,
+        saved.state.as_ref().expect("a saved room has a state"),
+    )
+    .expect("a saved state can be restored");
+    for (at, accepted) in &saved.ticks {
         room.replay(*at, accepted);
     }
-    let last = room.last_tick().expect("it has ticked");
+    let last = room.last_tick().expect("the room has ticked");
     room.finish_replay(last);
     let mut running = RunningRoom {
         room,
         now: last,
         inputs: Vec::new(),
     };
-    // What nobody has ticked since.
-    for _ in 0..now.since(kept.last_message_at).as_millis() / TICK.as_millis() {
+    // Ticks that no host has run since.
+    for _ in 0..now.since(saved.last_message_at).as_millis() / TICK.as_millis() {
         running.now += TICK;
         running.room.replay(running.now, &[]);
     }

@@ -1,5 +1,5 @@
-//! A game of three maps in a ring whose players wander by themselves, each with a purse that it
-//! carries along.
+//! A test game of three maps in a ring whose avatars wander by themselves. Each player has
+//! belongings that travel with it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,18 +17,17 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 const MAPS: u32 = 3;
-/// After that much of a room's time everybody stays.
+/// After this much room time all avatars stand still.
 const WANDER_TIME: Duration = Duration::from_secs(90);
 
-/// What a player has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Belongings {
     pub(super) gold: u64,
-    /// Gates that it has come through.
+    /// Gates that it has passed.
     pub(super) gates_passed: u64,
 }
 
-/// What a player sets out with.
+/// Gold of a player who joins.
 pub(super) fn initial_gold(player: PlayerId) -> u64 {
     player.0 * 1_000 + 7
 }
@@ -38,7 +37,7 @@ struct WanderingGame(BTreeMap<PlayerId, (ObjectId, u64, u64)>);
 
 pub(super) fn registry() -> Registry {
     let info = GameInfo {
-        name: "nomads",
+        name: "wandering",
         description: "Wander.",
         min_players: 1,
         join_running: true,
@@ -47,12 +46,12 @@ pub(super) fn registry() -> Registry {
     Registry::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
 }
 
-/// The purse of a player who is in a room of the game, as its state says.
+/// Belongings of a player in a room of the game, from the saved state.
 pub(super) fn belongings_of(game: &dyn Game, player: PlayerId) -> Option<Belongings> {
-    let nomads: BTreeMap<PlayerId, (ObjectId, u64, u64)> = saved::all(&game.save()?).ok()?;
-    nomads.get(&player).map(|&(_, gold, hops)| Belongings {
+    let wanderers: BTreeMap<PlayerId, (ObjectId, u64, u64)> = saved::all(&game.save()?).ok()?;
+    wanderers.get(&player).map(|&(_, gold, gates)| Belongings {
         gold,
-        gates_passed: hops,
+        gates_passed: gates,
     })
 }
 
@@ -60,12 +59,12 @@ impl Game for WanderingGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         let kinds = vec![ObjectKind {
-            name: "nomad".into(),
+            name: "wanderer".into(),
             components,
             ..ObjectKind::default()
         }];
         Schema {
-            game: "nomads".into(),
+            game: "wandering".into(),
             kinds,
             ..Schema::default()
         }
@@ -85,14 +84,14 @@ impl Game for WanderingGame {
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
-        let nomad = world.spawn(0, vec![Component::at_rest(world.now(), world.middle())]);
-        self.0.insert(player, (nomad, initial_gold(player), 0));
-        nomad
+        let wanderer = world.spawn(0, vec![Component::at_rest(world.now(), world.middle())]);
+        self.0.insert(player, (wanderer, initial_gold(player), 0));
+        wanderer
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        if let Some((nomad, ..)) = self.0.remove(&player) {
-            world.despawn(nomad);
+        if let Some((wanderer, ..)) = self.0.remove(&player) {
+            world.despawn(wanderer);
         }
     }
 
@@ -102,20 +101,20 @@ impl Game for WanderingGame {
 
     fn step(&mut self, world: &mut World, _: Duration) {
         if world.now() > GameTime::ZERO + WANDER_TIME {
-            for &(nomad, ..) in self
+            for &(wanderer, ..) in self
                 .0
                 .values()
-                .filter(|(nomad, ..)| world.is_moving(*nomad))
+                .filter(|(wanderer, ..)| world.is_moving(*wanderer))
                 .collect::<Vec<_>>()
             {
-                world.stop(nomad, world.now());
+                world.stop(wanderer, world.now());
             }
             return;
         }
-        for &(nomad, ..) in self.0.values() {
-            if !world.is_moving(nomad) {
+        for &(wanderer, ..) in self.0.values() {
+            if !world.is_moving(wanderer) {
                 let (x, y) = (world.rng().f32() * 20.0, world.rng().f32() * 20.0);
-                world.walk_to(nomad, Position::on_ground(x, y), 5.0);
+                world.walk_to(wanderer, Position::on_ground(x, y), 5.0);
             }
         }
     }
@@ -123,7 +122,7 @@ impl Game for WanderingGame {
     fn carry(&self, _: &World, player: PlayerId) -> Option<Vec<u8>> {
         self.0
             .get(&player)
-            .map(|&(_, gold, hops)| saved::of(&(gold, hops)))
+            .map(|&(_, gold, gates)| saved::of(&(gold, gates)))
     }
 
     fn arrive(
@@ -134,11 +133,11 @@ impl Game for WanderingGame {
         at: Position,
         carried: &[u8],
     ) -> ObjectId {
-        let nomad = self.join(world, player, name);
-        world.put_at(nomad, at);
-        let (gold, hops): (u64, u64) = saved::all(carried).expect("what `carry` has said");
-        self.0.insert(player, (nomad, gold, hops + 1));
-        nomad
+        let wanderer = self.join(world, player, name);
+        world.put_at(wanderer, at);
+        let (gold, gates): (u64, u64) = saved::all(carried).expect("written by `carry`");
+        self.0.insert(player, (wanderer, gold, gates + 1));
+        wanderer
     }
 
     fn save(&self) -> Option<Vec<u8>> {
