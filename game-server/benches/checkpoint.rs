@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::Header;
+use ambit_game_server::recording::Header;
 use ambit_game_server::room::{Room, RoomInput};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::time::GameTime;

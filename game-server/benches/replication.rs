@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::Header;
+use ambit_game_server::recording::Header;
 use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_game_server::stats::{EncodingReuse, RoomStats};
 use ambit_proto::ids::{ClientId, PlayerId};

@@ -16,7 +16,7 @@ use ambit_game_server::host_core::checkpoints::restore_room;
 use ambit_game_server::host_core::messages::WorldOrder;
 use ambit_game_server::host_core::protobuf::order_of;
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::{self, Header, Recording};
+use ambit_game_server::recording::{self, Header, Recording};
 use ambit_game_server::room::RoomOutput;
 use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use prost::Message as _;
@@ -47,7 +47,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{:?}", Recording::read(&bytes)?.header);
     let (mut hash, mut last) = (DefaultHasher::new(), 0);
-    let result = record::replay(&bytes, &Registry::standard(), |now, outputs| {
+    let result = recording::replay(&bytes, &Registry::standard(), |now, outputs| {
         last = now.millis();
         for output in outputs {
             if let RoomOutput::Datagram { client, bytes } = output {

@@ -37,7 +37,8 @@ use tokio_util::sync::CancellationToken;
 use self::control::ControlShell;
 use self::counters::{Counters, DropReason};
 use self::inlet::RoomInlet;
-use crate::accept::DoorCounters;
+use crate::accept::AcceptanceCounters;
+use crate::admission::AdmissionLimits;
 use crate::agones::HostLoad;
 use crate::carrier::HostEnd;
 use crate::clock_thread::{ClockThread, HostClock};
@@ -47,7 +48,6 @@ use crate::host_core::messages::HostMessage;
 use crate::host_core::{HostCore, HostProfile, HostTime};
 use crate::journal::JournalEntry;
 use crate::logic::registry::Registry;
-use crate::places::Places;
 
 /// Messages of rooms that may wait for the control task. It reads them without pause, so this is
 /// reached only when the WorldServer has not read for long; then the link ends
@@ -93,7 +93,7 @@ pub(crate) struct Shared {
     lease: Mutex<ServingLease>,
     pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) greetings: Places,
+    pub(crate) greetings: AdmissionLimits,
     pub(crate) clock_thread: ClockThread,
     messages: mpsc::Sender<HostMessage>,
     /// The number of the newest journal entry that can't be lost with this process any more. Within
@@ -177,7 +177,7 @@ impl Shared {
         // Full only when the link is about to be given up anyway: then the rooms go on at another
         // host, or end.
         if self.messages.try_send(message).is_err() {
-            self.counters.dropped(DropReason::NewsFull);
+            self.counters.dropped(DropReason::MessagesFull);
             tracing::error!("the WorldServer does not read this host's messages");
         }
     }
@@ -261,7 +261,7 @@ impl GameHost {
             lease: Mutex::default(),
             rooms: DashMap::new(),
             counters: Arc::default(),
-            greetings: Places::new(GREETINGS, GREETINGS_PER_ADDRESS),
+            greetings: AdmissionLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
             messages: sender,
             journal_kept: watch::Sender::new(u64::MAX),
@@ -298,8 +298,8 @@ impl GameHost {
     }
 
     /// The acceptance counters of an endpoint of this host's own.
-    pub fn door(&self) -> Arc<DoorCounters> {
-        Arc::clone(&self.shared.counters.door)
+    pub fn acceptance_counters(&self) -> Arc<AcceptanceCounters> {
+        Arc::clone(&self.shared.counters.acceptance)
     }
 }
 

@@ -46,7 +46,7 @@ use self::lease::ServingLease;
 use self::making::RoomPlan;
 use self::messages::{HostMessage, HostSettings, RoomAssignment, RoomOrder, WorldOrder};
 use crate::journal::RoomSnapshot;
-use crate::record::Header;
+use crate::recording::Header;
 use crate::ticket::{Ticket, TicketError, TicketVerifier};
 
 /// A WorldServer that acknowledges heartbeats, and has not for so long, is lost.

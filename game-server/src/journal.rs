@@ -2,7 +2,7 @@
 //!
 //! Both are written by the host that runs the room and read by the same build. In between, the
 //! WorldServer keeps them for the room's next host ([`SavedRoom`]) and the recorder writes them to
-//! a file ([`crate::record`]); neither looks inside.
+//! a file ([`crate::recording`]); neither looks inside.
 
 use ambit_proto::time::GameTime;
 

@@ -2,7 +2,7 @@
 //!
 //! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait) and
 //! [`games`]; [`network`] (who is told what); [`room`], both in step, deterministic, with
-//! [`record`] to run it again; [`ticket`], the way in. All of that is pure. Around it the shells:
+//! [`recording`] to run it again; [`ticket`], the way in. All of that is pure. Around it the shells:
 //! [`host`] accepts players and carries for the rooms, one actix actor each.
 
 pub mod config;
@@ -11,7 +11,7 @@ pub mod host_core;
 pub mod journal;
 pub mod logic;
 pub mod network;
-pub mod record;
+pub mod recording;
 pub mod room;
 pub mod saved;
 pub mod stats;
@@ -19,6 +19,7 @@ pub mod ticket;
 
 pub mod accept;
 mod actor;
+pub mod admission;
 mod agones;
 pub mod carrier;
 pub mod cli;
@@ -27,7 +28,6 @@ mod dial;
 pub mod endpoint;
 pub mod host;
 pub mod identity;
-pub mod places;
 pub mod process;
 mod room_files;
 

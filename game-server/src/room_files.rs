@@ -27,7 +27,7 @@ use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
 use crate::journal::JournalEntry;
 use crate::logic::world::{TraceEvent, TraceLine};
-use crate::record::{self, Header};
+use crate::recording::{self, Header};
 use crate::room::{Room, RoomInput};
 
 /// Ticks that may wait for the disk: three seconds at 20 Hz. Then the room waits.
@@ -69,7 +69,7 @@ impl RoomFiles {
         }
         if let Some(file) = &mut files.record {
             let mut bytes = Vec::new();
-            record::begin(header, prepared.snapshot().as_ref(), &mut bytes);
+            recording::begin(header, prepared.snapshot().as_ref(), &mut bytes);
             file.write_all(&bytes)?;
             file.flush()?;
         }
@@ -90,7 +90,7 @@ impl RoomFiles {
     pub(crate) fn record(&mut self, now: GameTime, inputs: &[RoomInput]) {
         if self.is_recorded {
             let mut bytes = Vec::new();
-            record::append(&JournalEntry::new(now, inputs), &mut bytes);
+            recording::append(&JournalEntry::new(now, inputs), &mut bytes);
             self.hand_over(Block::Record(bytes));
         }
     }

@@ -43,15 +43,15 @@ struct TicketHolder {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
-    let place = match shared.greetings.take(connection.remote_address().ip()) {
-        Ok(place) => place,
-        Err(full) => {
-            shared.counters.dropped(full.into());
-            return close(&connection, full.code());
+    let permit = match shared.greetings.take(connection.remote_address().ip()) {
+        Ok(permit) => permit,
+        Err(limit) => {
+            shared.counters.dropped(limit.into());
+            return close(&connection, limit.code());
         }
     };
     let greeted = tokio::time::timeout(JOIN_WITHIN, greet(&shared, &connection)).await;
-    drop(place);
+    drop(permit);
     match greeted {
         Ok(Some(holder)) => play(&shared, connection, holder).await,
         Ok(None) => {}

@@ -13,11 +13,11 @@ use ambit_proto::control::host::HostStats;
 use ambit_proto::host::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
-use crate::accept::DoorCounters;
-use crate::places::Full;
+use crate::accept::AcceptanceCounters;
+use crate::admission::LimitReached;
 use crate::stats::RoomStats;
 
-/// A place where something was dropped, with the reason.
+/// The queue at which something was dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropReason {
     /// A client sent more datagrams between two ticks than its queue holds.
@@ -36,13 +36,13 @@ pub(crate) enum DropReason {
     GreetingFull,
     /// A connection that did not join while too many others from its address hadn't either.
     GreetingAddressFull,
-    /// Messages about a room's players that the room, stuck in a tick, did not take.
+    /// Orders that a room, stuck in a tick, did not take.
     PostsFull,
     /// Ticks that are missing in a room's files since the disk failed.
     FilesFailed,
-    /// News that the WorldServer had no room for.
-    NewsFull,
-    /// Statistics that the WorldServer had no room for.
+    /// Messages that the WorldServer did not read.
+    MessagesFull,
+    /// Figures and heartbeats that the WorldServer did not read.
     StatsFull,
 }
 
@@ -64,16 +64,16 @@ impl DropReason {
         ),
         (DropReason::PostsFull, "room_posts/full"),
         (DropReason::FilesFailed, "room_files/failed"),
-        (DropReason::NewsFull, "host_news/full"),
+        (DropReason::MessagesFull, "host_news/full"),
         (DropReason::StatsFull, "host_stats/full"),
     ];
 }
 
 impl From<Full> for DropReason {
-    fn from(full: Full) -> Self {
-        match full {
-            Full::Places => Self::GreetingFull,
-            Full::Share => Self::GreetingAddressFull,
+    fn from(limit: LimitReached) -> Self {
+        match limit {
+            LimitReached::Total => Self::GreetingFull,
+            LimitReached::Share => Self::GreetingAddressFull,
         }
     }
 }
@@ -104,8 +104,8 @@ const POSES: [Named; 3] = [
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// What happens at the host's own door; zeros for a host behind the WorldServer's.
-    pub(crate) door: Arc<DoorCounters>,
+    /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
+    pub(crate) acceptance: Arc<AcceptanceCounters>,
     /// Game connections now.
     clients: AtomicU32,
     drops: [AtomicU64; DropReason::ALL.len()],
@@ -265,7 +265,7 @@ impl Counters {
             self.notices_dropped.load(Relaxed),
         );
         drops.extend(
-            self.door
+            self.acceptance
                 .drops()
                 .map(|(name, count)| (name.to_owned(), count)),
         );
@@ -300,9 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_door_refused_is_among_the_drops() {
+    fn refused_handshakes_are_among_the_drops() {
         let counters = Counters::default();
-        counters.door.refused_address.fetch_add(3, Relaxed);
+        counters.acceptance.refused_address.fetch_add(3, Relaxed);
         assert_eq!(counters.read().drops["handshakes/address_full"], 3);
     }
 

@@ -12,7 +12,7 @@ use super::room_host::RoomHost;
 use crate::config::RoomConfig;
 use crate::journal::RoomSnapshot;
 use crate::logic::registry::Registry;
-use crate::record::Header;
+use crate::recording::Header;
 use crate::room::Room;
 
 /// How to make a room.

@@ -17,7 +17,7 @@ use super::game::Game;
 use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
 use crate::games::cubes::CubesGame;
 use crate::games::field::FieldGame;
-use crate::record::Header;
+use crate::recording::Header;
 use crate::room::Room;
 
 pub use super::game::GameInfo;

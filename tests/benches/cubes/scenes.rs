@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::logic::world::World;
-use ambit_game_server::record::{Header, Recording};
+use ambit_game_server::recording::{Header, Recording};
 use ambit_proto::games::cubes::{SNAPSHOT_POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::impair::Impairment;

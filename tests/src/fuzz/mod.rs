@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::Header;
+use ambit_game_server::recording::Header;
 use ambit_proto::schema::Schema;
 
 pub use self::choices::Choices;

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use ambit_game_server::journal::JournalEntry;
-use ambit_game_server::record::{self, Recording};
+use ambit_game_server::recording::{self, Recording};
 use ambit_game_server::room::RoomInput;
 use ambit_game_server::ticket::{Ticket, TicketSigner, TicketVerifier};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
@@ -147,10 +147,10 @@ pub fn recording(data: &[u8]) {
         return;
     };
     let mut again = Vec::new();
-    record::begin(&recording.header, None, &mut again);
+    recording::begin(&recording.header, None, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
         again.clear();
-        record::append(&JournalEntry::new(now, &inputs), &mut again);
+        recording::append(&JournalEntry::new(now, &inputs), &mut again);
     }
 }
 
@@ -261,7 +261,7 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     let header = header("field", &[("npcs", "0"), ("size", "40x40")]);
-    record::begin(&header, None, &mut out);
+    recording::begin(&header, None, &mut out);
     let client = ClientId(1);
     let inputs = [
         RoomInput::Join {
@@ -289,7 +289,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let ticks = [(50, &inputs[..]), (100, &[])];
     for (ms, inputs) in ticks {
         let entry = JournalEntry::new(GameTime::from_millis(ms), inputs);
-        record::append(&entry, &mut out);
+        recording::append(&entry, &mut out);
     }
     vec![out]
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::Recording;
+use ambit_game_server::recording::Recording;
 use ambit_game_server::room::RoomInput;
 use ambit_proto::games::cubes::{Arena, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, RoomId};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::logic::world::World;
-use ambit_game_server::record::Header;
+use ambit_game_server::recording::Header;
 use ambit_proto::games::cubes::{FRAMES_PER_S, POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::pose::Pose;

@@ -1,7 +1,7 @@
 //! A game host on virtual time: the cores of the real one ([`HostCore`], a [`RoomHost`] for each
 //! room, [`ServingLease`], [`ReleaseGate`]), and what carries for them.
 //!
-//! The WorldServer's messages and the clients' bytes go in, [`Said`] comes out of `poll`. Nothing
+//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`. Nothing
 //! here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its time to make
 //! rooms, and its journal takes its time to get out.
 
@@ -18,7 +18,7 @@ use ambit_game_server::host_core::room_host::{ClientMessage, RoomHost, RoomHostO
 use ambit_game_server::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
 use ambit_game_server::journal::JournalEntry;
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record;
+use ambit_game_server::recording;
 use ambit_game_server::room::{Room, RoomOutput};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
@@ -38,7 +38,7 @@ pub type GameConn = u64;
 
 /// What leaves a host.
 #[derive(Debug)]
-pub enum Said {
+pub enum SimHostOutput {
     /// To the WorldServer.
     World(HostToWorld),
     /// On a game connection's control stream.
@@ -70,7 +70,7 @@ pub struct SimHost {
     /// The number of the newest journal entry that can't be lost with the process.
     journal_kept: u64,
     next_client: u32,
-    said: VecDeque<Said>,
+    outputs: VecDeque<SimHostOutput>,
     /// Whether it is a process of its own.
     is_apart: bool,
 }
@@ -137,7 +137,7 @@ impl SimHost {
             made: None,
             journal_kept: if is_apart { 0 } else { u64::MAX },
             next_client: 0,
-            said: VecDeque::new(),
+            outputs: VecDeque::new(),
             is_apart,
         }
     }
@@ -171,8 +171,8 @@ impl SimHost {
     }
 
     /// What leaves next.
-    pub fn poll(&mut self) -> Option<Said> {
-        self.said.pop_front()
+    pub fn poll(&mut self) -> Option<SimHostOutput> {
+        self.outputs.pop_front()
     }
 
     /// When [`SimHost::run`] has something to do.
@@ -269,7 +269,7 @@ impl SimHost {
                     break;
                 };
                 if let Some(recording) = &mut room.recording {
-                    record::append(&JournalEntry::new(at, room.host.inputs()), recording);
+                    recording::append(&JournalEntry::new(at, room.host.inputs()), recording);
                 }
                 at.hash(&mut room.outputs);
                 room.host.tick(at);
@@ -289,11 +289,11 @@ impl SimHost {
         let result = plan.prepare(&self.registry, false, || now).map(|prepared| {
             let mut recording = (!self.is_apart).then(Vec::new);
             if let Some(recording) = &mut recording {
-                record::begin(prepared.header(), prepared.snapshot().as_ref(), recording);
+                recording::begin(prepared.header(), prepared.snapshot().as_ref(), recording);
             }
             let mut new = prepared.finish(|at| {
                 if let Some(recording) = &mut recording {
-                    record::append(&JournalEntry::new(at, &[]), recording);
+                    recording::append(&JournalEntry::new(at, &[]), recording);
                 }
             });
             let snapshot = new.snapshot.take();
@@ -309,8 +309,9 @@ impl SimHost {
             Ok(ticket) => ticket,
             Err(error) => {
                 let error = game_to_client::Body::Error(error);
-                self.said.push_back(Said::Control(conn, message(error)));
-                self.said.push_back(Said::Closed(conn));
+                self.outputs
+                    .push_back(SimHostOutput::Control(conn, message(error)));
+                self.outputs.push_back(SimHostOutput::Closed(conn));
                 return;
             }
         };
@@ -342,14 +343,16 @@ impl SimHost {
     fn carry_out(&mut self, now: LocalTime) {
         while let Some(output) = self.core.poll() {
             match output {
-                HostOutput::World(message) => self.said.push_back(Said::World(message.into())),
+                HostOutput::World(message) => {
+                    self.outputs.push_back(SimHostOutput::World(message.into()))
+                }
                 // The lobby does without figures here.
                 HostOutput::SendStats => {}
                 HostOutput::MakeRoom(plan) => {
                     let id = RoomId(plan.header.room);
                     self.plans.insert(id, *plan);
                     if self.is_apart {
-                        self.said.push_back(Said::Making(id));
+                        self.outputs.push_back(SimHostOutput::Making(id));
                     } else {
                         self.finish(now, id);
                     }
@@ -368,7 +371,7 @@ impl SimHost {
                 HostOutput::JournalKept(number) => {
                     self.journal_kept = self.journal_kept.max(number);
                 }
-                HostOutput::End(ending) => self.said.push_back(Said::Ended(ending)),
+                HostOutput::End(ending) => self.outputs.push_back(SimHostOutput::Ended(ending)),
             }
         }
         self.release(now);
@@ -413,20 +416,22 @@ impl SimHost {
                 }
                 RoomHostOutput::Message { client, body } => {
                     if let Some(&conn) = room.conns.get(&client) {
-                        self.said.push_back(Said::Control(conn, message(body)));
+                        self.outputs
+                            .push_back(SimHostOutput::Control(conn, message(body)));
                     }
                 }
                 RoomHostOutput::LastMessage { client, body, .. } => {
                     if let Some(conn) = room.conns.remove(&client) {
                         self.connections.remove(&conn);
-                        self.said.push_back(Said::Control(conn, message(body)));
-                        self.said.push_back(Said::Closed(conn));
+                        self.outputs
+                            .push_back(SimHostOutput::Control(conn, message(body)));
+                        self.outputs.push_back(SimHostOutput::Closed(conn));
                     }
                 }
                 RoomHostOutput::Disconnect { client, .. } => {
                     if let Some(conn) = room.conns.remove(&client) {
                         self.connections.remove(&conn);
-                        self.said.push_back(Said::Closed(conn));
+                        self.outputs.push_back(SimHostOutput::Closed(conn));
                     }
                 }
                 RoomHostOutput::World(message) => self.core.handle_room_message(message),
@@ -453,7 +458,7 @@ impl SimHost {
         let Self {
             outlets,
             lease,
-            said,
+            outputs: sent,
             journal_kept,
             ..
         } = self;
@@ -464,7 +469,9 @@ impl SimHost {
                     Release::Now => {
                         let batch = outlet.batches.pop_front().expect("just looked");
                         let datagrams = batch.datagrams.into_iter();
-                        said.extend(datagrams.map(|(conn, bytes)| Said::Datagram(conn, bytes)));
+                        sent.extend(
+                            datagrams.map(|(conn, bytes)| SimHostOutput::Datagram(conn, bytes)),
+                        );
                     }
                     Release::Never => drop(outlet.batches.pop_front()),
                     Release::Wait(ask_at) => {

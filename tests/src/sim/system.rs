@@ -29,11 +29,11 @@ use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
 use prost::Message;
 
-use super::host::{GameConn, Said, SimHost, SimRoom};
+use super::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use super::net::{Agenda, Path};
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
-use fleet::{Fleet, NO_ANSWER, Node, OfHost, ToHost};
+use fleet::{Fleet, HostEvent, NO_ANSWER, Node, ToHost};
 
 const HOST: HostId = HostId(1);
 /// The first id of a process of its own.
@@ -46,13 +46,13 @@ pub struct System {
     agenda: Agenda<Parcel>,
     lobby: Lobby,
     hosts: BTreeMap<HostId, Node>,
-    /// What hosts have said of their rooms.
+    /// What hosts have sent of their rooms.
     kept: RoomCheckpoints,
     fleet: Fleet,
     guests: Vec<Guest>,
-    /// Who is behind a lobby connection.
+    /// The guest behind each lobby connection.
     worlds: BTreeMap<ConnId, usize>,
-    /// Who is behind a game connection, and which host it calls.
+    /// The guest behind each game connection, and the host.
     games: BTreeMap<GameConn, (usize, HostId)>,
     next_conn: u64,
     traffic: DefaultHasher,
@@ -60,13 +60,13 @@ pub struct System {
     poses: BTreeMap<(HostId, RoomId), PoseOracle>,
 }
 
-/// A client and its line.
+/// A client and its path.
 pub struct Guest {
     /// The client itself.
     pub client: Client,
-    /// What its views were told, oldest first.
+    /// The events of its views, oldest first.
     pub events: Vec<ViewEvent>,
-    /// Every datagram that a host made for it, with the time of the tick; kept only on demand.
+    /// Every datagram that a host sent to it, with its time; kept only on demand.
     pub sent_to: Option<Vec<(LocalTime, Bytes)>>,
     /// Whether the oracle of poses looks at all that it knows, after each tick.
     pub is_watched: bool,
@@ -81,7 +81,7 @@ pub struct Guest {
     wake: Option<LocalTime>,
 }
 
-/// What is under way.
+/// Something that arrives later.
 enum Parcel {
     WorldOpen { conn: ConnId },
     WorldOpened { guest: usize, conn: ConnId },
@@ -97,11 +97,11 @@ enum Parcel {
     Up { conn: GameConn, bytes: Bytes },
     Down { conn: GameConn, bytes: Bytes },
     Wake { guest: usize },
-    OfHost { host: HostId, what: OfHost },
+    AtHost { host: HostId, what: HostEvent },
 }
 
 impl System {
-    /// A lobby and a host with these games, and nobody there.
+    /// A lobby and a host with these games, without clients.
     pub fn new(seed: u64, registry: &Registry) -> Self {
         let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
         let mut host = SimHost::new(registry.clone());
@@ -114,11 +114,11 @@ impl System {
         system
     }
 
-    /// A lobby with these games and this configuration, but for the limits of requests, and nobody
-    /// there; it starts the children that it wants.
+    /// A lobby with these games and this configuration, but for the limits of requests, without
+    /// clients; it starts the children that it wants.
     pub fn with_children(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut system = Self::without_hosts(seed, registry, config);
-        system.nurse();
+        system.start_children();
         system
     }
 
@@ -171,7 +171,7 @@ impl System {
         }
     }
 
-    /// A client with this name and line calls the lobby. Returns its number.
+    /// A client with this name and path connects to the lobby. Returns its number.
     pub fn arrive(&mut self, name: &str, impairment: &Impairment) -> usize {
         self.arrive_with(
             ClientConfig {
@@ -267,7 +267,7 @@ impl System {
         &self.guests[guest]
     }
 
-    /// A client, to be told something.
+    /// A client, to be changed.
     pub fn guest_mut(&mut self, guest: usize) -> &mut Guest {
         &mut self.guests[guest]
     }
@@ -370,7 +370,7 @@ impl System {
         self.with(guest, |client, now| client.input(now, keys));
     }
 
-    /// Other faults on a client's line from now on.
+    /// Other faults on a client's path from now on.
     pub fn impair(&mut self, guest: usize, impairment: &Impairment) {
         let guest = &mut self.guests[guest];
         guest.up.impair(impairment);
@@ -380,7 +380,7 @@ impl System {
         });
     }
 
-    /// Nothing gets through a client's line for so long; QUIC does not give up in that time.
+    /// Nothing gets through a client's path for so long; QUIC does not give up in that time.
     pub fn cut(&mut self, guest: usize, how_long: Duration) {
         let until = self.now + how_long;
         self.guests[guest].up.cut_until(until);
@@ -561,7 +561,7 @@ impl System {
                     self.with(guest, Client::handle_game_connected);
                 }
             }
-            Parcel::ToHost { conn, frame } => self.call_host(conn, ToHost::Control(frame)),
+            Parcel::ToHost { conn, frame } => self.send_to_host(conn, ToHost::Control(frame)),
             Parcel::FromHost { conn, frame } => {
                 if let Some(guest) = self.playing(conn) {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
@@ -571,7 +571,7 @@ impl System {
                     });
                 }
             }
-            Parcel::GameGone { conn } => self.call_host(conn, ToHost::Gone),
+            Parcel::GameGone { conn } => self.send_to_host(conn, ToHost::Gone),
             Parcel::GameClosed { conn } => {
                 if let Some(guest) = self.playing(conn) {
                     self.guests[guest].game = None;
@@ -583,7 +583,7 @@ impl System {
                     });
                 }
             }
-            Parcel::Up { conn, bytes } => self.call_host(conn, ToHost::Datagram(bytes)),
+            Parcel::Up { conn, bytes } => self.send_to_host(conn, ToHost::Datagram(bytes)),
             Parcel::Down { conn, bytes } => {
                 if let Some(guest) = self.playing(conn) {
                     self.check_owner(conn, guest, None);
@@ -596,7 +596,7 @@ impl System {
                     self.with(guest, Client::handle_timeout);
                 }
             }
-            Parcel::OfHost { host, what } => self.of_host(host, what),
+            Parcel::AtHost { host, what } => self.handle_host_event(host, what),
         }
     }
 
@@ -618,7 +618,7 @@ impl System {
         if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier))
         {
             guest_ref.wake = Some(wake);
-            // What is overdue is done a moment later, so that time goes on.
+            // What is overdue is done a little later, so that time goes on.
             self.agenda.add(
                 wake.max(self.now + Duration::from_micros(100)),
                 Parcel::Wake { guest },
@@ -674,9 +674,9 @@ impl System {
                         } else {
                             self.agenda.add(
                                 there,
-                                Parcel::OfHost {
+                                Parcel::AtHost {
                                     host,
-                                    what: OfHost::Called {
+                                    what: HostEvent::Connecting {
                                         guest: number,
                                         conn,
                                     },
@@ -684,15 +684,15 @@ impl System {
                             );
                         }
                     }
-                    // Nobody is there any more.
+                    // No host has this address any more.
                     None => _ = self.games.insert(conn, (number, HostId(0))),
                 }
                 if called.is_none_or(|(_, node)| !node.is_embedded()) {
                     self.agenda.add(
                         now + NO_ANSWER,
-                        Parcel::OfHost {
+                        Parcel::AtHost {
                             host: HostId(0),
-                            what: OfHost::NoAnswer { conn },
+                            what: HostEvent::NoAnswer { conn },
                         },
                     );
                 }
@@ -726,13 +726,13 @@ impl System {
         }
     }
 
-    /// Carries what lobby and host say until they are quiet.
+    /// Carries the outputs of lobby and hosts until there are none.
     fn pump(&mut self) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
                 self.carry_lobby(output);
-            } else if let Some((host, said)) = self.poll_hosts() {
-                self.carry_host(host, said);
+            } else if let Some((host, output)) = self.poll_hosts() {
+                self.carry_host(host, output);
             } else {
                 return;
             }
@@ -754,13 +754,13 @@ impl System {
                 self.agenda
                     .add(self.now, Parcel::WorldGone { conn, quit: false });
             }
-            LobbyAction::Host { host, message } => self.tell_host(host, message),
+            LobbyAction::Host { host, message } => self.order_host(host, message),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
             LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
             LobbyAction::ForgetRoom { room } => self.kept.remove(room),
             LobbyAction::SetChildCount(wanted) => {
                 self.fleet.wanted = wanted;
-                self.nurse();
+                self.start_children();
             }
             LobbyAction::AdoptRoom { .. } | LobbyAction::Record { .. } => {}
         }
@@ -771,39 +771,41 @@ impl System {
         self.agenda.add(at, Parcel::FromLobby { conn, frame });
     }
 
-    fn poll_hosts(&mut self) -> Option<(HostId, Said)> {
+    fn poll_hosts(&mut self) -> Option<(HostId, SimHostOutput)> {
         self.hosts
             .iter_mut()
-            .find_map(|(&host, node)| node.host.poll().map(|said| (host, said)))
+            .find_map(|(&host, node)| node.host.poll().map(|output| (host, output)))
     }
 
-    fn carry_host(&mut self, host: HostId, said: Said) {
+    fn carry_host(&mut self, host: HostId, outputs: SimHostOutput) {
         if self.hosts[&host].is_embedded() {
-            return self.carry_said(host, said);
+            return self.carry_output(host, output);
         }
-        match said {
-            Said::World(message) => self.put_in_row(host, message),
-            Said::Ended(ending) => self.host_ended(host, &ending),
-            Said::Making(room) => {
-                let at = self.now + self.fleet.way_of_making();
+        match output {
+            SimHostOutput::World(message) => self.queue_message(host, message),
+            SimHostOutput::Ended(ending) => self.host_ended(host, &ending),
+            SimHostOutput::Making(room) => {
+                let at = self.now + self.fleet.time_of_making();
                 self.agenda.add(
                     at,
-                    Parcel::OfHost {
+                    Parcel::AtHost {
                         host,
-                        what: OfHost::Made { room },
+                        what: HostEvent::Made { room },
                     },
                 );
             }
-            Said::Control(..) | Said::Datagram(..) | Said::Closed(_) => self.carry_said(host, said),
+            SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
+                self.carry_output(host, output)
+            }
         }
     }
 
-    fn carry_said(&mut self, host: HostId, said: Said) {
+    fn carry_output(&mut self, host: HostId, outputs: SimHostOutput) {
         let now = self.now;
-        match said {
-            Said::Making(_) | Said::Ended(_) => {}
-            Said::World(message) => self.lobby.handle_host(now, host, message),
-            Said::Control(conn, message) => {
+        match output {
+            SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}
+            SimHostOutput::World(message) => self.lobby.handle_host(now, host, message),
+            SimHostOutput::Control(conn, message) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(
                     at,
@@ -813,7 +815,7 @@ impl System {
                     },
                 );
             }
-            Said::Datagram(conn, bytes) => {
+            SimHostOutput::Datagram(conn, bytes) => {
                 let guest = &mut self.guests[self.games[&conn].0];
                 guest.bytes.0 += bytes.len() as u64;
                 if let Some(sent_to) = &mut guest.sent_to {
@@ -829,14 +831,14 @@ impl System {
                     );
                 }
             }
-            Said::Closed(conn) => {
+            SimHostOutput::Closed(conn) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(at, Parcel::GameClosed { conn });
             }
         }
     }
 
-    /// The client that still listens to a lobby connection.
+    /// The client that still has this lobby connection.
     fn listening(&self, conn: ConnId) -> Option<usize> {
         self.worlds
             .get(&conn)
@@ -844,7 +846,7 @@ impl System {
             .filter(|&guest| self.guests[guest].world == Some(conn))
     }
 
-    /// The client that still listens to a game connection.
+    /// The client that still has this game connection.
     fn playing(&self, conn: GameConn) -> Option<usize> {
         self.games
             .get(&conn)

@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
-use ambit_game_server::accept::{DoorCounters, accept};
+use ambit_game_server::accept::{AcceptanceCounters, accept};
+use ambit_game_server::admission::AdmissionLimits;
 use ambit_game_server::cli::{Advertise, BUILD};
 use ambit_game_server::endpoint;
 use ambit_game_server::host::{GameHost, HostConfig};
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::places::Places;
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
@@ -128,7 +128,7 @@ impl ServerComponents {
             role.send_replace(ClusterRole::Leading { world, epoch: 0 });
         }
 
-        let door = Arc::new(DoorCounters::default());
+        let door = Arc::new(AcceptanceCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
         let entry = ConnectionRouter {
             roles: roles.clone(),
@@ -144,7 +144,7 @@ impl ServerComponents {
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
-            host_handshakes: Places::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
+            host_handshakes: AdmissionLimits::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
         };
         tokio::spawn(accept(
             endpoint.clone(),
@@ -284,7 +284,7 @@ struct ConnectionRouter {
     host_key: Option<String>,
     host_silence: Duration,
     /// Of hosts that have not shown the key yet.
-    host_handshakes: Places,
+    host_handshakes: AdmissionLimits,
 }
 
 impl ConnectionRouter {

@@ -16,7 +16,7 @@ use super::*;
 use crate::config::{ROOM_PARAMETERS, RoomConfig};
 use crate::logic::registry::Registry;
 use crate::logic::world::WorldChange;
-use crate::record::Header;
+use crate::recording::Header;
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);

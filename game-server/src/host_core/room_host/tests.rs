@@ -1,7 +1,7 @@
 use super::*;
 use crate::journal::SavedRoom;
 use crate::logic::registry::Registry;
-use crate::record::Header;
+use crate::recording::Header;
 
 const ID: RoomId = RoomId(3);
 const ANN: PlayerId = PlayerId(1);

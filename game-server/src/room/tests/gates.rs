@@ -5,7 +5,7 @@ use ambit_proto::space::Position;
 
 use super::*;
 use crate::logic::registry::Registry;
-use crate::record::Header;
+use crate::recording::Header;
 
 const BOB: PlayerId = PlayerId(2);
 const EAST: Position = Position::on_ground(199.0, 100.0);

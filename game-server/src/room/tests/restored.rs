@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::*;
 use crate::logic::registry::Registry;
-use crate::record::Header;
+use crate::recording::Header;
 
 #[test]
 fn a_restored_room_goes_on_bit_for_bit() {

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::Header;
+use ambit_game_server::recording::Header;
 use ambit_game_server::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::WORLD_VERSION;
