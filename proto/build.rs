@@ -1,4 +1,5 @@
-//! The control messages: Rust types out of `proto/ambit/*.proto`, without a system `protoc`.
+//! Generates the Rust types of the control messages from `proto/ambit/*.proto`, without a system
+//! `protoc`.
 
 use std::error::Error;
 
@@ -15,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={ROOT}");
     let descriptors = protox::compile(FILES, [ROOT])?;
     prost_build::Config::new()
-        // Maps have an order that does not differ between runs: it reaches bytes and logs.
+        // Maps need an order that does not differ between runs, because it reaches bytes and logs.
         .btree_map(["."])
         .compile_fds(descriptors)?;
     Ok(())

@@ -1,16 +1,16 @@
-//! A whole client without I/O: lobby part and game part, and the events for views.
+//! A whole client without I/O: the lobby part, the game part and the events for views.
 //!
-//! The owner carries. It calls `handle_*` with what has happened and the time, does what
-//! [`Client::poll_output`] says until it is empty, and calls [`Client::handle_timeout`] at
-//! [`Client::next_deadline`]. A view takes [`Client::poll_event`] and reads hot values directly.
-//! Everything follows from arguments, the seed in the configuration among them; so hundreds of
-//! clients run in one thread on virtual time, and the same calls give the same outputs.
+//! The owner does the I/O. It calls `handle_*` with each input and the time, executes the outputs
+//! of [`Client::poll_output`] until there are none, and calls [`Client::handle_timeout`] at
+//! [`Client::next_deadline`]. A view takes [`Client::poll_event`] and reads positions and gauges
+//! directly. The behaviour follows from the arguments and the configured seed alone: hundreds of
+//! clients can run in one thread on virtual time, and the same calls give the same outputs.
 //!
-//! Two promises of the owner keep the parts apart: after `Close*` or another `Connect*` nothing of
-//! the older connection is handed in any more, and outputs are carried out in order.
+//! The owner guarantees two things: after `Close*` or another `Connect*`, it hands in nothing of
+//! the older connection, and it executes outputs in order.
 //!
-//! OffsetBounds: events wait in a queue of their own bound (see `queue`), and a view that stops
-//! reading ends the client; outputs are those of one call.
+//! Bounds: the event queue has its own bound (see `event_queue`), and a view that stops reading
+//! ends the client. Outputs are bounded by what one call causes.
 
 pub mod backoff;
 pub mod config;
@@ -66,31 +66,31 @@ use rules::Rules;
 use running_game::RunningGame;
 use stats::ClientStats;
 
-/// What the owner is to do.
+/// An action for the owner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientOutput {
-    /// SidecarCall the lobby; then `handle_world_connected` or `handle_world_closed`.
+    /// Dial the lobby; then call `handle_world_connected` or `handle_world_closed`.
     ConnectWorld,
     /// Send this on the lobby's control stream.
     World(ClientToWorld),
-    /// Close the lobby's connection, after what was sent has left.
+    /// Close the lobby's connection after everything sent so far has left.
     CloseWorld,
-    /// SidecarCall the host of the game; then `handle_game_connected` or `handle_game_closed`.
+    /// Dial the game host; then call `handle_game_connected` or `handle_game_closed`.
     ConnectGame {
         /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
         address: String,
-        /// SHA-256 of the certificate that the host has to show.
+        /// SHA-256 of the certificate that the host must present.
         certificate_sha256: [u8; 32],
     },
     /// Send this on the game's control stream.
     Game(ClientToGame),
-    /// Send this datagram to the host of the game.
+    /// Send this datagram to the game host.
     Datagram(Bytes),
-    /// Close the game's connection, after what was sent has left.
+    /// Close the game's connection after everything sent so far has left.
     CloseGame,
 }
 
-/// A client; `F` makes what the view keeps of each object.
+/// A client. `F` builds the data that the view stores with each object.
 pub struct Client<F: ViewFactory = ()> {
     lobby: LobbySession,
     game: GameSession<F>,
@@ -99,14 +99,14 @@ pub struct Client<F: ViewFactory = ()> {
 }
 
 impl Client {
-    /// A client whose view keeps its own books.
+    /// A client whose view stores nothing with the objects.
     pub fn new(config: &ClientConfig) -> Self {
         Self::with_factory(config, ())
     }
 }
 
 impl<F: ViewFactory> Client<F> {
-    /// A client that keeps with each object what `factory` makes of it.
+    /// A client that stores with each object what `factory` builds for it.
     pub fn with_factory(config: &ClientConfig, factory: F) -> Self {
         Client {
             lobby: LobbySession::new(config),
@@ -116,80 +116,80 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    /// Whom a `ConnectWorld` is meant for; `Unchanged` for the server that the owner was given. The
-    /// others belong to the same cluster.
+    /// The server that a `ConnectWorld` refers to; `None` for the configured server. Other servers
+    /// belong to the same cluster.
     pub fn server(&self) -> Option<&ClusterServer> {
         self.lobby.server()
     }
 
-    /// The owner is calling that address.
+    /// Notes the address that the owner dials.
     pub fn note_dialled_address(&mut self, address: &str) {
         self.lobby.note_dialled_address(address);
     }
 
-    /// How often the owner is to ask the lobby's connection for a sign of life, if it is to.
+    /// How often the owner should probe the lobby's connection, if at all.
     pub fn probe_every(&self) -> Option<Duration> {
         self.lobby.probe_every()
     }
 
-    /// Calls the lobby; once, reconnects come by themselves.
+    /// Dials the lobby. Call it once; the client reconnects by itself.
     pub fn connect(&mut self, now: LocalTime) {
         self.lobby.connect();
         self.dispatch_outputs(now);
     }
 
-    /// Asks something of the lobby; the answer is an event with the number that this returns.
+    /// Sends a request to the lobby. The answer is an event with the returned number.
     pub fn request(&mut self, now: LocalTime, request: LobbyRequest) -> Result<u64, RequestError> {
         let number = self.lobby.request(request);
         self.dispatch_outputs(now);
         number
     }
 
-    /// Sends a command to the game; what it does shows, or an error event comes with the number
-    /// that this returns.
+    /// Sends a command to the game. If the game refuses it, an error event carries the returned
+    /// number.
     pub fn act(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         let number = self.game.command(now, action);
         self.dispatch_outputs(now);
         number
     }
 
-    /// The numbers of commands that the host is known to have taken since the last call; the newest
-    /// 256. It has taken them for good, also if it dies; whatever the game made of them. Of one
-    /// that was confirmed too late to be of use nothing is told.
+    /// The numbers of the commands that the host has confirmed since the last call, at most the
+    /// newest 256. A confirmed command is final: it survives the death of the host, whatever effect
+    /// it had in the game. A command that was confirmed after it had expired is not listed.
     pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.game.take_confirmed()
     }
 
-    /// Asks the host which commands were carried out. For checks: what is confirmed is.
+    /// Asks the host which commands it has executed. For checks: every confirmed command must be
+    /// among them.
     pub fn ask_commands(&mut self, now: LocalTime) {
         self.game.ask_commands();
         self.dispatch_outputs(now);
     }
 
-    /// The host's newest answer to that, if there is one since the last call.
+    /// The host's newest answer to [`Client::ask_commands`] since the last call.
     pub fn take_commands(&mut self) -> Option<Commands> {
         self.game.take_commands()
     }
 
-    /// From now on the player holds these keys: the host is told at once, and then at
-    /// [`ClientConfig::inputs`], until all are let go ([`Client::release`]) or the player leaves
-    /// the game. No press or release is lost on the way, even if it is over before the next
-    /// datagram leaves. Without a game, nothing is held.
+    /// Sets the keys that the player holds. The client sends them at once and then at the rate of
+    /// [`ClientConfig::inputs`], until all keys are released ([`Client::release`]) or the player
+    /// leaves the game. Presses and releases shorter than the interval between two datagrams are
+    /// sent, too. Without a game, this does nothing.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         self.game.input(now, keys);
         self.dispatch_outputs(now);
     }
 
-    /// The player lets go of all keys; once the host has confirmed that, it is told no more of
-    /// keys.
+    /// Releases all keys. Once the host has confirmed the release, the client sends no more inputs.
     pub fn release(&mut self, now: LocalTime) {
         self.game.release(now);
         self.dispatch_outputs(now);
     }
 
-    /// What the player did in the last two seconds, oldest first, and when it takes effect: for a
-    /// prediction of the own avatar. The ticks of a server take what has arrived since the one
-    /// before; see [`ButtonEdges`](ambit_proto::keymap::ButtonEdges).
+    /// The player's inputs of the last two seconds, oldest first, with their effect times: for the
+    /// prediction of the player's own avatar. A server tick applies the inputs that arrived since
+    /// the tick before.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
         self.game
             .running_game()
@@ -197,8 +197,8 @@ impl<F: ViewFactory> Client<F> {
             .flat_map(RunningGame::own_inputs)
     }
 
-    /// Whether each pose is told as an `ObjectUpdated` from now on: for a view that shows all there
-    /// is to see. Without, `ObjectUpdated`s tell of everything else, and poses are read.
+    /// Whether each pose causes an `Update` event from now on, for a view that shows everything.
+    /// Without it, `Update` covers all other components, and the view reads poses.
     pub fn watch(&mut self, on: bool) {
         self.game.watch(on);
     }
@@ -209,7 +209,7 @@ impl<F: ViewFactory> Client<F> {
         self.dispatch_outputs(now);
     }
 
-    /// The lobby has taken the call.
+    /// The lobby's connection is established.
     pub fn handle_world_connected(&mut self, now: LocalTime) {
         self.lobby.handle_connected(now);
         self.dispatch_outputs(now);
@@ -221,13 +221,13 @@ impl<F: ViewFactory> Client<F> {
         self.dispatch_outputs(now);
     }
 
-    /// The lobby's connection is gone, or never came about.
-    pub fn handle_world_closed(&mut self, now: LocalTime, ending: CloseReason) {
-        self.lobby.handle_closed(now, ending);
+    /// The lobby's connection is lost, or could not be established.
+    pub fn handle_world_closed(&mut self, now: LocalTime, reason: CloseReason) {
+        self.lobby.handle_closed(now, reason);
         self.dispatch_outputs(now);
     }
 
-    /// The host of the game has taken the call.
+    /// The game's connection is established.
     pub fn handle_game_connected(&mut self, now: LocalTime) {
         self.game.handle_connected(now);
         self.dispatch_outputs(now);
@@ -245,13 +245,13 @@ impl<F: ViewFactory> Client<F> {
         self.dispatch_outputs(now);
     }
 
-    /// The game's connection is gone, or never came about.
-    pub fn handle_game_closed(&mut self, now: LocalTime, ending: CloseReason) {
-        self.game.handle_closed(now, ending);
+    /// The game's connection is lost, or could not be established.
+    pub fn handle_game_closed(&mut self, now: LocalTime, reason: CloseReason) {
+        self.game.handle_closed(now, reason);
         self.dispatch_outputs(now);
     }
 
-    /// Some deadline has passed. Calling it more often does no harm.
+    /// Handles all deadlines that have passed. Extra calls do no harm.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         self.lobby.handle_timeout(now);
         self.game.handle_timeout(now);
@@ -267,12 +267,12 @@ impl<F: ViewFactory> Client<F> {
             .min()
     }
 
-    /// What the owner is to do next.
+    /// The next action for the owner.
     pub fn poll_output(&mut self) -> Option<ClientOutput> {
         self.outputs.pop_front()
     }
 
-    /// What views are told next. `ConnectionStatus::Closed` is the last one.
+    /// The next event for views. `ConnectionStatus::Closed` is the last one.
     pub fn poll_event(&mut self) -> Option<ViewEvent> {
         self.events.pop()
     }
@@ -282,12 +282,12 @@ impl<F: ViewFactory> Client<F> {
         !self.events.is_empty()
     }
 
-    /// Whether the client is over: nothing comes any more but the events that wait.
+    /// Whether the client has ended: only queued events are left.
     pub fn is_closed(&self) -> bool {
         self.lobby.is_closed()
     }
 
-    /// Whether the lobby answers at the moment.
+    /// Whether the lobby answers requests now.
     pub fn is_connected(&self) -> bool {
         self.lobby.is_ready()
     }
@@ -297,7 +297,7 @@ impl<F: ViewFactory> Client<F> {
         self.game.running_game().is_some()
     }
 
-    /// The player's number, once welcomed.
+    /// The player's number, once the lobby has welcomed the player.
     pub fn player(&self) -> Option<PlayerId> {
         self.lobby.player()
     }
@@ -312,7 +312,7 @@ impl<F: ViewFactory> Client<F> {
         self.lobby.room()
     }
 
-    /// Secret: with it, another connection can take the session over, or take it up after a crash.
+    /// Secret: it lets another connection take over the session, or resume it after a crash.
     pub fn resume_token(&self) -> &[u8] {
         self.lobby.resume_token()
     }
@@ -322,18 +322,18 @@ impl<F: ViewFactory> Client<F> {
         Some(self.game.running_game()?.room_time(now))
     }
 
-    /// The room time that objects with poses are shown at, in a game: room time, or a little behind
-    /// it.
+    /// The room time at which objects with poses are shown: room time or slightly behind it. `None`
+    /// outside a game.
     pub fn shown_time(&self, now: LocalTime) -> Option<GameTime> {
         Some(self.game.running_game()?.shown_time(now))
     }
 
-    /// What the host said of the game at the join: local lag, map, tick rate, schema.
+    /// What the host reported at the join: local lag, map, tick rate, schema.
     pub fn rules(&self) -> Option<&Rules> {
         Some(self.game.running_game()?.rules())
     }
 
-    /// What the game's objects and events are made of.
+    /// The schema of the game's objects and events.
     pub fn schema(&self) -> Option<&Arc<Schema>> {
         Some(&self.rules()?.schema)
     }
@@ -361,25 +361,26 @@ impl<F: ViewFactory> Client<F> {
         self.game.running_game()?.replica().own()
     }
 
-    /// Where an object in sight is now.
+    /// The present position of an object in sight.
     pub fn position(&self, id: u32, now: LocalTime) -> Option<Position> {
         self.object(id)?.position(self.room_time(now)?)
     }
 
-    /// Where the client would show an object in sight at the room time `t`, be it past or to come:
-    /// what to compare with the truth, at [`Client::shown_time`] if it is one with poses.
+    /// The position at which the client would show an object in sight at room time `t`, past or
+    /// future. To measure errors, compare it with the true position; for objects with poses use
+    /// [`Client::shown_time`].
     pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
         self.object(id)?.position(t)
     }
 
-    /// What to draw of an object in sight that has poses, and of which room time that is. A view
-    /// calls [`Client::handle_timeout`] with the time of its picture first: what is simulated goes
-    /// on there.
+    /// What to draw of an object in sight that has poses, and the room time that this shows. A view
+    /// first calls [`Client::handle_timeout`] with the time of its frame, which advances simulated
+    /// objects.
     pub fn drawn(&self, id: u32, now: LocalTime) -> Option<DrawnObject> {
         self.object(id)?.drawn(self.room_time(now)?)
     }
 
-    /// What stands around and never moves, once it has come in.
+    /// The static map, once it has arrived.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
         self.game.running_game()?.map()
     }
@@ -392,12 +393,12 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    /// What the view keeps of an object in sight.
+    /// The view's data of an object in sight.
     pub fn view_mut(&mut self, id: u32) -> Option<&mut F::View> {
         self.game.running_game_mut()?.replica_mut().view_mut(id)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn stats(&self) -> ClientStats {
         ClientStats {
             events_dropped: self.events.dropped(),
@@ -405,30 +406,29 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    /// Age of the newest that is known of the room, if anything in sight moves: for a caller that
-    /// samples it.
+    /// Age of the newest data about the room, if anything in sight moves. For periodic sampling.
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
         self.game.running_game()?.age(now)
     }
 
-    /// Adds the present age of each object in sight to `stats().ages`: for a caller that samples
-    /// it. Like `age`, nothing while nothing moves.
+    /// Adds the present age of each object in sight to `stats().ages`. For periodic sampling. Like
+    /// `age`, it adds nothing while nothing moves.
     pub fn sample_ages(&mut self, now: LocalTime) {
         self.game.sample_ages(now);
     }
 
-    /// How long nothing fresh has come; `Unchanged` outside a room.
+    /// How long no new data has arrived; `None` outside a room.
     pub fn silence(&self, now: LocalTime) -> Option<Duration> {
         self.game.last_fresh_at().map(|last| now.since(last))
     }
 
-    /// The running game, for what has no shorter way here.
+    /// The running game, for everything that has no method here.
     pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
         self.game.running_game()
     }
 
-    /// Hands outputs of one part to the other, to the owner and to the views, until both parts are
-    /// quiet.
+    /// Passes outputs between the lobby part, the game part, the owner and the views until both
+    /// parts have none left.
     fn dispatch_outputs(&mut self, now: LocalTime) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
@@ -473,7 +473,7 @@ impl<F: ViewFactory> Client<F> {
             }
             GameOutput::Send(message) => self.outputs.push_back(ClientOutput::Game(message)),
             GameOutput::Datagram(datagram) => {
-                self.outputs.push_back(ClientOutput::Datagram(datagram))
+                self.outputs.push_back(ClientOutput::Datagram(datagram));
             }
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
             GameOutput::View(event) => self.push_event(event),
@@ -481,7 +481,8 @@ impl<F: ViewFactory> Client<F> {
         }
     }
 
-    /// What the game has to say goes first: its objects have left when the views hear of the room.
+    /// Emits the game's outputs first: its objects leave before the views learn that the player
+    /// left the room.
     fn leave_game(&mut self, now: LocalTime) {
         self.game.leave(now);
         while let Some(output) = self.game.poll_output() {

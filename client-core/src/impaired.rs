@@ -1,13 +1,13 @@
-//! A UDP socket with bad weather in it, below QUIC.
+//! A UDP socket that simulates a bad network below QUIC.
 //!
-//! Wraps a socket of quinn's and lets each packet pass an [`Impairer`], one for each direction:
-//! some vanish, some come late, twice or out of order. QUIC sees a bad path and nothing else. What
-//! is delayed waits here until its time; the endpoint's own task, which polls the socket for
-//! packets, also sends what has become due, so there is no task besides.
+//! Wraps a quinn socket and passes each packet through an [`Impairer`], one for each direction:
+//! some packets are lost, delayed, duplicated or reordered. QUIC sees only a bad path. Delayed
+//! packets wait here; the endpoint's own task, which polls the socket, also sends the packets that
+//! have become due, so no other task is needed.
 //!
-//! Bound: 1,024 packets a direction; beyond it the newest is dropped, as a router does. Chance
-//! comes from `Impairment::seed`, the socket's number and the direction, so that the bots of one
-//! process differ and each run is alike. PoseSource: feasibility, section 3.
+//! Bound: 1,024 packets a direction; beyond it the newest is dropped, as in a router. Randomness
+//! comes from `Impairment::seed`, the socket's number and the direction: the sockets of one process
+//! differ, and each run is the same.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
@@ -22,15 +22,14 @@ use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, Sleep};
 
-/// Packets that wait in one direction, at most: a second at a rate that no client of a game
-/// reaches.
+/// Maximum number of waiting packets a direction: one second at a rate that no game client reaches.
 const MAX_WAITING: usize = 1_024;
-/// What the kernel hands over at once, at most: it may join packets.
+/// Maximum size of one reception: the kernel may join packets.
 const MAX_RECEIVE_BYTES: usize = 65_536;
-/// Receptions in a row before others have their turn.
+/// Maximum number of receptions in a row, so that other tasks get their turn.
 const MAX_RECEPTIONS: usize = 64;
 
-/// A socket whose packets pass through an [`Impairment`], both ways.
+/// A socket that passes its packets through an [`Impairment`], in both directions.
 #[derive(Debug)]
 pub struct ImpairedSocket {
     inner: Arc<dyn AsyncUdpSocket>,
@@ -42,9 +41,9 @@ pub struct ImpairedSocket {
 struct ImpairedState {
     outgoing: ImpairedDirection,
     incoming: ImpairedDirection,
-    /// Set to the time of the packet that is due next.
+    /// Set to the time of the next due packet.
     timer: Pin<Box<Sleep>>,
-    /// The endpoint's task: to be woken when a packet is to leave earlier than the timer says.
+    /// The endpoint's task, to wake it when a packet is due before the timer fires.
     endpoint_waker: Option<Waker>,
     buffer: Box<[u8]>,
 }
@@ -52,7 +51,7 @@ struct ImpairedState {
 #[derive(Debug)]
 struct ImpairedDirection {
     impairer: Impairer,
-    /// By time, then in the order of their coming. At most [`WAITING`].
+    /// By due time, then in order of arrival. At most [`MAX_WAITING`].
     waiting: BTreeMap<(LocalTime, u64), DelayedPacket>,
     count: u64,
 }
@@ -60,15 +59,15 @@ struct ImpairedDirection {
 #[derive(Clone, Debug)]
 struct DelayedPacket {
     contents: Vec<u8>,
-    /// Where it comes from, or goes to.
+    /// Source or destination.
     meta: RecvMeta,
 }
 
 impl ImpairedSocket {
-    /// Puts `impairment` into `inner`. `number` tells the sockets of one process apart.
+    /// Applies `impairment` to `inner`. `number` distinguishes the sockets of one process.
     pub fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
-        let direction = |way: u64| {
-            let seed = mix_seed(impairment.seed, 2 * number + way);
+        let direction = |index: u64| {
+            let seed = mix_seed(impairment.seed, 2 * number + index);
             ImpairedDirection {
                 impairer: Impairer::new(Impairment { seed, ..impairment }),
                 waiting: BTreeMap::new(),
@@ -162,7 +161,7 @@ impl AsyncUdpSocket for ImpairedSocket {
         self.inner.local_addr()
     }
 
-    // One packet a transmit, so that each has its own fate.
+    // One packet a transmit, so that each is impaired by itself.
     fn max_transmit_segments(&self) -> usize {
         1
     }
@@ -173,7 +172,7 @@ impl AsyncUdpSocket for ImpairedSocket {
 }
 
 impl ImpairedSocket {
-    /// Takes what the wrapped socket has, if anything.
+    /// Takes packets from the wrapped socket, if there are any.
     fn receive(
         &self,
         now: LocalTime,
@@ -215,7 +214,7 @@ impl ImpairedState {
             .min()
     }
 
-    /// A packet that the wrapped socket doesn't take now is lost, as on any crowded line.
+    /// A packet that the wrapped socket does not accept now is lost, as on any congested path.
     fn send_due(&mut self, now: LocalTime, socket: &dyn AsyncUdpSocket) {
         while let Some(DelayedPacket { contents, meta }) = self.outgoing.pop_due(now) {
             let RecvMeta {
@@ -260,7 +259,7 @@ impl ImpairedDirection {
         self.waiting.pop_first().map(|(_, packet)| packet)
     }
 
-    /// Fills the reader's buffers with what is due, one packet each, and says how many.
+    /// Fills the reader's buffers with due packets, one each, and returns their number.
     fn deliver(
         &mut self,
         now: LocalTime,
@@ -285,7 +284,7 @@ impl ImpairedDirection {
     }
 }
 
-/// One seed of two numbers, neighbours far apart (`SplitMix64`).
+/// Mixes two numbers into a seed; neighbouring numbers give unrelated seeds (`SplitMix64`).
 fn mix_seed(seed: u64, number: u64) -> u64 {
     let mut mix = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mix = (mix ^ (mix >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

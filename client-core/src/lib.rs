@@ -1,10 +1,11 @@
 //! The Ambit client without rendering.
 //!
-//! [`client`] is all that decides: connections, requests, the replica of what lies around the
+//! [`client`] makes all decisions: connections, requests, the replica of the surroundings of the
 //! avatar ([`replica`]), events for views. It does no I/O and reads no clock, so that a simulator
-//! can run hundreds of it in one thread. Feature `physics`: `simulation`, the client's own physics
-//! of what the host has it simulate. [`shell`] carries: QUIC connections, timers, channels;
-//! [`trust`] is the known-hosts file, [`impaired`] a socket with bad weather in it.
+//! can run hundreds of clients in one thread. With the feature `physics`, `simulation` is the
+//! client's own physics for objects that the game declares as simulated. [`shell`] does the I/O:
+//! QUIC connections, timers, channels. [`trust`] is the known-hosts file, [`impaired`] a socket
+//! that simulates a bad network.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.

@@ -1,26 +1,25 @@
-//! What a client knows of the world around its avatar.
+//! The client's copy of the world around its avatar.
 //!
-//! WrittenRecords and poses of datagrams go in, in whatever order these arrive; `ObjectEntered`,
-//! `ObjectUpdated` and `Leave` for views come out, and the objects can be read at any room time. No
-//! clock: `now` is the estimated room time, which is what views show, but for poses: these may be
-//! shown a little behind ([`playout`]).
+//! Records and poses go in, in any order of arrival. `Enter`, `Update` and `Leave` events for views
+//! come out, and objects can be read at any room time. No clock: `now` is the estimated room time,
+//! at which views show everything except poses; these may be shown slightly behind it
+//! ([`jitter_buffer`]).
 //!
 //! Invariants:
-//! 1. A view sees `ObjectEntered` and `Leave` of an id alternate, `ObjectEntered` first, each once,
-//!    and `ObjectUpdated`s only in between.
-//! 2. An object goes by a slot and an epoch on the wire. A slot's epochs only grow; a record of an
-//!    older epoch than the slot's, or of one that has left, changes nothing: what comes late
-//!    revives nothing. Poses go by the slot alone; those of a datagram older than the
-//!    `ObjectEntered` are read and change nothing.
-//! 3. Of each component the newest datagram's word stands.
-//! 4. `ObjectEntered` and `Leave` take effect when `now` reaches their time, at once if that is
-//!    past. What would leave before it has come into sight is never seen.
-//! 5. Ids are fresh for each `ObjectEntered` and ascend, so that they tell nothing of what there is
-//!    besides.
+//! 1. For each id, a view gets `Enter`, then `Leave`, each once, and `Update`s only between the
+//!    two.
+//! 2. On the wire an object is identified by slot and epoch. A slot's epochs only grow. A record
+//!    with an older epoch than the slot's, or of an object that has left, changes nothing, so late
+//!    data revives no object. Poses are identified by the slot alone; those of a datagram older
+//!    than the `Enter` are read and change nothing.
+//! 3. Each component has the value of the newest datagram that contained it.
+//! 4. `Enter` and `Leave` take effect when `now` reaches their time, or at once if that is past. An
+//!    object that would leave before it comes into sight is never shown.
+//! 5. Each `Enter` gets a new, higher id, so that ids reveal nothing about other objects.
 //!
-//! Bound: one object a slot (65,536), plus those about to leave; beyond twice that nothing new is
-//! taken. Cost: what is received; nothing is walked for objects that stand still. A pose finds its
-//! object by two look-ups in flat arrays. PoseSource: design, sections 5 and 6.
+//! Bound: one object a slot (65,536), plus those about to leave; beyond twice that, new ones are
+//! refused. Cost: proportional to the received data; objects at rest cost nothing. A pose finds its
+//! object by two look-ups in flat arrays.
 
 pub mod component_history;
 pub mod drawing;
@@ -59,95 +58,94 @@ use simulation_events::{KindSet, SimulationEvent, SimulationEvents};
 use slots::ReplicaSlots;
 pub use visible_object::VisibleObject;
 
-/// Objects at once, those that are about to leave included.
+/// Maximum number of objects, including those about to leave.
 const MAX_OBJECTS: usize = 2 * 65_536;
 
-/// How much of what comes is taken over.
+/// How much of the received data is decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
-    /// All of it.
+    /// Everything.
     #[default]
     Full,
-    /// All but poses, which are most of the work: their objects have no position.
+    /// Everything but poses, which are most of the work: their objects have no position.
     Light,
 }
 
-/// The datagram in hand.
+/// The datagram being handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedDatagram {
     /// Its number, unwrapped.
     pub number: u64,
-    /// Room time of the tick that wrote it.
+    /// Room time of the tick that sent it.
     pub stamp: GameTime,
     /// The estimated room time.
     pub now: GameTime,
 }
 
-/// What a record was.
+/// What a record changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordOutcome {
-    /// Nothing new, or about something that is not there (any more).
+    /// Nothing: it was known, or its object is unknown or has left.
     Nothing,
-    /// An object was announced or taken back.
+    /// An object was announced, or its leave was.
     Object,
-    /// News of an object; `late` if they contradict what is being shown.
-    ObjectUpdated {
-        /// Whether views have shown something else already.
+    /// The state of an object; `late` if it contradicts what is already shown.
+    Update {
+        /// Whether views have already shown something else.
         late: bool,
     },
-    /// It contradicts what was said before, or there is no room: the server's fault.
+    /// It contradicts earlier records, or there is no room: an error of the server.
     Refused,
 }
 
-/// The objects that a client follows, each with what a view keeps of it.
+/// The objects that a client follows, each with the view's data.
 #[derive(Debug)]
 pub struct Replica<V> {
     schema: Arc<Schema>,
     pose_decoding: PoseDecoding,
     times: RenderTimes,
-    /// Whether views are told of each pose.
+    /// Whether each pose is emitted as an event.
     emits_poses: bool,
     names: SchemaNames,
     slots: ReplicaSlots,
     objects: ObjectStore<ReplicaObject<V>>,
     /// The player's avatar, if it is in sight.
     own: Option<u32>,
-    /// When an object is to come into or go out of sight. Each object that waits for it stands in
-    /// it.
+    /// When objects come into or go out of sight. Contains each object that waits for one of these.
     due: BTreeSet<(GameTime, u32)>,
     last_id: u32,
     events: VecDeque<ViewEvent>,
-    /// Poses of the section in hand; empty between calls, kept for its storage.
+    /// Poses of the section being handled; empty between calls, kept for its storage.
     poses: Vec<(u16, Pose)>,
     failed_sections: poses::FailedSections,
     simulation_events: SimulationEvents,
 }
 
-/// What a pose is read with, besides its entries.
+/// The times that reading a pose depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderTimes {
-    /// The local lag: a pose takes effect so long after its stamp.
+    /// The local lag: a pose takes effect this long after its stamp.
     pub delay: Duration,
-    /// Stamp of the newest datagram of all.
+    /// Stamp of the newest datagram.
     pub newest_stamp: GameTime,
     /// How far behind room time poses are shown.
     pub lag: RenderLag,
 }
 
 impl RenderTimes {
-    /// Of which stamp the poses are that are shown at the room time `t`.
+    /// The stamp of the poses that are shown at room time `t`.
     pub fn stamp_at(&self, t: GameTime) -> GameTime {
         self.lag.shown_time(t).saturating_sub(self.delay)
     }
 
-    /// When a pose of this stamp is shown, as far as is known at `now`; `now` if that is past.
+    /// When a pose with this stamp is shown, as far as known at `now`; `now` if that is past.
     pub fn shown_from(&self, stamp: GameTime, now: GameTime) -> GameTime {
         (stamp + self.delay + self.lag.at(now)).max(now)
     }
 }
 
 impl<V> Replica<V> {
-    /// Nothing in sight, in a room with this local lag. Ids begin after `last_id`, the last one of
+    /// An empty replica for a room with this local lag. Ids begin after `last_id`, the last one of
     /// an earlier replica of the same client.
     pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: PoseDecoding) -> Self {
         let names = SchemaNames::of(&schema);
@@ -176,37 +174,37 @@ impl<V> Replica<V> {
         }
     }
 
-    /// Whether views are told of each pose from now on.
+    /// Whether each pose is emitted as an event from now on.
     pub fn watch(&mut self, on: bool) {
         self.emits_poses = on;
     }
 
-    /// Objects of these kinds are simulated: what is told of them goes to
-    /// [`Replica::poll_simulation_event`] as well. Whether there can be any.
+    /// Reports objects of these kinds to [`Replica::poll_simulation_event`] as well. Returns
+    /// whether there can be any.
     pub fn enable_simulation(&mut self, kinds: KindSet) -> bool {
         self.pose_decoding == PoseDecoding::Full && self.simulation_events.set_kinds(kinds)
     }
 
-    /// What a simulation is to be told next.
+    /// The next event for the simulation.
     pub fn poll_simulation_event(&mut self) -> Option<SimulationEvent> {
         self.simulation_events.pop()
     }
 
-    /// What is drawn of an object that is simulated.
+    /// Sets what to draw of a simulated object.
     pub fn draw(&mut self, id: u32, drawing: DrawnFrames) {
         if let Some(object) = self.objects.get_mut(id) {
             object.drawn_frames = Some(drawing);
         }
     }
 
-    /// Whether a flag of an object is set at `t`, as far as is known.
+    /// Whether a flag of an object is set at `t`, as far as known.
     pub fn is_set(&self, id: u32, component: usize, t: GameTime) -> bool {
         self.objects
             .get(id)
             .is_some_and(|object| object.is_set(component, t))
     }
 
-    /// How far behind room time objects with poses are shown from now on.
+    /// Sets how far behind room time objects with poses are shown.
     pub fn set_lag(&mut self, lag: RenderLag) {
         self.times.lag = lag;
     }
@@ -216,63 +214,53 @@ impl<V> Replica<V> {
         self.times.lag
     }
 
-    /// The datagram in hand has been taken over: what it did not speak of is as it was foretold.
-    pub fn finish_datagram(&mut self, arrival: ReceivedDatagram) {
-        self.times.newest_stamp = self.times.newest_stamp.max(arrival.stamp);
-        self.slots.drop_previous(arrival.number);
+    /// The datagram was handled completely: whatever it did not contain is as predicted.
+    pub fn finish_datagram(&mut self, datagram: ReceivedDatagram) {
+        self.times.newest_stamp = self.times.newest_stamp.max(datagram.stamp);
+        self.slots.drop_previous(datagram.number);
     }
 
-    /// Takes over a record of the datagram in hand.
-    pub fn apply(&mut self, arrival: ReceivedDatagram, record: &Record) -> RecordOutcome {
+    /// Applies a record of the datagram being handled.
+    pub fn apply(&mut self, datagram: ReceivedDatagram, record: &Record) -> RecordOutcome {
         match record {
-            Record::ObjectEntered {
+            Record::Enter {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             } => {
-                let newcomer = EnterHeader {
+                let header = EnterHeader {
                     alias: *alias,
                     kind: *kind,
                     own: *own,
                 };
-                self.handle_enter(
-                    RecordContext {
-                        datagram: arrival,
-                        at: *at,
-                    },
-                    newcomer,
-                    components,
-                )
+                self.handle_enter(RecordContext { datagram, at: *at }, header, components)
             }
-            Record::ObjectUpdated {
+            Record::Update {
                 alias,
                 kind,
                 at,
                 components,
             } => self.handle_update(
-                RecordContext {
-                    datagram: arrival,
-                    at: *at,
-                },
+                RecordContext { datagram, at: *at },
                 *alias,
                 *kind,
                 components,
             ),
-            Record::Leave { alias, at } => self.handle_leave(arrival, *alias, *at),
-            // About the player, not about an object.
-            Record::EffectReports(_) => RecordOutcome::Nothing,
+            Record::Leave { alias, at } => self.handle_leave(datagram, *alias, *at),
+            // It is about the player, not about an object.
+            Record::Effects(_) => RecordOutcome::Nothing,
         }
     }
 
-    /// Lets come and go what is due by `now`.
+    /// Brings objects into and out of sight that are due by `now`.
     pub fn advance(&mut self, now: GameTime, factory: &mut impl ViewFactory<View = V>) {
         while let Some(&(time, id)) = self.due.first()
             && time <= now
         {
             self.due.pop_first();
-            let object = self.objects.get(id).expect("what is due is an object");
+            let object = self.objects.get(id).expect("a due id belongs to an object");
             let gone = object.leaves.is_some_and(|leaves| leaves <= now);
             match (gone, object.view.is_some()) {
                 (true, seen) => {
@@ -282,14 +270,13 @@ impl<V> Replica<V> {
                     }
                 }
                 (false, false) => self.bring_into_sight(id, now, factory),
-                // In sight already, and its end is later: nothing to do.
+                // In sight already, and it leaves later: nothing to do.
                 (false, true) => {}
             }
         }
     }
 
-    /// Takes everything out of sight: the connection is gone, and with it the meaning of slots and
-    /// epochs.
+    /// Removes all objects from sight: without the connection, slots and epochs have no meaning.
     pub fn clear(&mut self, now: GameTime) {
         self.slots.clear();
         self.due.clear();
@@ -310,12 +297,12 @@ impl<V> Replica<V> {
         self.due.first().map(|due| due.0)
     }
 
-    /// The last id that was given away.
+    /// The last id that was used.
     pub fn last_id(&self) -> u32 {
         self.last_id
     }
 
-    /// The object behind a name on the wire: in sight, announced or about to leave.
+    /// The object with this alias: in sight, announced or about to leave.
     pub fn resolve(&self, alias: Alias) -> Option<u32> {
         let leaving = || {
             self.objects
@@ -338,7 +325,7 @@ impl<V> Replica<V> {
         self.as_visible(id, self.objects.get(id)?)
     }
 
-    /// What the view keeps of an object in sight.
+    /// The view's data of an object in sight.
     pub fn view_mut(&mut self, id: u32) -> Option<&mut V> {
         self.objects.get_mut(id)?.view.as_mut()
     }
@@ -353,7 +340,7 @@ impl<V> Replica<V> {
         self.own
     }
 
-    /// What the game's objects are made of.
+    /// The schema of the game's objects and events.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -365,13 +352,13 @@ impl<V> Replica<V> {
 
     fn handle_enter(
         &mut self,
-        moment: RecordContext,
-        newcomer: EnterHeader,
+        context: RecordContext,
+        header: EnterHeader,
         components: &[(u8, Component)],
     ) -> RecordOutcome {
-        let alias = newcomer.alias;
+        let alias = header.alias;
         if let Some(id) = self.announced_object(alias) {
-            return self.update_object(id, moment, newcomer.kind, components);
+            return self.update_object(id, context, header.kind, components);
         }
         let slot = self.slots.get(alias.slot);
         if slot
@@ -380,33 +367,33 @@ impl<V> Replica<V> {
         {
             return RecordOutcome::Nothing;
         }
-        // PriorEstimate anything is changed: a slot never names an object that is about to go.
-        if self.objects.len() >= MAX_OBJECTS || self.schema.kind(newcomer.kind).is_none() {
+        // Check before any change: a slot never refers to an object that is about to leave.
+        if self.objects.len() >= MAX_OBJECTS || self.schema.kind(header.kind).is_none() {
             return RecordOutcome::Refused;
         }
-        // Its `Leave` is lost or late, but the server gives a slot away only when it is free.
+        // Its `Leave` is lost or late, but the server reuses a slot only when it is free.
         if let Some(before) = slot.and_then(|slot| slot.object) {
-            self.schedule_leave(before, moment.datagram.number, moment.at);
+            self.schedule_leave(before, context.datagram.number, context.at);
         }
-        self.add_object(moment, newcomer, components)
+        self.add_object(context, header, components)
     }
 
     fn handle_update(
         &mut self,
-        moment: RecordContext,
+        context: RecordContext,
         alias: Alias,
         kind: u8,
         components: &[(u8, Component)],
     ) -> RecordOutcome {
         match self.announced_object(alias) {
-            Some(id) => self.update_object(id, moment, kind, components),
+            Some(id) => self.update_object(id, context, kind, components),
             None => RecordOutcome::Nothing,
         }
     }
 
     fn handle_leave(
         &mut self,
-        arrival: ReceivedDatagram,
+        datagram: ReceivedDatagram,
         alias: Alias,
         at: GameTime,
     ) -> RecordOutcome {
@@ -417,12 +404,11 @@ impl<V> Replica<V> {
         {
             return RecordOutcome::Nothing;
         }
-        // Also for an epoch that was not heard of: its `ObjectEntered` is under way, and is to find
-        // that it is over.
+        // Applies to an unknown epoch, too: its `Enter` is still under way and must be ignored.
         slot.epoch = Some(alias.epoch);
         match slot.object {
-            Some(place) => {
-                self.schedule_leave(place, arrival.number, at);
+            Some(index) => {
+                self.schedule_leave(index, datagram.number, at);
                 RecordOutcome::Object
             }
             None => RecordOutcome::Nothing,
@@ -431,32 +417,32 @@ impl<V> Replica<V> {
 
     fn add_object(
         &mut self,
-        moment: RecordContext,
-        newcomer: EnterHeader,
+        context: RecordContext,
+        header: EnterHeader,
         components: &[(u8, Component)],
     ) -> RecordOutcome {
-        let EnterHeader { alias, kind, own } = newcomer;
+        let EnterHeader { alias, kind, own } = header;
         let Some(declared) = self.schema.kind(kind) else {
             return RecordOutcome::Refused;
         };
         self.last_id += 1;
         let id = self.last_id;
-        let mut object = ReplicaObject::new(id, newcomer.alias, kind, own, moment, declared);
-        object.merge(moment, components, self.times);
+        let mut object = ReplicaObject::new(id, header.alias, kind, own, context, declared);
+        object.merge(context, components, self.times);
         self.simulation_events
-            .push(kind, SimulationEvent::ObjectEntered { id, kind, own });
-        self.queue_simulation_poses(id, kind, moment, components);
-        let place = self.objects.push(id, object);
+            .push(kind, SimulationEvent::Enter { id, kind, own });
+        self.queue_simulation_poses(id, kind, context, components);
+        let index = self.objects.push(id, object);
         let slot = self.slots.entry(alias.slot);
-        (slot.epoch, slot.object) = (Some(alias.epoch), Some(place));
-        self.due.insert((moment.at, id));
+        (slot.epoch, slot.object) = (Some(alias.epoch), Some(index));
+        self.due.insert((context.at, id));
         RecordOutcome::Object
     }
 
     fn update_object(
         &mut self,
         id: u32,
-        moment: RecordContext,
+        context: RecordContext,
         kind: u8,
         components: &[(u8, Component)],
     ) -> RecordOutcome {
@@ -464,31 +450,31 @@ impl<V> Replica<V> {
         if object.kind != kind {
             return RecordOutcome::Refused;
         }
-        let news = object.merge(moment, components, self.times);
-        self.queue_simulation_poses(id, kind, moment, components);
+        let novelty = object.merge(context, components, self.times);
+        self.queue_simulation_poses(id, kind, context, components);
         let object = self.objects.get(id).expect("a slot's object exists");
-        // What has not been shown yet is not late, and its `ObjectEntered` will tell the newest.
-        if news == Novelty::Unchanged || object.view.is_none() {
+        // An object that is not in sight yet is not late: its `Enter` will contain the newest
+        // state.
+        if novelty == Novelty::Unchanged || object.view.is_none() {
             return RecordOutcome::Nothing;
         }
         let indices = components.iter().map(|(index, _)| usize::from(*index));
-        let now = moment.datagram.now;
-        let at = moment.at.max(now);
+        let now = context.datagram.now;
+        let at = context.at.max(now);
         let components = object.named_values(
             indices,
             at,
             self.times,
             &self.names.kinds[usize::from(kind)],
         );
-        self.events
-            .push_back(ViewEvent::ObjectUpdated(ObjectUpdated {
-                id,
-                t: now,
-                at,
-                components,
-            }));
-        RecordOutcome::ObjectUpdated {
-            late: news == Novelty::LazyTimer,
+        self.events.push_back(ViewEvent::Update(ObjectUpdated {
+            id,
+            t: now,
+            at,
+            components,
+        }));
+        RecordOutcome::Update {
+            late: novelty == Novelty::Late,
         }
     }
 
@@ -498,7 +484,10 @@ impl<V> Replica<V> {
         now: GameTime,
         factory: &mut impl ViewFactory<View = V>,
     ) {
-        let object = self.objects.get_mut(id).expect("what is due is an object");
+        let object = self
+            .objects
+            .get_mut(id)
+            .expect("a due id belongs to an object");
         let names = &self.names.kinds[usize::from(object.kind)];
         let enter = ObjectEntered {
             id,
@@ -513,18 +502,18 @@ impl<V> Replica<V> {
             self.own = Some(id);
         }
         if self.pose_decoding == PoseDecoding::Light {
-            // Nobody will say where it goes from here.
+            // In this mode no poses follow.
             object.poses = None;
         }
-        self.events.push_back(ViewEvent::ObjectEntered(enter));
+        self.events.push_back(ViewEvent::Enter(enter));
     }
 
-    /// Poses that came in records.
+    /// Queues the poses of records for the simulation.
     fn queue_simulation_poses(
         &mut self,
         id: u32,
         kind: u8,
-        moment: RecordContext,
+        context: RecordContext,
         components: &[(u8, Component)],
     ) {
         for (_, component) in components {
@@ -533,7 +522,7 @@ impl<V> Replica<V> {
                     kind,
                     SimulationEvent::Pose {
                         id,
-                        stamp: moment.datagram.stamp,
+                        stamp: context.datagram.stamp,
                         pose: *pose,
                     },
                 );
@@ -541,24 +530,27 @@ impl<V> Replica<V> {
         }
     }
 
-    /// The slot is free from now on, and what is still under way about its tenant changes nothing.
-    fn schedule_leave(&mut self, place: object_store::StoreIndex, number: u64, at: GameTime) {
-        let object = self.objects.at_mut(place).expect("a slot's object exists");
+    /// Frees the slot: late data about its object changes nothing from now on.
+    fn schedule_leave(&mut self, index: object_store::StoreIndex, number: u64, at: GameTime) {
+        let object = self.objects.at_mut(index).expect("a slot's object exists");
         object.leaves = Some(at);
         self.due.insert((at, object.id));
         let slot = object.alias.slot;
         self.slots.entry(slot).object = None;
-        if let Some(track) = object
+        if let Some(poses) = object
             .poses
             .as_ref()
             .filter(|_| self.pose_decoding == PoseDecoding::Full)
         {
-            self.slots.keep_previous(slot, track.clone(), number);
+            self.slots.keep_previous(slot, poses.clone(), number);
         }
     }
 
     fn remove_object(&mut self, id: u32) {
-        let object = self.objects.remove(id).expect("what is due is an object");
+        let object = self
+            .objects
+            .remove(id)
+            .expect("a due id belongs to an object");
         self.simulation_events
             .push(object.kind, SimulationEvent::Leave { id });
         self.due.remove(&(object.enters, id));
@@ -570,7 +562,7 @@ impl<V> Replica<V> {
         }
     }
 
-    /// The object that has this name, until its `Leave` is known.
+    /// The object with this alias, until its `Leave` is known.
     fn announced_object(&self, alias: Alias) -> Option<u32> {
         let slot = self
             .slots
@@ -603,7 +595,7 @@ impl<V> Replica<V> {
     }
 }
 
-/// The head of an `ObjectEntered`.
+/// The header of an `Enter`.
 #[derive(Clone, Copy)]
 struct EnterHeader {
     alias: Alias,

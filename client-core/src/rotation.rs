@@ -1,7 +1,7 @@
-//! Unit quaternions (x, y, z, w): what drawing needs of them. Roots are the only function beyond
-//! the four operations, so that the same numbers come out everywhere.
+//! Unit quaternions (x, y, z, w) for drawing. They use only the four operations and square roots,
+//! so that all platforms compute the same numbers.
 
-/// No turn at all.
+/// The identity.
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// First `b`, then `a`.
@@ -15,12 +15,12 @@ pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     ]
 }
 
-/// The turn back.
+/// The inverse rotation.
 pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
     [-x, -y, -z, w]
 }
 
-/// So much of the way from one to the other, the shorter way round.
+/// Interpolates between two orientations, the shorter way round.
 pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
     let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
     normal(std::array::from_fn(|part| {
@@ -28,7 +28,7 @@ pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] 
     }))
 }
 
-/// Turned on for a while at an angular velocity in radians a second: right for small turns.
+/// Rotates for some time at an angular velocity in radians a second: accurate for small rotations.
 pub(crate) fn rotate(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
     let [x, y, z] = angular.map(|part| part * seconds / 2.0);
     let [qx, qy, qz, qw] = quaternion;

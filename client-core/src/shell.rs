@@ -1,14 +1,13 @@
 //! The client on a real network: tokio, quinn, channels.
 //!
-//! [`start`] spawns a task that owns a [`Client`] and carries for it: connections, frames,
-//! datagrams, timers. A view gets a [`ClientHandle`] to ask and read with, and [`ClientEvents`] to
-//! listen to. Nothing here decides anything: what happens after a break, who is asked again, what
-//! is told, all that stands in `client`.
+//! [`start`] spawns a task that owns a [`Client`] and does its I/O: connections, frames, datagrams,
+//! timers. A view gets a [`ClientHandle`] for requests and reads, and [`ClientEvents`]. This module
+//! makes no decisions; reconnects, requests and events are decided in `client`.
 //!
-//! Queues and their bounds: [`ORDERS`] (whoever asks has to wait), [`EVENTS`] (then the client's
-//! own queue, which drops updates and in the end the connection), frames that have arrived, 256
-//! (then their stream stops), datagrams that have arrived (QUIC's buffer, then the oldest goes),
-//! frames towards a peer (128; a peer that doesn't read them loses the connection).
+//! Queues and their bounds: [`MAX_JOBS`] (then the caller waits), [`MAX_EVENTS`] (then events wait
+//! in the client's own queue, which drops updates and finally ends the connection), received
+//! frames, 256 (then their stream stops), received datagrams (QUIC's buffer, then the oldest is
+//! dropped), frames to a peer (128; a peer that does not read them loses the connection).
 
 mod clock;
 mod connection;
@@ -36,44 +35,44 @@ use crate::trust::KnownHosts;
 pub use traffic::Traffic;
 use traffic::TrafficMeter;
 
-/// Orders that wait for the task; whoever gives one more has to wait.
+/// Maximum number of jobs that wait for the task; then the caller waits.
 pub const MAX_JOBS: usize = 64;
-/// Events under way to the view; the client's own queue follows.
+/// Maximum number of events on their way to the view; more wait in the client's own queue.
 pub const MAX_EVENTS: usize = 256;
-/// Frames that have arrived and wait for the task.
+/// Maximum number of received frames that wait for the task.
 const MAX_REPORTS: usize = 256;
 
 /// How to start a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Where the lobby is: `"127.0.0.1:7777"`, `"example.org:7777"`.
+    /// The address of the lobby: `"127.0.0.1:7777"`, `"example.org:7777"`.
     pub server: String,
-    /// Why its certificate is believed.
+    /// How to verify its certificate.
     pub trust: ServerTrust,
-    /// Bad weather in the client's own socket.
+    /// Impairment of the client's own sockets.
     pub impairment: Option<Impairment>,
-    /// Tells the clients of one process apart: their sockets' weather differs.
+    /// Distinguishes the clients of one process: their impairments differ.
     pub number: u64,
-    /// What the client is told.
+    /// The configuration of the client.
     pub client: ClientConfig,
 }
 
-/// Why a lobby server's certificate is believed. (A game host's is named by the ticket.)
+/// How to verify a lobby server's certificate. (The ticket contains that of a game host.)
 #[derive(Clone, Debug)]
 pub enum ServerTrust {
-    /// It is the one of the first contact.
+    /// Trust the certificate of the first contact.
     FirstUse(KnownHosts),
-    /// It is this one.
-    PinnedProcess(Fingerprint),
+    /// Trust only this one.
+    Pinned(Fingerprint),
 }
 
-/// A way to a running client; cheap to clone. When the last one is dropped, the client quits.
+/// A handle to a running client; cheap to clone. When the last one is dropped, the client quits.
 pub struct ClientHandle<F: ViewFactory = ()> {
     jobs: mpsc::Sender<ClientJob<F>>,
     meter: Arc<TrafficMeter>,
 }
 
-/// What happens in a running client. A view that doesn't listen drops this.
+/// The events of a running client. A view that needs none drops this.
 #[derive(Debug)]
 pub struct ClientEvents {
     events: mpsc::Receiver<ViewEvent>,
@@ -84,7 +83,7 @@ pub struct ClientEvents {
 #[error("the client has ended")]
 pub struct ClientEnded;
 
-/// Why something was not asked.
+/// Why a call was not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientCallError<E: std::error::Error + 'static> {
     /// The client has ended.
@@ -95,14 +94,14 @@ pub enum ClientCallError<E: std::error::Error + 'static> {
     Refused(E),
 }
 
-/// Something to do with the client, in its task.
+/// A function to run on the client, in its task.
 type ClientJob<F> = Box<dyn FnOnce(&mut Client<F>, LocalTime) + Send>;
 
-/// Starts a client in a task of its own, which calls the lobby at once. Must be called within a
+/// Starts a client in its own task, which connects to the lobby at once. Must be called within a
 /// tokio runtime.
 ///
-/// Whether that works out is told by the events: `Welcome`, or `ConnectionStatus::Closed` with a
-/// code and a message for a person.
+/// The result is an event: `Welcome`, or `ConnectionStatus::Closed` with a code and a message for
+/// the user.
 pub fn start<F>(options: ClientOptions, factory: F) -> (ClientHandle<F>, ClientEvents)
 where
     F: ViewFactory + Send + 'static,
@@ -124,7 +123,7 @@ where
 }
 
 impl<F: ViewFactory> ClientHandle<F> {
-    /// Asks something of the lobby; the answer is an event with the number that this returns.
+    /// Sends a request to the lobby. The answer is an event with the returned number.
     pub async fn request(&self, request: LobbyRequest) -> Result<u64, ClientCallError<RequestError>>
     where
         F: 'static,
@@ -134,7 +133,7 @@ impl<F: ViewFactory> ClientHandle<F> {
             .map_err(ClientCallError::Refused)
     }
 
-    /// Sends a command to the game; a refusal is an event with the number that this returns.
+    /// Sends a command to the game. A refusal is an event with the returned number.
     pub async fn act(&self, action: Action) -> Result<u32, ClientCallError<CommandError>>
     where
         F: 'static,
@@ -144,7 +143,7 @@ impl<F: ViewFactory> ClientHandle<F> {
             .map_err(ClientCallError::Refused)
     }
 
-    /// From now on the player holds these keys: see [`Client::input`].
+    /// Sets the held keys: see [`Client::input`].
     pub async fn input(&self, keys: Keymap) -> Result<(), ClientEnded>
     where
         F: 'static,
@@ -152,8 +151,8 @@ impl<F: ViewFactory> ClientHandle<F> {
         self.run(move |client, now| client.input(now, keys)).await
     }
 
-    /// What has gone through the sockets so far: UDP payload of all connections, those to the lobby
-    /// included.
+    /// The traffic of the sockets so far: UDP payload of all connections, including those to the
+    /// lobby.
     pub fn traffic(&self) -> Traffic {
         self.meter.read()
     }
@@ -166,8 +165,9 @@ impl<F: ViewFactory> ClientHandle<F> {
         self.run(Client::quit).await
     }
 
-    /// Runs `order` on the client, between two events, and returns what it returns: for reads of
-    /// positions, figures and all that has no event. It holds everything up, so it should be short.
+    /// Runs `order` on the client, between two events, and returns its result: for reads of
+    /// positions, statistics and everything else that has no event. It blocks the client, so it
+    /// should be short.
     pub async fn run<R, O>(&self, order: O) -> Result<R, ClientEnded>
     where
         F: 'static,
@@ -176,7 +176,7 @@ impl<F: ViewFactory> ClientHandle<F> {
     {
         let (answer, answered) = oneshot::channel();
         let order: ClientJob<F> = Box::new(move |client, now| {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = answer.send(order(client, now));
         });
         self.jobs.send(order).await.map_err(|_| ClientEnded)?;
@@ -194,12 +194,12 @@ impl<F: ViewFactory> Clone for ClientHandle<F> {
 }
 
 impl ClientEvents {
-    /// The next event; `Unchanged` when the client has ended and all was told.
+    /// The next event; `None` when the client has ended and all events were taken.
     pub async fn next(&mut self) -> Option<ViewEvent> {
         self.events.recv().await
     }
 
-    /// The next event if one is there.
+    /// The next event, if one is queued.
     pub fn try_next(&mut self) -> Option<ViewEvent> {
         self.events.try_recv().ok()
     }

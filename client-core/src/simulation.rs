@@ -1,40 +1,40 @@
-//! A client's own physics of the game `cubes`, which goes on from what the host tells.
+//! The client's own physics for the game `cubes`, corrected by poses from the host.
 //!
-//! Which objects there are, their poses in whatever order these arrive, and the room time to be
-//! shown go in; what is drawn comes out. Pure: the same calls give the same bits.
+//! Announced objects, their poses in any order of arrival, and the room time to show go in; poses
+//! to draw come out. Pure: the same calls give the same bits.
 //!
-//! A frame (1/60 s) after another is simulated up to the time shown. A pose that arrives ahead of
-//! it is held until then (buffer against jitter) and applied hard to the body; what that changes of
-//! the picture is smoothed away (`smoothing`). So what the host says stands, and between two words
-//! of the host's about an object the physics goes on.
-//!
-//! - Between two words about an object that have both come in, there is nothing to guess: the body
-//!   is led along the curve between them, and pushes others from there (`Simulation::lead`). So its
-//!   physics has a say only while nothing newer is known. What is known in time is drawn as it is;
-//!   only what was guessed wrong is smoothed.
-//! - A pose that comes late says where our picture should have been. If it was there, all is well;
-//!   else the pose is moved on to the present frame (`forward`). One older than what was applied
-//!   says nothing.
-//! - The host is silent about what has not changed. So an object that is told to be at rest and
-//!   that our own picture of another one has pushed is put back, once the host has been heard for a
-//!   while ([`Simulation::patience`]) without a word about it. The host may be slow to tell when
-//!   its budget is tight; so that while grows with the time between its words about what moves.
-//! - An object in motion about which nothing more is heard goes on as simulated: an old word about
-//!   motion says less of where it is by now than the physics that went on from it. Where it comes
-//!   to rest, the host says, and repeats until it is confirmed.
-//! - The own cube may be drawn ahead (`prediction`).
+//! The simulation steps frames (1/60 s) up to the time shown. A pose that arrives early waits for
+//! its frame (jitter buffer) and is then applied to the body at once; the visible change is
+//! smoothed (`smoothing`). So the host's poses are authoritative, and physics fills the time
+//! between them.
+//! - Between two received poses of an object nothing has to be guessed: its body follows the curve
+//!   between them, and pushes others from there (`Simulation::lead_bodies`). So physics moves it
+//!   only while no newer pose is known. Known motion is drawn exactly; only wrong guesses are
+//!   smoothed.
+//! - A late pose is compared with the simulated pose of its frame. If they agree, nothing changes;
+//!   else the pose is extrapolated to the present frame (`extrapolation`). A pose older than the
+//!   last applied one is ignored.
+//! - The host sends nothing about unchanged objects. So an object that is reported at rest but was
+//!   pushed by a wrongly simulated one is put back, once the host has sent data for some time
+//!   ([`Simulation::restore_after_frames`]) without a pose of it. The host may be slow when its
+//!   budget is tight, so that time grows with the interval between poses of moving objects.
+//! - A moving object without new poses keeps its simulated motion: an old pose of a moving object
+//!   is less accurate than the simulation that started from it. The host reports where the object
+//!   comes to rest, and repeats that until it is acknowledged.
+//! - The player's own cube may be drawn ahead (`prediction`).
 //!
 //! Invariants:
-//! 1. A body is there from the frame of its object's first pose on, until its object leaves; those
-//!    of one frame are added by id.
-//! 2. When all words have come in and everything is at rest there, everything is where the host
-//!    says, bit for bit.
-//! 3. At most [`MAX_STEPS_PER_CALL`] frames are stepped in a call, and as many again for the own
-//!    cube as `prediction` says.
+//! 1. A body exists from the frame of its object's first pose until the object leaves; bodies of
+//!    one frame are added by id.
+//! 2. When all poses have arrived and everything is at rest on the host, everything is where the
+//!    host reports it, bit for bit.
+//! 3. A call steps at most [`MAX_STEPS_PER_CALL`] frames, and for the player's own cube as many
+//!    more as `prediction` states.
 //!
-//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what
-//! rests. OffsetBounds: `PAST` poses an object; poses up to `FARTHEST` frames ahead. PoseSource:
-//! reference 002 (state synchronisation), 000 (strategy 2).
+//! Units: frames, metres. Cost: proportional to bodies that are awake, received poses and smoothed
+//! objects; objects at rest cost nothing. Bounds: `MAX_PAST_FRAMES` poses an object; poses up to
+//! `MAX_FRAMES_AHEAD` frames ahead. Sources: G. Fiedler, "State Synchronization"; "Synchronisation
+//! par le reseau d'un monde virtuel sur Unity" (strategy 2).
 
 mod extrapolation;
 mod prediction;
@@ -61,62 +61,63 @@ use prediction::Prediction;
 pub use prediction::PredictionTarget;
 use smoothing::SmoothedVisual;
 
-/// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where
-/// they were last said to be.
+/// Maximum number of frames stepped in one call; if more are missing, they are skipped, and bodies
+/// are put at their last reported poses.
 pub const MAX_STEPS_PER_CALL: u64 = 15;
-/// Poses are held for frames up to so many ahead: who does not draw for longer need not know them.
+/// Poses are kept for frames up to this far ahead: a view that does not draw for longer does not
+/// need them.
 const MAX_FRAMES_AHEAD: u64 = 10 * FRAMES_PER_S;
-/// Frames that each body's past goes back: a pose that comes later than that is compared with
+/// Length of each body's history in frames: a pose that is later than that is compared with
 /// nothing.
 const MAX_PAST_FRAMES: usize = 30;
-/// What a pose may differ from our own of the same frame without being news: half a centimetre, and
-/// a quarter of a metre a second.
+/// How far a pose may differ from the simulated one of its frame and still count as the same: half
+/// a centimetre, and a quarter of a metre a second.
 const SAME_UNITS: u32 = 20;
 const SAME_SPEED_UNITS: u16 = 32;
-/// And as the dot product of the orientations: two degrees.
+/// The same for the dot product of the orientations: two degrees.
 const SAME_TURN: f32 = 0.999_85;
-/// How long the host must have been heard, beside a round trip, without a word about what rests,
-/// before its last word stands.
+/// How long the host must have sent data, in addition to a round trip, without a pose of an object
+/// at rest, before the object is put back.
 const RESTORE_DELAY: Duration = Duration::from_millis(200);
-/// Frames between two words about an object, at most, for it to be led from one to the other.
+/// Maximum number of frames between two poses for a body to follow the curve between them.
 const MAX_LEAD_FRAMES: u64 = FRAMES_PER_S / 2;
-/// What is known in time is smoothed all the same where it differs from our guess by that and by
-/// what it moves in two ticks: words between are lost.
+/// Known motion is smoothed all the same if it differs from our guess by more than this plus what
+/// the object moves in two ticks: then poses between were lost.
 const MAX_UNSMOOTHED_M: f32 = 0.05;
 /// Half a frame, in whole milliseconds.
 const HALF_FRAME: Duration = Duration::from_millis(8);
-/// By how much each word about what moves counts in the usual time between two of them.
+/// Weight of each new interval in the average interval between poses of moving objects.
 const INTERVAL_SMOOTHING: f32 = 1.0 / 64.0;
 
-/// See the module.
+/// The simulation; see the module.
 #[derive(Debug)]
 pub struct Simulation {
     arena: Arena,
     physics: Physics,
-    /// The state is the one after the step of this frame.
+    /// The state is that after the step of this frame.
     frame: Option<u64>,
     cubes: BTreeMap<u32, SimulatedCube>,
     /// Ids by body.
     ids_by_body: BTreeMap<BodyId, u32>,
-    /// Poses ahead of the simulation, by frame and id.
+    /// Poses that wait for their frame, by frame and id.
     early_poses: BTreeMap<(u64, u32), Pose>,
-    /// Up to this frame the host has told what it had to.
+    /// The host has sent everything up to this frame.
     heard_frame: u64,
-    /// Ids of what is told to rest and is not where it is told to be.
+    /// Ids of objects that are reported at rest but are elsewhere.
     disturbed: BTreeSet<u32>,
-    /// Ids of what is drawn elsewhere than it is simulated.
+    /// Ids of objects that are drawn with an offset.
     smoothed: BTreeSet<u32>,
     /// Ids of players' cubes.
     players: BTreeSet<u32>,
-    /// Ids of what is drawn differently since the last call.
+    /// Ids of objects whose drawing has changed since the last call.
     changed: Vec<u32>,
     /// Frames from one tick of the host to the next.
     tick_frames: u64,
-    /// Reused.
+    /// Reused buffer.
     lead_buffer: Vec<(u32, u64, Pose)>,
-    /// Reused.
+    /// Reused buffer.
     touched_buffer: Vec<u32>,
-    /// The usual time between two words about what moves, in frames.
+    /// Average interval between poses of moving objects, in frames.
     pose_interval: f32,
     own: Option<u32>,
     prediction: Option<Prediction>,
@@ -127,75 +128,76 @@ pub struct Simulation {
 struct SimulatedCube {
     kind: u8,
     body: Option<BodyId>,
-    /// The newest word that was applied, and its frame.
+    /// The newest applied pose, and its frame.
     last_applied: Option<(u64, Pose)>,
-    /// The newest frame that was heard of, and whether it moved in it.
+    /// The newest received frame, and whether the object moved in it.
     newest_received: Option<(u64, bool)>,
     /// Poses after the steps of recent frames in which it moved.
     past: VecDeque<(u64, Pose)>,
-    /// Whether the pose of the present frame is what the host's words say, and not our own guess.
-    is_confirmed: bool,
-    /// The same of the frame before.
+    /// Whether the pose of the present frame comes from the host, and is not a guess.
+    is_known: bool,
+    /// The same for the frame before.
     was_known: bool,
-    /// The frame in which it was found elsewhere than told, while that is so.
+    /// Since which frame the object is not where it was reported at rest.
     disturbed: Option<u64>,
     visual: SmoothedVisual,
     keys: Keymap,
 }
 
-/// When it is.
+/// The times of a simulation step.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationTime {
-    /// Room time that is to be shown.
+    /// Room time to show.
     pub shown: GameTime,
-    /// Up to which room time the host has told what there is to tell: the newest stamp and the
-    /// local lag.
-    pub heard: GameTime,
-    /// Round trip to the host.
+    /// Room time up to which the host has sent everything: the newest stamp plus the local lag.
+    pub received_until: GameTime,
+    /// Round-trip time to the host.
     pub rtt: Duration,
 }
 
 impl Simulation {
-    /// An empty floor, and a host whose ticks are so many frames apart.
+    /// An empty floor, and a host whose ticks are this many frames apart.
     pub fn new(arena: Arena, tick_frames: u64) -> Self {
         let physics = Physics::new(arena);
-        let (frame, cubes, names, held, heard, disturbed, smoothed, players) = Default::default();
-        let (changed, stirred, rhythm, own, prediction, stats) = Default::default();
+        let (frame, cubes, ids_by_body, early_poses, heard_frame) = Default::default();
+        let (disturbed, smoothed, players, changed) = Default::default();
+        let (lead_buffer, touched_buffer, pose_interval) = Default::default();
+        let (own, prediction, stats) = Default::default();
         Simulation {
             arena,
             physics,
             frame,
             cubes,
-            ids_by_body: names,
-            early_poses: held,
-            heard_frame: heard,
+            ids_by_body,
+            early_poses,
+            heard_frame,
             disturbed,
             smoothed,
             players,
             changed,
             tick_frames,
-            lead_buffer: Vec::new(),
-            touched_buffer: stirred,
-            pose_interval: rhythm,
+            lead_buffer,
+            touched_buffer,
+            pose_interval,
             own,
             prediction,
             stats,
         }
     }
 
-    /// An object is followed from now on; where it is will be told. Ids ascend.
+    /// Adds an object; its pose follows. Ids ascend.
     pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
         let visual = SmoothedVisual::new(0, &Pose::default());
-        let (body, told, newest, past, disturbed, keys) = Default::default();
+        let (body, last_applied, newest_received, past, disturbed, keys) = Default::default();
         self.cubes.insert(
             id,
             SimulatedCube {
                 kind,
                 body,
-                last_applied: told,
-                newest_received: newest,
+                last_applied,
+                newest_received,
                 past,
-                is_confirmed: false,
+                is_known: false,
                 was_known: false,
                 disturbed,
                 visual,
@@ -210,7 +212,7 @@ impl Simulation {
         }
     }
 
-    /// An object is not followed any more.
+    /// Removes an object.
     pub fn leave(&mut self, id: u32) {
         let Some(cube) = self.cubes.remove(&id) else {
             return;
@@ -227,7 +229,7 @@ impl Simulation {
         }
     }
 
-    /// The host says: at the room time `at`, this was the pose.
+    /// The host reports the pose at room time `at`.
     pub fn handle_pose(&mut self, id: u32, at: GameTime, pose: &Pose) {
         let frame = frame_at(at);
         let Some(cube) = self.cubes.get_mut(&id) else {
@@ -252,17 +254,17 @@ impl Simulation {
         }
     }
 
-    /// Goes on to the time that is to be shown. `keys` says what the player of a cube holds at a
+    /// Advances to the time to show. `keys` returns the keys that the player of a cube holds at a
     /// time.
     pub fn advance(
         &mut self,
-        moment: SimulationTime,
+        times: SimulationTime,
         ahead: Option<&PredictionTarget<'_>>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
     ) {
         self.changed.clear();
-        self.heard_frame = self.heard_frame.max(frame_at(moment.heard));
-        let target = frame_to_show(moment.shown);
+        self.heard_frame = self.heard_frame.max(frame_at(times.received_until));
+        let target = frame_to_show(times.shown);
         match self.frame {
             Some(frame) if target <= frame + MAX_STEPS_PER_CALL => {
                 for next in frame + 1..=target {
@@ -271,41 +273,41 @@ impl Simulation {
             }
             _ => self.skip_to(target),
         }
-        self.restore(moment.rtt);
-        self.predict_own_cube(moment.shown, ahead, keys);
+        self.restore(times.rtt);
+        self.predict_own_cube(times.shown, ahead, keys);
         self.changed.sort_unstable();
         self.changed.dedup();
     }
 
-    /// What is drawn differently since the call before the last.
+    /// Objects whose drawing has changed since the call before the last, with their frames.
     pub fn changed(&self) -> impl Iterator<Item = (u32, DrawnFrames)> {
         self.changed
             .iter()
             .filter_map(|&id| Some((id, self.drawing(id)?)))
     }
 
-    /// What is drawn of an object; `Unchanged` before its first pose has come.
+    /// What to draw of an object; `None` before its first pose has arrived.
     pub fn drawing(&self, id: u32) -> Option<DrawnFrames> {
-        let foretold = self.prediction.as_ref().filter(|_| self.own == Some(id));
+        let predicted = self.prediction.as_ref().filter(|_| self.own == Some(id));
         let cube = self.cubes.get(&id)?;
         let body = cube.body?;
-        Some(foretold.map_or_else(
+        Some(predicted.map_or_else(
             || cube.visual.drawing(&self.physics.pose(body)),
             Prediction::drawing,
         ))
     }
 
-    /// What is simulated of an object.
+    /// The simulated pose of an object.
     pub fn pose(&self, id: u32) -> Option<Pose> {
         Some(self.physics.pose(self.cubes.get(&id)?.body?))
     }
 
-    /// The frame that is simulated.
+    /// The present frame.
     pub fn frame(&self) -> Option<u64> {
         self.frame
     }
 
-    /// Bodies that there are.
+    /// Number of bodies.
     pub fn bodies(&self) -> usize {
         self.ids_by_body.len()
     }
@@ -322,8 +324,8 @@ impl Simulation {
         &self.stats
     }
 
-    /// How many frames the host must have been heard without a word about what rests, before its
-    /// last word stands.
+    /// For how many frames the host must have sent data without a pose of an object at rest, before
+    /// the object is put back.
     pub fn restore_after_frames(&self, rtt: Duration) -> u64 {
         frame_at(GameTime::ZERO + RESTORE_DELAY + rtt) + (2.0 * self.pose_interval) as u64
     }
@@ -334,9 +336,9 @@ impl Simulation {
         self.frame = Some(frame);
         self.stats.steps += 1;
         self.mark_moved_as_guessed();
-        let mut stirred = std::mem::take(&mut self.touched_buffer);
-        stirred.clear();
-        stirred.extend(
+        let mut touched = std::mem::take(&mut self.touched_buffer);
+        touched.clear();
+        touched.extend(
             self.physics
                 .changed_bodies()
                 .map(|body| self.ids_by_body[&body]),
@@ -344,10 +346,10 @@ impl Simulation {
         for &id in &self.smoothed {
             self.cubes
                 .get_mut(&id)
-                .expect("what is smoothed is there")
+                .expect("a smoothed object exists")
                 .visual
                 .decay();
-            stirred.push(id);
+            touched.push(id);
         }
         while let Some((&(due, id), _)) = self
             .early_poses
@@ -357,73 +359,75 @@ impl Simulation {
             let pose = self
                 .early_poses
                 .remove(&(due, id))
-                .expect("it is the first");
+                .expect("the key was just read");
             if self.cubes.contains_key(&id) {
                 self.apply(id, due, &pose, &pose);
-                stirred.push(id);
+                touched.push(id);
             }
         }
-        self.lead_bodies(frame, &mut stirred);
-        stirred.sort_unstable();
-        stirred.dedup();
-        for &id in &stirred {
+        self.lead_bodies(frame, &mut touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for &id in &touched {
             self.show(id, frame);
         }
-        self.touched_buffer = stirred;
+        self.touched_buffer = touched;
     }
 
-    /// What moved by our own physics is a guess, unless a word about this frame follows;
-    /// `was_known` has what it was before.
+    /// Marks moved bodies as guesses, unless a pose of this frame follows; `was_known` keeps the
+    /// previous state.
     fn mark_moved_as_guessed(&mut self) {
         for body in self.physics.changed_bodies() {
             let cube = self
                 .cubes
                 .get_mut(&self.ids_by_body[&body])
                 .expect("a body has a cube");
-            (cube.was_known, cube.is_confirmed) = (cube.is_confirmed, false);
+            (cube.was_known, cube.is_known) = (cube.is_known, false);
         }
     }
 
-    /// Puts each body of which the host's next word has come in, too, on the curve between its
-    /// words.
-    fn lead_bodies(&mut self, frame: u64, stirred: &mut Vec<u32>) {
-        let mut led = std::mem::take(&mut self.lead_buffer);
-        led.clear();
-        led.extend(
+    /// Puts each body whose next pose has arrived on the curve between its poses.
+    fn lead_bodies(&mut self, frame: u64, touched: &mut Vec<u32>) {
+        let mut leads = std::mem::take(&mut self.lead_buffer);
+        leads.clear();
+        leads.extend(
             self.early_poses
                 .range((frame + 1, 0)..(frame + MAX_LEAD_FRAMES, 0))
                 .map(|(&(due, id), pose)| (id, due, *pose)),
         );
-        // Of each object the next one only.
-        led.sort_by_key(|&(id, due, _)| (id, due));
-        led.dedup_by_key(|&mut (id, ..)| id);
-        for (id, due, next) in led.drain(..) {
+        // Keep only the next pose of each object.
+        leads.sort_by_key(|&(id, due, _)| (id, due));
+        leads.dedup_by_key(|&mut (id, ..)| id);
+        for (id, due, next) in leads.drain(..) {
             let Some(cube) = self.cubes.get(&id) else {
                 continue;
             };
-            let Some((body, (since, told))) = cube.body.zip(cube.last_applied) else {
+            let Some((body, (since, reported))) = cube.body.zip(cube.last_applied) else {
                 continue;
             };
-            // What rested may have begun to move at the tick before.
-            let since = if told.flag {
+            // An object at rest may have started to move at the previous tick.
+            let since = if reported.flag {
                 since.max(due.saturating_sub(self.tick_frames))
             } else {
                 since
             };
-            if since >= frame || due - since > MAX_LEAD_FRAMES || told.flag && next.flag {
+            if since >= frame || due - since > MAX_LEAD_FRAMES || reported.flag && next.flag {
                 continue;
             }
-            let now = interpolate(&told, since, &next, due, frame);
+            let now = interpolate(&reported, since, &next, due, frame);
             self.set_body_pose(id, body, &now);
-            stirred.push(id);
+            touched.push(id);
         }
-        self.lead_buffer = led;
+        self.lead_buffer = leads;
     }
 
     fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
         let at = read_keys_at(frame);
         for &id in &self.players {
-            let cube = self.cubes.get_mut(&id).expect("a player's cube is a cube");
+            let cube = self
+                .cubes
+                .get_mut(&id)
+                .expect("a player's id belongs to a cube");
             let Some(body) = cube.body else { continue };
             let current = keys(id, at);
             if current != cube.keys || current != Keymap::default() {
@@ -439,7 +443,7 @@ impl Simulation {
         }
     }
 
-    /// Too much is missing: everything is put where it was last said to be by then.
+    /// Too many frames are missing: puts everything at its last reported pose.
     fn skip_to(&mut self, frame: u64) {
         self.frame = Some(frame);
         let later = self.early_poses.split_off(&(frame + 1, 0));
@@ -462,13 +466,12 @@ impl Simulation {
         self.prediction = None;
     }
 
-    /// A pose of a frame that has been drawn.
+    /// Applies a pose of a frame that was drawn already.
     fn apply_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
-        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        if cube
-            .last_applied
-            .is_some_and(|(told, before)| told > frame || told == frame && before == *pose)
-        {
+        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
+        if cube.last_applied.is_some_and(|(reported, before)| {
+            reported > frame || reported == frame && before == *pose
+        }) {
             return;
         }
         self.stats.late_poses += u64::from(frame < present);
@@ -482,31 +485,31 @@ impl Simulation {
         self.show(id, present);
     }
 
-    /// The host's word about `frame`, as it is now: what is simulated becomes that.
-    fn apply(&mut self, id: u32, frame: u64, told: &Pose, now: &Pose) {
-        let present = self.frame.expect("poses are applied to a frame");
-        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
+    /// Applies the host's pose of `frame`; `now` is that pose in the present frame.
+    fn apply(&mut self, id: u32, frame: u64, reported: &Pose, now: &Pose) {
+        let present = self.frame.expect("the simulation has a frame");
+        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
         if cube.last_applied.is_some_and(|(before, _)| before > frame) {
             return;
         }
-        cube.last_applied = Some((frame, *told));
+        cube.last_applied = Some((frame, *reported));
         if let Some(body) = cube.body {
             self.set_body_pose(id, body, now);
         } else {
             let body = self.physics.add(cube.kind, now);
             cube.body = Some(body);
             cube.visual = SmoothedVisual::new(present, now);
-            cube.is_confirmed = true;
+            cube.is_known = true;
             self.ids_by_body.insert(body, id);
         }
     }
 
-    /// Puts a body elsewhere, and smoothes that away.
+    /// Moves a body and smooths the visible change.
     fn set_body_pose(&mut self, id: u32, body: BodyId, now: &Pose) {
         let was = self.physics.pose(body);
         let cube = self.cubes.get_mut(&id).expect("a body has a cube");
-        // What is told of rest says where it was in the frame before as well.
-        let was_known = std::mem::replace(&mut cube.is_confirmed, true) || cube.was_known;
+        // A pose at rest is also the pose of the previous frame.
+        let was_known = std::mem::replace(&mut cube.is_known, true) || cube.was_known;
         if was == *now {
             return;
         }
@@ -523,7 +526,7 @@ impl Simulation {
         }
     }
 
-    /// Takes a picture after the step of `frame`, and remembers the pose.
+    /// Updates the drawing after the step of `frame`, and records the pose.
     fn show(&mut self, id: u32, frame: u64) {
         let Some(cube) = self.cubes.get_mut(&id) else {
             return;
@@ -544,13 +547,13 @@ impl Simulation {
         self.changed.push(id);
     }
 
-    /// Takes note of whether an object that should rest does.
+    /// Notes whether an object that should be at rest is where it was reported.
     fn check_rest(&mut self, id: u32, frame: u64) {
-        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        let Some((body, (_, told))) = cube.body.zip(cube.last_applied) else {
+        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
+        let Some((body, (_, reported))) = cube.body.zip(cube.last_applied) else {
             return;
         };
-        if told.flag && self.physics.pose(body) != told {
+        if reported.flag && self.physics.pose(body) != reported {
             cube.disturbed.get_or_insert(frame);
             self.disturbed.insert(id);
         } else if cube.disturbed.take().is_some() {
@@ -558,15 +561,15 @@ impl Simulation {
         }
     }
 
-    /// Puts back what the host's silence says has not moved.
+    /// Puts back objects that have not moved according to the host's silence.
     fn restore(&mut self, rtt: Duration) {
-        let (patience, heard) = (
+        let (restore_after, received_until) = (
             self.restore_after_frames(rtt),
             self.heard_frame.min(self.frame.unwrap_or_default()),
         );
         let is_wrong = |cube: &SimulatedCube| {
             cube.disturbed
-                .is_some_and(|since| heard >= since + patience)
+                .is_some_and(|since| received_until >= since + restore_after)
         };
         let wrong: Vec<u32> = self
             .disturbed
@@ -576,17 +579,17 @@ impl Simulation {
             .collect();
         for id in wrong {
             let cube = &self.cubes[&id];
-            let (body, (_, told)) = cube
+            let (body, (_, reported)) = cube
                 .body
                 .zip(cube.last_applied)
-                .expect("it was told, and has a body");
-            self.set_body_pose(id, body, &told);
+                .expect("a disturbed object has a pose and a body");
+            self.set_body_pose(id, body, &reported);
             self.stats.restored += 1;
-            self.show(id, self.frame.expect("something was simulated"));
+            self.show(id, self.frame.expect("the simulation has a frame"));
         }
     }
 
-    /// The own cube's picture, ahead of all else.
+    /// Updates the prediction of the player's own cube.
     fn predict_own_cube(
         &mut self,
         shown: GameTime,
@@ -624,25 +627,24 @@ fn frame_to_show(shown: GameTime) -> u64 {
     }
 }
 
-/// At which time the keys are read that act in the step to a frame: keys act in the steps after the
-/// frame in which they change, so at the last moment, to the millisecond, that belongs to the frame
-/// before.
+/// The time at which the keys for the step to a frame are read. Keys act in the step after the
+/// frame in which they change, so this is the last millisecond that belongs to the frame before.
 fn read_keys_at(frame: u64) -> GameTime {
     frame_time(frame.saturating_sub(1)) + HALF_FRAME
 }
 
-/// Whether what was simulated is what the host says. Of rest, every bit counts.
-fn is_same_pose(simulated: &Pose, told: &Pose) -> bool {
-    if told.flag {
-        return simulated == told;
+/// Whether a simulated pose equals the host's. For a pose at rest, every bit counts.
+fn is_same_pose(simulated: &Pose, reported: &Pose) -> bool {
+    if reported.flag {
+        return simulated == reported;
     }
     let near = simulated
         .at
         .iter()
-        .zip(told.at)
+        .zip(reported.at)
         .all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
-    let speeds = simulated.motion.linear.iter().zip(told.motion.linear);
-    let turns = [simulated, told].map(|pose| POSE_FORMAT.quaternion(pose));
+    let speeds = simulated.motion.linear.iter().zip(reported.motion.linear);
+    let turns = [simulated, reported].map(|pose| POSE_FORMAT.quaternion(pose));
     near && speeds
         .into_iter()
         .all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
@@ -655,11 +657,11 @@ fn metres_between(a: &Pose, b: &Pose) -> f32 {
     }))
 }
 
-/// The pose on the curve between two words, with a velocity between theirs.
-fn interpolate(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
-    let at = pose::between(
+/// The pose on the curve between two poses, with an interpolated velocity.
+fn interpolate(reported: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
+    let at = pose::interpolate(
         &POSE_FORMAT,
-        (frame_time(since), told),
+        (frame_time(since), reported),
         (frame_time(due), next),
         frame_time(frame),
     );
@@ -667,8 +669,8 @@ fn interpolate(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Po
     let mix = |a: i16, b: i16| (i32::from(a) + (i32::from(b) - i32::from(a)) * part / whole) as i16;
     let mixed = |a: [i16; 3], b: [i16; 3]| std::array::from_fn(|axis| mix(a[axis], b[axis]));
     let motion = Motion {
-        linear: mixed(told.motion.linear, next.motion.linear),
-        angular: mixed(told.motion.angular, next.motion.angular),
+        linear: mixed(reported.motion.linear, next.motion.linear),
+        angular: mixed(reported.motion.angular, next.motion.angular),
     };
     Pose {
         flag: false,

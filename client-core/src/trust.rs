@@ -1,15 +1,14 @@
-//! Trust on first use, as ssh does it.
+//! Trust on first use, as in ssh.
 //!
-//! A server's address and the fingerprint of the certificate that it shows go in; "known", "new,
-//! remembered from now on" or an error that says what to do comes out. The memory is a text file
-//! with a line per server, `host:port sha256-hex`; empty lines and lines that start with `#` are
-//! kept and skipped.
+//! A server's address and the fingerprint of its certificate go in; "known", "new and stored" or an
+//! error with instructions comes out. The store is a text file with a line per server, `host:port
+//! sha256-hex`; empty lines and lines that start with `#` are kept and skipped.
 //!
 //! Invariants:
-//! 1. A server that is in the file is trusted with that fingerprint and no other one.
-//! 2. The file is replaced whole (a temporary file, then a rename) under a lock, so that clients
+//! 1. A server in the file is trusted with that fingerprint and no other one.
+//! 2. The file is replaced as a whole (a temporary file, then a rename) under a lock. So clients
 //!    that start together lose no line, and a crash leaves the old file or the new one.
-//! 3. A file that can't be understood is an error: skipping a bad line would trust whoever comes.
+//! 3. An invalid file is an error: to skip an invalid line would mean to trust any server.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,49 +23,53 @@ pub struct KnownHosts {
     path: PathBuf,
 }
 
-/// What is known of a server.
+/// The stored certificate of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownCertificate {
-    /// The certificate that it is to show.
+    /// The fingerprint of the certificate that the server must present.
     pub fingerprint: Fingerprint,
-    /// The line of the file, from 1.
+    /// Its line in the file, from 1.
     pub line: usize,
 }
 
-/// Why a server may be trusted.
+/// Why a server is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustStatus {
-    /// It shows what it has shown before.
+    /// It presents the stored certificate.
     Known,
-    /// It was not known; it is now.
+    /// It was not known; its certificate is stored now.
     New,
 }
 
 /// Why a server is not trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// It shows something else than before.
+    /// It presents another certificate than before.
     #[error(
-        "the certificate of {server} has changed: somebody may be listening in, or the server was set up anew.\n\
+        "the certificate of {server} has changed: \
+         someone may be intercepting the connection, or the server was reinstalled.\n\
          known  {known}\n\
          shown  {shown}\n\
-         If you know that it is the right one, remove line {line} of {} and connect again.",
+         If you are sure that it is the right server, remove line {line} of {} and connect again.",
         path.display()
     )]
     Changed {
         /// The server.
         server: String,
-        /// What it has shown before.
+        /// The stored fingerprint.
         known: Fingerprint,
-        /// What it shows now.
+        /// The presented fingerprint.
         shown: Fingerprint,
         /// The file.
         path: PathBuf,
         /// The line of the file, from 1.
         line: usize,
     },
-    /// A line of the file makes no sense.
-    #[error("line {line} of {} is not \"host:port\" and 64 hexadecimal digits: correct or remove it", path.display())]
+    /// A line of the file is invalid.
+    #[error(
+        "line {line} of {} is not \"host:port\" and 64 hexadecimal digits: correct or remove it",
+        path.display()
+    )]
     BadLine {
         /// The file.
         path: PathBuf,
@@ -76,15 +79,17 @@ pub enum TrustError {
     /// The file can't be read or written.
     #[error("can't {what} {}: {error}. AMBIT_KNOWN_HOSTS names another file", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         error: io::Error,
     },
-    /// Nothing says where the file is.
-    #[error("no place for known hosts: set AMBIT_KNOWN_HOSTS to a file, or HOME to a directory")]
+    /// Neither variable that determines the file is set.
+    #[error(
+        "no path for the known-hosts file: set AMBIT_KNOWN_HOSTS to a file, or HOME to a directory"
+    )]
     NoPath,
 }
 
@@ -95,8 +100,8 @@ impl KnownHosts {
     }
 
     /// The user's file: `$AMBIT_KNOWN_HOSTS`, else `$XDG_CONFIG_HOME/ambit/known_hosts`, else
-    /// `$HOME/.config/ambit/known_hosts`. `variable` looks a variable up; an empty one counts as
-    /// not set.
+    /// `$HOME/.config/ambit/known_hosts`. `variable` looks up an environment variable; an empty one
+    /// counts as not set.
     pub fn for_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
         let set = |name: &str| {
             variable(name)
@@ -109,24 +114,25 @@ impl KnownHosts {
         path.map(Self::from_path).ok_or(TrustError::NoPath)
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is known of `server` (`"host:port"`).
+    /// The stored certificate of `server` (`"host:port"`).
     pub fn find_certificate(&self, server: &str) -> Result<Option<KnownCertificate>, TrustError> {
         self.find(&self.read()?, server)
     }
 
-    /// Whether `server` may show `shown`; a server that was not known is remembered.
+    /// Checks whether `server` may present `shown`, and stores the certificate of an unknown
+    /// server.
     pub fn check(&self, server: &str, shown: Fingerprint) -> Result<TrustStatus, TrustError> {
         if let Some(pin) = self.find_certificate(server)? {
             return self.compare(server, pin, shown);
         }
         let _locked = self.lock()?;
         let text = self.read()?;
-        // Another client may have come first.
+        // Another client may have stored it meanwhile.
         if let Some(pin) = self.find(&text, server)? {
             return self.compare(server, pin, shown);
         }
@@ -134,7 +140,7 @@ impl KnownHosts {
         Ok(TrustStatus::New)
     }
 
-    /// The error for a `server` that shows another certificate than `pin`.
+    /// The error for a `server` that presents another certificate than the stored one.
     pub fn changed_error(
         &self,
         server: &str,
@@ -202,7 +208,7 @@ impl KnownHosts {
         }
     }
 
-    /// Held until the file that this returns is dropped.
+    /// The lock is held until the returned file is dropped.
     fn lock(&self) -> Result<File, TrustError> {
         if let Some(directory) = self
             .path
@@ -383,7 +389,7 @@ mod tests {
         check(&[], None);
     }
 
-    /// A known-hosts file in a directory of its own, which goes with it.
+    /// A known-hosts file in its own directory, which is removed with this value.
     struct Scratch {
         hosts: KnownHosts,
         directory: PathBuf,

@@ -1,10 +1,9 @@
-//! What it takes to save a room, and to go on from that: bytes, and time.
+//! The cost of saving a room and of restoring it: bytes and time.
 //!
-//! Workload: `field` with so many wanderers after 20 s, and `cubes` with so many cubes after 20 s
-//! of two players who roll among them, driven by dice. Saving stands still between two ticks;
-//! restoring includes the start of the game. Units: bytes, microseconds, median and the longest of
-//! 50. Machine: whatever it runs on. Run with
-//! `cargo bench -p ambit-game-server --bench checkpoint`.
+//! Workload: `field` with wanderers after 20 s, and `cubes` with cubes after 20 s of two randomly
+//! driven players who roll among them. Saving takes place between two ticks and blocks the room;
+//! restoring includes the start of the game. Units: bytes, microseconds, median and maximum of 50.
+//! Machine: any. Run with `cargo bench -p ambit-game-server --bench checkpoint`.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,8 @@ fn main() {
         (50, &[100, 1_000, 10_000][..])
     };
     println!(
-        "| game | objects | bytes | save us p50, max | restore us p50, max |\n| --- | --- | --- | --- | --- |"
+        "| game | objects | bytes | save us p50, max | restore us p50, max |\n\
+         | --- | --- | --- | --- | --- |"
     );
     for &count in counts {
         let side = format!("{0}x{0}", 40.0 + (count as f32).sqrt() * 4.0);
@@ -46,7 +46,7 @@ fn main() {
             let restore = measure(rounds, || {
                 let (config, game) = Registry::standard()
                     .prepare(&header)
-                    .expect("possible parameters");
+                    .expect("valid parameters");
                 Room::restore(config, game, &saved).expect("a saved room")
             });
             let (objects, bytes) = (room.world().len(), saved.len());
@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// A room that has been played for 20 s.
+/// A room that has run for 20 s.
 fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     let parameters = parameters
         .iter()
@@ -74,7 +74,7 @@ fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     };
     let mut room = Registry::standard()
         .create_room(&header)
-        .expect("possible parameters");
+        .expect("valid parameters");
     let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
         player: PlayerId(player.into()),

@@ -1,12 +1,12 @@
-//! What a step of the physics of `cubes` costs.
+//! The cost of a step of the physics of `cubes`.
 //!
-//! Workload: 100 and 901 small cubes on 32 x 32 m, one metre apart, and a player who rolls among
-//! them with attract held (katamari), steered by dice; and 9,000 that sleep on 320 x 320 m. What is
-//! counted is a step of 1/60 s with its putting on the grid. Units: microseconds a step, median and
-//! 99 %; bodies awake at once. Machine: whatever it runs on.
+//! Workload: 100 and 901 small cubes on 32 x 32 m, one metre apart, and a randomly driven player
+//! who rolls among them with attract held (katamari); and 9,025 sleeping cubes on 320 x 320 m. A
+//! measured step is 1/60 s of physics, including the rounding to the grid. Units: microseconds a
+//! step, median and 99th percentile; bodies awake at once. Machine: any.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench cubes`. First comes a line a scene; then
-//! criterion's own figures.
+//! Run with `cargo bench -p ambit-game-server --bench cubes`. It prints one line for each scene,
+//! then the results of criterion.
 
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ impl PhysicsScene {
         );
         scene.player = Some((scene.physics.add(PLAYER, &pose), RandomDriver::new(1, 0)));
         if columns == 30 {
-            // With the player's own, as many as in the literature.
+            // With the player's own cube, as many as in G. Fiedler's articles on networked physics.
             let pose = POSE_FORMAT.moving(
                 Position::new(1.0, 1.0, CUBE_EDGE_M / 2.0),
                 [0.0, 0.0, 0.0, 1.0],

@@ -1,22 +1,21 @@
-//! What interest costs: a tick, a change of cell, and whether that depends on the size of the
-//! world.
+//! The cost of interest management: a tick, a change of cell, and whether it depends on the size of
+//! the world.
 //!
 //! Workload: walkers at 5 m/s who turn now and then, 31 to a block of 3 x 3 cells of 10 m, 20 ticks
 //! a second, zones of 1 and 2 cells, a margin of 1 m, one walker in ten a viewer's avatar. Three
-//! scenes: 10,000 walkers with 1,000 viewers; 100,000 on ten times the area, with as many viewers a
-//! square metre, 10,000, and with as many in all, 1,000 (then most crossings are watched by
-//! nobody). A tick is what the network half of a room does of it: tell `Interest` who has another
-//! cell and which viewer another home, and take the changes. Walking is not counted. The cost of a
-//! crossing is the tick's over the number of walkers that changed cells, so it holds its share of
-//! homes that move and of all `ObjectEntered`s and `Leave`s. Machine: whatever it runs on; what
-//! counts is the ratio.
+//! scenes: 10,000 walkers with 1,000 viewers; 100,000 walkers on ten times the area with 10,000
+//! viewers, the same density; and with 1,000 viewers, the same number (then no viewer sees most
+//! cell crossings). A tick is the part of it in the network half of a room: pass the objects that
+//! changed cell and the viewers whose home cell moved to `Interest`, and drain its changes. Walking
+//! is not measured. The cost of a crossing is the tick's over the number of walkers that changed
+//! cells, so it includes its share of home cell moves and of all enters and leaves. Machine:
+//! any; the ratio matters.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench interest`. First comes a table of medians,
-//! measured side by side in two ways: "in turns", one tick of each scene after the other, so that
-//! each begins with the caches full of something else, as it does in a server that has physics and
-//! packets to do between two ticks; and "in a row", ten ticks of one scene at a time, where the
-//! small scene's data stay in the nearest caches and the large one's don't fit. Then criterion's
-//! own figures of a tick.
+//! Run with `cargo bench -p ambit-game-server --bench interest`. It prints a table of medians,
+//! measured side by side in two ways. "In turns" runs one tick of each scene after the other, so
+//! that each begins with cold caches, as in a server that runs physics and sends packets between
+//! two ticks. "In a row" runs ten ticks of one scene at a time: then the small scene's data stay in
+//! the nearest caches and the large one's do not fit. The results of criterion for a tick follow.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -32,7 +31,7 @@ const WALKERS_PER_BLOCK: f32 = 31.0;
 const MARGIN_M: f32 = 1.0;
 /// 5 m/s at 20 ticks a second.
 const STRIDE_M: f32 = 0.25;
-/// A walker turns once in so many ticks.
+/// A walker turns on average once in this many ticks.
 const TICKS_PER_TURN: u32 = 100;
 
 fn main() {
@@ -44,7 +43,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// A map with walkers on it; the first of them are the viewers' avatars.
+/// A map with walkers; the first of them are the viewers' avatars.
 struct InterestScene {
     grid: Grid,
     size_m: f32,
@@ -52,7 +51,7 @@ struct InterestScene {
     walkers: Vec<BenchWalker>,
     interest: Interest,
     viewers: u32,
-    /// What the next tick will be told, and what the last one said.
+    /// The inputs of the next tick, and the changes of the last one.
     crossings: Vec<(ObjectId, Cell)>,
     homes: Vec<(ClientId, Cell)>,
     changes: Vec<InterestChange>,
@@ -64,7 +63,7 @@ struct BenchWalker {
     cell: Cell,
 }
 
-/// What one tick was about and how long it took.
+/// The changes in one tick and its duration.
 #[derive(Clone, Copy)]
 struct TickMeasurement {
     crossings: usize,
@@ -113,7 +112,7 @@ impl InterestScene {
         }
     }
 
-    /// Moves everybody and finds out what there is to tell.
+    /// Moves all walkers and collects the inputs of the next tick.
     fn walk(&mut self) {
         self.crossings.clear();
         self.homes.clear();
@@ -163,7 +162,7 @@ impl InterestScene {
 }
 
 impl BenchWalker {
-    /// One step, back from the edges of the map.
+    /// One step, mirrored at the edges of the map.
     fn step(&mut self, size_m: f32) {
         let on = |from: f32, stride: &mut f32| {
             if !(0.0..size_m).contains(&(from + *stride)) {
@@ -181,7 +180,7 @@ fn stride(rng: &mut fastrand::Rng) -> (f32, f32) {
     (STRIDE_M * cos, STRIDE_M * sin)
 }
 
-/// The table.
+/// Prints the table.
 fn compare() {
     let mut towns = [
         InterestScene::new(10_000, 1_000),
@@ -194,7 +193,8 @@ fn compare() {
     report("in a row", &towns, &measured);
 }
 
-/// `rounds` times, each scene in turn gets so many ticks in a row. What was measured, by scene.
+/// Runs `rounds` rounds; in each, every scene in turn runs `ticks` ticks. Returns the measurements
+/// by scene.
 fn measure(
     towns: &mut [InterestScene; 3],
     rounds: usize,
@@ -236,18 +236,20 @@ fn report(how: &str, towns: &[InterestScene; 3], measured: &[Vec<TickMeasurement
         });
         let per_change = median(ticks, |tick| nanoseconds(tick) / tick.changes.max(1) as f64);
         println!(
-            "{:>8} {:>8} {crossings:>15} {changes:>13} {took_us:>9.1} {per_crossing:>14.0} {per_change:>12.0}",
+            "{:>8} {:>8} {crossings:>15} {changes:>13} {took_us:>9.1} {per_crossing:>14.0} \
+             {per_change:>12.0}",
             town.walkers.len(),
             town.viewers
         );
         a_crossing.push(per_crossing);
     }
     println!(
-        "a crossing in the world ten times larger costs {:.2} x as much with as many viewers an area,",
+        "in the world ten times larger, a crossing costs {:.2} x as much with the same density of \
+         viewers,",
         a_crossing[1] / a_crossing[0]
     );
     println!(
-        "{:.2} x as much with as many viewers in all",
+        "{:.2} x as much with the same number of viewers",
         a_crossing[2] / a_crossing[0]
     );
 }
@@ -270,7 +272,7 @@ fn criterion_ticks(criterion: &mut Criterion) {
         .measurement_time(Duration::from_secs(3));
     for (walkers, viewers) in [(10_000, 1_000), (100_000, 10_000), (100_000, 1_000)] {
         let mut town = InterestScene::new(walkers, viewers);
-        // Along an axis, a walker makes 2 / pi of its stride.
+        // The mean of |cos| is 2 / pi.
         let crossings = walkers as f32 * STRIDE_M * 4.0 / std::f32::consts::PI / CELL_M;
         group.throughput(Throughput::Elements(crossings as u64));
         group.bench_function(format!("{walkers} objects, {viewers} viewers"), |bencher| {

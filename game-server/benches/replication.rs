@@ -1,14 +1,14 @@
-//! What a room costs with many clients that all move, and what it sends.
+//! The cost of a room with many clients that all move, and what it sends.
 //!
-//! Workload, that of `tests/bench crowd` without sockets: the game `field` in which the server
-//! walks every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, told as
-//! poses; `walk=waypoints`: straight ways, told as timelines), 20 ticks a second, zones of 3 x 3
-//! cells of 10 m, as many avatars a square metre that a client sees some 30. Each client is a link
-//! of its own: it confirms each datagram one tick later, with the keys that it sends 20 times a
-//! second. What is measured is `Room::tick`: all that a server does for a client but sockets and
-//! encryption, in time that the thread had the processor. Clients are not measured, and take the
-//! caches between two ticks as sockets do. Machine: whatever it runs on; what counts is that a
-//! client costs the same however many there are.
+//! The workload is that of `tests/bench crowd` without sockets: the game `field`, in which the
+//! server moves every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, sent
+//! as poses; `walk=waypoints`: straight lines, sent as paths), 20 ticks a second, zones of 3 x 3
+//! cells of 10 m, and a density at which a client follows some 30 avatars. Each client is a link of
+//! its own: it acknowledges each datagram one tick later, with the keys that it sends 20 times a
+//! second. The benchmark measures `Room::tick`, which is all that a server does for a client except
+//! sockets and encryption, in CPU time of the thread. Clients are not measured; they evict caches
+//! between two ticks as sockets do. Machine: any; a client should cost the same however many there
+//! are.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
 
@@ -27,12 +27,12 @@ use ambit_proto::wire::Wire;
 use bytes::Bytes;
 
 const TICK: Duration = Duration::from_millis(50);
-/// Ticks before anything is measured: all have come, and know what is around them.
+/// Ticks before the measurement: all clients have joined and received their surroundings.
 const SETTLING: u32 = 100;
 /// Ticks that are measured.
 const MEASURED: u32 = 200;
-/// Edges of maps on which each of a thousand sees some 30 others: those who walk between points on
-/// the map meet in its middle.
+/// Edges of maps on which each of 1,000 walkers sees some 30 others. Walkers between waypoints are
+/// denser in the middle.
 const EDGES_OF_1000_M: [(&str, f64); 2] = [("steered", 165.0), ("waypoints", 200.3)];
 
 fn main() {
@@ -57,9 +57,9 @@ fn main() {
 }
 
 const TABLE_HEAD: &str = "\
-| walk | clients | seen | us a client and tick: best tenth, median, mean | bytes/s | datagrams/s | enters/s | \
-bits a client and tick: stamp, records, poses, their places, link | poses/s sent, foretold, deferred | \
-sharing: records, poses |
+| walk | clients | followed | us a client and tick: best tenth, median, mean | bytes/s | \
+datagrams/s | enters/s | bits a client and tick: stamp, records, poses, their indices, link | \
+poses/s sent, extrapolated, deferred | uses of an encoding: records, poses |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |";
 
 /// One line of the table.
@@ -115,7 +115,7 @@ struct BenchRoom {
     links: Vec<Link>,
     inputs: Vec<RoomInput>,
     outputs: Vec<RoomOutput>,
-    /// On their way to the clients.
+    /// Datagrams in flight to the clients.
     in_flight: Vec<(ClientId, Bytes)>,
 }
 
@@ -124,7 +124,7 @@ impl BenchRoom {
         let of_1000 = EDGES_OF_1000_M
             .iter()
             .find(|(other, _)| *other == walk)
-            .expect("a way to walk")
+            .expect("a known walk")
             .1;
         let edge_m = of_1000 * (f64::from(count) / 1_000.0).sqrt();
         let parameters = [
@@ -165,7 +165,7 @@ impl BenchRoom {
         }
     }
 
-    /// How long the room took.
+    /// Runs a tick; returns the CPU time of the room.
     fn tick(&mut self) -> Duration {
         self.now += TICK;
         for (client, bytes) in self.in_flight.drain(..) {
@@ -193,7 +193,7 @@ impl BenchRoom {
         }
         let time = thread_cpu_time(|| {
             self.room
-                .tick(self.now, &mut self.inputs, &mut self.outputs)
+                .tick(self.now, &mut self.inputs, &mut self.outputs);
         });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
             RoomOutput::Datagram { client, bytes } => Some((client, bytes)),
@@ -214,7 +214,7 @@ impl BenchRoom {
     }
 }
 
-/// How long the thread had the processor meanwhile.
+/// The CPU time of this thread during `work`.
 fn thread_cpu_time(work: impl FnOnce()) -> Duration {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

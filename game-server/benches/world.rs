@@ -1,14 +1,15 @@
-//! What a tick of the world costs for each object that moves.
+//! The cost of a tick of the world for each moving object.
 //!
 //! Workload: 2,000 walkers at 4 m/s on a square map with one walker on 25 square metres, cells of
 //! 10 m, 20 ticks a second. Three scenes: paths (waypoints all over the map, a new leg whenever one
 //! ends), poses that are set at every tick, and the game `field` that steers its walkers at random
-//! (dice, sine and step included). What is counted is `begin_tick` to `finish_tick`, with the
-//! changes drained; for paths, the walk to the next waypoint is part of it. Unit: nanoseconds an
-//! object and tick. Machine: whatever it runs on.
+//! (random numbers, sine and step included). The measured time is from `begin_tick` to
+//! `finish_tick`, with the changes drained; for paths, the walk to the next waypoint is part of it.
+//! Unit: nanoseconds per object and tick. Machine: any.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench world`. First comes a line a scene, the
-//! median over ticks, with `begin_tick` alone beside it; then criterion's own figures of a tick.
+//! Run with `cargo bench -p ambit-game-server --bench world`. It prints one line for each scene,
+//! the median over ticks, with `begin_tick` alone beside it; then the results of criterion for a
+//! tick.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -95,11 +96,11 @@ impl WorldScene {
     fn steered() -> Self {
         Self::new(
             "steered",
-            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::SteeredWalker)),
+            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::Steered)),
         )
     }
 
-    /// How long `begin_tick` took, and how long the tick.
+    /// Runs a tick; returns the time of `begin_tick` and of the whole tick.
     fn tick(&mut self) -> (Duration, Duration) {
         self.now += TICK;
         let start = now();
@@ -168,7 +169,7 @@ impl Game for PathWalkers {
     }
 }
 
-/// Walkers with poses, which turn where the map ends.
+/// Walkers with poses, which turn at the edges of the map.
 #[derive(Default)]
 struct PoseWalkers {
     walkers: Vec<(ObjectId, Position, [f32; 2])>,

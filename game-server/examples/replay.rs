@@ -64,7 +64,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What the next host would have done.
+/// Does what the next host would have done.
 fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
     let Some(WorldOrder::OpenRoom(assignment)) = order_of(WorldToHost {
@@ -72,7 +72,9 @@ fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     }) else {
         unreachable!("an order to open a room is one")
     };
-    let resume = assignment.resume.ok_or("nothing is known of the room")?;
+    let resume = assignment
+        .resume
+        .ok_or("the file has no saved state of the room")?;
     let header = Header {
         game: assignment.game,
         room: assignment.room.0,
@@ -86,7 +88,7 @@ fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let until = resume.now + Duration::from_secs(10);
     let room = restore_room(config, game, || until, &resume)?;
     println!(
-        "went on until {:?}, with {} objects",
+        "continued until {:?}, with {} objects",
         room.last_tick(),
         room.world().len()
     );

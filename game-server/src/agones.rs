@@ -1,8 +1,8 @@
 //! The host as a `GameServer` of Agones (`--agones`).
 //!
-//! A shell: it asks the [`report`] what to tell, has the [`sidecar`] told, and puts the news in the
-//! log. Whatever the sidecar does costs the rooms nothing: this is a task of its own, which nobody
-//! waits for but a host that has no address yet, and at the end.
+//! A shell: it sends the calls that [`report`] decides on through [`sidecar`] and writes events to
+//! the log. A slow or missing sidecar costs the rooms nothing: this is a task of its own. The host
+//! waits for it only if it does not know its own address yet, and at shutdown.
 
 mod report;
 mod sidecar;
@@ -20,13 +20,13 @@ use self::report::{AgonesReporter, CallError, CallKind, ReportEvent, SidecarAnsw
 use self::sidecar::Sidecar;
 use crate::host::GameHost;
 
-/// How often the host's load is looked at.
+/// How often the host's load is read.
 const LOAD_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long a host that ends waits for the sidecar to take note of that.
+/// How long a host at shutdown waits for the sidecar.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The way to the task that talks to the sidecar.
+/// The handle of the task that talks to the sidecar.
 pub(crate) struct Agones {
     host: watch::Sender<Option<GameHost>>,
     address: watch::Receiver<Option<SocketAddr>>,
@@ -35,20 +35,20 @@ pub(crate) struct Agones {
 }
 
 impl Agones {
-    /// Begins to talk to the sidecar that the environment names. With `needs_address` it is asked
-    /// until it knows where players reach this server.
+    /// Starts the task for the sidecar that the environment names. With `needs_address` the task
+    /// asks until the sidecar knows the public address of this server.
     pub(crate) fn start(needs_address: bool) -> anyhow::Result<Self> {
         let sidecar = Sidecar::from_environment()?;
         let (host, load) = watch::channel(None);
         let (placed, place) = watch::channel(None);
         let end = CancellationToken::new();
-        let talk = SidecarTask {
+        let task_state = SidecarTask {
             clock: TaskClock::start(),
             sidecar,
             address: placed,
             calls: JoinSet::new(),
         };
-        let task = tokio::spawn(talk.run(needs_address, load, end.clone()));
+        let task = tokio::spawn(task_state.run(needs_address, load, end.clone()));
         Ok(Self {
             host,
             address: place,
@@ -57,25 +57,25 @@ impl Agones {
         })
     }
 
-    /// Where players reach this server, as soon as the sidecar knows.
+    /// The public address of this server, as soon as the sidecar knows it.
     pub(crate) async fn address(&mut self) -> SocketAddr {
         loop {
             if let Some(place) = *self.address.borrow_and_update() {
                 return place;
             }
             if self.address.changed().await.is_err() {
-                // The task has ended, which happens at the end alone.
+                // The task ends only at shutdown.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// From now on the sidecar is told what this host carries.
+    /// From now on the task reports the load of this host.
     pub(crate) fn report_load_of(&self, host: GameHost) {
         let _ = self.host.send(Some(host));
     }
 
-    /// Tells the sidecar that this server ends.
+    /// Reports the shutdown of this server to the sidecar.
     pub(crate) async fn shut_down(self) {
         self.shutdown.cancel();
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.task)
@@ -83,7 +83,7 @@ impl Agones {
             .is_err()
         {
             tracing::warn!(
-                "Agones did not take note of this server's end within {} s",
+                "Agones did not confirm the shutdown of this server within {} s; it exits anyway",
                 SHUTDOWN_TIMEOUT.as_secs()
             );
         }
@@ -105,8 +105,8 @@ impl SidecarTask {
         end: CancellationToken,
     ) {
         let mut report = AgonesReporter::new(self.clock.now(), needs_address);
-        let mut looks = tokio::time::interval(LOAD_INTERVAL);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        let mut load_ticks = tokio::time::interval(LOAD_INTERVAL);
+        load_ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         let mut ending = false;
         while !report.has_ended() {
             while let Some(call) = report.poll_call(self.clock.now()) {
@@ -119,11 +119,11 @@ impl SidecarTask {
                 Some(done) = self.calls.join_next() => {
                     let (call, result) = done.expect("a call does not panic");
                     report.handle_answer(self.clock.now(), call, result);
-                    while let Some(news) = report.poll_event() {
-                        self.log_event(news);
+                    while let Some(event) = report.poll_event() {
+                        self.log_event(event);
                     }
                 }
-                _ = looks.tick() => if let Some(host) = host.borrow().as_ref() {
+                _ = load_ticks.tick() => if let Some(host) = host.borrow().as_ref() {
                     report.handle_load(self.clock.now(), host.load());
                 },
                 () = end.cancelled(), if !ending => {
@@ -136,7 +136,7 @@ impl SidecarTask {
     }
 
     fn start_call(&mut self, call: SidecarCall) {
-        tracing::trace!(?call, "to Agones");
+        tracing::trace!(?call, "calling Agones");
         let (sidecar, placed) = (self.sidecar.clone(), self.address.clone());
         self.calls.spawn(async move {
             let result = if call == SidecarCall::GetGameServer {
@@ -148,22 +148,28 @@ impl SidecarTask {
         });
     }
 
-    fn log_event(&self, news: ReportEvent) {
-        match news {
+    fn log_event(&self, event: ReportEvent) {
+        match event {
             ReportEvent::SidecarMissing(why) => tracing::warn!(
-                "Agones' sidecar is not at localhost:{} ({why}); this host goes on without it and looks again. Is this pod a \
-                 GameServer of Agones? Without Agones, leave out --agones",
+                "Agones' sidecar is not at localhost:{} ({why}); this host continues without it \
+                 and retries. Is this pod a GameServer of Agones? Without Agones, leave out \
+                 --agones",
                 self.sidecar.port()
             ),
-            ReportEvent::SidecarFound => tracing::info!("Agones' sidecar is there"),
+            ReportEvent::SidecarFound => {
+                tracing::info!("Agones' sidecar is there; reporting continues");
+            }
             ReportEvent::CallFailed(kind, why) => {
-                tracing::warn!("Agones does not take {kind}: {why}{}", advice(kind))
+                tracing::warn!(
+                    "Agones does not take {kind}; this host retries: {why}{}",
+                    advice(kind)
+                );
             }
             ReportEvent::CallSucceeded(CallKind::Ready) => {
-                tracing::info!("Agones knows that this server is ready")
+                tracing::info!("Agones knows that this server is ready");
             }
             ReportEvent::CallSucceeded(CallKind::Shutdown) => {
-                tracing::info!("Agones knows that this server ends")
+                tracing::info!("Agones knows that this server ends");
             }
             ReportEvent::CallSucceeded(kind) => tracing::info!("Agones takes {kind}"),
         }
@@ -177,7 +183,7 @@ fn advice(kind: CallKind) -> &'static str {
     }
 }
 
-/// Asks for this server's place; names are looked up.
+/// Asks for this server's address; resolves names.
 async fn fetch_address(
     sidecar: &Sidecar,
     placed: &watch::Sender<Option<SocketAddr>>,
@@ -185,8 +191,9 @@ async fn fetch_address(
     let server = sidecar.fetch_game_server().await?;
     let mut found = false;
     if let Some((name, port)) = server.address() {
-        let refused =
-            |why: String| CallError::Refused(format!("its address '{name}' leads nowhere: {why}"));
+        let refused = |why: String| {
+            CallError::Refused(format!("its address '{name}' cannot be resolved: {why}"))
+        };
         let mut addresses = tokio::net::lookup_host((name, port))
             .await
             .map_err(|error| refused(error.to_string()))?;
@@ -202,7 +209,7 @@ async fn fetch_address(
     })
 }
 
-/// Counts from its start.
+/// Measures from its start.
 #[derive(Clone, Copy)]
 struct TaskClock(Instant);
 

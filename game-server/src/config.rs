@@ -1,14 +1,14 @@
-//! What a room is created with: `key=value` parameters, each declared once.
+//! The configuration of a room: `key=value` parameters, each declared once.
 //!
-//! A table of [`Parameter`]s (the room's own, [`ROOM`], and the game's) and what a player wrote go
-//! in, typed values come out, or a [`BadParameter`] that says what is allowed. Nothing else looks
-//! up strings: the room gets a [`RoomConfig`], the game its [`Parameters`].
+//! Tables of [`Parameter`]s (the room's own, [`ROOM_PARAMETERS`], and the game's) and the player's
+//! parameters go in; typed values come out, or a [`BadParameter`] that states what is allowed. No
+//! other code looks up strings: the room gets a [`RoomConfig`], the game its [`Parameters`].
 //!
-//! A game may give a room's parameter another default ([`override_default`]); the later of two
-//! tables counts.
+//! A game may override the default of a room parameter ([`override_default`]): if two tables
+//! declare a key, the later one counts.
 //!
-//! Invariant: a value that came out lies in the range of its declaration; a key that no table
-//! declares is refused with the list of those that are known. Units stand in each parameter's text.
+//! Invariant: a value that came out is in the range of its declaration; a key that no table
+//! declares is refused with the list of known keys. Each parameter's text states its unit.
 
 mod parameter;
 
@@ -20,16 +20,15 @@ use ambit_proto::ids::RoomId;
 
 pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 
-/// ObjectsByCell of a map at most: what the index of a room's objects takes for an empty map (4
-/// bytes each) stays small.
+/// The largest number of cells of a map. The index of a room's objects takes 4 bytes for each cell.
 pub const MAX_CELLS: usize = 1_000_000;
 
-/// Odd, and any bit of it as likely as not: 2^64 over the golden ratio.
+/// 2^64 over the golden ratio: an odd number with well mixed bits.
 const MAP_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const BYTES_PER_KBIT: u32 = 125;
 
-/// What every room understands, whatever its game.
+/// The parameters that every room has, whatever its game.
 pub const ROOM_PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "size",
@@ -47,7 +46,8 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
             min: 0,
             max: u64::MAX,
         },
-        about: "where all chance comes from: the same seed, the same map; chosen by the server if not given",
+        about: "seed of all random numbers: the same seed gives the same map; by default the \
+                server chooses it",
     },
     Parameter {
         key: "tick",
@@ -59,7 +59,8 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
         key: "delay",
         default: "150",
         allowed: Allowed::Whole { min: 100, max: 200 },
-        about: "local lag in milliseconds: commands take effect so much later, for everybody at once; less makes more of them late",
+        about: "local lag in milliseconds: commands take effect this much later, for all players \
+                at once; with less, more of them arrive late",
     },
     Parameter {
         key: "cell",
@@ -68,20 +69,23 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
             min: 1.0,
             max: 1_000.0,
         },
-        about: "edge of a cell of the interest management, in metres; larger ones are seen farther and cost more bytes",
+        about: "edge of a cell of the interest management, in metres; with larger cells, players \
+                see farther and get more bytes",
     },
     Parameter {
         key: "inner",
         default: "1",
         allowed: Allowed::Whole { min: 1, max: 20 },
-        about: "radius of the zone in which objects are announced, in cells; more are seen farther and cost more bytes",
+        about: "radius of the zone in which objects become visible, in cells; with a larger one, \
+                players see farther and get more bytes",
     },
     Parameter {
         key: "outer",
         default: "2",
         allowed: Allowed::Whole { min: 1, max: 40 },
-        about: "radius of the zone in which they go on being followed, in cells; at least inner. If both are the same, whoever \
-                paces along a border costs messages at every step",
+        about: "radius of the zone in which visible objects stay visible (hysteresis), in cells; \
+                at least inner. If both are equal, an avatar that moves to and fro across a \
+                border costs messages at every step",
     },
     Parameter {
         key: "margin",
@@ -90,13 +94,15 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
             min: 0.0,
             max: 500.0,
         },
-        about: "how far an avatar must be beyond its cell's border before its zones move, in metres; at most half a cell",
+        about: "how far an avatar must be beyond its cell's border before its zones move \
+                (hysteresis), in metres; at most half a cell",
     },
     Parameter {
         key: "grace",
         default: "",
         allowed: Allowed::Whole { min: 0, max: 600 },
-        about: "how long an avatar waits for a player whose connection broke, in seconds; the server's own if not given",
+        about: "how long an avatar waits for a player whose connection was lost, in seconds; by \
+                default the server's value",
     },
     Parameter {
         key: "budget",
@@ -105,28 +111,28 @@ pub const ROOM_PARAMETERS: &[Parameter] = &[
             min: 32,
             max: 100_000,
         },
-        about: "what a client is sent at most, in kbit/s; with less, what is far away gets stale first",
+        about: "bandwidth limit of a client, in kbit/s; with less, distant objects get stale first",
     },
     Parameter {
         key: "map",
         default: "0",
         allowed: Allowed::Whole { min: 0, max: 63 },
-        about: "which of its world's maps the room is; the server's own, nobody else gives it",
+        about: "index of the room's map in its world; only the server sets it",
     },
     Parameter {
         key: "coding",
         default: "auto",
         allowed: Allowed::Word(&["auto", "shared", "fine"]),
-        about: "how poses are coded: shared is coded once for all clients, fine takes fewer bytes and more processor time for \
-                each; auto chooses by how many there are",
+        about: "how poses are coded: shared codes once for all clients; fine codes for each \
+                client, with fewer bytes and more processor time; auto chooses by the number of \
+                clients",
     },
 ];
 
-/// A parameter of every room with a game's own default, to stand in the game's table: what is not
-/// given is then that.
+/// A parameter of every room with the game's own default, for the game's table.
 ///
 /// # Panics
-/// When no room has such a parameter: a mistake of the game's.
+/// If no room has such a parameter: a bug of the game.
 pub const fn override_default(key: &str, default: &'static str) -> Parameter {
     let mut index = 0;
     while index < ROOM_PARAMETERS.len() {
@@ -141,7 +147,7 @@ pub const fn override_default(key: &str, default: &'static str) -> Parameter {
     panic!("no room has such a parameter")
 }
 
-/// As `==`, which constants can't ask.
+/// Like `==`, which is not available in a const function.
 const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {
@@ -153,17 +159,18 @@ const fn bytes_equal(a: &[u8], b: &[u8]) -> bool {
 /// How poses are coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseCoding {
-    /// As the number of clients suggests.
+    /// Depends on the number of clients.
     #[default]
     Auto,
     /// Once for all clients.
     Shared,
-    /// For each client anew, from all that it is known to have: fewer bytes, more processor time.
+    /// For each client separately, relative to all that the client is known to have: fewer bytes,
+    /// more processor time.
     Fine,
 }
 
 impl PoseCoding {
-    /// As the parameter `coding` says it.
+    /// The value of the parameter `coding`.
     fn from_word(word: &str) -> Self {
         match word {
             "shared" => Self::Shared,
@@ -173,12 +180,12 @@ impl PoseCoding {
     }
 }
 
-/// What a room is, apart from its game.
+/// The configuration of a room, without its game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomConfig {
-    /// Its id in the lobby.
+    /// The room's id in the lobby.
     pub room: RoomId,
-    /// Where all its chance comes from.
+    /// Seed of all its random numbers.
     pub seed: u64,
     /// Ticks a second.
     pub tick_hz: u32,
@@ -194,26 +201,27 @@ pub struct RoomConfig {
     pub inner: u16,
     /// Radius of the outer zone, in cells; at least `inner`.
     pub outer: u16,
-    /// How far beyond its home cell's border an avatar must be for its zones to move, in metres.
+    /// How far beyond its home cell's border an avatar must be before its zones move, in metres
+    /// (hysteresis).
     pub margin_m: f32,
-    /// How long an avatar waits for a player whose connection broke.
+    /// How long an avatar waits for a player whose connection was lost.
     pub grace: Duration,
-    /// What a client is sent at most, in bytes a second; a game may give a player another one
+    /// The bandwidth limit of a client, in bytes a second. A game may set another one for a player
     /// (`World::set_budget`).
     pub budget_bytes_per_s: u32,
     /// How poses are coded.
     pub coding: PoseCoding,
-    /// Which of its world's maps it is.
+    /// Index of this map in its world.
     pub map: u32,
-    /// Seats.
+    /// The largest number of players.
     pub capacity: u32,
-    /// Whether the room says what really happened (see `World::drain_trace`).
+    /// Whether the room writes the ground truth (see `World::drain_trace`).
     pub trace: bool,
 }
 
 impl RoomConfig {
-    /// The room that checked parameters describe; `seed` and `grace` are the server's choice for
-    /// where they don't say.
+    /// The room that checked parameters describe. `seed` and `grace` are the server's choice for
+    /// parameters that are not given.
     pub fn new(
         room: RoomId,
         seed: u64,
@@ -225,7 +233,7 @@ impl RoomConfig {
         let map = parameters.whole("map");
         let config = Self {
             room,
-            // Each map of a world has chance of its own.
+            // Each map of a world has its own random numbers.
             seed: parameters.whole_if_given("seed").unwrap_or(seed) ^ map.wrapping_mul(MAP_SEED),
             tick_hz: parameters.whole("tick") as u32,
             delay: Duration::from_millis(parameters.whole("delay")),
@@ -252,8 +260,8 @@ impl RoomConfig {
         Grid::new(self.width, self.height, self.cell)
     }
 
-    /// Whether the values go together; where the player has not chosen the margin, it shrinks with
-    /// the cell.
+    /// Checks that the values fit together. A margin that the player has not set shrinks with the
+    /// cell.
     fn check(mut self, parameters: &Parameters) -> Result<Self, BadParameter> {
         let Self {
             inner, outer, cell, ..
@@ -281,7 +289,8 @@ impl RoomConfig {
         let cells = Grid::try_new(self.width, self.height, cell).map_or(usize::MAX, Grid::cells);
         if cells > MAX_CELLS {
             let problem = format!(
-                "cells of {cell} m are too small for this map: at most {MAX_CELLS} of them are possible"
+                "cells of {cell} m are too small for this map: at most {MAX_CELLS} of them are \
+                 possible"
             );
             return Err(BadParameter::Conflict {
                 key: "cell",
@@ -292,13 +301,13 @@ impl RoomConfig {
     }
 }
 
-/// The room that nobody has turned a knob of: seed 0, 64 seats, 30 s of grace.
+/// A room with default parameters: seed 0, 64 seats, 30 s of grace.
 impl Default for RoomConfig {
     fn default() -> Self {
         let parameters = Parameters::parse(&BTreeMap::new(), &[ROOM_PARAMETERS])
             .expect("the defaults are in range");
         Self::new(RoomId(0), 0, 64, Duration::from_secs(30), &parameters)
-            .expect("the defaults go together")
+            .expect("the defaults fit together")
     }
 }
 
@@ -391,7 +400,8 @@ mod tests {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, margin, \
+            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, \
+             grace, inner, margin, \
              outer, seed, size, tick"
         );
     }
@@ -438,7 +448,8 @@ mod tests {
             "10x1.1.1",
         ] {
             let expected = format!(
-                "size={size} is not possible: it must be WIDTHxHEIGHT, each a number from 10 to 10000"
+                "size={size} is not possible: it must be WIDTHxHEIGHT, each a number from 10 to \
+                 10000"
             );
             check("size", size, &expected);
         }

@@ -1,14 +1,14 @@
-//! Who a server is: a certificate with its key, and the fingerprint that clients pin.
+//! The identity of a server: a certificate with its key, and the fingerprint that clients pin.
 //!
-//! Clients of Ambit don't ask an authority; they compare the SHA-256 of the certificate with what
-//! they saw the first time, or with what a ticket says. A host process makes its own certificate at
-//! each start, the WorldServer keeps one.
+//! Clients of Ambit use no certificate authority. They compare the SHA-256 of the certificate with
+//! the one they saw at first, or with the one in a ticket. A host process creates its own
+//! certificate at each start; the WorldServer keeps one.
 
 use ambit_proto::quic::Fingerprint;
 use anyhow::Context as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Names in a certificate that is made here. Nobody checks them, but a certificate needs some.
+/// Names in a generated certificate. Clients do not check them, but a certificate needs some.
 const CERTIFICATE_NAMES: [&str; 2] = ["ambit", "localhost"];
 
 /// A certificate chain and its private key.
@@ -20,7 +20,7 @@ pub struct ServerIdentity {
     pub key: PrivateKeyDer<'static>,
 }
 
-/// A new self-signed certificate as text, to be kept in files.
+/// A new self-signed certificate as text, for files.
 pub struct IdentityPem {
     /// The certificate.
     pub certificate: String,
@@ -29,7 +29,7 @@ pub struct IdentityPem {
 }
 
 impl ServerIdentity {
-    /// A new self-signed certificate (ECDSA P-256), in memory only.
+    /// Creates a self-signed certificate (ECDSA P-256), in memory only.
     pub fn generate() -> anyhow::Result<Self> {
         let made = generate_key_pair()?;
         Ok(Self {
@@ -38,14 +38,14 @@ impl ServerIdentity {
         })
     }
 
-    /// What clients pin.
+    /// The fingerprint that clients pin.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.chain[0])
     }
 }
 
 impl IdentityPem {
-    /// A new self-signed certificate (ECDSA P-256).
+    /// Creates a self-signed certificate (ECDSA P-256).
     pub fn generate() -> anyhow::Result<Self> {
         let made = generate_key_pair()?;
         Ok(Self {
@@ -60,8 +60,8 @@ fn generate_key_pair() -> anyhow::Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
         .context("making a certificate")
 }
 
-/// Reads a fingerprint as servers print it: `sha256:` and 64 hexadecimal digits; the digits alone
-/// do as well.
+/// Parses a fingerprint as servers print it: `sha256:` and 64 hexadecimal digits, or the digits
+/// alone.
 pub fn parse_fingerprint(text: &str) -> Result<Fingerprint, String> {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
     digits.parse().map_err(|bad| {

@@ -1,9 +1,10 @@
 //! Rooms with physics and interest management, and the process that hosts them.
 //!
 //! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait) and
-//! [`games`]; [`network`] (who is told what); [`room`], both in step, deterministic, with
-//! [`recording`] to run it again; [`ticket`], the way in. All of that is pure. Around it the shells:
-//! [`host`] accepts players and carries for the rooms, one actix actor each.
+//! [`games`]; [`network`] (which client receives what); [`room`], which runs both in lockstep, with
+//! [`recording`] to replay it; [`host_core`], what decides at a host; [`ticket`], the admission of
+//! players. All of these are deterministic and free of I/O. Around them are the shells: [`host`]
+//! accepts players and does the I/O of the rooms, one actix actor for each.
 
 pub mod config;
 pub mod games;

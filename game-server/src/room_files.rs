@@ -254,7 +254,7 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
         TraceEvent::Joined { player, name } => {
             json!({ "t": t, "ev": "join", "id": id, "player": player.0, "name": name })
         }
-        TraceEvent::OmittedPoses { player } => {
+        TraceEvent::Left { player } => {
             json!({ "t": t, "ev": "leave", "id": id, "player": player.0 })
         }
     }
@@ -356,7 +356,7 @@ mod tests {
             r#"{"t":1.5,"ev":"join","id":7,"player":2,"name":"ann"}"#,
         );
         check(
-            TraceEvent::OmittedPoses {
+            TraceEvent::Left {
                 player: PlayerId(2),
             },
             r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#,

@@ -1,52 +1,51 @@
-//! What a room counts about itself, since it began. NoLabels numbers; the shells turn them into
-//! metrics.
+//! Counters of a room since its start. Plain numbers; the shells turn them into metrics.
 
 /// Counters of one room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomStats {
     /// Ticks run.
     pub ticks: u64,
-    /// Datagrams that arrived, and their bytes.
+    /// Datagrams received.
     pub datagrams_in: u64,
-    /// Bytes that arrived.
+    /// Bytes received.
     pub bytes_in: u64,
-    /// Datagrams handed to the sockets.
+    /// Datagrams sent to the sockets.
     pub datagrams_out: u64,
-    /// Bytes handed to the sockets.
+    /// Bytes sent to the sockets.
     pub bytes_out: u64,
-    /// Objects that came into some client's view.
+    /// Objects that entered a client's area of interest.
     pub enters: u64,
-    /// Objects that left some client's view.
+    /// Objects that left a client's area of interest.
     pub leaves: u64,
-    /// Events told, counted once for each client.
+    /// Events sent, counted once for each client.
     pub events: u64,
-    /// Events and updates that came after their effect time, as the clients report.
+    /// Events and updates that arrived after their effect time, as reported by the clients.
     pub late_events: u64,
-    /// Commands carried out.
+    /// Commands executed.
     pub commands: u64,
     /// Commands refused by the game.
     pub commands_refused: u64,
-    /// Commands to go somewhere that came after a newer one, and were ignored.
+    /// Move commands that arrived after a newer one and were ignored.
     pub commands_outdated: u64,
-    /// Commands that were said again at another host, and had been carried out.
+    /// Commands that were sent again to another host and had been executed already.
     pub commands_repeated: u64,
-    /// Commands over a client's allowance; answered with `rate_limited`.
+    /// Commands over a client's rate limit; answered with `rate_limited`.
     pub commands_over_rate: u64,
-    /// Datagrams that said something of a player's controls.
+    /// Datagrams with samples of a player's controls.
     pub inputs: u64,
     /// Datagrams that could not be decoded.
     pub malformed: u64,
-    /// Events dropped since a client's queue of unconfirmed messages was full.
+    /// Events dropped because a client's queue of unacknowledged messages was full.
     pub notices_dropped: u64,
-    /// Times a client said that it could not read a pose for want of its base.
+    /// Reports of clients that could not decode a pose because they lacked its baseline.
     pub missing_baselines: u64,
-    /// What was sent, bit by bit.
+    /// Bits sent, by purpose.
     pub bits: SentBits,
-    /// What became of the poses.
+    /// Poses that were due, by outcome.
     pub poses: PoseCounts,
-    /// WrittenRecords of objects.
+    /// Encodings of object records.
     pub records: EncodingReuse,
-    /// Poses relative to their bases, at the shared level.
+    /// Encodings of poses relative to their baselines, at the shared level.
     pub pose_codes: EncodingReuse,
     /// Players in the room, those within the grace period included.
     pub players: u32,
@@ -54,27 +53,27 @@ pub struct RoomStats {
     pub clients: u32,
     /// Objects in the world.
     pub objects: u32,
-    /// Bytes sent over what all budgets together allow, times 1,000, in the last whole second.
+    /// Bytes sent over the sum of all bandwidth limits, times 1,000, in the last whole second.
     pub budget_use_permille: u32,
-    /// Bytes sent over bytes received, times 1,000, of the client for which that is highest;
-    /// brought up to date once a second.
+    /// Bytes sent over bytes received, times 1,000, of the client with the highest ratio; updated
+    /// once a second.
     pub amplification_permille: u32,
 }
 
-/// Bits sent, by what they are for.
+/// Bits sent, by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentBits {
-    /// Stamps, and the ends of records.
+    /// Time stamps, and the ends of records.
     pub stamps: u64,
     /// Enters, updates and leaves.
     pub records: u64,
     /// Headers of pose sections.
     pub pose_headers: u64,
-    /// Which poses a section has, and relative to what; and its padding.
+    /// Which poses a section contains, their baselines, and its padding.
     pub pose_indices: u64,
-    /// The poses themselves; at the fine level, with their places.
+    /// The poses themselves; at the fine level, with their indices.
     pub pose_contents: u64,
-    /// All else: the link's headers, messages, chunks of blocks.
+    /// Everything else: link headers, messages, chunks of blocks.
     pub link: u64,
 }
 
@@ -83,29 +82,28 @@ pub struct SentBits {
 pub struct PoseCounts {
     /// Sent.
     pub sent: u64,
-    /// Not sent, since the client foretells them well enough.
+    /// Not sent, because the client extrapolates them well enough.
     pub extrapolated: u64,
-    /// Not sent, since there was no room for them.
+    /// Not sent, because there was no room for them.
     pub deferred: u64,
-    /// By class, engaged, near and far: for how long what stirs was not sent, in samples of one
-    /// client a tick. What was sent in the tick itself counts in the first bucket.
+    /// For engaged, near and far objects: how long active objects were not sent, in samples of one
+    /// client a tick. Objects sent in the tick itself count in the first bucket.
     pub ages: [AgeHistogram; 3],
 }
 
-/// How often ages were seen.
+/// A histogram of ages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgeHistogram {
-    /// How often an age was seen, by the index of its bucket of [`AGE_BUCKET_MS`]; older ones count
-    /// in the last.
+    /// How many samples fell into each bucket of [`AGE_BUCKET_MS`]; older ones count in the last.
     pub buckets: [u32; AGE_BUCKETS],
 }
 
-/// Width of a bucket of [`Ages`].
+/// Width of a bucket of [`AgeHistogram`], in milliseconds.
 pub const AGE_BUCKET_MS: u64 = 25;
-/// Number of them: up to 1.6 s.
+/// Number of buckets: up to 1.6 s.
 pub const AGE_BUCKETS: usize = 64;
 
-/// How often something was encoded, and how often that was used.
+/// How often something was encoded, and how often the encodings were used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodingReuse {
     /// Encoded.
@@ -123,7 +121,7 @@ impl Default for AgeHistogram {
 }
 
 impl AgeHistogram {
-    /// One more.
+    /// Adds a sample.
     pub fn add(&mut self, age_ms: u64) {
         let bucket = (age_ms / AGE_BUCKET_MS) as usize;
         let bucket = &mut self.buckets[bucket.min(AGE_BUCKETS - 1)];
@@ -131,7 +129,7 @@ impl AgeHistogram {
     }
 
     /// The upper end of the bucket that at least `share` (0 to 1) of the samples do not exceed;
-    /// `Unchanged` without samples.
+    /// `None` without samples.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let count: u64 = self.buckets.iter().map(|&bucket| u64::from(bucket)).sum();
         let wanted = (count as f64 * share).ceil().max(1.0) as u64;
@@ -145,7 +143,7 @@ impl AgeHistogram {
 }
 
 impl EncodingReuse {
-    /// How many use one encoding, on average; 0 when nothing was encoded.
+    /// The mean number of uses of one encoding; 0 if nothing was encoded.
     pub fn uses_per_encoding(&self) -> f64 {
         if self.encoded == 0 {
             0.0

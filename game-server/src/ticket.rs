@@ -1,20 +1,21 @@
-//! Tickets: what lets one player into one room, once.
+//! Tickets: each admits one player to one room, once.
 //!
 //! The lobby signs a [`Ticket`] with a [`TicketSigner`]; the host that runs the room checks the
-//! bytes with a [`TicketVerifier`], which needs only the public key. Seconds since 1970 are an
-//! argument of whoever asks. To the client that carries it between the two a ticket is opaque.
+//! bytes with a [`TicketVerifier`], which needs only the public key. The caller passes the time in
+//! seconds since 1970. To the client that carries it, a ticket is opaque.
 //!
 //! Format: 64 bytes of Ed25519 signature, then the body, a small protobuf message. The signature
-//! covers `PREFIX` and the body as it was sent, so nothing is parsed that the lobby did not write.
+//! covers `SIGNING_PREFIX` and the body as it was sent, so only bytes that the lobby wrote are
+//! parsed.
 //!
 //! Invariants:
-//! 1. A ticket is accepted at most once, also when the host's clock jumps: what is forgotten to
-//!    save memory is refused by its age.
-//! 2. What the verifier remembers is bounded by [`TicketVerifier::REMEMBERED`]; at the bound new
-//!    tickets are refused, since letting an old one be forgotten would let it be used twice.
+//! 1. A ticket is accepted at most once, even if the host's clock jumps: a ticket that was
+//!    forgotten to save memory is refused because of its age.
+//! 2. The memory of the verifier is bounded by [`TicketVerifier::MAX_REMEMBERED`]. At the bound new
+//!    tickets are refused, since a forgotten ticket could be used twice.
 //! 3. Each refusal is counted under exactly one reason.
 //!
-//! Cost: about 20 us to sign, 50 us to check; forgotten in order of expiry.
+//! Cost: about 20 us to sign, 50 us to check; tickets are forgotten in the order of expiry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,35 +24,35 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use prost::Message;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-/// How long a ticket is good for. A client connects to the host within one or two seconds of being
-/// handed it; on a bad line it asks for another one.
+/// How long a ticket is valid. A client connects to the host within one or two seconds after it
+/// receives the ticket; on a bad connection it requests another one.
 pub const LIFETIME_S: u64 = 30;
 
-/// Stands before the body when it is signed, so that a signature made by this key for any other
-/// purpose is no ticket.
+/// Precedes the body in the signed bytes, so that a signature of this key for another purpose is no
+/// valid ticket.
 const SIGNING_PREFIX: &[u8] = b"ambit ticket, version 1\0";
 const SIGNATURE_BYTES: usize = 64;
-/// A name of 24 characters and an address of 255 bytes stay far below it.
+/// A name of 24 characters and an address of 255 bytes are far below this.
 const MAX_BYTES: usize = 1_024;
 const VERSION: u32 = 1;
 
-/// Who may enter what, where, until when.
+/// Admits one player to one room on one host, until it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// The room that it opens.
+    /// The room that it admits to.
     pub room: RoomId,
-    /// The player that it lets in.
+    /// The player that it admits.
     pub player: PlayerId,
-    /// The player's name when the ticket was made.
+    /// The player's name when the ticket was issued.
     pub name: String,
-    /// The host's address, as the host itself gave it to the lobby.
+    /// The host's address, as the host reported it to the lobby.
     pub host: String,
-    /// The last second, counted from 1970, at which it is good.
+    /// The last second, counted from 1970, at which it is valid.
     pub expires_unix_s: u64,
-    /// How many tickets the lobby had issued when it issued this one. Ascends, so that all tickets
-    /// up to one can be voided.
+    /// How many tickets the lobby had issued up to this one. Serials ascend, so that all tickets up
+    /// to one can be revoked.
     pub serial: u64,
-    /// What tells two tickets apart, and can't be guessed.
+    /// A random value that makes each ticket unique.
     pub nonce: [u8; 16],
 }
 
@@ -79,26 +80,26 @@ struct TicketBody {
 /// Why a ticket was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum TicketError {
-    /// Not of the size or shape of a ticket.
+    /// It does not have the size or format of a ticket.
     #[error("this is not a ticket")]
     Malformed,
-    /// The signature is not the lobby's, or the body is not what was signed.
+    /// The signature is not the lobby's, or the body was changed.
     #[error("the ticket was not signed by the lobby of this host")]
     Forged,
-    /// For another host, or for a room that does not run here.
+    /// It is for another host, or for a room that does not run here.
     #[error("the ticket is for another host or room")]
     Foreign,
-    /// The player was put out of the room after it was made.
+    /// The player left or was removed from the room after it was issued.
     #[error("the player has left this room since the ticket was issued")]
     Revoked,
     /// Its time is over.
     #[error("the ticket has expired; ask the lobby for a new one")]
     Expired,
-    /// It let somebody in already.
+    /// It was used already.
     #[error("the ticket was used already; ask the lobby for a new one")]
     Used,
-    /// Too many are remembered at the moment.
-    #[error("too many players come in at once; try again in {LIFETIME_S} seconds")]
+    /// The verifier remembers too many tickets at the moment.
+    #[error("too many players join at once; try again in {LIFETIME_S} seconds")]
     TooManyTickets,
 }
 
@@ -116,7 +117,7 @@ impl TicketError {
         }
     }
 
-    /// What the player is told.
+    /// The error code that the player receives.
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed | Self::Forged | Self::Foreign => ErrorCode::BadTicket,
@@ -128,7 +129,7 @@ impl TicketError {
     }
 }
 
-/// The lobby's end: holds the private key.
+/// The lobby's side: holds the private key.
 pub struct TicketSigner {
     key: Ed25519KeyPair,
 }
@@ -140,19 +141,19 @@ impl std::fmt::Debug for TicketSigner {
 }
 
 impl TicketSigner {
-    /// The key pair of this seed. It has to come from a good random source and to stay secret.
+    /// The key pair of this seed. The seed must come from a good random source and stay secret.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let key =
             Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed of 32 bytes gives a key");
         Self { key }
     }
 
-    /// What hosts check tickets with: 32 bytes.
+    /// The 32 bytes that hosts check tickets with.
     pub fn public_key(&self) -> &[u8] {
         self.key.public_key().as_ref()
     }
 
-    /// The ticket as it is handed to the player.
+    /// The ticket in the form that the player receives.
     pub fn sign(&self, ticket: &Ticket) -> Vec<u8> {
         let body = TicketBody::from(ticket).encode_to_vec();
         let signature = self.key.sign(&signed_bytes(&body));
@@ -162,24 +163,25 @@ impl TicketSigner {
     }
 }
 
-/// The host's end: holds the public key and what was used.
+/// The host's side: holds the public key and the used tickets.
 #[derive(Debug)]
 pub struct TicketVerifier {
     key: UnparsedPublicKey<[u8; 32]>,
     /// Used tickets by expiry, so that the oldest are forgotten first.
     used: BTreeSet<(u64, [u8; 16])>,
-    /// Who has left a room: the newest ticket that is void, and until when such tickets may still
-    /// be about.
+    /// For players who have left a room: the newest revoked serial, and until when such tickets may
+    /// be in use.
     revoked: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
-    /// Rooms in which only some sat when the host was told so.
+    /// Rooms for which the tickets of all but some players are revoked.
     closed_rooms: BTreeMap<RoomId, MembersOnly>,
-    /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the
-    /// clock says.
+    /// The latest expiry that was forgotten. Tickets that expire by then are refused, whatever the
+    /// clock shows.
     forgotten_unix_s: u64,
     refusals: BTreeMap<TicketError, u64>,
 }
 
-/// Tickets of all others up to the serial are void, for as long as such tickets may be about.
+/// The tickets of all others up to the serial are revoked, for as long as such tickets may be in
+/// use.
 #[derive(Debug)]
 struct MembersOnly {
     members: BTreeSet<PlayerId>,
@@ -188,12 +190,13 @@ struct MembersOnly {
 }
 
 impl TicketVerifier {
-    /// Used tickets, and players whose tickets are void, that are remembered at most. At a full 30
-    /// s lifetime this is 2,000 entries a second, more than handshakes allow; it takes about 4 MB.
+    /// The largest number of remembered used tickets, and of players with revoked tickets. With a
+    /// lifetime of 30 s that is 2,000 entries a second, more than the handshake limits allow; it
+    /// takes about 4 MB.
     pub const MAX_REMEMBERED: usize = 65_536;
 
-    /// A verifier of the tickets made with this public key (`ambit.host.Configure.ticket_key`);
-    /// `Unchanged` when it isn't one: 32 bytes.
+    /// A verifier for tickets signed with this key pair (`ambit.host.Configure.ticket_key`); `None`
+    /// if the key is not 32 bytes long.
     pub fn new(public_key: &[u8]) -> Option<Self> {
         let key: [u8; 32] = public_key.try_into().ok()?;
         Some(Self {
@@ -206,8 +209,8 @@ impl TicketVerifier {
         })
     }
 
-    /// Checks `token` for a host that calls itself `own_address` and runs the rooms that `runs`
-    /// knows, and uses it up.
+    /// Checks `token` for a host with the address `own_address` that runs the rooms for which
+    /// `runs` returns true, and marks it as used.
     pub fn verify(
         &mut self,
         now_unix_s: u64,
@@ -216,21 +219,21 @@ impl TicketVerifier {
         runs: impl FnOnce(RoomId) -> bool,
     ) -> Result<Ticket, TicketError> {
         self.forget_expired(now_unix_s);
-        let verdict = self.check(now_unix_s, token, own_address, runs);
-        match &verdict {
+        let result = self.check(now_unix_s, token, own_address, runs);
+        match &result {
             Ok(ticket) => {
                 self.used.insert((ticket.expires_unix_s, ticket.nonce));
             }
             Err(reason) => *self.refusals.entry(*reason).or_default() += 1,
         }
-        verdict
+        result
     }
 
-    /// The player has left `room`: tickets that it still holds, up to that serial, are void. With a
-    /// newer one it may come back.
+    /// The player has left `room`: revokes its tickets up to that serial. With a newer one it may
+    /// come back.
     ///
-    /// At the bound nothing is voided: the player can then enter with a ticket at hand, until that
-    /// expires.
+    /// At the bound nothing is revoked: the player can then still enter with an old ticket until
+    /// that expires.
     pub fn revoke(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
         if self.revoked.len() >= Self::MAX_REMEMBERED {
             self.revoked
@@ -242,7 +245,7 @@ impl TicketVerifier {
         }
     }
 
-    /// Only `members` sit in `room`: tickets for it that others hold, up to that serial, are void.
+    /// Only `members` are in `room`: revokes the tickets of all others for it, up to that serial.
     pub fn revoke_all_but(
         &mut self,
         now_unix_s: u64,
@@ -262,12 +265,12 @@ impl TicketVerifier {
         );
     }
 
-    /// Whether another one checks the same tickets.
+    /// Whether another verifier checks the same tickets.
     pub fn has_same_key(&self, other: &Self) -> bool {
         self.key.as_ref() == other.key.as_ref()
     }
 
-    /// Whether a ticket that was good when it was shown has become void since.
+    /// Whether a ticket that was valid when it was shown has been revoked since.
     pub fn is_revoked(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
         self.revoked
             .get(&(room, player))

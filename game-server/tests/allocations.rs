@@ -1,9 +1,8 @@
-//! What a settled room allocates: nothing for an object, nothing for a client, nothing for a
-//! datagram.
+//! The allocations of a room in the steady state: none for an object, a client or a datagram.
 //!
-//! Rule: a tick allocates but the blocks that datagrams are cut from, two allocations (the block
-//! and the count of who holds it) for each 64 KiB sent. The counting allocator replaces that of the
-//! whole process, so this test has a binary of its own.
+//! Rule: a tick allocates only the blocks that datagrams are cut from, two allocations (the block
+//! and its reference count) for each 64 KiB sent. The counting allocator replaces that of the whole
+//! process, so this test has a binary of its own.
 
 use std::time::Duration;
 
@@ -23,14 +22,14 @@ use ambit_proto::wire::Wire;
 
 const CLIENTS: u32 = 10;
 const TICKS: u32 = 100;
-/// What blocks are cut from, less what may be left of one.
+/// The size of a block, less the largest unused rest.
 const BLOCK_BYTES: u64 = 64 * 1_024 - MAX_DATAGRAM as u64;
 
 #[test]
 fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     for walkers in [50, 200] {
         let mut town = RoomWithClients::new(walkers);
-        // Buffers grow to what they need; links and their tables, too.
+        // Buffers, links and their tables grow to their final size first.
         for _ in 0..400 {
             town.tick();
         }
@@ -50,7 +49,7 @@ fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     }
 }
 
-/// Clients that stand in the middle of walkers whose headings turn at each tick.
+/// Clients that stand among walkers whose headings turn at each tick.
 struct WalkerGame {
     count: u32,
     walkers: Vec<Walker>,
@@ -151,7 +150,7 @@ impl RoomWithClients {
             count,
             walkers: Vec::new(),
         };
-        // As many bytes as it takes to tell of everything at each tick.
+        // Enough bandwidth to send every object at each tick.
         let config = RoomConfig {
             inner: 2,
             outer: 3,
@@ -174,8 +173,8 @@ impl RoomWithClients {
         }
     }
 
-    /// How many allocations the room made. Clients confirm at the next tick what they get at this
-    /// one, and hold keys.
+    /// Runs a tick and returns the room's allocations. Clients acknowledge datagrams at the next
+    /// tick, and hold keys.
     fn tick(&mut self) -> u64 {
         self.now += Duration::from_millis(50);
         for (client, link) in (0..).zip(&mut self.links) {

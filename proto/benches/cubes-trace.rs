@@ -1,15 +1,11 @@
 //! What the fine level of poses costs on a recording of 901 cubes:
 //! `cargo bench --bench cubes-trace [-- FILE]`.
 //!
-//! The rule (the one of the 2015 challenge's best coders): frame n is coded from frames up to n - 6
-//! only, values and state of the model alike; all bytes of a packet count, those of UDP and IP do
-//! not. Each packet is decoded again by an end that has seen nothing but packets, and compared bit
-//! by bit; a difference ends the run with exit code 1. Figures: kbit/s at 60 packets a second; bits
-//! a changed cube; bits by category; microseconds a packet each way.
-//!
-//! `-- --train FILE` fits the model's constants to a recording, writes them to
-//! `src/pose/fine/priors.rs` and tells what they are worth on the half of the recording that it has
-//! not looked at; see `train`.
+//! Frame n is coded from frames up to n - 6 only, values and state of the model alike; all bytes of
+//! a packet count, those of UDP and IP do not. Each packet is decoded by a receiver that knows
+//! nothing but the packets, and compared bit by bit; a difference ends the run with exit code 1.
+//! Figures: kbit/s at 60 packets a second; bits a changed cube; bits by category; microseconds a
+//! packet each way.
 
 #[path = "cubes-trace/packet.rs"]
 mod packet;
@@ -17,8 +13,6 @@ mod packet;
 mod report;
 #[path = "cubes-trace/trace.rs"]
 mod trace;
-#[path = "cubes-trace/train.rs"]
-mod train;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -26,42 +20,37 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ambit_proto::pose::Pose;
+use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use anyhow::{Context, ensure};
 
-use packet::{Buffers, LAG, Past};
+use packet::Buffers;
 use report::{PacketFigures, Report};
-use trace::{CUBES, Trace};
+use trace::CUBES;
 
-/// Where recordings are usually kept, beside a clone; any other is an argument.
-const USUAL_FILE: &str = concat!(
+/// The default, if it exists.
+const DEFAULT_FILE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../shared/data/cubes_A.bin.xz"
 );
 
-/// Of the decoded frames, as many are looked back to.
-const KEPT: usize = 2 * LAG + 1;
+/// Decoded frames that the receiver stores.
+const STORED: usize = 2 * ACK_LAG_FRAMES + 1;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| argument != "--bench")
         .collect();
-    let trains = arguments.iter().any(|argument| argument == "--train");
     let file = arguments
         .iter()
         .find(|argument| !argument.starts_with("--"));
-    let path = file.map_or_else(|| PathBuf::from(USUAL_FILE), |file| find(file));
+    let path = file.map_or_else(|| PathBuf::from(DEFAULT_FILE), |file| trace::find(file));
     if file.is_none() && !path.is_file() {
-        println!("cubes-trace: no recording at {USUAL_FILE}; give one (.bin or .bin.xz):");
+        println!("cubes-trace: no recording at {DEFAULT_FILE}; give one (.bin or .bin.xz):");
         println!("  cargo bench --bench cubes-trace -- path/of/cubes.bin.xz");
         return ExitCode::SUCCESS;
     }
-    let done = if trains {
-        train::run(&path)
-    } else {
-        run(&path)
-    };
-    match done {
+    match run(&path) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cubes-trace: {error:#}");
@@ -70,30 +59,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// A file as it was named where `cargo` was called, which runs benches in the folder of their
-/// package.
-fn find(file: &str) -> PathBuf {
-    let folders = [
-        std::env::var_os("PWD").map(PathBuf::from),
-        Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))),
-    ];
-    let named = folders
-        .into_iter()
-        .flatten()
-        .map(|folder| folder.join(file));
-    named
-        .chain([PathBuf::from(file)])
-        .find(|path| path.is_file())
-        .unwrap_or_else(|| PathBuf::from(file))
-}
-
 fn run(path: &Path) -> anyhow::Result<()> {
-    let trace = Trace::read(path)?;
-    ensure!(trace.len() > LAG, "{} frames are too few", trace.len());
+    let trace = trace::read(path)?;
+    ensure!(
+        trace.frames() > ACK_LAG_FRAMES,
+        "{} frames are too few",
+        trace.frames()
+    );
     println!(
         "{}: {} frames of {CUBES} cubes",
         path.display(),
-        trace.len()
+        trace.frames()
     );
     let report = code(&trace)?;
     print!("{report}");
@@ -101,31 +77,31 @@ fn run(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Codes all frames, decodes them again and compares.
-fn code(trace: &Trace) -> anyhow::Result<Report> {
+fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
     let mut report = Report::default();
-    let (mut ours, mut theirs) = (Buffers::default(), Buffers::default());
-    // The first frames are what both ends start from.
-    let mut decoded: Vec<Vec<Pose>> = (0..KEPT)
-        .map(|number| trace.frame(number.min(LAG - 1)).to_vec())
+    let (mut sender, mut receiver) = (Buffers::default(), Buffers::default());
+    // Both ends start with the first frames.
+    let mut decoded: Vec<Vec<Pose>> = (0..STORED)
+        .map(|number| trace.frame(number.min(ACK_LAG_FRAMES - 1)).to_vec())
         .collect();
     let mut packet = Vec::new();
-    for number in LAG..trace.len() {
+    for number in ACK_LAG_FRAMES..trace.frames() {
         let frame = trace.frame(number);
         packet.clear();
         let start = now();
-        let past = Past::of(number, |number| trace.frame(number));
-        let spent = packet::encode(number, frame, &past, &mut ours, &mut packet);
+        let known = KnownFrames::of(trace, number, |number| trace.frame(number));
+        let spent = packet::encode(number, frame, &known, &mut sender, &mut packet);
         let encoded = now();
-        let mut there = std::mem::take(&mut decoded[number % KEPT]);
-        let past = Past::of(number, |number| &decoded[number % KEPT]);
-        packet::decode(number, &packet, &past, &mut theirs, &mut there)
+        let mut received = std::mem::take(&mut decoded[number % STORED]);
+        let known = KnownFrames::of(trace, number, |number| &decoded[number % STORED]);
+        packet::decode(number, &packet, &known, &mut receiver, &mut received)
             .with_context(|| format!("packet {number}"))?;
         let done = now();
-        compare(number, frame, &there)?;
+        compare(number, frame, &received)?;
         let changed = frame
             .iter()
-            .zip(trace.frame(number - LAG))
-            .filter(|(new, base)| new != base)
+            .zip(trace.frame(number - ACK_LAG_FRAMES))
+            .filter(|(new, old)| new != old)
             .count();
         report.add(PacketFigures {
             bytes: packet.len(),
@@ -134,8 +110,8 @@ fn code(trace: &Trace) -> anyhow::Result<Report> {
             encode_us: (encoded - start).as_secs_f64() * 1e6,
             decode_us: (done - encoded).as_secs_f64() * 1e6,
         });
-        decoded[number % KEPT] = there;
-        progress(number + 1, trace.len());
+        decoded[number % STORED] = received;
+        progress(number + 1, trace.frames());
     }
     Ok(report)
 }
@@ -162,7 +138,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// On a terminal, how far it has got.
+/// Shows on a terminal how many frames are done.
 fn progress(done: usize, all: usize) {
     let mut terminal = std::io::stderr();
     if terminal.is_terminal() && (done.is_multiple_of(100) || done == all) {

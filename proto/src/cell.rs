@@ -1,13 +1,13 @@
-//! The map, cut in square cells on (x, y): the geometry of interest.
+//! The map, divided into square cells on (x, y): the geometry of the area of interest.
 //!
-//! ObjectsByCell have columns along x and rows along y, both from 0 in code; anything people read
-//! numbers them from 1, row by row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the
-//! third column of the second row, cell 7. A map whose size is not a multiple of the cell's edge
-//! has cells at its far edges that stick out of it. A position on a border belongs to the cell
-//! beyond the border; one that is off the map to the nearest cell at its edge.
+//! Cells have columns along x and rows along y, both from 0 in code. Cell numbers for people count
+//! from 1, row by row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the third column
+//! of the second row, cell 7. If the size of a map is not a multiple of the cell's edge, the cells
+//! at its far edges extend beyond it. A position on a border belongs to the cell beyond the border.
+//! A position off the map belongs to the nearest cell at its edge.
 //!
-//! Invariant: every cell that a [`Grid`] returns is on its map. PoseSource: reference 003, section
-//! 3.5.
+//! Invariant: every cell that a [`Grid`] returns is on its map. Source: "Architectures de
+//! developpement adaptees aux MMOGs" (Project Deus), section 3.5.
 
 use crate::space::{MAX_MAP_METRES, Position};
 
@@ -26,8 +26,7 @@ impl Cell {
         Self { column, row }
     }
 
-    /// ObjectsByCell between this one and `other`, counted as a king walks: 1 for each of the eight
-    /// neighbours.
+    /// The Chebyshev distance to `other`, in cells: 1 for each of the eight neighbours.
     pub fn distance(self, other: Self) -> u16 {
         self.column
             .abs_diff(other.column)
@@ -47,9 +46,9 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A map of `width_m` x `height_m` metres in cells of `cell_m`, or `Unchanged` unless all three
-    /// are above zero, the map is at most 16,384 m (what positions can say on the wire) and has at
-    /// most 65,535 columns and rows.
+    /// A map of `width_m` x `height_m` metres in cells of `cell_m`. `None` unless all three are
+    /// above zero, the map is at most 16,384 m (the range of positions on the wire) and has at most
+    /// 65,535 columns and rows.
     pub fn try_new(width_m: f32, height_m: f32, cell_m: f32) -> Option<Self> {
         let columns = cells_in(width_m, cell_m)?;
         let rows = cells_in(height_m, cell_m)?;
@@ -62,13 +61,14 @@ impl Grid {
         })
     }
 
-    /// [`Grid::try_new`] for sizes that were checked before.
+    /// [`Grid::try_new`] for sizes that were validated before.
     ///
     /// # Panics
-    /// When they were not.
+    /// If the sizes are invalid.
     pub fn new(width_m: f32, height_m: f32, cell_m: f32) -> Self {
-        Self::try_new(width_m, height_m, cell_m)
-            .unwrap_or_else(|| panic!("no map of {width_m} x {height_m} m has cells of {cell_m} m"))
+        Self::try_new(width_m, height_m, cell_m).unwrap_or_else(|| {
+            panic!("invalid grid: a map of {width_m} x {height_m} m, cells of {cell_m} m")
+        })
     }
 
     /// Extent of the map along x, in metres.
@@ -109,12 +109,12 @@ impl Grid {
         )
     }
 
-    /// The cell's number as people read it: row by row from 1.
+    /// The cell's number for people: row by row from 1.
     pub const fn number(self, cell: Cell) -> u32 {
         self.index(cell) as u32 + 1
     }
 
-    /// The cell's place in an array of all cells: row by row from 0.
+    /// The cell's index in an array of all cells: row by row from 0.
     pub const fn index(self, cell: Cell) -> usize {
         cell.row as usize * self.columns as usize + cell.column as usize
     }
@@ -130,19 +130,20 @@ impl Grid {
             .flat_map(move |row| columns.clone().map(move |column| Cell::new(column, row)))
     }
 
-    /// Whether `position` is finite and on the map, its edges included; z does not count.
+    /// Whether `position` is finite and on the map, its edges included; z is ignored.
     pub fn contains(self, position: Position) -> bool {
         position.is_finite()
             && (0.0..=self.width_m).contains(&position.x)
             && (0.0..=self.height_m).contains(&position.y)
     }
 
-    /// The cell that counts as `position`'s when `previous` did so before: `previous`, until the
-    /// position is more than `margin_m` beyond its border, column and row each for itself.
+    /// The home cell of an object at `position` whose home cell was `previous`: it stays `previous`
+    /// until the position is more than `margin_m` beyond the cell's border (hysteresis). Columns
+    /// and rows are treated separately.
     ///
-    /// So a column that changes and changes back costs at least twice the margin of travel along x,
-    /// and the same holds for rows: nobody gains anything from pacing along a border or about a
-    /// corner.
+    /// So a column that changes and changes back requires at least twice the margin of travel along
+    /// x; the same holds for rows. A player who moves to and fro along a border or around a corner
+    /// causes few changes.
     pub fn home_cell(self, previous: Cell, position: Position, margin_m: f32) -> Cell {
         let at = self.cell_at(position);
         let keeps = |index: u16, metres: f32| {
@@ -166,16 +167,18 @@ impl Grid {
         }
     }
 
-    /// In which of `slices` slices of a cell's edge a coordinate is. In `f64` the quotient of two
-    /// `f32` never rounds up to the next whole number, so a position before a border is never put
-    /// beyond it.
+    /// The index of the cell, out of `slices`, that contains a coordinate along one axis. In `f64`
+    /// the quotient of two `f32` never rounds up to the next whole number, so a position before a
+    /// border never falls into the cell beyond it.
     fn axis_index(self, metres: f32, slices: u16) -> u16 {
         let slice = (f64::from(metres) / f64::from(self.cell_m)).floor();
-        (slice as u16).min(slices - 1) // The cast takes what is below zero, or not a number, to zero.
+        // The cast turns negative values and NaN to zero.
+        (slice as u16).min(slices - 1)
     }
 }
 
-/// How many cells cover a length. A rest below a millionth of a cell is taken for rounding.
+/// How many cells cover a length. A remainder below a millionth of a cell counts as a rounding
+/// error.
 fn cells_in(length_m: f32, cell_m: f32) -> Option<u16> {
     let fits = length_m > 0.0 && length_m <= MAX_MAP_METRES && cell_m > 0.0 && cell_m.is_finite();
     let cells = (f64::from(length_m) / f64::from(cell_m) - 1e-6)
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!((grid.columns(), grid.rows()), (5, 1));
         assert_eq!(grid.cell_at(at(44.9, 8.9)), Cell::new(4, 0));
         assert!(grid.contains(at(45.0, 9.0)) && !grid.contains(at(45.1, 9.0)));
-        // 0.3 / 0.1 is a little more than 3 in floats, and still no reason for a fourth column.
+        // 0.3 / 0.1 is a little more than 3 in floats, but a fourth column would be wrong.
         assert_eq!(Grid::new(0.3, 0.3, 0.1).columns(), 3);
     }
 
@@ -315,7 +318,8 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut position = at(50.0, 50.0);
             let mut home = grid.cell_at(position);
-            let mut changed_at: [Option<(u16, f32)>; 2] = [None; 2]; // The column that was left, and where x was: then the same for rows.
+            // The previous column and the x of the change; then the same for rows.
+            let mut changed_at: [Option<(u16, f32)>; 2] = [None; 2];
             for _ in 0..2_000 {
                 position.x += rng.f32() - 0.5;
                 position.y += rng.f32() - 0.5;

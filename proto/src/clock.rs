@@ -1,66 +1,66 @@
-//! The room's clock, as a client estimates it.
+//! A client's estimate of the room's clock.
 //!
-//! Answered pings go in ([`crate::link::LinkEvent::Pong`]), the room time of any local time comes
-//! out.
+//! Input: answered pings ([`crate::link::LinkEvent::Pong`]). Output: the room time at any local
+//! time.
 //!
-//! A ping arrives after it left, so the room's clock is ahead of the local one by at most the
-//! difference of the two stamps; for the answer it is by at least the difference of its stamps.
-//! Each of the two bounds is as narrow as that way was quick, and of the last ten seconds the
-//! narrowest of each kind counts, give or take what two clocks may have drifted since: a
-//! minimum-delay filter for each direction. The estimate lies in the middle, but not more than
-//! [`MAX_ONE_WAY_DELAY`] above the lower bound: an answer that was lost and repeated says little,
-//! and a clock that is ahead can only be slowed, while one that is behind may catch up at once as
-//! long as nothing better is known. The clock that is read follows it by running at most
-//! [`MAX_SLEW`] too fast or slow, so that nothing on a screen jumps.
+//! A ping arrives after it left, so the difference of its two timestamps is an upper bound of the
+//! offset between the room's clock and the local one. The answer gives a lower bound in the same
+//! way. Each bound is tighter the shorter the one-way delay was. The estimate uses the tightest
+//! upper and the tightest lower bound of the last ten seconds, widened by the possible drift since:
+//! a minimum-delay filter for each direction. It is the middle of the two bounds, but at most
+//! [`MAX_ONE_WAY_DELAY`] above the lower one: an answer that was lost and repeated carries little
+//! information, and a clock that is ahead can only be slowed down, while one that is behind may
+//! jump forward as long as there is no better sample. The readable clock approaches the estimate by
+//! running at most [`MAX_SLEW`] too fast or too slow, so that nothing on a screen jumps.
 //!
-//! Invariants, for calls in the order of the times they are given:
+//! Invariants, if the times of the calls do not decrease:
 //! 1. A reading is never before an earlier reading.
-//! 2. Between two samples the clock runs at 0.95 to 1.05 of the local clock; only the samples up to
-//!    the first one that was quick, and being behind by more than [`MAX_SLEWED_ERROR`], move it
-//!    forward at once.
-//! 3. Whatever the samples say, reading and memory stay bounded. If the newest contradicts the
-//!    others, the room's clock has jumped and the newest alone counts.
+//! 2. Between two samples the clock runs at 0.95 to 1.05 times the local clock. It jumps forward
+//!    only at the samples up to the first with a short round trip, and when it is behind by more
+//!    than [`MAX_SLEWED_ERROR`].
+//! 3. Readings and memory stay bounded for any samples. If the newest sample contradicts the
+//!    others, the room's clock has jumped and only the newest sample counts.
 //!
-//! Units: microseconds inside. Cost: a pong looks through 16 samples, a reading is a few additions.
-//! PoseSource: RFC 5905, section 8, for the stamps; section 11.2.1, for intersecting what samples
-//! allow instead of averaging them.
+//! Units: microseconds inside. Cost: a pong scans 16 samples, a reading is a few additions. Source:
+//! RFC 5905, section 8, for the timestamps; section 11.2.1, for the intersection of bounds instead
+//! of a mean.
 
 use std::time::Duration;
 
 use crate::time::{GameTime, LocalTime};
 
-/// How much too fast or slow the clock may run while it is corrected: nobody sees 5 % of a walking
-/// speed.
+/// The highest relative error of the clock's rate while it is corrected. A change of 5 % in walking
+/// speed is not visible.
 pub const MAX_SLEW: f64 = 0.05;
 
-/// From this much on, being behind is worse than one jump: at [`MAX_SLEW`] it would last more than
-/// ten seconds.
+/// Above this error a jump is better than slewing, which would take more than ten seconds at
+/// [`MAX_SLEW`].
 pub const MAX_SLEWED_ERROR: Duration = Duration::from_millis(500);
 
-/// The longest way from the peer that is believed without a quick round trip that shows it.
+/// The longest one-way delay from the peer that is assumed before a short round trip proves it.
 pub const MAX_ONE_WAY_DELAY: Duration = Duration::from_millis(150);
 
-/// InputSampler older than this say more about the drift of two clocks than about their difference.
+/// Older samples say more about the drift between the two clocks than about their offset.
 const SAMPLE_WINDOW: Duration = Duration::from_secs(10);
 
-/// Ten seconds at a ping a second, and some of the quicker ones at the beginning.
+/// Ten seconds at one ping a second, and some of the faster pings at the beginning.
 const MAX_SAMPLES: usize = 16;
 
-/// What two clocks may drift apart, per elapsed time: each quartz is good for 100 ppm, and a
-/// virtual machine's is worse.
+/// How far two clocks may drift apart per elapsed time: 100 ppm for each quartz, and more for
+/// virtual machines.
 const MAX_DRIFT: f64 = 250e-6;
 
-/// By how much samples may contradict each other and still count: stamps are rounded, and
+/// How far samples may contradict each other and still count: timestamps are rounded, and
 /// schedulers interrupt.
 const TIMESTAMP_ERROR_US: i64 = 2_000;
 
 /// Estimates the room's clock from answered pings; see the module.
 #[derive(Clone, Debug, Default)]
 pub struct ClockEstimate {
-    /// Ring, `Unchanged` where nothing was measured yet.
+    /// Ring; `None` where nothing was measured yet.
     samples: [Option<OffsetSample>; MAX_SAMPLES],
     next: usize,
-    /// What the samples allow, as of the newest; `Unchanged` before the first.
+    /// The intersection of the samples' bounds at the newest sample; `None` before the first.
     bounds: Option<OffsetBounds>,
     reading: SlewedClock,
 }
@@ -71,7 +71,7 @@ struct OffsetSample {
     arrived: LocalTime,
 }
 
-/// By how much the room's clock is ahead of the local one, in microseconds: at least, at most.
+/// Bounds of the offset of the room's clock from the local one, in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct OffsetBounds {
     min_us: i64,
@@ -82,12 +82,12 @@ struct OffsetBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PriorEstimate {
     Absent,
-    /// No round trip was quick yet.
+    /// No round trip was short yet.
     Uncertain,
     Certain,
 }
 
-/// The clock that is read: it showed `shown_us` at `since`, and since then works off `behind_us`.
+/// The readable clock: it showed `shown_us` at `set_at`, and has corrected `behind_us` since then.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlewedClock {
     set_at: LocalTime,
@@ -97,14 +97,14 @@ struct SlewedClock {
 }
 
 impl ClockEstimate {
-    /// An estimate that knows nothing yet.
+    /// An estimate without samples.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the answer to a ping that left at `sent` and whose answer came at `arrived`, both on
-    /// the local clock; the peer's stamps are microseconds of room time. An answer that contradicts
-    /// itself is ignored.
+    /// Handles the answer to a ping. The ping left at `sent` and its answer arrived at `arrived`,
+    /// both on the local clock; the peer's timestamps are microseconds of room time. An answer that
+    /// contradicts itself is ignored.
     pub fn handle_pong(
         &mut self,
         sent: LocalTime,
@@ -156,23 +156,21 @@ impl ClockEstimate {
         self.bounds.is_some()
     }
 
-    /// The least time on the way, there and back, without what the peer took to answer; zero before
-    /// the first sample.
+    /// The shortest round trip, without the time that the peer held the ping; zero before the first
+    /// sample.
     pub fn rtt(&self) -> Duration {
         self.bounds.map_or(Duration::ZERO, |bounds| {
             Duration::from_micros(bounds.width_us().max(0).cast_unsigned())
         })
     }
 
-    /// How far the estimate may be off, if the ways there and back take different times: half of
-    /// [`Self::rtt`]. The reading may differ from the estimate for a while longer, see
-    /// [`Self::behind_us`].
+    /// How far the estimate may be off if the two one-way delays differ: half of [`Self::rtt`]. The
+    /// reading may differ from the estimate for a while longer; see [`Self::behind_us`].
     pub fn uncertainty(&self) -> Duration {
         self.rtt() / 2
     }
 
-    /// What the reading at `now` still has to gain on the estimate, in microseconds; negative: to
-    /// lose.
+    /// How far the reading at `now` is behind the estimate, in microseconds; negative: ahead of it.
     pub fn behind_us(&self, now: LocalTime) -> i64 {
         let estimate = self
             .bounds
@@ -182,7 +180,7 @@ impl ClockEstimate {
         })
     }
 
-    /// What the samples of the window allow at `now`.
+    /// The intersection of the bounds of all samples in the window, at `now`.
     fn offset_bounds(&self, now: LocalTime) -> Option<OffsetBounds> {
         let recent = self
             .samples
@@ -196,7 +194,7 @@ impl ClockEstimate {
 }
 
 impl OffsetSample {
-    /// Wider by what the clocks may have drifted since.
+    /// The sample's bounds at `now`, widened by the possible drift since the sample.
     fn bounds_at(&self, now: LocalTime) -> OffsetBounds {
         let drift_us = share_of(now.since(self.arrived), MAX_DRIFT);
         OffsetBounds {
@@ -207,8 +205,8 @@ impl OffsetSample {
 }
 
 impl OffsetBounds {
-    /// `Unchanged` if the peer claims to have held the ping for less than no time or for longer
-    /// than the whole round trip took, or if a stamp is beyond all bounds.
+    /// `None` if the peer claims to have held the ping for a negative time or for longer than the
+    /// whole round trip, or if a timestamp is out of range.
     fn from_pong(
         sent: LocalTime,
         received_us: u64,
@@ -244,7 +242,7 @@ impl OffsetBounds {
         self.max_us.saturating_sub(self.min_us)
     }
 
-    /// The middle, or the lower end and what is believed.
+    /// The middle of the bounds, but at most [`MAX_ONE_WAY_DELAY`] above the lower one.
     fn estimate(self) -> i64 {
         self.min_us
             .midpoint(self.max_us)
@@ -266,16 +264,16 @@ impl SlewedClock {
             .saturating_add(gained_us)
     }
 
-    /// From `now` on, works off what it is behind `estimate_us`, the room's time at `now`.
+    /// Starts to correct the difference to `estimate_us`, the room's time at `now`.
     fn slew_towards(&mut self, now: LocalTime, estimate_us: i64, before: PriorEstimate) {
         let shown_us = self.at(now);
         let behind_us = estimate_us.saturating_sub(shown_us);
-        let interacting_at_once = match before {
+        let at_once = match before {
             PriorEstimate::Absent => true,
             PriorEstimate::Uncertain => behind_us > 0,
             PriorEstimate::Certain => false,
         };
-        *self = if interacting_at_once || behind_us > micros(MAX_SLEWED_ERROR) {
+        *self = if at_once || behind_us > micros(MAX_SLEWED_ERROR) {
             Self {
                 set_at: now,
                 shown_us: estimate_us,
@@ -299,8 +297,8 @@ fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// `rate` of a duration, in whole microseconds. A float of 53 bits is exact for any duration that a
-/// room lives.
+/// `rate` of a duration, in whole microseconds. A float of 53 bits is exact for any duration of a
+/// room.
 fn share_of(duration: Duration, rate: f64) -> i64 {
     (micros(duration) as f64 * rate) as i64
 }
@@ -309,14 +307,13 @@ fn share_of(duration: Duration, rate: f64) -> i64 {
 mod tests {
     use super::*;
 
-    /// A room's clock, and the way to it and back, in harness time. The local clock is the
-    /// harness'.
+    /// A room's clock and the path to it, in harness time. The local clock is the harness'.
     struct SimulatedRoom {
         rng: fastrand::Rng,
         ahead_us: i64,
         /// How much faster it runs, in parts per million.
         drift_ppm: i64,
-        /// There and back.
+        /// Forward and return delay.
         delay_us: [u64; 2],
         jitter_us: u64,
     }
@@ -363,8 +360,8 @@ mod tests {
         LocalTime::from_micros(micros)
     }
 
-    /// Pings ten times quickly, then each second; checks after each, from `settled_s` on, that the
-    /// error is below a bound.
+    /// Pings ten times quickly, then each second. After each ping from `settled_s` on, checks that
+    /// the error is below a bound.
     fn check(mut room: SimulatedRoom, seconds: u64, settled_s: u64, bound_us: i64) {
         let mut clock = ClockEstimate::new();
         let pings = (0..10)
@@ -383,13 +380,12 @@ mod tests {
     #[test]
     fn a_slow_first_answer_does_not_put_the_clock_ahead() {
         let mut clock = ClockEstimate::new();
-        // The room's clock shows the local time. The first answer's way back took 30 ms, after a
-        // way there of 1.2 s.
+        // The room's clock shows the local time. The ping took 1.2 s to the room, its answer 30 ms.
         let at = LocalTime::from_millis;
         clock.handle_pong(at(1_000), 2_200_000, 2_200_000, at(2_230));
         let first = clock.room_time(at(2_230)).millis();
         assert!((2_200..=2_380).contains(&first), "{first}");
-        // One that is quick, later: the clock is right within moments.
+        // A later ping has a short round trip: the clock is right within moments.
         clock.handle_pong(at(2_300), 2_330_000, 2_330_000, at(2_360));
         let later = clock.room_time(at(5_000)).millis();
         assert!((4_995..=5_010).contains(&later), "{later}");
@@ -559,8 +555,8 @@ mod tests {
     fn an_answer_that_contradicts_itself_is_ignored() {
         let mut clock = ClockEstimate::new();
         clock.handle_pong(at(1_000), 50_000, 40_000, at(2_000)); // Sent before it was received.
-        clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held for longer than the round trip.
-        clock.handle_pong(at(3_000), 50_000, 50_000, at(2_000)); // Here before the ping left.
+        clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held beyond the round trip.
+        clock.handle_pong(at(3_000), 50_000, 50_000, at(2_000)); // Arrived before the ping left.
         clock.handle_pong(at(1_000), u64::MAX, u64::MAX, at(2_000));
         assert!(!clock.is_synced());
     }

@@ -1,9 +1,9 @@
 //! Error codes and their stable names.
 //!
-//! A code keeps its number and its name for ever: scripts compare names, other clients compare
+//! A code never changes its number or its name: scripts compare names, other clients compare
 //! numbers. The name is the `.proto` constant in lower case (`room_full`). A number that this build
-//! does not know comes from a newer peer; `Error.name` then tells what it is, and where only the
-//! number travels it reads `code_123`.
+//! does not know comes from a newer peer; `Error.name` then contains its name. Where only the
+//! number travels it is shown as `code_123`.
 
 pub use crate::control::world::{Error, ErrorCode};
 
@@ -12,18 +12,18 @@ pub fn name(code: ErrorCode) -> String {
     code.as_str_name().to_ascii_lowercase()
 }
 
-/// The code called `name`, if this build knows it.
+/// The code with this name, if this build knows it.
 pub fn from_name(name: &str) -> Option<ErrorCode> {
     let code = ErrorCode::from_str_name(&name.to_ascii_uppercase())?;
     (self::name(code) == name).then_some(code)
 }
 
-/// The name behind a number from the wire, whether this build knows it or not.
+/// The name for a number from the wire, whether this build knows it or not.
 pub fn name_of_number(number: i32) -> String {
     ErrorCode::try_from(number).map_or_else(|_| format!("code_{number}"), name)
 }
 
-/// The message that tells a peer about `code`. `message` says what happened, what was expected,
+/// The message that reports `code` to a peer. `message` says what happened, what was expected and
 /// what to do.
 pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
     Error {
@@ -33,8 +33,8 @@ pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
     }
 }
 
-/// What a person is shown for an `Error` from the wire: its own name if it has one, else the name
-/// of its number.
+/// The name of an `Error` from the wire: its own name if it has one, otherwise the name of its
+/// number.
 pub fn name_of_error(error: &Error) -> String {
     if error.name.is_empty() {
         name_of_number(error.code)
@@ -47,7 +47,7 @@ pub fn name_of_error(error: &Error) -> String {
 mod tests {
     use super::*;
 
-    /// SentDatagrams and names that have been published. Lines are only ever added.
+    /// The published numbers and names. Lines are only ever added.
     const PUBLISHED: [(i32, &str); 47] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
@@ -101,8 +101,9 @@ mod tests {
     #[test]
     fn published_numbers_and_names_stay_together() {
         for (number, published) in PUBLISHED {
-            let code = ErrorCode::try_from(number)
-                .unwrap_or_else(|_| panic!("{published} has lost its number {number}"));
+            let code = ErrorCode::try_from(number).unwrap_or_else(|_| {
+                panic!("no code has the published number {number} of {published}")
+            });
             assert_eq!(name(code), published);
             assert_eq!(from_name(published), Some(code));
             assert_eq!(name_of_number(number), published);

@@ -1,11 +1,11 @@
 //! The messages of the control streams, as prost generates them from `proto/ambit/*.proto`.
 //!
-//! The `.proto` files are the contract: carrier, order, bounds and meaning of each field stand
-//! there, and from there in the documentation of these types. Nothing here is checked beyond the
-//! encoding; a core sees a message only after `TryFrom` has made a value of it that is valid
-//! (`schema::Schema` is an example).
+//! The `.proto` files are the contract. They define the carrier, the order, the bounds and the
+//! meaning of each field; the documentation of these types comes from them. The types check nothing
+//! but the encoding. A core receives a message only after `TryFrom` has turned it into a valid
+//! value (`schema::Schema` is an example).
 
-/// Version of the lobby's protocol: `HelloRequest.version`, `Welcome.version`.
+/// Version of the lobby's protocol: `Hello.version`, `Welcome.version`.
 pub const WORLD_VERSION: u32 = 2;
 
 /// Between a client and the WorldServer (ALPN `ambit-world/1`).
@@ -36,14 +36,14 @@ pub mod game {
     unused_qualifications,
     clippy::pedantic,
     clippy::large_enum_variant,
-    reason = "generated; a report comes once a second"
+    reason = "generated; a report is sent once a second"
 )]
 pub mod host {
     include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
 }
 
-/// What the WorldServers of a cluster keep in their directory, and what they say to each other
-/// (ALPN `ambit-peer/1`).
+/// What the WorldServers of a cluster keep in their directory, and the messages between them (ALPN
+/// `ambit-peer/1`).
 #[allow(
     missing_docs,
     unused_qualifications,

@@ -1,23 +1,21 @@
 //! Messages on an ordered byte stream: a 32-bit big-endian length, then that many bytes.
 //!
-//! Bytes go in as they arrive, in pieces of any size; whole frames come out. No I/O: the owner
-//! reads from its stream, calls `push`, then `poll_frame` until it is empty. A frame may be empty
-//! (a prost message with nothing but defaults).
+//! Input: the bytes of the stream, in pieces of any size. Output: whole frames. There is no I/O:
+//! the owner reads from its stream, calls `push`, then `poll_frame` until it returns `None`. A
+//! frame may be empty (a prost message with default values only).
 //!
 //! Invariants:
-//! 1. No frame is longer than the bound; a longer one is refused by its length alone, before any of
-//!    it is kept.
-//! 2. Memory grows with what has arrived, not with what a length promises: at most one unfinished
+//! 1. No frame is longer than the limit. A longer one is refused by its length alone, before any of
+//!    it is stored.
+//! 2. Memory grows with the bytes received, not with the announced length: at most one unfinished
 //!    frame and what was pushed since the last poll.
-//! 3. After `TooLarge` the stream has no next frame (its boundaries are lost): every poll says so
-//!    again.
+//! 3. After `FrameTooLarge` the frame boundaries are lost: every later poll returns the same error.
 //!
-//! Units: bytes; the bound counts the payload alone. PoseSource: the carrier of
-//! `proto/ambit/*.proto`.
+//! Units: bytes; the limit counts the payload alone. Source: the carrier of `proto/ambit/*.proto`.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// Bytes of the length in front of a frame.
+/// Bytes of the length field.
 pub const HEADER_BYTES: usize = 4;
 /// Longest `ClientToWorld`.
 pub const MAX_TO_WORLD: usize = 16_384;
@@ -29,20 +27,21 @@ pub const MAX_TO_GAME: usize = 4_096;
 pub const MAX_FROM_GAME: usize = 65_536;
 /// Longest `WorldToHost` and `HostToWorld`.
 pub const MAX_HOST: usize = 16_777_216;
-/// The same of a host's first message, which may be from anybody: 65,536 rooms fit.
+/// The limit for a host's first message, which may come from an unauthenticated peer: 65,536 rooms
+/// fit.
 pub const MAX_HOST_GREETING: usize = 2_097_152;
 
-/// The peer announced a frame that is longer than what was agreed.
+/// The peer announced a frame that exceeds the agreed limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a frame of {length} bytes, at most {max} are allowed")]
+#[error("a frame of {length} bytes exceeds the limit of {max}")]
 pub struct FrameTooLarge {
-    /// What the peer announced.
+    /// The announced length.
     pub length: usize,
-    /// What is allowed.
+    /// The limit.
     pub max: usize,
 }
 
-/// Cuts the bytes of one stream into frames.
+/// Splits the bytes of one stream into frames.
 #[derive(Debug)]
 pub struct FrameDecoder {
     max: usize,
@@ -60,19 +59,19 @@ impl FrameDecoder {
         }
     }
 
-    /// Frames that follow may have as many bytes.
+    /// Changes the limit for the frames that follow.
     pub fn set_max(&mut self, max: usize) {
         self.max = max;
     }
 
-    /// Takes what has arrived. Poll after each push: what is pushed is kept until then.
+    /// Adds received bytes. Poll after each push: the bytes are buffered until then.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.failure.is_none() {
             self.buffer.extend_from_slice(bytes);
         }
     }
 
-    /// The next whole frame, or `Unchanged` until more has arrived.
+    /// The next whole frame, or `None` until more bytes arrive.
     pub fn poll_frame(&mut self) -> Result<Option<Bytes>, FrameTooLarge> {
         if let Some(failed) = self.failure {
             return Err(failed);
@@ -91,7 +90,7 @@ impl FrameDecoder {
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
-    /// Whether the stream may end here: nothing of an unfinished frame is left.
+    /// Whether the stream may end here: no part of an unfinished frame is buffered.
     pub fn is_at_boundary(&self) -> bool {
         self.failure.is_none() && self.buffer.is_empty()
     }
@@ -109,17 +108,17 @@ impl FrameDecoder {
 
 /// `message` as one frame, ready for the stream.
 ///
-/// For messages whose size is bounded by construction; `encode_frame_within` is for the others.
+/// For messages whose size is bounded by construction; use `encode_frame_within` for the others.
 pub fn encode_frame(message: &impl prost::Message) -> Bytes {
     let length = message.encoded_len();
     let header = u32::try_from(length).expect("a control message is shorter than 4 GiB");
     let mut frame = BytesMut::with_capacity(HEADER_BYTES + length);
     frame.put_u32(header);
-    message.encode(&mut frame).expect("a BytesMut grows");
+    message.encode(&mut frame).expect("a BytesMut has no limit");
     frame.freeze()
 }
 
-/// `message` as one frame, unless it is longer than the peer would take.
+/// `message` as one frame, or an error if it exceeds the peer's limit.
 pub fn encode_frame_within(
     message: &impl prost::Message,
     max: usize,
@@ -147,7 +146,7 @@ mod tests {
             let mut decoder = FrameDecoder::new(300);
             let seen = stream
                 .chunks(step)
-                .flat_map(|piece| drain(&mut decoder, piece))
+                .flat_map(|piece| decode_all(&mut decoder, piece))
                 .collect::<Vec<_>>();
             assert_eq!(seen, frames, "in pieces of {step}");
             assert!(decoder.is_at_boundary());
@@ -260,13 +259,13 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut decoder = FrameDecoder::new(1_000);
             for _ in 0..50 {
-                // Small lengths are likely, so that frames come out too.
+                // Short lengths are likely, so that the stream contains whole frames, too.
                 let length = rng.u32(0..1_100) * rng.u32(0..2);
                 decoder.push(&length.to_be_bytes());
-                let noise = (0..rng.usize(0..200))
+                let random_bytes = (0..rng.usize(0..200))
                     .map(|_| rng.u8(..))
                     .collect::<Vec<_>>();
-                decoder.push(&noise);
+                decoder.push(&random_bytes);
                 while let Ok(Some(frame)) = decoder.poll_frame() {
                     assert!(frame.len() <= 1_000);
                     let _ = ClientToWorld::decode(frame);
@@ -282,7 +281,7 @@ mod tests {
             .collect()
     }
 
-    fn drain(decoder: &mut FrameDecoder, piece: &[u8]) -> Vec<Bytes> {
+    fn decode_all(decoder: &mut FrameDecoder, piece: &[u8]) -> Vec<Bytes> {
         decoder.push(piece);
         std::iter::from_fn(|| decoder.poll_frame().expect("frames within the bound")).collect()
     }

@@ -1,19 +1,19 @@
-//! The last so many states of something, by the time they were true.
+//! The last states of something, by their time.
 //!
-//! A ring of fixed capacity: pushing one more than it holds takes the oldest out, and hands its
-//! storage to the new one, so that a history of buffers allocates nothing once it has gone round.
+//! A ring of fixed capacity. A push into a full ring removes the oldest entry and reuses its
+//! storage, so a history of buffers allocates nothing once it is full.
 //!
-//! Invariants: times rise strictly; the newest `capacity` entries are there, none else.
-//! Cost: a push is constant, a search by time logarithmic.
+//! Invariants: times increase strictly; exactly the newest `capacity` entries are present. Cost: a
+//! push is constant, a search by time logarithmic.
 
 use crate::time::GameTime;
 
 /// States by time, oldest first.
 #[derive(Clone, Debug)]
 pub struct History<T> {
-    /// Grows up to `capacity`, then stays.
+    /// Grows up to `capacity`, then keeps its length.
     entries: Vec<(GameTime, T)>,
-    /// Index of the oldest entry. 0 until all entries are there.
+    /// Index of the oldest entry. 0 until the ring is full.
     oldest: usize,
     capacity: usize,
 }
@@ -29,11 +29,11 @@ impl<T: Default> History<T> {
         }
     }
 
-    /// Adds an entry. What is handed out is recycled: it holds the state that was pushed `capacity`
+    /// Adds an entry. The returned value is recycled: it holds the state that was pushed `capacity`
     /// entries ago (or a default), and the caller overwrites it.
     ///
     /// # Panics
-    /// When `time` is not after the last entry's: our bug.
+    /// If `time` is not after the last entry's.
     pub fn push(&mut self, time: GameTime) -> &mut T {
         assert!(
             self.last().is_none_or(|(last, _)| last < time),
@@ -81,12 +81,12 @@ impl<T: Default> History<T> {
         self.entries.is_empty()
     }
 
-    /// Number of entries at most.
+    /// The highest number of entries.
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The entry with so many before it.
+    /// The entry at `index`, counted from the oldest.
     fn nth(&self, index: usize) -> (GameTime, &T) {
         let (time, value) = &self.entries[(self.oldest + index) % self.entries.len()];
         (*time, value)

@@ -1,4 +1,4 @@
-//! What a WorldServer and the processes that host rooms agree on beside the messages
+//! Constants that a WorldServer and the processes that host rooms share, besides the messages
 //! (`control::host`).
 //!
 //! Both sides are built from the same source and compare `VERSION` first; there is no negotiation.
@@ -8,14 +8,14 @@ use std::time::Duration;
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
 pub const VERSION: u32 = 3;
 
-/// Longest that an avatar may carry through a gate, in bytes.
+/// The longest state that an avatar may take through a gate, in bytes.
 pub const MAX_TRANSFER_STATE_BYTES: usize = 4_096;
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
 /// rest.
 ///
-/// Close together where a healthy tick is, and up to two periods of 20 Hz: what takes longer has
-/// failed by any measure.
+/// The bounds are dense in the range of a healthy tick and end at two periods of 20 Hz: a longer
+/// tick is a failure by any measure.
 pub const TICK_BUCKETS: [f64; 12] = [
     0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1,
 ];
@@ -23,7 +23,7 @@ pub const TICK_BUCKETS: [f64; 12] = [
 /// How often a host sends `HostStats`.
 pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a host says that it lives.
+/// How often a host sends a heartbeat.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Index in `HostStats.tick_buckets` for a tick that took `work`.

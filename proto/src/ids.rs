@@ -1,9 +1,8 @@
-//! Names of things, each its own type.
+//! Identifiers, each its own type.
 //!
-//! Invariants: a [`ClientId`] is never reused within its room; an [`ObjectId`] never gets onto the
-//! wire, since an id that counts objects tells how much is hidden: a client knows objects by
-//! [`Alias`] only. [`Seq`] and an alias' epoch wrap around, and the order that this gives them
-//! stands here and nowhere else.
+//! Invariants: a [`ClientId`] is never reused within its room. An [`ObjectId`] is never sent,
+//! because an id that counts objects reveals how many are hidden; clients know objects by their
+//! [`Alias`] only. [`Seq`] and an alias' epoch wrap around; this module alone defines their order.
 
 use std::fmt;
 
@@ -25,7 +24,7 @@ macro_rules! id {
 }
 
 id!(
-    /// A player, for as long as the session lives; unique in a lobby.
+    /// A player, for as long as the session exists; unique in a lobby.
     PlayerId(u64)
 );
 id!(
@@ -33,7 +32,7 @@ id!(
     RoomId(u64)
 );
 id!(
-    /// One game connection of a room. A player who comes back has a new one.
+    /// One game connection of a room. A player who reconnects gets a new one.
     ClientId(u32)
 );
 id!(
@@ -41,11 +40,11 @@ id!(
     ObjectId(u64)
 );
 
-/// One client's name for an object. Slots are reused; each use of a slot has the next epoch, so
-/// that a late datagram never speaks of the slot's next tenant.
+/// One client's identifier for an object. Slots are reused; each use of a slot has the next epoch,
+/// so that a late datagram is never taken for the slot's next object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Alias {
-    /// Small numbers are given out first: they are shorter on the wire.
+    /// The server assigns the lowest free slots first: they are shorter on the wire.
     pub slot: u16,
     /// Which use of the slot this is, wrapping.
     pub epoch: u8,
@@ -70,8 +69,8 @@ impl Wire for Alias {
     }
 }
 
-/// Number of a datagram. It wraps around, so it has no total order; newer and older hold within
-/// 32,767 steps.
+/// Number of a datagram. It wraps around, so it has no total order; newer and older are defined
+/// within 32,767 steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Seq(pub u16);
 
@@ -86,8 +85,8 @@ impl Seq {
         other.distance_to(self) > 0
     }
 
-    /// Steps from this to `other` on the shorter way: positive when `other` is newer, negative when
-    /// it is older.
+    /// Steps from this to `other` in the shorter direction: positive when `other` is newer,
+    /// negative when it is older.
     pub const fn distance_to(self, other: Self) -> i16 {
         other.0.wrapping_sub(self.0).cast_signed()
     }

@@ -1,23 +1,24 @@
-//! Bad weather: loss, delay, jitter, duplicates, reordering and a narrow line, from a seed.
+//! Simulated network impairment: loss, delay, jitter, duplicates, reordering and a bandwidth limit,
+//! from a seed.
 //!
-//! An [`Impairment`] says how bad, the same for `--impair` and for the simulated network; an
-//! [`Impairer`] is one direction of one path: each packet goes in with the time at which it is
-//! sent, and its deliveries come out: none, one or two, each as a delay from now. Nothing is stored
-//! here but where the line's queue ends.
+//! An [`Impairment`] is the configuration, the same for `--impair` and for the simulated network.
+//! An [`Impairer`] is one direction of one path. Input: each packet's length and the time when it
+//! is sent. Output: its deliveries (none, one or two), each as a delay from now. The only state is
+//! the end of the queue and the last arrival.
 //!
 //! In the order of the path:
-//! 1. `rate`: packets go through a queue that is served at this rate. A packet that would wait more
-//!    than 200 ms is dropped; so does a home router.
-//! 2. `loss`: in per cent, each packet for itself.
-//! 3. `delay` +- `jitter`, evenly distributed and never below zero. Jitter alone doesn't reorder: a
-//!    packet waits for the one before it.
-//! 4. `reorder`: in per cent, a packet is held back by 20 to 120 ms more, and those behind it go
-//!    ahead.
-//! 5. `duplicate`: in per cent, a packet arrives a second time, up to 20 ms later.
+//! 1. `rate`: packets pass through a queue that is served at this rate. A packet that would wait
+//!    more than 200 ms is dropped, as in a home router.
+//! 2. `loss`: in per cent, independent for each packet.
+//! 3. `delay` +- `jitter`, uniformly distributed and never below zero. Jitter alone does not
+//!    reorder: a packet waits for the one before it.
+//! 4. `reorder`: in per cent; the packet is held back by 20 to 120 ms more, and later packets
+//!    overtake it.
+//! 5. `duplicate`: in per cent; the packet arrives a second time, up to 20 ms later.
 //!
-//! Invariant: the same seed and the same packets give the same deliveries, and each packet takes
-//! the same number of random numbers, whatever becomes of it. Units: per cent, bits a second; on
-//! the command line `ms`, `s`, `kbit`, `mbit`.
+//! Invariant: the same seed and the same packets give the same deliveries; each packet draws the
+//! same number of random numbers, whatever its outcome. Units: per cent, bits a second; on the
+//! command line `ms`, `s`, `kbit`, `mbit`.
 
 mod parse;
 
@@ -27,32 +28,32 @@ pub use parse::ImpairmentError;
 
 use crate::time::LocalTime;
 
-/// A packet that would have to wait longer than this for the line is dropped: newer ones are worth
+/// A packet that would have to wait longer than this in the queue is dropped: newer ones are worth
 /// more.
 const MAX_QUEUE_DELAY: Duration = Duration::from_millis(200);
-/// For how long a reordered packet is held back, at least: a burst goes ahead.
+/// The shortest time that a reordered packet is held back: a burst overtakes it.
 const MIN_HOLD_BACK: Duration = Duration::from_millis(20);
-/// For how much longer at most: at 20 packets a second, two go ahead.
+/// How much longer than [`MIN_HOLD_BACK`] at most: at 20 packets a second, two overtake it.
 const HOLD_BACK_RANGE: Duration = Duration::from_millis(100);
-/// How long after the first a second copy comes, at most.
+/// The longest time between the first and the second copy.
 const MAX_COPY_DELAY: Duration = Duration::from_millis(20);
 
-/// How bad a path is. The default is a perfect one.
+/// The impairment of a path. The default is a perfect path.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Impairment {
-    /// Packets that vanish, in per cent.
+    /// Lost packets, in per cent.
     pub loss: f32,
     /// Packets that arrive twice, in per cent.
     pub duplicate: f32,
     /// Packets that later ones overtake, in per cent.
     pub reorder: f32,
-    /// On the way, in one direction.
+    /// One-way delay.
     pub delay: Duration,
-    /// Deviation from `delay` at most, both ways.
+    /// The largest deviation from `delay`, in both directions.
     pub jitter: Duration,
-    /// What the line carries, in bits a second; `Unchanged` for a line without limit.
+    /// Bandwidth in bits a second; `None` for no limit.
     pub rate: Option<u64>,
-    /// Of the chances above.
+    /// Seed of the random decisions above.
     pub seed: u64,
 }
 
@@ -61,14 +62,14 @@ pub struct Impairment {
 pub struct Impairer {
     impairment: Impairment,
     rng: fastrand::Rng,
-    /// When the line will have sent all that it was given.
+    /// When all queued packets will have been sent.
     link_free_at: LocalTime,
-    /// When the last packet arrives that wasn't reordered.
+    /// When the last packet that was not reordered arrives.
     last_arrival: LocalTime,
 }
 
 impl Impairer {
-    /// A path at rest.
+    /// An idle path.
     pub fn new(impairment: Impairment) -> Self {
         Self {
             impairment,
@@ -78,21 +79,21 @@ impl Impairer {
         }
     }
 
-    /// What becomes of a packet of `len` bytes that is sent now: after how long each of its copies
-    /// arrives. None for one that is lost or dropped, two for one that is duplicated.
+    /// Sends a packet of `len` bytes now and returns the delay of each copy: none if the packet is
+    /// lost or dropped, two if it is duplicated.
     pub fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
-        let chances = PacketChances::draw(&mut self.rng, &self.impairment);
+        let decisions = PacketChances::draw(&mut self.rng, &self.impairment);
         let first = self
             .enqueue(now, len)
-            .filter(|_| !chances.lost)
-            .map(|sent| self.arrival_time(sent, &chances).since(now));
+            .filter(|_| !decisions.lost)
+            .map(|sent| self.arrival_time(sent, &decisions).since(now));
         let copy = first
-            .filter(|_| chances.duplicated)
-            .map(|first| first + chances.copy_after);
+            .filter(|_| decisions.duplicated)
+            .map(|first| first + decisions.copy_after);
         [first, copy].into_iter().flatten()
     }
 
-    /// When the last bit of the packet leaves the line; `Unchanged` when its queue is too long.
+    /// When the last bit of the packet leaves the queue; `None` when the queue is too long.
     fn enqueue(&mut self, now: LocalTime, len: usize) -> Option<LocalTime> {
         let Some(rate) = self.impairment.rate else {
             return Some(now);
@@ -105,18 +106,18 @@ impl Impairer {
         Some(self.link_free_at)
     }
 
-    /// When a packet that left the line at `sent` arrives.
-    fn arrival_time(&mut self, sent: LocalTime, chances: &PacketChances) -> LocalTime {
-        let in_order = (sent + chances.delay).max(self.last_arrival);
-        if chances.reordered {
-            return in_order + chances.hold_back;
+    /// When a packet that left the queue at `sent` arrives.
+    fn arrival_time(&mut self, sent: LocalTime, decisions: &PacketChances) -> LocalTime {
+        let in_order = (sent + decisions.delay).max(self.last_arrival);
+        if decisions.reordered {
+            return in_order + decisions.hold_back;
         }
         self.last_arrival = in_order;
         in_order
     }
 }
 
-/// All that chance has to say about one packet.
+/// The random decisions about one packet.
 struct PacketChances {
     lost: bool,
     duplicated: bool,
@@ -145,7 +146,7 @@ fn draw_chance(rng: &mut fastrand::Rng, parse_per_cent: f32) -> bool {
     rng.f64() * 100.0 < f64::from(parse_per_cent)
 }
 
-/// From nothing up to all of `most`, in whole microseconds.
+/// A random duration from zero to `most`, in whole microseconds.
 fn draw_duration(rng: &mut fastrand::Rng, most: Duration) -> Duration {
     Duration::from_micros((rng.f64() * (most.as_micros() as f64 + 1.0)) as u64).min(most)
 }

@@ -1,14 +1,14 @@
 //! The controls that a player holds down: 32 of them, one bit each.
 //!
-//! A client samples them ([`Sample`]), a server's tick takes what was sampled since the one before
-//! ([`ButtonEdges`]): there a control is pressed if it is held or went down in between, and so no
-//! tap is too short to be seen. Both ends reckon it alike. Which control means what is up to each
-//! game.
+//! A client samples them ([`KeySample`]). A server's tick combines the samples since the tick
+//! before ([`ButtonEdges`]): a control counts as pressed if it is held or went down in between, so
+//! even the shortest tap counts. Both ends compute it the same way. Each game defines the meaning
+//! of its controls.
 
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
-/// How many controls there are.
+/// The number of controls.
 pub const CONTROLS: u8 = 32;
 
 /// One bit for each control, the lowest for control 0: set while it is held down.
@@ -20,7 +20,7 @@ impl Keymap {
     /// Whether `control`, from 0 to 31, is held down.
     ///
     /// # Panics
-    /// When there is no such control, as in every function that takes one.
+    /// If `control` is out of range, as in every function that takes one.
     pub const fn down(self, control: u8) -> bool {
         self.0 & bit(control) != 0
     }
@@ -48,7 +48,7 @@ impl Wire for Keymap {
 pub struct KeySample {
     /// In room time, whole milliseconds.
     pub at: GameTime,
-    /// What was held then, or was pressed since the sample before.
+    /// The controls that were held then, or pressed since the sample before.
     pub keys: Keymap,
 }
 
@@ -56,14 +56,14 @@ pub struct KeySample {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Keys {
-    /// Of the step before.
+    /// In the step before.
     pub previous: Keymap,
-    /// Of this step.
+    /// In this step.
     pub current: Keymap,
 }
 
 impl Keys {
-    /// The next step begins, with these controls held down.
+    /// Begins the next step, with these controls held down.
     pub const fn advance(&mut self, keymap: Keymap) {
         self.previous = self.current;
         self.current = keymap;
@@ -85,14 +85,14 @@ impl Keys {
     }
 }
 
-/// What became of the controls during one tick.
+/// The changes of the controls during one tick.
 ///
-/// Invariant: a control goes down once at most, and comes up once at most. What would make it twice
-/// is for the next tick ([`ButtonEdges::can_apply`]).
+/// Invariant: a control goes down at most once and comes up at most once. A second change of the
+/// same kind belongs to the next tick ([`ButtonEdges::can_apply`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ButtonEdges {
-    /// Held at the end.
+    /// Held at the end of the tick.
     held: Keymap,
     /// Went down.
     down: Keymap,
@@ -101,49 +101,49 @@ pub struct ButtonEdges {
 }
 
 impl ButtonEdges {
-    /// The next tick begins: what was held is.
+    /// Begins the next tick; held controls stay held.
     pub const fn begin_tick(&mut self) {
         (self.down, self.up) = (Keymap(0), Keymap(0));
     }
 
-    /// Whether these keys can follow within this tick without anything being missed.
+    /// Whether these keys can follow within this tick without hiding an earlier change.
     pub const fn can_apply(&self, keys: Keymap) -> bool {
         (keys.0 & !self.held.0) & self.down.0 == 0 && (self.held.0 & !keys.0) & self.up.0 == 0
     }
 
-    /// From now on these are held. What happens twice counts once.
+    /// Sets the held controls. Repeated changes of a control count once.
     pub const fn apply(&mut self, keys: Keymap) {
         self.down.0 |= keys.0 & !self.held.0;
         self.up.0 |= self.held.0 & !keys.0;
         self.held = keys;
     }
 
-    /// What is held at the end of the tick.
+    /// The controls held at the end of the tick.
     pub const fn held(&self) -> Keymap {
         self.held
     }
 
-    /// What is held, or went down in it.
+    /// The controls held at the end of the tick, or pressed during it.
     pub const fn pressed(&self) -> Keymap {
         Keymap(self.held.0 | self.down.0)
     }
 
-    /// What went down in it.
+    /// The controls that went down during the tick.
     pub const fn just_pressed(&self) -> Keymap {
         self.down
     }
 
-    /// What came up in it.
+    /// The controls that came up during the tick.
     pub const fn just_released(&self) -> Keymap {
         self.up
     }
 
-    /// Whether anything changed in it.
+    /// Whether nothing changed during the tick.
     pub const fn is_unchanged(&self) -> bool {
         self.down.0 | self.up.0 == 0
     }
 
-    /// The same as two keymaps; of a tap they do not say that it is over.
+    /// The same as two keymaps; they do not show that a tap has already ended.
     pub const fn keys(&self) -> Keys {
         let current = self.pressed();
         Keys {
@@ -167,7 +167,7 @@ mod tests {
         for control in 0..CONTROLS {
             let (held, free) = (Keymap::default().with(control, true), Keymap::default());
             let mut keys = Keys::default();
-            let told = [held, held, free, free].map(|keymap| {
+            let observed = [held, held, free, free].map(|keymap| {
                 keys.advance(keymap);
                 (
                     keys.down(control),
@@ -181,7 +181,7 @@ mod tests {
                 (false, false, true),
                 (false, false, false),
             ];
-            assert_eq!(told, expected, "control {control}");
+            assert_eq!(observed, expected, "control {control}");
         }
     }
 
@@ -205,37 +205,31 @@ mod tests {
 
     #[test]
     fn a_tap_within_a_tick_counts_in_that_tick_only() {
-        let mut strokes = ButtonEdges::default();
-        strokes.apply(Keymap(0b11));
-        strokes.apply(Keymap(0b01));
+        let mut edges = ButtonEdges::default();
+        edges.apply(Keymap(0b11));
+        edges.apply(Keymap(0b01));
         assert_eq!(
-            (
-                strokes.pressed(),
-                strokes.just_pressed(),
-                strokes.just_released()
-            ),
+            (edges.pressed(), edges.just_pressed(), edges.just_released()),
             (Keymap(0b11), Keymap(0b11), Keymap(0b10))
         );
-        assert!(strokes.keys().pressed(1) && strokes.keys().down(1));
-        strokes.begin_tick();
+        assert!(edges.keys().pressed(1) && edges.keys().down(1));
+        edges.begin_tick();
         assert_eq!(
-            (strokes.pressed(), strokes.held(), strokes.is_unchanged()),
+            (edges.pressed(), edges.held(), edges.is_unchanged()),
             (Keymap(0b01), Keymap(0b01), true)
         );
-        assert!(
-            strokes.keys().down(0) && !strokes.keys().pressed(0) && !strokes.keys().released(1)
-        );
+        assert!(edges.keys().down(0) && !edges.keys().pressed(0) && !edges.keys().released(1));
     }
 
     #[test]
     fn a_second_tap_counts_in_the_next_tick() {
-        let mut strokes = ButtonEdges::default();
-        strokes.apply(Keymap(1));
-        assert!(strokes.can_apply(Keymap(0)));
-        strokes.apply(Keymap(0));
-        assert!(!strokes.can_apply(Keymap(1)) && strokes.can_apply(Keymap(2)));
-        strokes.begin_tick();
-        assert!(strokes.can_apply(Keymap(1)));
+        let mut edges = ButtonEdges::default();
+        edges.apply(Keymap(1));
+        assert!(edges.can_apply(Keymap(0)));
+        edges.apply(Keymap(0));
+        assert!(!edges.can_apply(Keymap(1)) && edges.can_apply(Keymap(2)));
+        edges.begin_tick();
+        assert!(edges.can_apply(Keymap(1)));
     }
 
     #[test]

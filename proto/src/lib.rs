@@ -1,19 +1,24 @@
-//! What both ends of an Ambit connection must agree on, and nothing else.
+//! Everything that both ends of an Ambit connection must agree on, and nothing else.
 //!
-//! No I/O, no clock, no thread, no randomness of its own: times and seeds are arguments. The one
-//! module that knows a network library is `quic`, behind the feature of that name; the one that
-//! knows a physics library is that of the game `cubes`, behind the feature `physics`. With the
-//! feature `serde` values can be saved.
+//! There is no I/O, no clock, no thread and no source of randomness: times and seeds are arguments.
+//! Only `quic` depends on a network library (feature `quic`), and only the game `cubes` on a
+//! physics library (feature `physics`). With the feature `serde` values can be saved.
 //!
-//! From the bottom up: [`time`], [`ids`] and [`space`] are the words; [`wire`] is the bit stream
-//! and the list of all formats; [`timeline`] and [`history`] hold values over time, and [`pose`]
-//! what nobody can foretell, in the bits of [`entropy`]; [`map`] is what never moves, [`cell`] is
-//! the geometry of interest and [`keymap`] the controls a player holds; [`schema`] declares what a
-//! game's objects are made of and [`message`] what travels in datagrams about them; [`link`] gets
-//! datagrams across a lossy path and [`clock`] estimates the room's clock; [`control`], [`codes`],
-//! [`frame`] and [`host`] are the ordered streams of the lobby, the join and the hosts; [`impair`]
-//! is the bad weather, the same for `--impair` and for the simulated network; [`games`] is what
-//! clients of a shipped game simulate themselves.
+//! The modules, from the bottom up:
+//! - [`time`], [`ids`] and [`space`]: basic types;
+//! - [`wire`]: the bit stream and the list of all formats;
+//! - [`timeline`] and [`history`]: values over time;
+//! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
+//!   [`entropy`];
+//! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`]: a
+//!   player's controls;
+//! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
+//! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
+//! - [`control`], [`codes`], [`frame`] and [`host`]: the ordered streams of the lobby, the join and
+//!   the hosts;
+//! - [`impair`]: simulated network impairment, the same for `--impair` and for the simulated
+//!   network;
+//! - [`games`]: the parts of shipped games that clients simulate themselves.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
 //! wire.

@@ -1,103 +1,111 @@
-//! One datagram connection, seen from one of its ends: what arrives over a lossy path, and what is
-//! known to have arrived.
+//! One end of a datagram connection over a lossy path: delivery, acknowledgement, loss detection,
+//! reliable messages, blocks and pacing.
 //!
-//! Both ends run the same state machine, a server some thousands of them. Datagrams and the time go
-//! in; datagrams to send, [`LinkEvent`]s and the next deadline come out. No clock, no socket, no
-//! allocation per datagram (one per message that is delivered, one per block). The owner calls
-//! [`Link::handle_datagram`] for what comes, [`Link::handle_timeout`] at [`Link::next_deadline`] or
-//! every tick, [`Link::write_datagram`] when [`Link::wants_to_send`] or when it has a body to send,
-//! and after each of them [`Link::poll_event`] until it is empty.
+//! Both ends run the same state machine; a server runs some thousands of them. Input: datagrams and
+//! the time. Output: datagrams to send, [`LinkEvent`]s and the next deadline. There is no clock, no
+//! socket and no allocation per datagram (one per delivered message, one per block). The owner
+//! calls [`Link::handle_datagram`] for each datagram that arrives, [`Link::handle_timeout`] at
+//! [`Link::next_deadline`] or every tick, [`Link::write_datagram`] when [`Link::wants_to_send`]
+//! returns true or when it has a body to send, and after each of them [`Link::poll_event`] until it
+//! returns `None`.
 //!
-//! # What is promised
-//! 1. A datagram is taken whole or not at all: an error, a duplicate and one from before the window
-//!    change nothing but a counter.
-//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or
-//!    [`LinkEvent::LostLeader`]; one that asked for an acknowledgement exactly once, within
-//!    [`LinkConfig::max_timeout`] while the owner calls. An acknowledgement after `LostLeader` is
-//!    counted as waste.
-//! 3. A reliable message is delivered once or, after its `expires_at`, perhaps not at all;
-//!    without that, exactly once as long as anything gets through. No message waits for another. It
-//!    travels again when the datagram that carried it is lost, not by a timer of its own.
+//! # Guarantees
+//! 1. A datagram is processed completely or not at all: an invalid one, a duplicate and one from
+//!    before the window change nothing but a counter.
+//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or [`LinkEvent::Lost`];
+//!    one that asked for an acknowledgement exactly once, within [`LinkConfig::max_timeout`] while
+//!    the owner keeps calling. An acknowledgement after `Lost` only changes a counter.
+//! 3. A reliable message is delivered exactly once, as long as any datagrams get through; after its
+//!    `useful_until`, perhaps not at all. No message waits for another. A message is sent again
+//!    when the datagram that carried it is lost, not by a timer of its own.
 //! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
 //!    much.
-//! 5. A link without traffic sends pings, if it is told to, and answers them; nothing else: a
+//! 5. A link without traffic sends only pings, if they are configured, and answers to pings. A
 //!    datagram that only acknowledges asks for no acknowledgement.
-//! 6. Whatever the peer sends, state stays bounded. What it lies about acknowledgements, messages
-//!    or blocks harms only itself.
+//! 6. State stays bounded for any input of the peer. False acknowledgements, messages or blocks
+//!    harm only the peer itself.
 //! 7. With a [`BudgetConfig`], no more bytes leave within any second than it allows at that time,
-//!    as long as the owner writes bodies of at most [`Link::body_budget_bits`] and no datagram that
-//!    nobody wants to send. Nothing is queued for later but messages and blocks: each datagram is
-//!    made of the newest when it leaves. The rate gives way to a narrower path, and comes back.
+//!    as long as the owner writes bodies of at most [`Link::body_budget_bits`] and writes datagrams
+//!    only when it has a body or the link wants to send. Only messages and blocks are queued; each
+//!    datagram contains the newest state when it leaves. The rate adapts to a narrower path, and
+//!    recovers.
 //! 8. A block arrives whole and once, in the order of sending; the game keeps its share of the
 //!    budget meanwhile.
 //!
-//! One assumption stands behind the wrapping numbers: less than 8,192 datagrams in a row are lost.
-//! At the rates of a game that is minutes; the connection below is given up after seconds.
+//! The wrapping numbers rest on one assumption: fewer than 8,192 datagrams in a row are lost. At
+//! the rates of a game that takes minutes; the connection below is closed after seconds.
 //!
 //! # Datagram, bit by bit
 //! Bits from the lowest up (see [`crate::wire`]); at most [`MAX_DATAGRAM`] bytes. Both directions
-//! are alike.
+//! use the same format.
 //!
 //! | bits | field | |
 //! | --- | --- | --- |
-//! | 14 | number | the lowest bits of it; one higher with each datagram |
-//! | 1 | asks | please acknowledge this |
-//! | 1 to 3 | earlier | 1: of the 32 before `latest` all were received; 01: all but one; 001: see the bits; 000: nothing was received yet |
-//! | 5 or 32 | | if 01: the missing one is `latest - 1 -` this; if 001: bit `i`, from the lowest: `latest - 1 - i` was received |
+//! | 14 | number | its lowest bits; one higher with each datagram |
+//! | 1 | asks | the peer is to acknowledge this datagram |
+//! | 1 to 3 | earlier | which of the 32 numbers before `latest` were received, see below |
+//! | 5 or 32 | | if 01 or 001: see below |
 //! | 14 | latest | if not 000: the newest number received |
-//! | 1 | has extras | 0: the body follows, and none of what stands between |
-//! | 1 | ping | please answer with a pong |
+//! | 1 | has extras | 0: the body follows, without the fields between |
+//! | 1 | ping | asks for a pong |
 //! | 1 | has pong | |
-//! | 14 | pinged | if has pong: the number of the datagram that had the ping bit |
-//! | 48 | received | if has pong: when that one arrived, in microseconds of the answering side's clock (the server's is room time) |
-//! | 24 | held | if has pong: for how many microseconds it then waited for this answer |
+//! | 14 | pinged | if has pong: the number of the datagram with the ping bit |
+//! | 48 | received | if has pong: when that one arrived, see below |
+//! | 24 | held | if has pong: microseconds from its arrival to this answer |
 //! | | messages | each: 1 bit of value 1, the id, 10 bits of length (0 to 512), as many bytes |
 //! | 1 | end | 0: no more messages |
 //! | 1 | has set | |
-//! | 8 | chunk | if has set: which slices of that chunk were received |
+//! | 8 | chunk | if has set: number of the chunk whose received slices follow |
 //! | 8 | last | if has set: the chunk has one slice more than this |
 //! | 2 | form | if has set: 0 all slices; 1 runs; 2 bits |
-//! | | runs | if 1: 5 bits, how many; then the length of each but the last as a varint, of received, missing, received ... slices |
+//! | | runs | if 1: see below |
 //! | | bits | if 2: a bit for each slice |
 //! | 1 | has slice | |
 //! | 8 | chunk | if has slice: number of the chunk, one higher with each, wraps around |
 //! | 8 | index | if has slice: of the slice |
 //! | 8 | last | if has slice: index of the chunk's last slice |
-//! | 16 | left | if has slice: how many slices of the block come behind this chunk |
-//! | 16 | length | if it is the last slice: how many bytes it has; all others have 1,024 |
+//! | 16 | left | if has slice: how many slices of the block follow this chunk |
+//! | 16 | length | only for the last slice: its length in bytes; all others have 1,024 |
 //! | | bytes | if has slice: as many |
-//! | rest | body | of [`crate::message`]; it is there if 8 bits or more are left |
+//! | rest | body | of [`crate::message`]; present if 8 bits or more are left |
 //!
-//! So a body costs 31 bits when nothing was lost lately. The receiver takes a number for the one
-//! nearest to the newest that it knows, an acknowledged one for the newest that was sent. The id of
-//! the first message takes 32 bits; of each other one, a varint (groups of 4 bits, see
-//! [`crate::wire::Coder::varint`]) tells how many ids were left out since the one before it. Ids
+//! - `earlier` is 1 if all 32 were received; 01 if all but one, and the next 5 bits are n for the
+//!   missing one, `latest - 1 - n`; 001 if 32 bits follow, of which bit `i`, from the lowest, says
+//!   whether `latest - 1 - i` was received; 000 if nothing was received yet.
+//! - `received` is in microseconds of the answering side's clock (the server's is room time).
+//! - `runs` is their number in 5 bits, then the length of each but the last as a varint. Runs of
+//!   received and of missing slices alternate; the first is of received ones.
+//!
+//! So a body costs 31 bits when nothing was lost recently. The receiver resolves a number to the
+//! one nearest to the newest it has received, and an acknowledged one to the newest that was sent.
+//! The id of the first message takes 32 bits. For each other one, a varint (groups of 4 bits, see
+//! [`crate::wire::Coder::varint`]) gives how many ids were skipped since the one before it. Ids
 //! ascend and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram
 //! to whole bytes.
 //!
-//! What the receiving side does:
-//! - A datagram older than `latest - 32`, or received before, is dropped.
-//! - It acknowledges what asks for it within [`LinkConfig::ack_delay`] (25 ms) or 8 datagrams.
-//!   Every datagram carries the newest acknowledgements. A sender asks for one when there is a
-//!   ping, a message, a slice or a body, unless the body was written quietly.
-//! - Of each message id it delivers the first copy. The sender keeps fewer than 1,024 ids between
+//! The receiving side:
+//! - It drops a datagram older than `latest - 32`, or received before.
+//! - It acknowledges a datagram that asks for it within [`LinkConfig::ack_delay`] (25 ms) or 8
+//!   datagrams. Every datagram carries the newest acknowledgements. A sender asks for one when
+//!   there is a ping, a message, a slice or a body, unless the owner wrote the body without a
+//!   request.
+//! - It delivers the first copy of each message id. The sender keeps fewer than 1,024 ids between
 //!   the oldest unfinished one and the newest, so ids 1,024 or more behind the newest received are
-//!   copies of what is finished.
-//! - The newest ping is answered by the next datagram, one that would be sent anyway.
+//!   copies of finished messages.
+//! - It answers the newest ping in the next datagram that it sends anyway.
+//! - It sends the set of slices when 16 slices have arrived since the last set, when a slice
+//!   arrived twice, and when a chunk is complete.
 //!
-//! - It tells the set of slices when 16 came since it last did, when one came again, and when a
-//!   chunk is complete.
+//! # Baselines
+//! The link does not know baselines. The owner's [`PacketLog`] records which state a datagram
+//! carried, `Acked` makes that state a baseline, and [`Link::acked_set`] lists the datagrams that
+//! both ends know as received.
 //!
-//! # Seams
-//! Baselines need nothing here: the owner's [`PacketLog`] knows which state a datagram carried,
-//! `Acked` makes it a base, and [`Link::acked_set`] is what a datagram can name as known to both
-//! ends.
-//!
-//! Units: microseconds, bytes where named so, else bits. Cost: a datagram looks at those in flight
-//! (a few) and at the messages waiting; it is some additions more with a budget, and a copy of the
-//! body while slices are due. Memory: 2.5 KiB, 1.2 more with a budget, and queues while there is
-//! something in them. PoseSource: "Reliable Ordered Messages" and "Reliability and Congestion
-//! Avoidance over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
+//! Units: microseconds; bytes where a name says so, otherwise bits. Cost: a datagram visits those
+//! in flight (a few) and the waiting messages. A budget adds a few additions, and a copy of the
+//! body while slices are due. Memory: 2.5 KiB, 1.2 more with a budget, and the queues while they
+//! are not empty. Source: G. Fiedler, "Reliable Ordered Messages" and "Reliability and Congestion
+//! Avoidance over UDP", for acknowledgement by bit set; RFC 9002 for loss detection.
 
 mod budget;
 mod chunk;
@@ -142,27 +150,27 @@ use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::{Reader, WireError, Writer};
 
-/// What every path and a browser let through, in bytes.
+/// The longest datagram, in bytes, that every path and every browser carries.
 pub const MAX_DATAGRAM: usize = 1_150;
 
 /// The longest reliable message, in bytes.
 pub const MAX_MESSAGE: usize = 512;
 
-/// However many messages wait, a body of this length fits.
+/// A body of this length fits however many messages wait.
 pub const MIN_BODY_BYTES: usize = 500;
 
-/// How far apart the ids of unfinished messages may be: the receiver remembers as many.
+/// The largest distance between the ids of unfinished messages: the receiver remembers as many.
 pub const MESSAGE_WINDOW: u32 = 1_024;
 
-/// Of how many datagrams a sender can remember when they left: two seconds at 240 a second, as long
-/// as the longest time-out.
+/// For how many datagrams a sender can remember when they left: two seconds at 240 a second, as
+/// long as the longest time-out.
 pub const SENT_WINDOW: usize = 512;
 
-/// Reports and messages that wait for the owner. Beyond it datagrams are dropped unread, so the
-/// peer repeats what they carried; only an owner that does not poll gets here.
+/// How many events may wait for the owner. Beyond it the link drops datagrams unread, so the peer
+/// repeats their contents; this happens only if the owner does not poll.
 const MAX_EVENTS: usize = 1_024;
 
-/// What shorter bodies are padded to, so that padding is never taken for a body.
+/// Shorter bodies are padded to this length, so that padding is never taken for a body.
 const MIN_BODY_BITS: usize = 8;
 
 /// One end of a datagram connection; see the module.
@@ -171,23 +179,23 @@ pub struct Link {
     config: LinkConfig,
     received_numbers: ReceivedNumbers,
     sent_packets: SentPackets,
-    /// Ours that were reported as acknowledged.
+    /// Our datagrams that were reported as acknowledged.
     acked: NumberSet,
     rtt: RttEstimator,
     reliable_queue: ReliableQueue,
     duplicate_filter: DuplicateFilter,
     pings: Pings,
     budget: Option<Box<Budget>>,
-    /// While there are blocks to send, and the number of the first chunk of the next one.
+    /// Exists while there are blocks to send; the number of the first chunk of the next sender.
     sender: Option<Box<BlockSender>>,
     next_chunk: u8,
-    /// From the first slice on.
+    /// Exists from the first slice on.
     receiver: Option<Box<BlockReceiver>>,
-    /// Bounded by [`MAX_EVENTS`] and what one datagram can cause.
+    /// Bounded by [`MAX_EVENTS`] and the events of one datagram.
     events: VecDeque<LinkEvent>,
-    /// The messages of the datagram in hand; empty between calls, kept for its storage.
+    /// The messages of the current datagram; empty between calls, kept for its storage.
     messages: Messages,
-    /// The slice of the datagram in hand, kept for its storage.
+    /// The slice of the current datagram; kept for its storage.
     slice: Slice,
     stats: LinkStats,
 }
@@ -196,7 +204,7 @@ impl Link {
     /// A link that has sent and received nothing.
     ///
     /// # Panics
-    /// When a bound of the configuration is out of its range: our bug.
+    /// If a limit of the configuration is out of its range.
     pub fn new(config: LinkConfig) -> Self {
         config.assert_valid();
         Self {
@@ -233,12 +241,12 @@ impl Link {
         self.send_reliable_with_deadline(now, message, expires_at, None)
     }
 
-    /// Queues a message: it travels until it is acknowledged or `expires_at` has passed. It leaves
-    /// with the next datagram, but none is sent for its sake before `send_deadline`, unless as much
-    /// waits as a datagram holds.
+    /// Queues a message. It is sent until it is acknowledged or `useful_until` has passed. It
+    /// leaves with the next datagram, but before `leave_by` it causes none by itself, unless the
+    /// waiting messages fill a datagram.
     ///
     /// # Panics
-    /// When it is longer than [`MAX_MESSAGE`]: our bug.
+    /// If it is longer than [`MAX_MESSAGE`].
     pub fn send_reliable_with_deadline(
         &mut self,
         now: LocalTime,
@@ -250,17 +258,17 @@ impl Link {
         self.reliable_queue.push(message, expires_at, leave_by)
     }
 
-    /// The reliable messages that are not known to have arrived and are still of use, in the order
-    /// in which they were queued: for an owner that goes on with another link.
+    /// The reliable messages that are neither acknowledged nor expired, in the order in which they
+    /// were queued: for an owner that continues with another link.
     pub fn unconfirmed_messages(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
         self.reliable_queue.unconfirmed(now)
     }
 
-    /// Queues a block, which travels beside all else until it has arrived:
-    /// [`LinkEvent::BlockSent`]. Refused when more than [`ChunkConfig::queue_bytes`] would wait.
+    /// Queues a block, which travels beside all other data until it has arrived
+    /// ([`LinkEvent::BlockSent`]). Refused if more than [`ChunkConfig::queue_bytes`] would wait.
     ///
     /// # Panics
-    /// When it is empty or longer than 64 MiB: our bug.
+    /// If it is empty or longer than 64 MiB.
     pub fn send_block(&mut self, now: LocalTime, block: Bytes) -> Result<(), QueueFull> {
         let next_chunk = self.next_chunk;
         let sender = self
@@ -277,8 +285,8 @@ impl Link {
         queued
     }
 
-    /// Takes a datagram that arrived at `now`. A fresh one returns its body, for the owner to read;
-    /// a duplicate or one too old returns `Unchanged`.
+    /// Processes a datagram that arrived at `now`. Returns the body of a fresh one, for the owner
+    /// to read; `None` for a duplicate or one too old.
     pub fn handle_datagram<'a>(
         &mut self,
         now: LocalTime,
@@ -290,7 +298,7 @@ impl Link {
         body
     }
 
-    /// Finds out what is lost or out of date by `now`.
+    /// Detects lost datagrams and expired messages as of `now`.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         self.handle_losses(now);
         self.stats.expired += self.reliable_queue.expire(now);
@@ -299,13 +307,13 @@ impl Link {
         }
     }
 
-    /// Appends a datagram to `out`: the newest acknowledgements, the messages that are due, the
-    /// oldest first, and what `body` writes, at most [`Link::body_budget_bits`]. It asks for an
-    /// acknowledgement if there is a body, a message or a ping. Returns its number, which `body` is
-    /// told as well.
+    /// Appends a datagram to `out`: the newest acknowledgements, the due messages, the oldest
+    /// first, and what `body` writes, at most [`Link::body_budget_bits`]. It asks for an
+    /// acknowledgement if there is a body, a message or a ping. Returns its number, which `body`
+    /// receives as well.
     ///
     /// # Panics
-    /// When `body` writes more than it may: our bug.
+    /// If `body` writes more than that.
     pub fn write_datagram(
         &mut self,
         now: LocalTime,
@@ -315,9 +323,9 @@ impl Link {
         self.write(now, out, true, body)
     }
 
-    /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for what is repeated
-    /// anyway, such as inputs. The fate of such a datagram is told only if the peer happens to tell
-    /// it.
+    /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for data that is
+    /// repeated anyway, such as inputs. The outcome of such a datagram is reported only if an
+    /// acknowledgement happens to include it.
     pub fn write_datagram_without_ack_request(
         &mut self,
         now: LocalTime,
@@ -328,8 +336,8 @@ impl Link {
     }
 
     /// How many bits the body of a datagram written at this same `now` may have. At least 8 times
-    /// [`MIN_BODY_BYTES`] if there is no budget, or enough of it; else it may be too little for
-    /// anything, and then there is nothing to write.
+    /// [`MIN_BODY_BYTES`] without a budget or with enough of it; otherwise it may be too little for
+    /// any content, and then the owner writes no body.
     pub fn body_budget_bits(&mut self, now: LocalTime) -> usize {
         self.handle_timeout(now);
         self.pick_messages(now);
@@ -340,16 +348,16 @@ impl Link {
             .saturating_sub(taken)
     }
 
-    /// How many bytes the game may send at `now`, with everything that a datagram costs; without a
-    /// budget, no end of them.
+    /// How many bytes the game may send at `now`, with all costs of a datagram; `usize::MAX`
+    /// without a budget.
     pub fn budget_bytes(&self, now: LocalTime) -> usize {
         self.budget.as_ref().map_or(usize::MAX, |budget| {
             budget.available(TrafficClass::Game, now)
         })
     }
 
-    /// Sets how many bytes a second may leave from now on, at least 4,000. A link without a budget
-    /// has one from then on.
+    /// Sets how many bytes a second may leave from now on, at least 4,000. Gives a link without a
+    /// budget one.
     pub fn set_budget(&mut self, now: LocalTime, bytes_per_s: u32) {
         if let Some(budget) = &mut self.budget {
             return budget.set_limit(now, bytes_per_s);
@@ -362,9 +370,8 @@ impl Link {
         self.budget = Some(Box::new(budget));
     }
 
-    /// Whether a datagram should leave although there is no body for one: messages or slices are
-    /// due, an acknowledgement has waited long enough, or a ping is due; and the budget allows for
-    /// it.
+    /// Whether a datagram should leave although there is no body for one: messages, slices, an
+    /// acknowledgement or a ping are due, and the budget allows for it.
     pub fn wants_to_send(&self, now: LocalTime) -> bool {
         let max_message_bits = self.reliable_queue.min_due_bits(now);
         let asked = |deadline: Option<LocalTime>| deadline.is_some_and(|deadline| deadline <= now);
@@ -379,11 +386,11 @@ impl Link {
             .is_some_and(|bits| self.can_afford(TrafficClass::Game, message_length(bits), now))
             || self.can_afford(TrafficClass::Control, MAX_HEADER_BYTES, now) && bare()
             || asked(self.slice_due_at())
-                && self.can_afford(TrafficClass::SliceSet, transmit::MAX_SLICE_DATAGRAM, now)
+                && self.can_afford(TrafficClass::Slices, transmit::MAX_SLICE_DATAGRAM, now)
     }
 
     /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants
-    /// to send. In the past if it wants to now.
+    /// to send. In the past if it wants to send now.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let messages = self
             .reliable_queue
@@ -397,7 +404,7 @@ impl Link {
         let bare =
             bare.map(|due| due.max(self.affordable_at(TrafficClass::Control, MAX_HEADER_BYTES)));
         let slice = self.slice_due_at().map(|due| {
-            due.max(self.affordable_at(TrafficClass::SliceSet, transmit::MAX_SLICE_DATAGRAM))
+            due.max(self.affordable_at(TrafficClass::Slices, transmit::MAX_SLICE_DATAGRAM))
         });
         [
             messages,
@@ -410,54 +417,54 @@ impl Link {
         .min()
     }
 
-    /// How far the block has come that is arriving.
+    /// Progress of the block that is being received.
     pub fn incoming_block_progress(&self) -> Option<ChunkProgress> {
         self.receiver.as_ref()?.progress()
     }
 
-    /// How far our block has come that is under way.
+    /// Progress of the block that is being sent.
     pub fn outgoing_block_progress(&self) -> Option<ChunkProgress> {
         self.sender.as_ref()?.progress()
     }
 
-    /// Whether the peer waits for an acknowledgement that the next datagram would carry: whoever is
-    /// about to write one soon may as well do so now. It is sent on its own at
-    /// [`LinkConfig::ack_delay`].
+    /// Whether the peer waits for an acknowledgement that the next datagram would carry. An owner
+    /// that is about to write a datagram soon can write it now. The link sends the acknowledgement
+    /// on its own at [`LinkConfig::ack_delay`].
     pub fn is_ack_pending(&self) -> bool {
         self.received_numbers.owes_ack()
     }
 
-    /// The number that the next datagram will have. SentDatagrams count on where [`Seq`] wraps
-    /// around; both ends give a datagram the same one as long as [`LinkConfig::first_seq`] is 0.
+    /// The number of the next datagram. Numbers count on where [`Seq`] wraps around; both ends give
+    /// a datagram the same number as long as [`LinkConfig::first_seq`] is 0.
     pub fn next_number(&self) -> u64 {
         self.sent_packets.next()
     }
 
-    /// The number of one of our datagrams that left lately.
+    /// The full number of one of our recent datagrams.
     pub fn number_of(&self, seq: Seq) -> u64 {
         self.sent_packets.number_of(seq)
     }
 
-    /// The number of the peer's datagram that was taken last: the one in hand when
+    /// The number of the peer's datagram that was processed last: the current one when
     /// [`Link::handle_datagram`] returned a body.
     pub fn last_received_number(&self) -> Option<u64> {
         self.received_numbers.last()
     }
 
     /// Which of our datagrams the peer is known to have: the newest that was reported as
-    /// [`LinkEvent::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One that was
-    /// reported as `LostLeader` never gets in, even if its acknowledgement comes after all: its
-    /// owner has given up what it carried.
+    /// [`LinkEvent::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. A datagram
+    /// that was reported as `Lost` is never included, even if its acknowledgement arrives later:
+    /// its owner has given up its contents.
     pub fn acked_set(&self) -> Option<(u64, u32)> {
         self.acked.newest_and_earlier()
     }
 
-    /// What has happened, in order; `Unchanged` when all was told.
+    /// The next event, in order; `None` when all were returned.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
-    /// What was counted and measured so far.
+    /// The counters and measurements so far.
     pub fn stats(&self) -> LinkStats {
         let mut stats = LinkStats {
             rtt_ms: millis(self.rtt.smoothed()),
@@ -473,15 +480,15 @@ impl Link {
         stats
     }
 
-    fn can_afford(&self, purse: TrafficClass, length: usize, now: LocalTime) -> bool {
+    fn can_afford(&self, class: TrafficClass, length: usize, now: LocalTime) -> bool {
         self.budget
             .as_ref()
-            .is_none_or(|budget| budget.available(purse, now) >= budget.cost(length))
+            .is_none_or(|budget| budget.available(class, now) >= budget.cost(length))
     }
 
-    fn affordable_at(&self, purse: TrafficClass, length: usize) -> LocalTime {
+    fn affordable_at(&self, class: TrafficClass, length: usize) -> LocalTime {
         self.budget.as_ref().map_or(LocalTime::ZERO, |budget| {
-            budget.affordable_at(purse, budget.cost(length))
+            budget.affordable_at(class, budget.cost(length))
         })
     }
 
@@ -491,11 +498,11 @@ impl Link {
             .due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
-    /// Whether the owner will hear of it.
+    /// Queues an event. Returns whether the owner will receive it.
     fn queue_event(&mut self, event: LinkEvent) -> bool {
         if self.events.len() >= 2 * MAX_EVENTS {
-            // Only an owner that writes and never polls gets here, and only with fates: the peer
-            // has been told that its messages arrived, so those stay.
+            // This happens only if the owner writes and never polls, and only for outcomes of
+            // datagrams. Messages are kept, since the peer already has their acknowledgement.
             self.stats.overrun += 1;
             return false;
         }
@@ -504,7 +511,7 @@ impl Link {
     }
 }
 
-/// A datagram with a message that takes so many bits, and no body.
+/// Length of a datagram with a message of `bits` bits and no body.
 fn message_length(bits: usize) -> usize {
     MAX_HEADER_BYTES + bits.div_ceil(8)
 }

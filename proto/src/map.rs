@@ -1,47 +1,47 @@
-//! What never moves: the static world, as one block that each client gets when it comes in.
+//! The static world, as one block that each client receives when it joins.
 //!
-//! Boxes go in, bytes come out, and back. A block travels in slices beside the game
-//! ([`crate::link`]), once.
+//! Input: boxes. Output: bytes, and back. A block travels once, in slices beside the game
+//! ([`crate::link`]).
 //!
 //! Format: the number of boxes, `0..=65536` (17 bits); for each its centre, a position (60 bits),
-//! and its half extents on x, y and z, each in 14 bits as 1/64 m: 102 bits a box. Words as in
+//! and its half extents on x, y and z, each in 14 bits as 1/64 m: 102 bits a box. Types as in
 //! [`crate::message`]; zeros up to a whole byte.
 //!
-//! Units: metres. Bound: [`MAX_BOXES`]; a reader takes memory for what is there, not for what is
-//! announced.
+//! Units: metres. Limit: [`MAX_BOXES`]; a reader allocates for the boxes that are present, not for
+//! the announced number.
 
 use crate::space::Position;
 use crate::wire::formats::Example;
 use crate::wire::{self, Coder, Wire, WireError};
 
-/// Boxes of a map, at most.
+/// The highest number of boxes in a map.
 pub const MAX_BOXES: usize = 65_536;
-/// Steps of a half extent, a metre.
+/// Steps of a half extent per metre.
 pub const HALF_PER_METRE: f32 = 64.0;
-/// The greatest half extent: the last step that 14 bits hold.
+/// The largest half extent: the last step that 14 bits hold.
 pub const MAX_HALF: f32 = 256.0 - 1.0 / HALF_PER_METRE;
 
-/// All that never moves.
+/// All objects that never move.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StaticMap {
     /// At most [`MAX_BOXES`].
     pub boxes: Vec<StaticBox>,
 }
 
-/// A box along the axes.
+/// An axis-aligned box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StaticBox {
-    /// Its middle, in metres.
+    /// In metres.
     pub centre: Position,
     /// Half of its extents on x, y and z, in metres.
     pub half: [f32; 3],
 }
 
 impl StaticBox {
-    /// What the other end will hold.
+    /// The box as the other end will read it.
     ///
     /// # Panics
-    /// When it is not finite: our bug.
+    /// If it is not finite.
     pub fn quantised(self) -> Self {
         let half = self
             .half
@@ -69,16 +69,16 @@ impl Wire for StaticMap {
 }
 
 impl StaticMap {
-    /// The block; what lies between two steps is brought to the nearest one.
+    /// The block; values between two steps are rounded to the nearest one.
     ///
     /// # Panics
-    /// When there are more than [`MAX_BOXES`], or one is not finite: our bug.
+    /// If there are more than [`MAX_BOXES`], or one is not finite.
     pub fn encode(&self) -> Vec<u8> {
         let boxes = self.boxes.iter().map(|each| each.quantised()).collect();
         wire::encode(&mut Self { boxes })
     }
 
-    /// The map of a block.
+    /// The map in a block.
     pub fn decode(block: &[u8]) -> Result<Self, WireError> {
         wire::decode(block)
     }
@@ -122,7 +122,7 @@ mod tests {
                 half,
             }],
         };
-        let read = StaticMap::decode(&map.encode()).expect("what was written");
+        let read = StaticMap::decode(&map.encode()).expect("the encoding is valid");
         assert_eq!(read.boxes, [map.boxes[0].quantised()]);
         assert_eq!(read.boxes[0].half, [1.0, MAX_HALF, 0.125]);
     }
@@ -135,7 +135,7 @@ mod tests {
         );
         assert_eq!(
             StaticMap::decode(&[0xff; 20]),
-            Err(WireError::LineTooLong {
+            Err(WireError::TooLong {
                 length: 0x1_ffff,
                 max: 65_536
             })

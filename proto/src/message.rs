@@ -1,32 +1,32 @@
-//! What travels in datagrams, above the link: commands up, state and events down.
+//! The contents of datagrams, above the link: commands up, state and events down.
 //!
-//! Values go in and bits come out, or the reverse; nothing is kept here. [`Command`] and [`Notice`]
-//! are reliable messages of [`crate::link`], delivered once and in any order; [`Record`]s are the
-//! body of a datagram ([`Body`]), never repeated but written anew from the newest state. The rest
-//! of this page is enough to write a client from, together with the datagram of [`crate::link`],
-//! the schema in `Joined` (`proto/ambit/game.proto`), and for poses the pages that it names.
+//! Values go in and bits come out, or the reverse; nothing is stored here. [`Command`] and
+//! [`Notice`] are reliable messages of [`crate::link`], delivered once and in any order.
+//! [`Record`]s are the body of a datagram ([`DatagramBody`]), which is never repeated but written
+//! again from the newest state. The rest of this page is enough to write a client, together with
+//! the datagram of [`crate::link`], the schema in `Joined` (`proto/ambit/game.proto`), and for
+//! poses the pages named below.
 //!
-//! # Words
+//! # Types
 //! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a
 //! width in bits, and
 //! - `varint` is an unsigned integer in groups of 5 bits: 1 bit that says whether another group
 //!   follows, then 4 bits of the number, the lowest group first; the last group is 0 only if it is
 //!   the first;
 //! - `signed` is a varint of 0, -1, 1, -2, 2, ... (zigzag);
-//! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; a greater one than `n` is
-//!   an error;
-//! - `time` is room time in milliseconds: a `signed` relative to the base. The base is 0 in a
-//!   message; in a body it is the stamp for the points of components, and the horizon for `at`: the
-//!   stamp and the local lag, `Joined.delay_ms`;
-//! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's name for an
+//! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; one greater than `n` is an
+//!   error;
+//! - `time` is room time in milliseconds: a `signed` relative to the base time. The base time is 0
+//!   in a message; in a body it is the stamp for the points of components, and the horizon for
+//!   `at`: the stamp plus the local lag, `Joined.delay_ms`;
+//! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's identifier for an
 //!   object (see below);
-//! - `float` is 32 bits of IEEE 754, as they are;
+//! - `float` is 32 bits of IEEE 754, unchanged;
 //! - `position` is x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m;
 //! - `bytes n` is a length, `0..=n`, and as many times 8 bits.
 //!
-//! Whatever is out of its range is an error: the message, or the whole body, cannot be read.
-//! Reliable messages and bodies are padded with zeros to whole bytes, and nothing may stand behind
-//! that.
+//! A value out of its range is an error: the message, or the whole body, is unreadable. Reliable
+//! messages and bodies are padded with zeros to whole bytes, and nothing may follow the padding.
 //!
 //! # Client to server
 //! The body is empty or an [`Uplink`]:
@@ -34,27 +34,32 @@
 //! | bits | field | |
 //! | --- | --- | --- |
 //! | 1 | has report | |
-//! | | report | if it has: news, `varint`, and how many of them came late, `varint`; both count from the join |
+//! | | report | if it has: received, `varint`, and late, `varint` |
 //! | 1 | has input | |
-//! | 24 | at | if it has: the low bits of room time in milliseconds, as the client estimates it |
-//! | | keys | if it has: which of the 32 controls are held, bit by bit, as a `varint` below 2^32 |
+//! | 24 | at | if it has: the low bits of the estimated room time in milliseconds |
+//! | | keys | if it has: the held controls, one bit each, as a `varint` below 2^32 |
 //! | 5 | changes | if it has: how many changes follow |
 //! | | change | each, the newest first: before, several, which controls |
-//! | | before | `varint`: of the first change, milliseconds before `at`; of each other one, before the change told before it, less 1; all together at most 65,535 |
+//! | | before | `varint`: see below |
 //! | 1 | several | whether more than one control went down or came up |
 //! | 5 | control | if not: which one |
-//! | | controls | if so: which ones, as the keys are told |
-//! | 1 | has lost track | |
-//! | 16 | lost track | if it has: the low bits of the number of the newest datagram whose poses it could not read, for want of a base |
+//! | | controls | if so: which ones, in the format of the keys |
+//! | 1 | has missing baseline | |
+//! | 16 | missing baseline | if it has: see below |
 //!
-//! A report leaves about once a second. InputSender leave as often as the client likes, 20 or 60
-//! times a second: each is a sample of what is held, or was pressed since the sample before. A
-//! sample unlike the one before it is a change, and is told in each datagram until one that told it
-//! is acknowledged; such a datagram asks for that, and one that tells of no change does not. So the
-//! server learns of every change, whatever is lost; it skips what is not newer than what it has
-//! heard already. Where more than [`MAX_CHANGES`] are unknown, the oldest two become one, at the
-//! time of the later, with the controls of both. That track was lost is said in each datagram until
-//! a section names no acked set, or only datagrams after that one.
+//! A report counts the events and updates since the join, and how many of them came after their
+//! effect time. It leaves about once a second. Inputs leave as often as the client likes, 20 or 60
+//! times a second. Each is a sample of the controls that are held, or were pressed since the sample
+//! before. A sample that differs from the one before it is a change. The client sends it in each
+//! datagram until one that contained it is acknowledged; a datagram with changes asks for an
+//! acknowledgement, and one without does not. So the server learns of every change despite losses;
+//! it skips changes that are not newer than those it has received. `before` of the newest change is
+//! in milliseconds before `at`; of each other change, in milliseconds before the previous one in
+//! the list, less 1. All together they are at most 65,535. If more than [`MAX_CHANGES`] are not
+//! acknowledged, the client merges the oldest two into one, at the time of the later, with the
+//! controls of both. The missing baseline is the low bits of the number of the newest datagram
+//! whose poses the client could not read because it lacks their baseline. The client repeats it in
+//! each datagram until a pose section names no acknowledged set, or only datagrams after that one.
 //!
 //! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
 //! action, 4; then
@@ -63,49 +68,51 @@
 //! | --- | --- | --- |
 //! | 0 | `Move` | x, float; y, float: metres |
 //! | 1 | `Cast` | spell, 8: index in the schema; has target, 1; if it has: x, float; y, float |
-//! | 2 | `Keys` | 32: which of the 32 controls are held, until another command or a change of the inputs says otherwise |
-//! | 3 | `Custom` | bytes 200: whatever the game says |
+//! | 2 | `Keys` | 32: the held controls, until another command or a change of the inputs |
+//! | 3 | `Custom` | bytes 200: defined by the game |
 //!
-//! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. What it does shows in
-//! records and events; if it does nothing, `Refused` says why.
+//! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. Its effects appear in
+//! records and events; if it has none, `Refused` gives the reason.
 //!
 //! # Server to client: messages
 //! A reliable message is a [`Notice`]: notice, 4; then
 //!
 //! | notice | | fields |
 //! | --- | --- | --- |
-//! | 0 | `Event` | kind, 8: index in the schema's events; effect, time; number of fields, `0..=8`; the fields |
+//! | 0 | `Event` | kind, 8: index in the schema's events; effect, time; fields |
 //! | 1 | `Refused` | command, 32: its number; code, 16: an `ErrorCode` of `world.proto` |
 //!
-//! A field is its type, 2, and its value. Types: 0, an object: 1 bit, whether the client follows
-//! it, and if so its alias; 1, a position; 2, a number, signed. They are those of the schema, in
-//! its order. An event that names an alias may come before the record that introduces it.
+//! The fields of an event are their number, `0..=8`, and each field. A field is its type, 2, and
+//! its value. Types: 0, an object: 1 bit, whether the client follows it, and if so its alias; 1, a
+//! position; 2, a number, signed. They are those of the schema, in its order. An event that names
+//! an alias may arrive before the record that introduces it.
 //!
 //! # Server to client: body
 //!
 //! | bits | field | |
 //! | --- | --- | --- |
-//! | 24 | stamp | the low bits of room time in milliseconds, of the tick that wrote this: of all moments with these bits the one nearest to now |
+//! | 24 | stamp | the low bits of room time in milliseconds, of the tick that wrote this |
 //! | | records | each: 1 bit of value 1, then the record |
 //! | 1 | end | 0 |
 //! | to a whole byte of the datagram | | 0 |
-//! | rest | pose section | if there is more of the datagram: see below |
+//! | rest | pose section | if more of the datagram follows: see below |
 //!
-//! A record begins with its type, 2:
+//! Of all moments with the bits of the stamp, the one nearest to now is meant. A record begins with
+//! its type, 2:
 //!
 //! | type | | fields |
 //! | --- | --- | --- |
-//! | 0 | `ObjectEntered` | alias; kind, 6: index in the schema; at, time; own, 1: this is the player's avatar; components |
-//! | 1 | `ObjectUpdated` | alias; kind, 6; at, time; components |
+//! | 0 | `Enter` | alias; kind, 6: index in the schema; at, time; own, 1; components |
+//! | 1 | `Update` | alias; kind, 6; at, time; components |
 //! | 2 | `Leave` | alias; at, time |
-//! | 3 | `EffectReports` | number less 1, 3; for each, the newest first: at, effect |
+//! | 3 | `Effects` | number less 1, 3; for each, the newest first: at, effect |
 //!
-//! EffectReports say when the client's own inputs take effect: all changes up to `at` that no
-//! earlier effect covers, at `effect`, which is the horizon of the tick that took them. Of the
-//! first, `at` is a `time` relative to the stamp, and `effect` one relative to the horizon; of each
-//! other one, both are varints of the milliseconds before the one told before it, less 1. They are
-//! told in each datagram until one that told them is acknowledged; of more than 8 the oldest are
-//! left out.
+//! `own` marks the player's own avatar. Effects say when the client's own inputs take effect: all
+//! changes up to `at` that no earlier effect covers take effect at `effect`, which is the horizon
+//! of the tick that processed them. For the first, `at` is a `time` relative to the stamp, and
+//! `effect` one relative to the horizon; for each other one, both are varints of the milliseconds
+//! before the previous one in the list, less 1. Each datagram contains them until one that
+//! contained them is acknowledged; of more than 8 the oldest are left out.
 //!
 //! Components: a mask with 1 bit for each component of the kind, the first one lowest; then those
 //! whose bit is set, in order, by their codec:
@@ -113,79 +120,81 @@
 //! | codec | bits |
 //! | --- | --- |
 //! | `Path` | points, each with a position; jump, 1 |
-//! | `Gauge` | points, each with a value, `0..=floor(16 max)`, in 1/16; changes, 1; if it does: rate |
+//! | `Gauge` | points, each with a value, `0..=floor(16 max)`, in 1/16; changes, 1; if so: rate |
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
-//! | `Pose` | x, y and z, each signed, in grid units; the turn; for a yaw: speed, signed, in grid units a second; flag, 1 |
+//! | `Pose` | x, y and z, each signed, in grid units; the turn; for a yaw: speed; flag, 1 |
 //!
-//! A turn is nothing if the format says `fixed`; for a `yaw` its bits: steps of a turn about z,
-//! from x towards y; if it is `free`, 2 bits for which component of a unit quaternion (x, y, z, w)
-//! is the largest and the bits of each of the other three, in that order: value c + k stands for k
-//! / (c sqrt 2), where c is 2^(bits - 1) - 1; the largest is positive.
+//! The speed of a pose is signed, in grid units a second. A turn has no bits if the format is
+//! `fixed`. For a `yaw` it has the format's bits: steps of a turn about z, from x towards y. If it
+//! is `free`, 2 bits give the largest component of a unit quaternion (x, y, z, w), followed by the
+//! bits of each of the other three, in that order: value c + k stands for k / (c sqrt 2), where c
+//! is 2^(bits - 1) - 1; the largest is positive.
 //!
-//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, that is to say
+//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, which would be
 //! 32,767.
 //!
-//! Points: their number, `0..=15`; for each its time and what the table says. The first time is a
+//! Points: their number, `0..=15`; for each its time and the bits of the table. The first time is a
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between
-//! two points a path is straight, unless the later one is a jump: then it stays at the earlier
-//! point until that moment. Behind the last point it stays there. A gauge goes on from each point
-//! at the point's rate, within 0 to `max`; a flag holds. PriorEstimate the first point the first
-//! one's value holds.
+//! two points a path is straight, unless the later one is a jump: then the object stays at the
+//! earlier point until that moment. After the last point it stays there. A gauge changes from each
+//! point on at the point's rate, within 0 to `max`; a flag keeps its value. Before the first point
+//! the first one's value applies.
 //!
 //! # Server to client: poses
-//! What is told of an object of a kind with poses, once its `ObjectEntered` has been acknowledged,
-//! are the poses of ticks: the newest only, each at most once a tick. A pose holds from the
-//! datagram's horizon on, as that in an `ObjectEntered` does; in between, a client shows what lies
-//! between two of them ([`crate::pose::between`]), and beyond the newest for a while what that one
-//! foretells ([`crate::pose::estimate`]): where a server knows that this is near enough, it says
-//! nothing. Most poses are told relative to an earlier one that the client is known to have.
-//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`]
+//! For an object of a kind with poses, once its `Enter` has been acknowledged, the server sends the
+//! poses of ticks: the newest only, each at most once a tick. A pose is valid from the datagram's
+//! horizon on, as is the one in an `Enter`. Between two of them a client interpolates
+//! ([`crate::pose::interpolate`]), and after the newest it extrapolates for a while
+//! ([`crate::pose::extrapolate`]); where a server knows that this is near enough, it sends nothing.
+//! Most poses are coded relative to a baseline, an earlier pose that the client is known to have.
+//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::HISTORY_DATAGRAMS`]
 //! datagrams and the newest older one, with number and stamp of the datagram
-//! ([`crate::pose::Kept`]); also those of an object that has left, or of the slot's tenant before,
-//! until they are that old: a datagram may be overtaken by a `Leave`, and what it says of others is
-//! to be read.
+//! ([`crate::pose::BaselineHistory`]). It keeps also those of an object that has left, or of the slot's
+//! previous object, until they are that old: a `Leave` may overtake a datagram, whose poses of
+//! other objects must stay readable.
 //!
-//! The section is a header, described in [`crate::pose::section`], and behind it the bytes of one
+//! The section is a header, described in [`crate::pose::section`], followed by the bytes of one
 //! range coder. Its decoder has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first
-//! four bytes, the first one highest; behind the end there are zeros. It is asked for
-//! - a `symbol` of a table that adds up to 2^15: unit = range >> 15; the symbol is that whose part,
-//!   from `start` and of `size`, holds code / unit; code -= unit start; range = unit size;
+//! four bytes, the first one highest; after the end it reads zeros. Its operations are
+//! - a `symbol` of a table that adds up to 2^15: unit = range >> 15; the symbol is the one whose
+//!   part, from `start` and of `size`, holds code / unit; code -= unit start; range = unit size;
 //! - a `bit` that is 1 with a probability of p / 65,536: bound = range p >> 16; it is 1 if code <
-//!   bound: range = bound; else it is 0: code -= bound, range -= bound;
-//! - `raw n`, n bits as they are: range >>= n; the value is code / range; code -= range value.
+//!   bound: range = bound; otherwise it is 0: code -= bound, range -= bound;
+//! - `raw n`, n uncoded bits: range >>= n; the value is code / range; code -= range value.
 //!
-//! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Which of
-//! them follow on each other, and the tables: in [`crate::pose::section`] for the slots, in
-//! [`crate::pose::shared`] and [`crate::pose::fine`] for the poses at either level.
+//! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Their order
+//! and the tables are in [`crate::pose::section`] for the slots, in [`crate::pose::shared`] and
+//! [`crate::pose::fine`] for the poses at either level.
 //!
-//! A client that finds no base where one is claimed stops there. What it has read before is right;
-//! with the rest it has lost track, and says so.
+//! A client that lacks a baseline that the section uses stops there. What it has read before is
+//! valid; it reports the missing baseline.
 //!
-//! # What a client does with it
+//! # Client behaviour
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
-//!   `ObjectEntered`, `Leave`, numbers, texts and events apply when that time has come to `at` or
-//!   `effect`; at once if it has passed.
-//! - The points of a component replace all that was known of it from the first one's time on.
-//!   Datagrams may overtake each other: of each component it keeps the stamp that it was last told
-//!   with, and skips what comes with an older one.
+//!   `Enter`, `Leave`, numbers, texts and events apply when that time reaches `at` or `effect`; at
+//!   once if it has passed.
+//! - The points of a component replace all earlier information from the first point's time on.
+//!   Datagrams may overtake each other: for each component the client keeps the stamp of its newest
+//!   update, and skips updates with an older stamp.
 //! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to
-//!   127 back) than the slot's newest is late, and skipped; an `ObjectEntered` with a newer one
-//!   also ends what was there before. A `Leave` is final: whatever comes of that alias after it is
-//!   skipped. An `ObjectEntered` may come more than once; the stamp says what is new in it.
-//! - An `ObjectUpdated` of an alias that it does not know is skipped; its kind says how long it is.
-//! - An `ObjectEntered` need not hold all components; what it lacks follows in updates, and those
-//!   of the owner come to the owner only, those of the team to the owner and the team.
+//!   127 back) than the slot's newest is late, and skipped; an `Enter` with a newer one also
+//!   removes the slot's previous object. A `Leave` is final: later records of that alias are
+//!   skipped. An `Enter` may arrive more than once; the stamp tells which information in it is new.
+//! - An `Update` of an unknown alias is skipped; its kind gives its length.
+//! - An `Enter` need not contain all components; the rest follows in updates. Components of the
+//!   owner are sent to the owner only, those of the team to the owner and the team.
 //!
 //! # Example
 //! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the
-//! local lag is 150 ms, with one record: an object of kind 1 of [`Schema::example`], which has but
+//! local lag is 150 ms, with one record: an object of kind 1 of [`Schema::example`], which has only
 //! a path, enters with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is
 //! also when it enters.
 //!
-//! Units: milliseconds, metres, bits. PoseSource: reference 003 for the messages, 002 for
-//! quantising on both ends.
+//! Units: milliseconds, metres, bits. Sources: "Architectures de developpement adaptees aux MMOGs"
+//! (Project Deus) for the messages; G. Fiedler, "State Synchronization", for quantising on both
+//! ends.
 
 mod body;
 pub(crate) mod example;
@@ -211,21 +220,21 @@ use crate::space::Position;
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
-/// Version of all this: `Join.version`.
+/// Version of the datagram formats: `Join.version`.
 pub const VERSION: u32 = 3;
-/// Bytes of [`Action::Custom`], at most.
+/// The longest [`Action::Custom`], in bytes.
 pub const MAX_CUSTOM_BYTES: usize = 200;
 
 const ACTION_BITS: u32 = 4;
 const NOTICE_BITS: u32 = 4;
 const FIELD_BITS: u32 = 2;
 
-/// What a player wants. Floats are as the client sent them, perhaps not finite or off the map: the
-/// game validates.
+/// An action of a player. Floats are as the client sent them, perhaps not finite or off the map:
+/// the game validates them.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
-    /// Walk there.
+    /// Walk to a point.
     Move {
         /// Metres.
         x: f32,
@@ -236,49 +245,49 @@ pub enum Action {
     Cast {
         /// Index in the schema's spells.
         spell: u8,
-        /// At what point of the ground, in metres.
+        /// Target point on the ground, in metres.
         at: Option<(f32, f32)>,
     },
     /// Hold these of the 32 controls, and no others.
     Keys(u32),
-    /// What the game says, [`MAX_CUSTOM_BYTES`] at most.
+    /// Defined by the game; at most [`MAX_CUSTOM_BYTES`].
     Custom(Vec<u8>),
 }
 
-/// An action, and the name that the client gives it. Client to server, reliable.
+/// An action with the client's number for it. Client to server, reliable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// The client's own count.
     pub number: u32,
-    /// What is wanted.
+    /// What the player does.
     pub action: Action,
 }
 
-/// News for one client. Server to client, reliable.
+/// A notification for one client. Server to client, reliable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// Something happens at one moment.
     Event {
         /// Index in the schema's events.
         kind: u8,
-        /// When.
+        /// When it happens.
         effect: GameTime,
-        /// As the schema says.
+        /// As the schema declares them.
         fields: Vec<EventValue>,
     },
-    /// A command does nothing.
+    /// A command has no effect.
     Refused {
-        /// Its number.
+        /// The command's number.
         command: u32,
-        /// Why: an `ErrorCode`.
+        /// The reason: an `ErrorCode`.
         code: u16,
     },
 }
 
-/// A field of an event.
+/// The value of a field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventValue {
-    /// An object, `Unchanged` if the client does not follow it.
+    /// An object, `None` if the client does not follow it.
     Object(Option<Alias>),
     /// A point in space.
     Position(Position),
@@ -308,7 +317,7 @@ impl Default for EventValue {
 }
 
 impl EventValue {
-    /// What it holds.
+    /// The type of this value.
     pub const fn ty(&self) -> FieldType {
         match self {
             Self::Object(_) => FieldType::Object,
@@ -319,8 +328,8 @@ impl EventValue {
 }
 
 impl Notice {
-    /// Whether this is a refusal, or an event with the fields that `schema` says. A client skips
-    /// any other.
+    /// Whether this is a refusal, or an event with the fields that `schema` declares. A client
+    /// skips any other.
     pub fn fits(&self, schema: &Schema) -> bool {
         match self {
             Self::Refused { .. } => true,
@@ -473,7 +482,7 @@ impl EventValue {
     }
 }
 
-/// The number of an enum's variant; a reader goes on with a blank one of that number.
+/// Codes the number of an enum's variant; a reader continues with a blank value of that variant.
 fn wire_variant<T, C: Coder>(
     value: &mut T,
     coder: &mut C,
@@ -572,7 +581,7 @@ mod tests {
     #[test]
     fn an_event_fits_when_it_has_the_fields_that_the_schema_says() {
         let schema = Schema::example();
-        let who = EventValue::Object(Some(Alias { slot: 1, epoch: 2 }));
+        let object = EventValue::Object(Some(Alias { slot: 1, epoch: 2 }));
         let at = EventValue::Position(Position::default());
         let fits = |kind, fields: &[EventValue]| {
             Notice::Event {
@@ -582,18 +591,18 @@ mod tests {
             }
             .fits(&schema)
         };
-        assert!(fits(0, &[who, at, EventValue::Number(-3)]));
+        assert!(fits(0, &[object, at, EventValue::Number(-3)]));
         assert!(fits(
             0,
             &[EventValue::Object(None), at, EventValue::Number(0)]
         ));
         assert!(
-            !fits(1, &[who, at, EventValue::Number(0)]),
+            !fits(1, &[object, at, EventValue::Number(0)]),
             "an unknown kind"
         );
-        assert!(!fits(0, &[who, at]), "a field less");
+        assert!(!fits(0, &[object, at]), "a field less");
         assert!(
-            !fits(0, &[at, who, EventValue::Number(0)]),
+            !fits(0, &[at, object, EventValue::Number(0)]),
             "in another order"
         );
         assert!(Notice::default().fits(&schema));

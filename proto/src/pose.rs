@@ -1,39 +1,44 @@
-//! Where an object is and how it is turned, in whole numbers: what travels of objects that nobody
-//! can foretell.
+//! Where an object is and how it is turned, in whole numbers: the state of objects whose movement
+//! the server does not know in advance.
 //!
 //! A game's positions and angles go in, a [`Pose`] on the grid of its kind ([`PoseFormat`]) comes
-//! out, and back. Both ends hold the same whole numbers, so each can be a base for the next one:
-//! what one datagram says of an object is coded relative to what an earlier one said, if that is
-//! known to have arrived.
+//! out, and back. Both ends hold the same whole numbers, so each pose can be the baseline of a
+//! later one: a pose is coded relative to an earlier one that is known to have arrived.
 //!
-//! - [`Kept`], [`AckedSet`]: which earlier poses both ends know, and which of them is the base.
-//! - [`shared`]: the bits of one pose relative to its base, by static tables; computed once for all
-//!   clients with that base.
-//! - [`fine`]: the same for few clients: contexts that adapt within the datagram, prediction from
-//!   several bases.
+//! - [`BaselineHistory`], [`AckedSet`]: which earlier poses both ends know, and which of them is
+//!   the baseline.
+//! - [`shared`]: the bits of one pose relative to its baseline, by static tables; computed once for
+//!   all clients with that baseline.
+//! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that
+//!   adapt within the datagram.
 //! - [`section`]: the part of a datagram that carries poses.
+//! - [`trained`]: the constants of both levels, and the programs that make them.
 //!
-//! Invariants: a pose that a format has made, or a decoder, [fits](PoseFormat::fits) the format.
-//! What is computed here of whole numbers ([`estimate`], [`between`]) is the same on every machine.
+//! `docs/pose-coding.md` gives an overview. Quantising at both ends, and baselines by
+//! acknowledgement: G. Fiedler, "State Synchronization" and "Snapshot Compression".
+//!
+//! Invariants: a pose made by a format or a decoder [fits](PoseFormat::fits) the format. The
+//! results of [`extrapolate`] and [`interpolate`] are the same on every machine.
 //!
 //! Units: grid units for `at`, steps of a turn, grid units a second for `speed`; metres and radians
-//! outside. PoseSource: reference 002 (quantise both ends; baselines by acknowledgement).
+//! outside.
 
-pub(crate) mod example;
+mod baseline;
 pub mod fine;
-mod kept;
+pub(crate) mod format_examples;
 mod motion;
 pub mod section;
 pub mod shared;
 mod sine;
+pub mod trained;
 mod turn;
 
-pub use self::kept::{AckedSet, Entry, KEPT_DATAGRAMS, Kept, MAX_LAG};
+pub use self::baseline::{AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_LAG, ReceivedPose};
 pub use self::motion::{MAX_PER_UNIT, Motion, MotionFormat};
 pub use self::section::{
-    Bases, Level, Mode, SectionError, SectionHeader, SectionWriter, read_section,
+    BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
-pub use self::shared::{Coded, code};
+pub use self::shared::{CodedPose, code};
 pub use self::turn::Turning;
 
 use std::time::Duration;
@@ -47,20 +52,20 @@ pub const MAX_AT: i32 = (1 << 27) - 1;
 /// The finest grid, in units a metre.
 pub const MAX_PER_METRE: u16 = 4_096;
 
-/// What an object's place and attitude are at one moment.
+/// An object's position and orientation at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pose {
     /// x, y and z on the grid.
     pub at: [i32; 3],
     /// [`Turning::Yaw`]: yaw and zeros; [`Turning::Free`]: the index of the largest component and
-    /// the other three; [`Turning::FixedDelay`]: zeros.
+    /// the other three; [`Turning::Fixed`]: zeros.
     pub turn: [u16; 4],
     /// [`Turning::Yaw`]: grid units a second along the heading; else 0.
     pub speed: i16,
-    /// The game's own: it interacts, ... Where motion is told: it is at rest.
+    /// The game's own flag. In a format with motion: the object is at rest.
     pub flag: bool,
-    /// How it goes on; zeros unless the format tells it, and at rest.
+    /// Velocities; zeros at rest, and unless the format has them.
     pub motion: Motion,
 }
 
@@ -71,12 +76,12 @@ pub struct PoseFormat {
     pub per_metre: u16,
     /// How the object can turn.
     pub turn: Turning,
-    /// Whether velocities are told, and on which grid: of what turns freely or not at all.
+    /// The grid of velocities, if poses have them; not for a yaw.
     pub motion: Option<MotionFormat>,
 }
 
 impl Pose {
-    /// What a reader begins with: all zeros.
+    /// All zeros: what a reader begins with.
     pub(crate) const UNKNOWN: Self = Self {
         at: [0; 3],
         turn: [0; 4],
@@ -90,7 +95,7 @@ impl Pose {
 }
 
 impl PoseFormat {
-    /// Whether its numbers are within their ranges.
+    /// Checks that its numbers are within their ranges.
     pub fn check(&self) -> Result<(), WireError> {
         if !(1..=MAX_PER_METRE).contains(&self.per_metre) {
             return Err(WireError::OutOfRange {
@@ -102,7 +107,7 @@ impl PoseFormat {
             return Ok(());
         };
         if let Turning::Yaw { .. } = self.turn {
-            // It has a speed along its heading.
+            // A yaw has a speed along its heading.
             return Err(WireError::OutOfRange {
                 what: "motion of a yaw",
             });
@@ -110,7 +115,7 @@ impl PoseFormat {
         motion.check()
     }
 
-    /// Whether `pose` is one of this format.
+    /// Whether `pose` is a pose of this format.
     pub fn fits(&self, pose: &Pose) -> bool {
         let has_speed = matches!(self.turn, Turning::Yaw { .. });
         pose.at.iter().all(|at| (-MAX_AT..=MAX_AT).contains(at))
@@ -119,8 +124,8 @@ impl PoseFormat {
             && (pose.motion == Motion::default() || self.motion.is_some() && !pose.flag)
     }
 
-    /// The nearest pose to these metres, radians and metres a second. Of a format that turns freely
-    /// or not at all, the pose is upright and without speed.
+    /// The nearest pose to these metres, radians and metres a second. In a format without a yaw the
+    /// pose is upright and without speed.
     ///
     /// # Panics
     /// When one of them is not finite: a game's bug.
@@ -137,7 +142,8 @@ impl PoseFormat {
                 ..Pose::default()
             };
         };
-        let speed = (f64::from(speed_m_s) * f64::from(self.per_metre)).round() as i16; // The cast saturates.
+        // The cast saturates.
+        let speed = (f64::from(speed_m_s) * f64::from(self.per_metre)).round() as i16;
         Pose {
             at,
             turn: self.turn.of_yaw(yaw),
@@ -159,7 +165,7 @@ impl PoseFormat {
     }
 
     /// [`PoseFormat::free`] with velocities, in metres and radians a second, or at rest if there
-    /// are none. Of a format that tells no motion, the flag alone.
+    /// are none. A format without motion keeps the flag only.
     ///
     /// # Panics
     /// As [`PoseFormat::free`].
@@ -169,8 +175,8 @@ impl PoseFormat {
         quaternion: [f32; 4],
         velocities: Option<([f32; 3], [f32; 3])>,
     ) -> Pose {
-        let told = self.motion.zip(velocities);
-        let motion = told.map_or_else(Motion::default, |(grid, (linear, angular))| {
+        let sent = self.motion.zip(velocities);
+        let motion = sent.map_or_else(Motion::default, |(grid, (linear, angular))| {
             grid.motion(linear, angular)
         });
         Pose {
@@ -180,41 +186,41 @@ impl PoseFormat {
         }
     }
 
-    /// Velocity and angular velocity, in metres and radians a second; zeros if none are told.
+    /// Velocity and angular velocity, in metres and radians a second; zeros if the format has none.
     pub fn velocities(&self, pose: &Pose) -> ([f32; 3], [f32; 3]) {
         self.motion.map_or_else(Default::default, |grid| {
             (grid.linear(pose.motion), grid.angular(pose.motion))
         })
     }
 
-    /// Where it is, in metres.
+    /// The position, in metres.
     pub fn position(&self, pose: &Pose) -> Position {
         let metres = |units: i32| (f64::from(units) / f64::from(self.per_metre)) as f32;
         Position::new(metres(pose.at[0]), metres(pose.at[1]), metres(pose.at[2]))
     }
 
-    /// Its heading, in radians from 0 to two pi; 0 unless the format is one of yaw.
+    /// The heading, in radians from 0 to two pi; 0 unless the format has a yaw.
     pub fn yaw(&self, pose: &Pose) -> f32 {
         self.turn.yaw(pose.turn)
     }
 
-    /// Its orientation, as a unit quaternion (x, y, z, w), of each kind of turning.
+    /// The orientation as a unit quaternion (x, y, z, w), for each kind of turning.
     pub fn quaternion(&self, pose: &Pose) -> [f32; 4] {
         self.turn.quaternion(pose.turn)
     }
 
-    /// Its speed along the heading, in metres a second.
+    /// The speed along the heading, in metres a second.
     pub fn speed(&self, pose: &Pose) -> f32 {
         f32::from(pose.speed) / f32::from(self.per_metre)
     }
 
-    /// What a pose takes as a component, at most.
-    pub const fn most_bits(&self) -> usize {
+    /// The length of a pose as a component in bits, at most.
+    pub const fn max_bits(&self) -> usize {
         3 * 40 + self.turn.bits() as usize + 25 + 1 + if self.motion.is_some() { 6 * 25 } else { 0 }
     }
 
     /// Reads, writes or measures a pose as a component: x, y, z, the turn, for a yaw the speed, the
-    /// flag, the motion if it is told and the flag is not set.
+    /// flag, and if the format has motion and the flag is not set, the motion.
     pub fn wire<C: Coder>(&self, pose: &mut Pose, coder: &mut C) -> Result<(), WireError> {
         for at in &mut pose.at {
             wire_within(at, MAX_AT, "coordinate of a pose", coder)?;
@@ -260,23 +266,23 @@ fn wire_within(
     Ok(())
 }
 
-/// What whoever knows these two poses (`before` the older one) would show at `t` without any news:
-/// a yaw goes on along its heading at its speed; what tells its motion goes on at its velocity, and
-/// others as from the last but one to the last.
-pub fn estimate(
+/// The pose to show at `t`, after the newest of two poses (`before` is the older one): a yaw goes
+/// on along its heading at its speed, an object with velocities at its velocity, and others as from
+/// the older pose to the newer one. The server does the same to know what a client shows.
+pub fn extrapolate(
     format: &PoseFormat,
     newest: (GameTime, &Pose),
     before: Option<(GameTime, &Pose)>,
     t: GameTime,
 ) -> Pose {
     let (time, pose) = newest;
-    let ahead_ms = t.since(time).as_millis().min(FARTHEST_MS) as i64;
+    let ahead_ms = t.since(time).as_millis().min(MAX_EXTRAPOLATION_MS) as i64;
     if let Turning::Yaw { .. } = format.turn {
-        return run_on(*format, pose, ahead_ms);
+        return extrapolate_heading(*format, pose, ahead_ms);
     }
     let before = before.filter(|(earlier, _)| *earlier < time);
     if let Some(grid) = format.motion {
-        return drift(
+        return extrapolate_velocity(
             *format,
             grid,
             pose,
@@ -287,20 +293,23 @@ pub fn estimate(
     let Some((earlier, before)) = before else {
         return *pose;
     };
-    let span_ms = time.since(earlier).as_millis().clamp(1, FARTHEST_MS) as i64;
+    let span_ms = time
+        .since(earlier)
+        .as_millis()
+        .clamp(1, MAX_EXTRAPOLATION_MS) as i64;
     let at = std::array::from_fn(|axis| {
         let step = i64::from(pose.at[axis]) - i64::from(before.at[axis]);
-        within(i64::from(pose.at[axis]) + rounded_div(step * ahead_ms, span_ms))
+        clamp_to_grid(i64::from(pose.at[axis]) + rounded_div(step * ahead_ms, span_ms))
     });
     let turn = format
         .turn
-        .mix(before.turn, pose.turn, span_ms + ahead_ms, span_ms);
+        .interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms);
     Pose { at, turn, ..*pose }
 }
 
-/// In a straight line at its velocity, and turning as it did since the pose before, which is so
-/// much older.
-fn drift(
+/// In a straight line at its velocity, turning as it did since `before`, which is older by the
+/// given time.
+fn extrapolate_velocity(
     format: PoseFormat,
     grid: MotionFormat,
     pose: &Pose,
@@ -313,27 +322,26 @@ fn drift(
     let per_unit = 1_000 * i64::from(grid.linear);
     let at = std::array::from_fn(|axis| {
         let units = i64::from(pose.motion.linear[axis]) * i64::from(format.per_metre);
-        within(
-            i64::from(pose.at[axis])
-                + rounded_div(units * ahead_ms.min(FARTHEST_DRIFT_MS), per_unit),
+        clamp_to_grid(
+            i64::from(pose.at[axis]) + rounded_div(units * ahead_ms.min(MAX_LINEAR_MS), per_unit),
         )
     });
     let turn = before.map_or(pose.turn, |(span, before)| {
-        let span_ms = span.as_millis().clamp(1, FARTHEST_MS) as i64;
+        let span_ms = span.as_millis().clamp(1, MAX_EXTRAPOLATION_MS) as i64;
         format
             .turn
-            .mix(before.turn, pose.turn, span_ms + ahead_ms, span_ms)
+            .interpolate(before.turn, pose.turn, span_ms + ahead_ms, span_ms)
     });
     Pose { at, turn, ..*pose }
 }
 
-/// A minute: nobody drifts for longer unheard of, and nothing overflows.
-const FARTHEST_DRIFT_MS: i64 = 60_000;
+/// A minute: longer than any gap between poses of a moving object; no sum overflows.
+const MAX_LINEAR_MS: i64 = 60_000;
 
-/// 24 days: nobody estimates that far ahead, and nothing overflows within it.
-const FARTHEST_MS: u128 = 1 << 31;
+/// 24 days: longer than any room lives; no sum overflows.
+const MAX_EXTRAPOLATION_MS: u128 = 1 << 31;
 
-fn run_on(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
+fn extrapolate_heading(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
     let (cos, sin) = sine::direction(format.turn.angle(pose.turn));
     let units = |part: i32| {
         rounded_div(
@@ -343,16 +351,20 @@ fn run_on(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
     };
     let [x, y, z] = pose.at.map(i64::from);
     Pose {
-        at: [within(x + units(cos)), within(y + units(sin)), within(z)],
+        at: [
+            clamp_to_grid(x + units(cos)),
+            clamp_to_grid(y + units(sin)),
+            clamp_to_grid(z),
+        ],
         ..*pose
     }
 }
 
-/// What lies between two poses at `t`: straight from one to the other, or where their velocities
-/// are told on the curve that has these at its ends (Hermite), turned the shorter way; at the ends,
-/// and beyond them, these. Flag, speed and motion are the earlier one's until the later one is
-/// reached.
-pub fn between(
+/// The pose at `t` between two poses: on the straight line, or if the format has velocities on the
+/// cubic curve with these at its ends (Hermite); turned the shorter way. Before and after, the
+/// first and the last pose. Flag, speed and motion are those of the earlier pose until the later
+/// one is reached.
+pub fn interpolate(
     format: &PoseFormat,
     from: (GameTime, &Pose),
     to: (GameTime, &Pose),
@@ -369,7 +381,7 @@ pub fn between(
         to.0.since(from.0).as_micros() as i64,
     );
     if let Some(grid) = format.motion {
-        let turn = format.turn.mix(from.1.turn, to.1.turn, part, whole);
+        let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
         let units_per_span =
             f64::from(format.per_metre) / f64::from(grid.linear) * whole as f64 * 1e-6;
         let at = hermite(from.1, to.1, part as f64 / whole as f64, units_per_span);
@@ -381,9 +393,9 @@ pub fn between(
     }
     let at = std::array::from_fn(|axis| {
         let (a, b) = (i128::from(from.1.at[axis]), i128::from(to.1.at[axis]));
-        within((a + (b - a) * i128::from(part) / i128::from(whole)) as i64)
+        clamp_to_grid((a + (b - a) * i128::from(part) / i128::from(whole)) as i64)
     });
-    let turn = format.turn.mix(from.1.turn, to.1.turn, part, whole);
+    let turn = format.turn.interpolate(from.1.turn, to.1.turn, part, whole);
     Pose {
         at,
         turn,
@@ -391,8 +403,8 @@ pub fn between(
     }
 }
 
-/// A place on the cubic from one to the other whose ends have their velocities; `fraction` of the
-/// time has gone by, and a unit of velocity is `span` units of place in all of it.
+/// The position on the cubic curve whose ends have the velocities of the poses, when `fraction` of
+/// the time has passed; a unit of velocity is `span` units of position over all of the time.
 fn hermite(from: &Pose, to: &Pose, fraction: f64, span: f64) -> [i32; 3] {
     let (f, g) = (fraction, 1.0 - fraction);
     std::array::from_fn(|axis| {
@@ -401,12 +413,12 @@ fn hermite(from: &Pose, to: &Pose, fraction: f64, span: f64) -> [i32; 3] {
             f64::from(from.motion.linear[axis]) * span,
             f64::from(to.motion.linear[axis]) * span,
         );
-        let way = (b - a) * (f * f * (3.0 - 2.0 * f)) + u * (f * g * g) - v * (f * f * g);
-        within((a + way).round() as i64)
+        let offset = (b - a) * (f * f * (3.0 - 2.0 * f)) + u * (f * g * g) - v * (f * f * g);
+        clamp_to_grid((a + offset).round() as i64)
     })
 }
 
-fn within(units: i64) -> i32 {
+fn clamp_to_grid(units: i64) -> i32 {
     units.clamp(-i64::from(MAX_AT), i64::from(MAX_AT)) as i32
 }
 

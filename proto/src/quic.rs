@@ -1,34 +1,33 @@
-//! QUIC as both ends set it up: protocol names, transport settings, certificates.
+//! QUIC as both ends configure it: protocol names, transport settings, certificates.
 //!
-//! Certificates and a side go in, configurations for quinn come out. No socket and no task here;
-//! this is the only module that knows a network library, and it stands behind the feature `quic`.
+//! Input: certificates and a side. Output: configurations for quinn. There is no socket and no task
+//! here. This is the only module that depends on a network library; it requires the feature `quic`.
 //!
-//! What bounds one connection, whatever its peer does (bytes, on the server):
+//! Limits of one connection for any behaviour of its peer (bytes, on the server):
 //!
-//! | what | bound | beyond it |
+//! | what | limit | beyond it |
 //! | --- | --- | --- |
-//! | datagrams that wait to leave | 32 KiB, a tick's with slices of blocks | the oldest goes: newer state replaces it |
-//! | datagrams that have arrived and wait to be read | 128 KiB | the oldest goes, as if the path had lost it |
-//! | stream data that has arrived and waits to be read | 64 KiB | the peer has to wait (flow control) |
-//! | stream data not acknowledged yet | 256 KiB | the writer has to wait; the shell gives up on a slow reader |
-//! | streams | 1 bidirectional, opened by the client | the peer has to wait for ever |
-//! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves until something is acknowledged |
+//! | datagrams to send | 32 KiB, a tick's with slices | the oldest is dropped: it is outdated |
+//! | received, unread datagrams | 128 KiB | the oldest is dropped, like a loss on the path |
+//! | received, unread stream data | 64 KiB | the peer waits (flow control) |
+//! | unacknowledged stream data | 256 KiB | the writer waits; the shell drops a slow reader |
+//! | streams | 1 bidirectional, opened by the client | the peer waits for ever |
+//! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves before an acknowledgement |
 //!
-//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet
-//! every 3 s.
+//! A silent connection ends after 10 s; a client keeps an idle connection alive with a packet every
+//! 3 s.
 //!
-//! What a packet costs beside what it carries. Each side asks the other to acknowledge late
-//! ([`ACK_DELAY`], QUIC's ack frequency extension; what [`transport_config`] sets on one side
-//! governs the other), so that acknowledgements ride on the game's own datagrams. quinn asks for no
-//! more than the larger of 25 ms and the round trip: on a short path the client gets by without
-//! packets of its own if its datagrams leave a little less than 25 ms after the server's came in.
-//! The server has a datagram to send at some ticks only, so its timers come late
-//! ([`LazyTimerRuntime`]). Clients let themselves be addressed by one byte
-//! ([`client_endpoint_config`]) where quinn's default takes eight.
+//! Overhead of packets: each side asks the other to delay acknowledgements ([`ACK_DELAY`], QUIC's
+//! ack frequency extension; what [`transport_config`] sets on one side governs the other), so that
+//! the game's own datagrams carry them. quinn asks for no more than the larger of 25 ms and the
+//! round trip. On a short path the client needs no extra packets if its datagrams leave a little
+//! less than 25 ms after the server's arrived. The server sends datagrams at some ticks only, so
+//! its timers are postponed ([`LazyTimerRuntime`]). Clients use connection ids of one byte
+//! ([`client_endpoint_config`]) where quinn's default is eight.
 //!
-//! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the
-//! certificate, so that each can be checked against its fingerprint, and nothing that was recorded
-//! can be played back.
+//! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake presents the
+//! certificate, so each one is checked against its fingerprint, and recorded data cannot be
+//! replayed.
 
 mod cid;
 mod congestion;
@@ -60,41 +59,40 @@ pub const ALPN_HOST: &[u8] = b"ambit-host/1";
 /// A WorldServer that follows another one of its cluster.
 pub const ALPN_PEER: &[u8] = b"ambit-peer/1";
 
-/// A connection from which nothing has come for this long is over.
+/// A connection from which nothing was received for this long ends.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a client that has nothing to say shows that it is there: often enough for two losses
-/// in a row. Each costs a datagram both ways.
+/// How often an idle client sends a packet: often enough for two losses in a row. Each costs a
+/// datagram both ways.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// How long an acknowledgement may wait for something to ride on: a tick at 20 Hz, and a little for
-/// what is late. The price is that the loss of the last packet before a pause is noticed so much
-/// later.
+/// How long an acknowledgement may wait for a packet to carry it: a tick at 20 Hz, and a margin for
+/// lateness. The price is that the loss of the last packet before a pause is noticed later by this
+/// much.
 pub const ACK_DELAY: Duration = Duration::from_millis(60);
-/// More packets than this are acknowledged at once: bulk should not wait.
+/// More packets than this are acknowledged at once: bulk data should not wait.
 const ACK_AFTER: u32 = 8;
-/// A tick's datagrams to one client with all the slices of a block that may go along; or those of
-/// several ticks that came late.
+/// A tick's datagrams to one client with all the slices that may go along, or those of several late
+/// ticks.
 pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 32 << 10;
-/// What may arrive between two turns of the reader. Raising it costs memory under a flood, and age
-/// of what is read.
+/// The data that may arrive between two runs of the reader. A higher value costs memory under a
+/// flood, and makes the data that is read older.
 pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
 
-/// EventsUnread stream data, towards the server and towards the client (whose longest frame has 1
-/// MiB).
+/// Unread stream data, towards the server and towards the client (whose longest frame has 1 MiB).
 const TO_SERVER_WINDOW_BYTES: u32 = 64 << 10;
 const TO_CLIENT_WINDOW_BYTES: u32 = 256 << 10;
-/// What a server holds for a client that reads slowly, and a client for a server.
+/// What a server buffers for a client that reads slowly, and a client for a server.
 const SERVER_SEND_WINDOW_BYTES: u64 = 256 << 10;
 const CLIENT_SEND_WINDOW_BYTES: u64 = 64 << 10;
 /// What every path carries (RFC 9000, section 14). It leaves 1,162 bytes to a datagram, 12 more
 /// than the link writes.
 const MIN_MTU: u16 = 1_200;
-/// Ethernet less the headers of IPv6 and UDP: lets acknowledgements travel with a full datagram of
-/// ours.
+/// Ethernet less the headers of IPv6 and UDP: lets acknowledgements travel with one of our full
+/// datagrams.
 const MAX_MTU: u16 = 1_452;
-/// The assumption before anything is measured. quinn's 333 ms would repeat a lost first packet only
+/// The assumption before any measurement. quinn's 333 ms would repeat a lost first packet only
 /// after a second.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
-/// Handshakes that the shell has not looked at yet: beyond it, new ones are refused.
+/// Handshakes that the shell has not handled yet; beyond it, new ones are refused.
 const MAX_INCOMING: usize = 1_024;
 const INCOMING_BUFFER_BYTES: u64 = 16 << 10;
 const INCOMING_BUFFERS_BYTES: u64 = 8 << 20;
@@ -133,16 +131,16 @@ pub fn transport_config(side: Side) -> TransportConfig {
     config
 }
 
-/// Streams that a WorldServer relays over one connection: its clients.
+/// Streams that a WorldServer relays over one connection, one for each client.
 pub const MAX_RELAYED_STREAMS: u32 = 10_000;
-/// Bytes of one of them that may wait to be read. All of them together may wait: a client that does
-/// not read holds up no other.
+/// Unread bytes of one of them. All of them together may wait: a client that does not read delays
+/// no other.
 const RELAYED_WINDOW_BYTES: u32 = 64 << 10;
-/// Bytes that may be under way on such a connection.
+/// Bytes in flight on such a connection.
 const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
 
-/// A WorldServer that calls the one that leads: a connection for thousands of clients. The other
-/// end is to [`widen`] its own.
+/// The configuration of a following WorldServer for its connection to the leader, which relays
+/// thousands of clients. The other end calls [`allow_relayed_streams`].
 pub fn relay_client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
     let mut transport = transport_config(Side::Client);
     transport
@@ -154,15 +152,15 @@ pub fn relay_client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> q
     config
 }
 
-/// Lets a peer that has shown who it is open as many streams as it has clients.
+/// Lets an authenticated peer open as many streams as it has clients.
 pub fn allow_relayed_streams(connection: &quinn::Connection) {
     connection.set_receive_window(VarInt::MAX);
     connection.set_send_window(PEER_SEND_WINDOW_BYTES);
     connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED_STREAMS));
 }
 
-/// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in
-/// `alpns`.
+/// A server's endpoint: presents `certificates` (the end entity's first) and accepts the protocols
+/// in `alpns`.
 pub fn server_config(
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -194,7 +192,7 @@ pub fn server_tls(
     Ok(tls)
 }
 
-/// A client's connection by protocol `alpn` to a server whose certificate `verifier` judges.
+/// A client's connection with protocol `alpn` to a server whose certificate `verifier` checks.
 pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
     let tls = QuicClientConfig::try_from(client_tls(alpn, verifier))
         .expect("ring has QUIC's initial cipher suite");
@@ -203,9 +201,8 @@ pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::
     config
 }
 
-/// A client's endpoint: every packet to it names its connection by one byte. An endpoint is for the
-/// two connections of one client (and a few that are just ending), of which each takes five to
-/// eight of the 256 names.
+/// A client's endpoint, with connection ids of one byte. An endpoint is for the two connections of
+/// one client (and a few that are closing), each of which takes five to eight of the 256 ids.
 pub fn client_endpoint_config() -> EndpointConfig {
     let mut config = EndpointConfig::default();
     config.cid_generator(|| Box::new(cid::ShortConnectionIds::new()));
@@ -221,12 +218,12 @@ pub fn client_tls(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> rustls::Cl
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
     tls.alpn_protocols = to_owned_alpns(&[alpn]);
-    // A resumed session shows no certificate, and so nobody would ask for trust.
+    // A resumed session presents no certificate, so the trust policy would not be asked.
     tls.resumption = rustls::client::Resumption::disabled();
     tls
 }
 
-/// The protocol that the handshake of `connection` has chosen.
+/// The protocol that the handshake of `connection` has negotiated.
 pub fn negotiated_alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
     connection
         .handshake_data()?
@@ -268,7 +265,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_pinned_certificate_lets_datagrams_and_one_stream_through() {
-        let (server, pin) = serve();
+        let (server, pin) = start_server();
         let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
             .await
             .expect("the pinned certificate");
@@ -296,7 +293,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_other_than_the_pinned_one_is_refused_and_kept() {
-        let (server, shown) = serve();
+        let (server, shown) = start_server();
         let verifier = FingerprintVerifier::pinned(Fingerprint([0; 32]));
         let refusal = connect(&server, &verifier).await.expect_err("a wrong pin");
         assert!(
@@ -314,7 +311,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_trust_policy_is_asked_on_every_connection() {
-        let (server, pin) = serve();
+        let (server, pin) = start_server();
         for trusted in [true, false, true] {
             let verifier = FingerprintVerifier::with_policy(move |name: &str, shown| {
                 name == "lobby.test" && shown == pin && trusted
@@ -332,14 +329,14 @@ mod tests {
 
     #[tokio::test]
     async fn unsupported_protocols_are_refused() {
-        let (server, pin) = serve();
+        let (server, pin) = start_server();
         let config = client_config(b"h3", FingerprintVerifier::pinned(pin));
         assert!(connect_with(&server, config).await.is_err());
     }
 
     #[tokio::test]
     async fn one_endpoint_distinguishes_its_connections_by_one_byte() {
-        let (server, pin) = serve();
+        let (server, pin) = start_server();
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
         let runtime = Arc::new(quinn::TokioRuntime);
         let client =
@@ -372,7 +369,7 @@ mod tests {
 
     #[tokio::test]
     async fn regular_datagrams_carry_each_other_s_acknowledgements() {
-        let (server, pin) = serve();
+        let (server, pin) = start_server();
         let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
             .await
             .expect("the pinned certificate");
@@ -385,12 +382,12 @@ mod tests {
         }
         assert!(
             asked(&near) > 0 && asked(&far) > 0,
-            "each side asks the other to acknowledge late"
+            "each side asks the other to delay acknowledgements"
         );
     }
 
     /// A server on loopback with a certificate of its own.
-    fn serve() -> (Endpoint, Fingerprint) {
+    fn start_server() -> (Endpoint, Fingerprint) {
         let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
         let certificate = made.cert.der().clone();
         let pin = Fingerprint::of(&certificate);

@@ -1,21 +1,22 @@
-//! What a game's objects are made of, declared once for both ends.
+//! The declaration of a game's objects, shared by both ends.
 //!
-//! A game declares a [`Schema`]; the host hands it to each client in `Joined`, and so any client
-//! understands any game. Kinds, components, events, fields and spells go by their index in these
-//! lists; names are for people and scripts.
+//! A game declares a [`Schema`]; the host sends it to each client in `Joined`, so any client
+//! understands any game. Kinds, components, events, fields and spells are referenced by their index
+//! in these lists; names are for people and scripts.
 //!
-//! Invariants, all held by [`Schema::check`], which a host asks before a room begins and a client
-//! at the join:
+//! Invariants, all checked by [`Schema::check`], which a host calls before a room begins and a
+//! client at the join:
 //! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has
-//!    1 to 32 bytes without control characters, and no two in one list are the same.
-//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: where an
-//!    object is, everybody who follows it knows. No other component is a pose.
+//!    1 to 32 bytes without control characters, and is unique in its list.
+//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every
+//!    client that follows an object knows its position. No other component is a pose.
 //! 3. Each codec's range is one that the wire can hold; the whole schema fits into one frame.
 //!
-//! What is valid stays so while nobody writes to the public fields: `check` again after that.
+//! The fields are public: call `check` again after a change.
 //!
-//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. PoseSource:
-//! reference 003 for objects made of components.
+//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. Source:
+//! "Architectures de developpement adaptees aux MMOGs" (Project Deus), for objects made of
+//! components.
 
 mod component;
 mod conversion;
@@ -33,29 +34,29 @@ pub use self::freshness::Freshness;
 use crate::control;
 use crate::pose::{MAX_PER_METRE, PoseFormat};
 
-/// Kinds of object, at most: 6 bits on the wire.
+/// The highest number of object kinds: 6 bits on the wire.
 pub const MAX_KINDS: usize = 64;
-/// Components of a kind, at most: a mask of 16 bits.
+/// The highest number of components of a kind: a mask of 16 bits.
 pub const MAX_COMPONENTS: usize = 16;
-/// Kinds of event, at most.
+/// The highest number of event kinds.
 pub const MAX_EVENTS: usize = 64;
-/// Fields of an event, at most.
+/// The highest number of fields of an event.
 pub const MAX_FIELDS: usize = 8;
-/// SpellIds, at most.
+/// The highest number of spells.
 pub const MAX_SPELLS: usize = 32;
-/// Bytes of a name, at most.
+/// The longest name, in bytes.
 pub const MAX_NAME_BYTES: usize = 32;
-/// Bytes of a text component, at most: one component always fits into a datagram.
+/// The longest text component, in bytes: one component always fits into a datagram.
 pub const MAX_TEXT_BYTES: u32 = 200;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
-/// What the components of a kind may take together when they are told in full: a datagram, less its
-/// header and the record's.
+/// The most bits of a kind's components when all are sent: a datagram, less its header and the
+/// record's.
 pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
-/// Bytes of an encoded schema, at most: a frame less the rest of `Joined`.
+/// The longest encoded schema, in bytes: a frame less the rest of `Joined`.
 pub const MAX_SCHEMA_BYTES: usize = crate::frame::MAX_FROM_GAME - 1_024;
 
-/// All that a client must know to understand a game's datagrams.
+/// Everything that a client must know to understand a game's datagrams.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
     /// Name of the game.
@@ -64,71 +65,71 @@ pub struct Schema {
     pub kinds: Vec<ObjectKind>,
     /// Kinds of event.
     pub events: Vec<EventKind>,
-    /// Names of the spells that `Action::Cast` may name.
+    /// Names of the spells, in the order of their indices in `Action::Cast`.
     pub spells: Vec<String>,
 }
 
 /// A kind of object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObjectKind {
-    /// What it is called.
+    /// Unique in the schema.
     pub name: String,
-    /// What it is made of. The first is its path or its pose.
+    /// The first is its path or its pose.
     pub components: Vec<ComponentSpec>,
-    /// From how far it is seen, if not from as far as the room says.
+    /// The kind's own radii of interest; `None` for the room's.
     pub interest_radii: Option<InterestRadii>,
-    /// How old what a client sees of it may get.
+    /// Target ages of what a client sees of it.
     pub freshness: Freshness,
     /// How clients show its poses.
     pub presentation: PosePresentation,
 }
 
-/// How clients show what has poses. What has a path is a timeline, whatever this says.
+/// How clients show objects with poses. Objects with a path are always timelines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PosePresentation {
-    /// Between the poses that are told, and a little beyond. What a client foretells like that is
-    /// not sent.
+    /// Interpolated between the received poses, and extrapolated a little beyond them. The server
+    /// sends no pose that clients extrapolate well enough.
     #[default]
     Interpolated,
-    /// As the client's own physics goes on from them. A host cannot know what a client's physics
-    /// foretells, so nothing is kept back but for want of bytes.
+    /// Simulated by the client's own physics, which continues from the received poses. A host does
+    /// not know the result of a client's physics, so it withholds a pose only for lack of budget.
     Simulated,
 }
 
-/// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is
-/// outside `outer`.
+/// Radii of the area of interest, in cells around the viewer's cell: an object is followed from
+/// `inner` on, until it is outside `outer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterestRadii {
     /// Of the zone in which an object is announced.
     pub inner: u16,
-    /// Of the zone in which it goes on being followed: not less, and at least 1.
+    /// Of the zone in which a followed object stays followed: at least `inner`, and at least 1.
     pub outer: u16,
 }
 
 /// A component of a kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentSpec {
-    /// What it is called.
+    /// Unique in the kind.
     pub name: String,
-    /// How it is coded.
+    /// How it is encoded.
     pub codec: Codec,
-    /// Who is told.
+    /// Which clients receive it.
     pub audience: ComponentAudience,
 }
 
-/// Who is told of a component.
+/// The clients that receive a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComponentAudience {
-    /// Everybody who follows the object.
+    /// All clients that follow the object.
     #[default]
     Public,
-    /// The player whose avatar it is.
+    /// The player who owns the avatar.
     Owner,
-    /// The players of the object's team, and the one whose avatar it is.
+    /// The players of the object's team, and the owner of the avatar.
     Team,
 }
 
-/// How a component is coded. The bits stand in [`crate::message`].
+/// How a component is encoded. [`crate::message`] describes the bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Codec {
     /// Positions over time.
@@ -138,7 +139,7 @@ pub enum Codec {
         /// 1/16 to 65,535.
         max: f32,
     },
-    /// Yes or no, over time.
+    /// A boolean over time.
     Flag,
     /// A whole number from `min` to `max`, both included.
     Number {
@@ -152,29 +153,29 @@ pub enum Codec {
         /// In UTF-8, at most.
         max_bytes: u32,
     },
-    /// Position and attitude on a grid, tick by tick; nothing is foretold.
+    /// Position and orientation on a grid, tick by tick, for motion that cannot be predicted.
     Pose(PoseFormat),
 }
 
 /// A kind of event: something that happens at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventKind {
-    /// What it is called.
+    /// Unique in the schema.
     pub name: String,
-    /// What it tells.
+    /// The contents, in order.
     pub fields: Vec<FieldSpec>,
 }
 
 /// A field of a kind of event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldSpec {
-    /// What it is called.
+    /// Unique in the event.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub ty: FieldType,
 }
 
-/// What a field of an event holds.
+/// The type of a field of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// An object, or none where the client does not follow it.
@@ -185,80 +186,83 @@ pub enum FieldType {
     Number,
 }
 
-/// Why a schema is none.
+/// Why a schema is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct SchemaError {
-    /// Where in the schema: `kind "orc", component "health"`.
+    /// The position in the schema: `kind "orc", component "health"`.
     pub place: String,
-    /// What is wrong there.
+    /// The violated rule.
     pub problem: SchemaProblem,
 }
 
-/// What can be wrong with a schema.
+/// A violation of the schema's rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SchemaProblem {
     /// A list is too long.
     #[error("{count} {what}, at most {max} are allowed")]
     TooMany {
-        /// Of what.
+        /// The list.
         what: &'static str,
-        /// There are.
+        /// Its length.
         count: usize,
-        /// There may be.
+        /// The highest length.
         max: usize,
     },
-    /// A name is empty, too long or holds control characters.
+    /// A name is empty, too long or contains control characters.
     #[error("a name has 1 to {MAX_NAME_BYTES} bytes and no control characters")]
     BadName,
-    /// The name stands in this list before.
-    #[error("another one has this name")]
+    /// The name is used twice in this list.
+    #[error("another item of this list has the same name")]
     NameTaken,
     /// A kind does not begin with its path or pose.
-    #[error("component 0 must be a public path or a public pose: the position")]
+    #[error("component 0 must be the position: a public path or a public pose")]
     NoPosition,
-    /// Another component than the first is a pose.
+    /// A component other than the first is a pose.
     #[error("only component 0 can be a pose")]
     SecondPose,
-    /// A pose's grid.
+    /// A pose's grid is out of range.
     #[error(
-        "a pose has 1 to {MAX_PER_METRE} units a metre, a yaw of 4 to 12 bits or three components of 5 to 15 bits, not {format:?}"
+        "a pose has 1 to {MAX_PER_METRE} units a metre, a yaw of 4 to 12 bits or three components \
+         of 5 to 15 bits, not {format:?}"
     )]
     BadPose {
         /// As declared.
         format: PoseFormat,
     },
-    /// A kind's target ages.
+    /// A kind's target ages are out of range.
     #[error(
-        "target ages lie between 1 and 60,000 ms, engaged <= near <= far, and near within 0 to 16,384 m: not {freshness:?}"
+        "target ages must be 1 to 60,000 ms, engaged <= near <= far, and the near distance 0 to \
+         16,384 m, not {freshness:?}"
     )]
     BadFreshness {
         /// As declared.
         freshness: Freshness,
     },
-    /// A gauge's end.
+    /// A gauge's maximum is out of range.
     #[error("a gauge's max must lie between 1/16 and {MAX_GAUGE}, not at {max}")]
     BadGauge {
         /// As declared.
         max: f32,
     },
-    /// A number's range.
-    #[error("no number lies between {min} and {max}")]
+    /// A number's range is empty.
+    #[error("the range from {min} to {max} contains no number")]
     BadNumber {
         /// As declared.
         min: i64,
         /// As declared.
         max: i64,
     },
-    /// A text's length.
+    /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText {
         /// As declared.
         max_bytes: u32,
     },
-    /// A kind's radii.
+    /// A kind's radii are out of range.
     #[error(
-        "the outer radius must be at least 1 and the inner one, and both at most 65,535: {inner} and {outer} are not"
+        "the outer radius must be at least 1 and at least the inner one, and both at most 65,535, \
+         not {inner} and {outer}"
     )]
     BadInterestRadii {
         /// As declared.
@@ -266,21 +270,22 @@ pub enum SchemaProblem {
         /// As declared.
         outer: u32,
     },
-    /// A codec, an audience or a type that is missing, or that a newer version has.
-    #[error("no {what} that is known")]
+    /// A codec, an audience or a type is missing, or comes from a newer version.
+    #[error("missing or unknown {what}")]
     Unknown {
-        /// Of what.
+        /// The missing item.
         what: &'static str,
     },
-    /// A kind that might not fit into a datagram when it is told in full.
+    /// All components of a kind might not fit into a datagram.
     #[error(
-        "up to {bits} bits when told in full, at most {MAX_ENTER_BITS} are allowed: fewer timelines or shorter texts"
+        "all components take up to {bits} bits, at most {MAX_ENTER_BITS} are allowed: use fewer \
+         timelines or shorter texts"
     )]
     KindTooLarge {
         /// In the worst case.
         bits: usize,
     },
-    /// The schema as a whole.
+    /// The encoded schema is too large.
     #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
     SchemaTooLarge {
         /// When encoded.
@@ -289,7 +294,7 @@ pub enum SchemaProblem {
 }
 
 impl Schema {
-    /// Whether the invariants hold.
+    /// Checks the invariants of the module.
     pub fn check(&self) -> Result<(), SchemaError> {
         let place = SchemaPath::root();
         place.check_count("kinds", self.kinds.len(), MAX_KINDS)?;
@@ -348,7 +353,7 @@ impl ObjectKind {
         index_of(&self.components, |component| component.name == name)
     }
 
-    /// The grid of its poses, if it has poses and not a path.
+    /// The format of its poses, if it has poses and not a path.
     pub fn pose_format(&self) -> Option<&PoseFormat> {
         match self.components.first() {
             Some(ComponentSpec {
@@ -409,7 +414,7 @@ impl ObjectKind {
 }
 
 impl Codec {
-    /// What a component may take on the wire; points are less than 49 days apart.
+    /// The most bits that a component may take; points are less than 49 days apart.
     fn max_bits(&self) -> usize {
         const TIME: usize = 40;
         let points = |value: usize| 4 + MAX_POINTS * (TIME + value);
@@ -419,13 +424,13 @@ impl Codec {
             Self::Flag => points(1),
             Self::Number { .. } => 64,
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
-            Self::Pose(format) => format.most_bits(),
+            Self::Pose(format) => format.max_bits(),
         }
     }
 }
 
 impl ComponentSpec {
-    /// A component of which everybody who follows the object is told.
+    /// A component for all clients that follow the object.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
         Self {
             name: name.into(),
@@ -434,7 +439,7 @@ impl ComponentSpec {
         }
     }
 
-    /// A component of which the player is told whose avatar it is.
+    /// A component for the owner of the avatar.
     pub fn owner(name: impl Into<String>, codec: Codec) -> Self {
         Self {
             name: name.into(),
@@ -443,7 +448,7 @@ impl ComponentSpec {
         }
     }
 
-    /// A component of which the object's team is told, and the player whose avatar it is.
+    /// A component for the object's team and the owner of the avatar.
     pub fn team(name: impl Into<String>, codec: Codec) -> Self {
         Self {
             name: name.into(),
@@ -490,7 +495,7 @@ fn index_of<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
         .and_then(|index| u8::try_from(index).ok())
 }
 
-/// Where in a schema something is wrong.
+/// A position in a schema, for errors.
 #[derive(Clone, Debug)]
 struct SchemaPath(String);
 
@@ -836,7 +841,7 @@ mod tests {
         ));
     }
 
-    /// `break_it` spoils the example and says what is found at `place`.
+    /// `break_it` changes the example and returns the problem expected at `place`.
     fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> SchemaProblem) {
         let mut schema = Schema::example();
         let problem = break_it(&mut schema);

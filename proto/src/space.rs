@@ -1,18 +1,18 @@
-//! Where something is.
+//! Positions.
 //!
 //! Metres; x and y are the ground plane, z is up. The wire's grid is 1/256 m on all three axes, x
 //! and y in [0, 16,384) m (22 bits), z in [-64, 192) m (16 bits). Each of its points is exact in an
 //! `f32`.
 //!
-//! Invariant: after [`Position::quantised`] a position survives the wire bit for bit, so that both
-//! ends compute with the same numbers. A writer asserts that what it is given lies within the
-//! range; `quantised` brings it there.
+//! Invariant: after [`Position::quantised`] a position keeps its exact bits across the wire, so
+//! both ends compute with the same numbers. A writer asserts that a position is within the range;
+//! `quantised` clamps it to the range.
 
 use crate::wire::{self, Coder, Wire, WireError};
 
-/// Points of the wire's grid a metre.
+/// Points of the wire's grid per metre.
 pub const UNITS_PER_METRE: f32 = 256.0;
-/// Edge of the largest map: beyond it, x and y have no place on the wire.
+/// Edge of the largest map: the wire has no x and y beyond it.
 pub const MAX_MAP_METRES: f32 = 16_384.0;
 /// The lowest z on the wire.
 pub const MIN_Z: f32 = -64.0;
@@ -56,8 +56,8 @@ impl Position {
         (x * x + y * y).sqrt()
     }
 
-    /// The point `fraction` of the way to `other`: 0 is here, 1 is there, both exactly; between two
-    /// equal points there is no other.
+    /// The point at `fraction` of the distance to `other`: 0 is here, 1 is there, both exactly;
+    /// between two equal points there is no other.
     pub fn lerp(self, other: Self, fraction: f32) -> Self {
         if fraction == 1.0 {
             return other;
@@ -73,7 +73,7 @@ impl Position {
     /// The nearest point of the wire's grid, within its range.
     ///
     /// # Panics
-    /// When the position is not finite: a decoder or a game has let it in.
+    /// If the position is not finite: a decoder or a game failed to check it.
     pub fn quantised(self) -> Self {
         Self::new(
             wire::quantise(self.x, 0.0, MAX_XY, UNITS_PER_METRE),
@@ -113,7 +113,7 @@ mod tests {
         for _ in 0..10_000 {
             let sent = somewhere(&mut rng).quantised();
             let received: Position =
-                wire::decode(&wire::encode(&mut { sent })).expect("what we wrote");
+                wire::decode(&wire::encode(&mut { sent })).expect("the encoding is valid");
             for (ours, theirs) in [
                 (sent.x, received.x),
                 (sent.y, received.y),

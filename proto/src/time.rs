@@ -1,10 +1,10 @@
 //! Time as an argument: two clocks that must not be mixed.
 //!
 //! [`GameTime`] is the room's clock: microseconds since the room began; clients estimate it.
-//! [`LocalTime`] is the monotonic clock of whoever owns a link, counted from an origin of the
-//! owner's choosing. On the server they are the same clock, hence the one conversion.
+//! [`LocalTime`] is the monotonic clock of a link's owner, counted from an origin that the owner
+//! chooses. On the server they are the same clock, hence the one conversion.
 //!
-//! Invariant: arithmetic saturates at both ends, it never wraps and never panics. Unit:
+//! Invariant: arithmetic saturates at both ends; it never wraps and never panics. Unit:
 //! microseconds; the wire carries whole milliseconds, see [`GameTime::whole_millis`].
 
 use std::ops::{Add, AddAssign};
@@ -43,7 +43,7 @@ macro_rules! clock_time {
                 self.0 / 1_000
             }
 
-            /// How long after `earlier` this is; zero if it is not after it.
+            /// The time since `earlier`; zero if this is not after it.
             pub const fn since(self, earlier: Self) -> Duration {
                 Duration::from_micros(self.0.saturating_sub(earlier.0))
             }
@@ -53,8 +53,8 @@ macro_rules! clock_time {
                 Self(self.0.saturating_sub(micros_of(duration)))
             }
 
-            /// The last whole millisecond at or before this: what the other end of a wire will
-            /// read.
+            /// The last whole millisecond at or before this: what the other end of a connection
+            /// will read.
             pub const fn whole_millis(self) -> Self {
                 Self(self.0 - self.0 % 1_000)
             }

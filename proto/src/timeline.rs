@@ -1,22 +1,21 @@
-//! Values over time: what was, what is and what will be, as far as it is known.
+//! Values over time: past, present and planned ones, as far as they are known.
 //!
-//! Points go in (time and value, in any order, the past included), values at any time come out:
-//! interpolated between two points and extrapolated beyond the last, each type in its own way
-//! ([`Sample`]). PriorEstimate the first point the first value holds. Nothing known is nothing
-//! said: an empty timeline has no value.
+//! Input: points (time and value, in any order, the past included). Output: values at any time,
+//! interpolated between two points and extrapolated beyond the last, by the rules of each type
+//! ([`TimelineValue`]). Before the first point the first value applies. An empty timeline has no
+//! value.
 //!
 //! Invariants, checked against a sorted list under random operations:
 //! 1. Points are in the order of time, and no two have the same time.
-//! 2. There are at most `capacity` of them; when one more comes, the oldest goes (be it the new
-//!    one): what is long past matters least.
-//! 3. Storage for `capacity` points is taken at the first insertion; nothing is allocated after
-//!    that.
-//! 4. At the time of a point, the value is the point's, bit for bit.
+//! 2. There are at most `capacity` of them; one more point removes the oldest, even if that is the
+//!    new one: the distant past matters least.
+//! 3. Storage for `capacity` points is allocated at the first insertion, and none after that.
+//! 4. At the time of a point, the value is exactly the point's.
 //!
 //! The wire carries whole milliseconds ([`GameTime::whole_millis`]) and positions of a grid
-//! ([`Position::quantised`]): points that lie there are the same at both ends. Cost: a binary
-//! search to read; to insert, the points behind the new one move. PoseSource: reference 003,
-//! section 3.6.
+//! ([`Position::quantised`]): points on them are the same at both ends. Cost: a binary search to
+//! read; to insert, the points after the new one move. Source: "Architectures de developpement
+//! adaptees aux MMOGs" (Project Deus), section 3.6.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,17 +28,17 @@ pub trait TimelineValue: Clone + PartialEq {
     /// The value at `t`, which lies strictly between the two points.
     fn interpolate(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self;
 
-    /// The value at `t`, which lies behind the last point.
+    /// The value at `t`, which is after the last point.
     fn extrapolate(last: (GameTime, &Self), t: GameTime) -> Self;
 }
 
-/// A point of a path: straight from one to the next at constant speed, and rest at the last.
+/// A point of a path: straight from one to the next at constant speed, and at rest at the last.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Waypoint {
-    /// Where the object is when it gets here.
+    /// Where the object is at the time of the point.
     pub position: Position,
-    /// Whether it gets here in no time: until then it rests where it was. A teleport.
+    /// Whether it is reached by a teleport: until then the object rests at the point before.
     pub jump: bool,
 }
 
@@ -52,7 +51,7 @@ impl Waypoint {
         }
     }
 
-    /// Reached in no time.
+    /// Reached by a teleport.
     pub const fn jump(position: Position) -> Self {
         Self {
             position,
@@ -75,7 +74,7 @@ impl TimelineValue for Waypoint {
     }
 }
 
-/// A number that changes by itself: health and mana that come back need no messages.
+/// A number that changes by itself: health and mana that regenerate need no messages.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Gauge {
@@ -98,7 +97,7 @@ impl Gauge {
     }
 }
 
-/// A point says how it goes on from there, so the next one has no say before its time.
+/// Each point determines the values after it, so the next one has no influence before its time.
 impl TimelineValue for Gauge {
     fn interpolate(from: (GameTime, &Self), _: (GameTime, &Self), t: GameTime) -> Self {
         Self::extrapolate(from, t)
@@ -150,7 +149,7 @@ impl<T: TimelineValue> Timeline<T> {
         timeline
     }
 
-    /// Adds a point, in the past too. One at the same time is replaced.
+    /// Adds a point, in the past too. Replaces one at the same time.
     pub fn insert(&mut self, time: GameTime, value: T) {
         let mut index = self.count_before(time);
         if let Some(point) = self.points.get_mut(index).filter(|point| point.0 == time) {
@@ -159,7 +158,7 @@ impl<T: TimelineValue> Timeline<T> {
         }
         if self.points.len() == self.capacity {
             if index == 0 {
-                return; // It would be the oldest.
+                return; // The new point would be the oldest.
             }
             self.points.pop_front();
             index -= 1;
@@ -168,8 +167,7 @@ impl<T: TimelineValue> Timeline<T> {
         self.points.insert(index, (time, value));
     }
 
-    /// Drops all points at or after `time` and inserts others: the future is a different one from
-    /// then on.
+    /// Removes all points at or after `time` and inserts others: a new plan from then on.
     pub fn replace_from(
         &mut self,
         time: GameTime,
@@ -181,8 +179,8 @@ impl<T: TimelineValue> Timeline<T> {
         }
     }
 
-    /// At the receiver: points that replace all that was known from the first one's time on. None
-    /// change nothing.
+    /// At the receiver: points that replace all points from the first one's time on. An empty list
+    /// changes nothing.
     pub fn merge_tail(&mut self, points: impl IntoIterator<Item = (GameTime, T)>) {
         let mut points = points.into_iter();
         if let Some(first) = points.next() {
@@ -190,8 +188,8 @@ impl<T: TimelineValue> Timeline<T> {
         }
     }
 
-    /// The value at `t`. PriorEstimate the first point that is the first one's; `Unchanged` when
-    /// there are no points.
+    /// The value at `t`. Before the first point that is the first one's; `None` when there are no
+    /// points.
     pub fn value_at(&self, t: GameTime) -> Option<T> {
         let after = self.count_at_or_before(t);
         let Some(index) = after.checked_sub(1) else {
@@ -213,8 +211,8 @@ impl<T: TimelineValue> Timeline<T> {
         self.points.iter().map(|(time, value)| (*time, value))
     }
 
-    /// The points that say what holds from `from` on: the last one at or before `from`, and all
-    /// after it.
+    /// The points that determine the values from `from` on: the last one at or before `from`, and
+    /// all after it.
     pub fn tail(
         &self,
         from: GameTime,
@@ -225,8 +223,8 @@ impl<T: TimelineValue> Timeline<T> {
             .map(|(time, value)| (*time, value))
     }
 
-    /// Drops the points that say nothing about `t` and later: all before the last one at or before
-    /// `t`.
+    /// Removes the points that do not affect the values at `t` and later: all before the last one
+    /// at or before `t`.
     pub fn forget_before(&mut self, t: GameTime) {
         let past = self.count_at_or_before(t).saturating_sub(1);
         self.points.drain(..past);
@@ -259,12 +257,12 @@ impl<T: TimelineValue> Timeline<T> {
         self.points.is_empty()
     }
 
-    /// Number of points at most.
+    /// The highest number of points.
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Drops all points and keeps the storage.
+    /// Removes all points and keeps the storage.
     pub fn clear(&mut self) {
         self.points.clear();
     }
@@ -277,7 +275,7 @@ impl<T: TimelineValue> Timeline<T> {
         self.points.partition_point(|(time, _)| *time <= t)
     }
 
-    /// Takes the storage for all points at once, the first time.
+    /// Allocates the storage for all points at the first insertion.
     fn reserve(&mut self) {
         if self.points.capacity() < self.capacity {
             self.points.reserve_exact(self.capacity - self.points.len());

@@ -1,24 +1,24 @@
 //! The bit stream: each format is written once, and that one description reads, writes and
 //! measures.
 //!
-//! A type that travels implements [`Wire`]; its `wire` function is handed a [`Coder`], which is a
+//! A type that travels implements [`Wire`]; its `wire` function gets a [`Coder`], which is a
 //! [`Reader`], a [`Writer`] or a [`Measure`]. Bits go from the lowest up, bytes in the order of the
-//! stream; what is left of the last byte is zero. A read starts from `Default`: what is not sent is
+//! stream; the rest of the last byte is zero. A read starts from `Default`: what is not sent is
 //! zero.
 //!
 //! Invariants:
-//! 1. A reader returns an error on whatever it does not understand: it never panics, and never
-//!    allocates more than a small multiple of the bytes that it was given (and, for a list, of the
-//!    stated greatest length).
-//! 2. Whatever a reader returned, a writer can write; each number has one encoding, and another one
-//!    is refused.
-//! 3. A writer asserts that values are in range, since that is our bug; so does a measure.
+//! 1. A reader returns an error on any invalid input: it never panics, and never allocates more
+//!    than a small multiple of the bytes that it was given (and, for a list, of the stated greatest
+//!    length).
+//! 2. A writer can write any value that a reader returned; each number has one encoding, and
+//!    another one is refused.
+//! 3. A writer asserts that values are in range, since anything else is our bug; so does a measure.
 //! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything:
 //!    for users' commands.
 //!
-//! Every format stands in the one list of [`formats`], which the round-trip, truncation and
-//! random-bytes tests walk. Cost: a few nanoseconds a field; no allocation but for byte strings,
-//! text and lists that are read.
+//! Every format is in the one list of [`formats`], which the round-trip, truncation and
+//! random-bytes tests walk through. Cost: a few nanoseconds a field; allocation only for byte
+//! strings, texts and lists that are read.
 
 mod coder;
 pub mod formats;
@@ -31,21 +31,21 @@ pub use quantise::{quantise, smallest_three};
 pub use reader::Reader;
 pub use writer::{Measure, Writer};
 
-/// What can be read, written and measured by one description.
+/// A type that one description reads, writes and measures.
 ///
-/// To read is to call `wire` on a `Default` value, with a reader.
+/// To read, call `wire` on a `Default` value with a reader.
 pub trait Wire {
-    /// Walks through the fields in the order of the stream. Fails only with a reader.
+    /// Codes the fields in the order of the stream. Fails only with a reader.
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError>;
 }
 
-/// Why bytes were refused. The peer's fault: drop them, count them, go on.
+/// Why bytes were refused. The peer caused it: drop them, count them, continue.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum WireError {
     /// The bytes end before the format does.
-    #[error("the bytes end within a field")]
+    #[error("the bytes end before the format does")]
     Truncated,
-    /// A number that its field does not allow, or that should have been encoded in another way.
+    /// A number that its field does not allow, or that has a different canonical encoding.
     #[error("{what} is out of range")]
     OutOfRange {
         /// The field.
@@ -55,30 +55,30 @@ pub enum WireError {
     #[error("text is not UTF-8")]
     BadText,
     /// A byte string, a text or a list that is longer than allowed.
-    #[error("a length of {length} is more than {max}")]
-    LineTooLong {
+    #[error("a length of {length} exceeds the limit of {max}")]
+    TooLong {
         /// As sent.
         length: u64,
         /// As allowed.
         max: u64,
     },
-    /// A kind, a variant or a name by number that we don't know.
+    /// A kind, a variant or a name whose number is unknown.
     #[error("unknown {what}: {value}")]
     Unknown {
-        /// Of what the value would have been one.
+        /// What the number should identify.
         what: &'static str,
         /// As sent.
         value: u64,
     },
-    /// Something stands behind the end of the format.
-    #[error("there is more behind the end")]
+    /// Bits follow the end of the format.
+    #[error("there are bits after the end of the format")]
     TrailingBits,
 }
 
-/// Appends `value` to `out`, up to a whole byte.
+/// Appends `value` to `out`, padded to a whole byte.
 pub fn encode_into(value: &mut impl Wire, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
-    value.wire(&mut writer).expect("a writer refuses nothing");
+    value.wire(&mut writer).expect("writing cannot fail");
 }
 
 /// The bytes of `value`.
@@ -91,11 +91,11 @@ pub fn encode(value: &mut impl Wire) -> Vec<u8> {
 /// How many bits `value` takes.
 pub fn measure(value: &mut impl Wire) -> usize {
     let mut measure = Measure::new();
-    value.wire(&mut measure).expect("a measure refuses nothing");
+    value.wire(&mut measure).expect("measuring cannot fail");
     measure.bits()
 }
 
-/// The value of these bytes, which must hold it and nothing else.
+/// The value in these bytes, which must contain nothing else.
 pub fn decode<T: Wire + Default>(bytes: &[u8]) -> Result<T, WireError> {
     let mut reader = Reader::new(bytes);
     let mut value = T::default();

@@ -130,8 +130,8 @@ impl MeasuredRoom {
                 object == avatar || engaged(&self.system, avatar, object),
                 near,
             ) {
-                (true, _) => AgeClass::EngagedObjects,
-                (false, true) => AgeClass::NearlyEqual,
+                (true, _) => AgeClass::Engaged,
+                (false, true) => AgeClass::Near,
                 (false, false) => AgeClass::Far,
             };
             ages.shown.add(class, age);

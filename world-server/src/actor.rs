@@ -1,11 +1,11 @@
 //! The actix actor around the lobby.
 //!
-//! Sessions' frames and hosts' messages come in through a bounded mailbox; what the lobby puts out
-//! goes to sessions and hosts. All that decides is in `lobby`.
+//! Frames of sessions and messages of hosts come in through a bounded mailbox. The lobby's outputs
+//! go to sessions and hosts. All decisions are made in `lobby`.
 //!
-//! Who sends to it waits for the answer, so that each session and each host has one message in the
-//! mailbox at most; who is sent to is never waited for: a session or host whose queue is full is
-//! cut off, and nobody else notices.
+//! Senders wait until their message is handled, so each session and each host has at most one
+//! message in the mailbox. This actor never waits for a receiver: it disconnects a session or host
+//! whose queue is full, and no other client is affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -33,16 +33,16 @@ use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, Origin};
 use crate::session::{ClientSession, CloseSession, SendFrame};
 
-/// Frames to a client that wait for the directory, at most; who has more is cut off. More than a
-/// client is answered while a broker elects a leader.
+/// Frames to one client that may wait for the directory; a client with more is disconnected. More
+/// than one client is sent while a NATS broker elects a leader.
 const MAX_PENDING_FRAMES: usize = 256;
-/// Orders to a host that wait for the directory, at most.
+/// Orders to one host that may wait for the directory; a host with more is disconnected.
 const MAX_PENDING_ORDERS: usize = 4_096;
 
-/// Messages that may wait for the lobby before their senders do.
+/// Messages in the mailbox; senders beyond that wait.
 const MAILBOX_MESSAGES: usize = 1_024;
 
-/// A connection is here.
+/// A client has connected.
 #[derive(Message)]
 #[rtype(result = "ConnId")]
 pub(crate) struct Connect {
@@ -51,7 +51,7 @@ pub(crate) struct Connect {
     pub(crate) connection: ClientConnection,
 }
 
-/// A connection has sent a frame.
+/// A client has sent a frame.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct ClientFrame {
@@ -59,7 +59,7 @@ pub(crate) struct ClientFrame {
     pub(crate) frame: Bytes,
 }
 
-/// A connection has sent what is no frame.
+/// A client has sent bytes that are not a valid frame.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Malformed {
@@ -67,7 +67,7 @@ pub(crate) struct Malformed {
     pub(crate) code: ErrorCode,
 }
 
-/// A connection is gone.
+/// A client has disconnected.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Disconnect {
@@ -76,37 +76,37 @@ pub(crate) struct Disconnect {
     pub(crate) quit: bool,
 }
 
-/// A host is here.
+/// A host has connected.
 #[derive(Message)]
 #[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
-/// A host has said something.
+/// A host has sent a message.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct HostReport(pub(crate) HostId, pub(crate) HostToWorld);
 
-/// A host is gone.
+/// The link to a host has ended; the text is the reason.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct HostDisconnected(pub(crate) HostId, pub(crate) String);
 
-/// The server ends. The sender is answered once no connection is left.
+/// The server shuts down. The sender is notified once every connection is closed.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct StartDrain(pub(crate) oneshot::Sender<()>);
 
-/// What is there to be shown?
+/// Asks for the state that `/metrics` and the page show.
 #[derive(Message)]
 #[rtype(result = "Box<Snapshot>")]
 pub(crate) struct TakeSnapshot;
 
-/// The servers of the cluster have changed.
+/// The list of the cluster's servers has changed.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct SetServers(pub(crate) Servers);
 
-/// The writing of the directory has got on, or is ill.
+/// Directory writes have completed, or the directory's availability has changed.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);
@@ -114,56 +114,56 @@ pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);
 struct ConnectedClient {
     session: Addr<ClientSession>,
     connection: ClientConnection,
-    /// What waits for the directory.
+    /// Messages that wait for a directory write.
     pending: PendingWrites<Bytes>,
 }
 
 struct HostLink {
     commands: mpsc::Sender<WorldToHost>,
-    /// What waits for the directory.
+    /// Messages that wait for a directory write.
     pending: PendingWrites<WorldToHost>,
 }
 
-/// See the module.
+/// The lobby with its clients and hosts; see the module.
 pub(crate) struct WorldServer {
     lobby: Lobby,
     clock: LobbyClock,
     clients: BTreeMap<ConnId, ConnectedClient>,
     hosts: BTreeMap<HostId, HostLink>,
-    /// Of a cluster: where records go, and how far the writing is.
+    /// Only in a cluster: takes the lobby's records for the directory.
     write_queue: Option<Arc<WriteQueue>>,
     write_progress: WriteProgress,
-    /// The clients for which something waits for that.
+    /// Clients with frames that wait for the directory.
     waiting_clients: BTreeSet<ConnId>,
-    /// How many children are to be kept.
+    /// The number of child processes that the lobby wants.
     children: watch::Sender<u32>,
-    /// What hosts have said of their rooms.
+    /// The newest state of each room, as its host sent it.
     checkpoints: Arc<RoomCheckpoints>,
     last_conn: u64,
     last_host: u64,
     wakeup: Option<(LocalTime, SpawnHandle)>,
-    /// Sums of the hosts that are gone, so that what is shown never goes down.
+    /// Counters of the hosts that were lost, so that totals never decrease.
     lost_host_stats: HostStats,
-    /// Sessions whose mailbox was full, hosts that did not read.
+    /// Sessions and hosts that were disconnected because their queue was full.
     slow_sessions: u64,
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
-    /// Where rooms are recorded, if they are.
+    /// The directory of room recordings (`--record`).
     recording_directory: Option<PathBuf>,
-    /// Dropped with the actor, so that its end, which only a panic can bring, is noticed.
+    /// Dropped with the actor. Only a panic ends the actor, so the receiver detects a panic.
     _lifeline: oneshot::Sender<Infallible>,
 }
 
-/// The lobby's clock. Its origin is also the origin of the wall clock's time that tickets count
-/// from.
+/// The lobby's clock. Its origin is also the origin of `LobbyConfig::epoch_unix`, from which the
+/// expiry of tickets is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LobbyClock {
     origin: Instant,
 }
 
 impl LobbyClock {
-    /// Starts the clock, and tells the time since 1970 at its origin.
+    /// Starts the clock. Returns it with the time since 1970 at its origin.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> (Self, Duration) {
         let epoch_unix = SystemTime::now()
@@ -177,7 +177,7 @@ impl LobbyClock {
         )
     }
 
-    /// The time since then.
+    /// The time since the origin.
     pub(crate) fn now(self) -> LocalTime {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
@@ -188,7 +188,7 @@ impl WorldServer {
         lobby: Lobby,
         clock: LobbyClock,
         children: watch::Sender<u32>,
-        desk: Option<Arc<WriteQueue>>,
+        write_queue: Option<Arc<WriteQueue>>,
         record: Option<PathBuf>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
@@ -198,7 +198,7 @@ impl WorldServer {
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
-            write_queue: desk,
+            write_queue,
             write_progress: WriteProgress::default(),
             waiting_clients: BTreeSet::new(),
             children,
@@ -216,9 +216,9 @@ impl WorldServer {
         }
     }
 
-    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What
-    /// confirms something, and what a host is told, waits until the directory has what came of the
-    /// same call.
+    /// Carries out the lobby's outputs and schedules the next timeout. Messages that confirm
+    /// something, and orders to hosts, wait until the directory has stored the records of the same
+    /// call.
     fn process_outputs(&mut self, ctx: &mut Context<Self>) {
         let (mut outputs, mut records) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
@@ -228,14 +228,13 @@ impl WorldServer {
             }
         }
         let after = match &self.write_queue {
-            Some(desk) if !records.is_empty() => desk.enqueue(records),
+            Some(write_queue) if !records.is_empty() => write_queue.enqueue(records),
             _ => 0,
         };
         for output in outputs {
             match output {
                 LobbyAction::Send { conn, message } => {
-                    // Answers, also to those who had to wait for a host's word, and the way into a
-                    // game that was started.
+                    // Answers (deferred ones too) and tickets confirm a change.
                     let confirms = message.request != 0
                         || matches!(message.body, Some(world_to_client::Body::Ticket(_)));
                     let after = if confirms { after } else { 0 };
@@ -255,13 +254,12 @@ impl WorldServer {
                     message,
                 } => self.close(conn, code, message),
                 LobbyAction::Host { host, message } => self.send_order(host, after, message),
-                // Without our end of the link it ends, and a child that does not end with it is
-                // killed.
+                // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => drop(self.hosts.remove(&host)),
                 LobbyAction::SaveCondemned { order } => self.save_condemned_room(order),
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
-                    self.checkpoints.adopt(self.clock.now(), room, host)
+                    self.checkpoints.adopt(self.clock.now(), room, host);
                 }
                 LobbyAction::Record { .. } => {}
                 LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),
@@ -270,22 +268,28 @@ impl WorldServer {
         if self.lobby.is_drained()
             && let Some(drained) = self.drained.take()
         {
-            // Nobody waits for it any more when the time for it is over.
+            // The receiver is dropped when the drain has timed out.
             let _ = drained.send(());
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
     }
 
-    /// A room is gone, with the orders to open it that nobody has been given yet.
+    /// Removes a closed room's checkpoint and the orders to open it that still wait.
     fn forget_room(&mut self, room: RoomId) {
         self.checkpoints.remove(room);
         for link in self.hosts.values_mut() {
-            let opens = |order: &WorldToHost| matches!(&order.body, Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0);
+            let opens = |order: &WorldToHost| {
+                matches!(
+                    &order.body,
+                    Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0
+                )
+            };
             link.pending.retain(|order| !opens(order));
         }
     }
 
-    /// Delivers a frame, or lets it wait for the directory.
+    /// Sends a frame to a client, or queues it until the directory has stored write `after`. A
+    /// `strict` frame also waits while the directory is unavailable.
     fn send_frame(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
         let progress = self.write_progress;
         let Some(client) = self.clients.get_mut(&conn) else {
@@ -303,21 +307,21 @@ impl WorldServer {
         }
     }
 
-    /// Gives a host an order, or lets it wait for the directory, so that what it makes the host
-    /// forget is known there. While that is ill only those wait that give the host a room, and what
-    /// comes after them.
+    /// Sends an order to a host, or queues it until the directory has stored write `after`, so that
+    /// the directory knows what the order makes the host forget. While the directory is unavailable
+    /// only orders that open a room wait, and later orders about the same room.
     fn send_order(&mut self, host: HostId, after: u64, message: WorldToHost) {
         let WriteProgress {
             written,
-            unavailable: ill,
+            unavailable,
         } = self.write_progress;
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
         let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
-        let gives = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
-        let waits = after > written && (gives || !ill);
-        // What is said of one room keeps its order.
+        let opens_room = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
+        let waits = after > written && (opens_room || !unavailable);
+        // Orders about one room keep their sequence.
         let is_behind = || {
             link.pending
                 .iter()
@@ -326,22 +330,22 @@ impl WorldServer {
         if is_heard || !waits && !is_behind() {
             self.send_to_host(host, message);
         } else if link.pending.len() < MAX_PENDING_ORDERS {
-            link.pending.push(after, gives, message);
+            link.pending.push(after, opens_room, message);
         } else {
             tracing::error!(
                 host = host.0,
-                "too many orders wait for the directory: the host is let go"
+                "host disconnected: too many orders wait for the directory"
             );
             self.slow_hosts += 1;
             self.hosts.remove(&host);
         }
     }
 
-    /// Lets go what has waited for the directory.
+    /// Sends everything that no longer has to wait for the directory.
     fn release_pending(&mut self) {
         let WriteProgress {
             written,
-            unavailable: ill,
+            unavailable,
         } = self.write_progress;
         let mut frames = Vec::new();
         self.waiting_clients.retain(|&conn| {
@@ -349,7 +353,7 @@ impl WorldServer {
                 return false;
             };
             frames.extend(
-                std::iter::from_fn(|| client.pending.pop_ready(written, ill))
+                std::iter::from_fn(|| client.pending.pop_ready(written, unavailable))
                     .map(|frame| (conn, frame)),
             );
             !client.pending.is_empty()
@@ -361,7 +365,7 @@ impl WorldServer {
         for (&host, link) in &mut self.hosts {
             orders.extend(
                 link.pending
-                    .pop_ready_by_key(written, ill, room_of_order)
+                    .pop_ready_by_key(written, unavailable, room_of_order)
                     .into_iter()
                     .map(|order| (host, order)),
             );
@@ -390,7 +394,8 @@ impl WorldServer {
         }
     }
 
-    /// A session that does not take its messages: the connection's end will be told like any other.
+    /// Closes a client whose session mailbox is full. The session then reports the end of the
+    /// connection as usual.
     fn close_slow_client(&mut self, conn: ConnId) {
         let Some(client) = self.clients.get(&conn) else {
             return;
@@ -405,8 +410,8 @@ impl WorldServer {
     fn send_to_host(&mut self, host: HostId, mut message: WorldToHost) {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
-            // Without it the host says that it can't go on with the room, and the lobby does what
-            // is left to do.
+            // Without a checkpoint the host answers that it cannot resume the room, and the lobby
+            // closes the room.
             let now = self.clock.now();
             let resume = open.resume.take();
             open.resume = resume.map(|order| self.checkpoints.complete_resume(now, room, order));
@@ -416,16 +421,19 @@ impl WorldServer {
             return;
         };
         if link.commands.try_send(message).is_err() {
-            // Full: it has not read thousands of messages. Without our end of the link it is gone,
-            // which is told like any other host's end.
-            tracing::error!(host = host.0, "a host does not take its messages");
+            // The queue holds thousands of messages: the host does not read. Dropping our end
+            // closes the link, and the end of the link is reported as usual.
+            tracing::error!(
+                host = host.0,
+                "host disconnected: it does not read its messages"
+            );
             self.slow_hosts += 1;
             self.hosts.remove(&host);
         }
     }
 
-    /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread
-    /// that may wait for the disk.
+    /// Saves a room that seems to crash its hosts for analysis, if rooms are recorded. A thread of
+    /// its own waits for the disk.
     fn save_condemned_room(&self, mut order: OpenRoom) {
         let room = RoomId(order.room);
         let Some(path) = self
@@ -435,7 +443,7 @@ impl WorldServer {
         else {
             return tracing::error!(
                 room = room.0,
-                "with `--record` what is known of such a room is kept"
+                "room state not saved for analysis: start with `--record DIR` to save it"
             );
         };
         let now = self.clock.now();
@@ -443,16 +451,24 @@ impl WorldServer {
             .resume
             .take()
             .map(|wanted| self.checkpoints.complete_resume(now, room, wanted));
-        let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
-            match std::fs::write(&path, order.encode_to_vec()) {
-                Ok(()) => tracing::error!(room = room.0, path = %path.display(), "what is known of the room is kept"),
-                Err(error) => tracing::error!(room = room.0, path = %path.display(), "not kept: {error}"),
-            }
-        });
+        let written = std::thread::Builder::new()
+            .name("ambit-kept".into())
+            .spawn(move || match std::fs::write(&path, order.encode_to_vec()) {
+                Ok(()) => tracing::error!(
+                    room = room.0,
+                    path = %path.display(),
+                    "room state saved for analysis"
+                ),
+                Err(error) => tracing::error!(
+                    room = room.0,
+                    path = %path.display(),
+                    "cannot save the room state for analysis: {error}"
+                ),
+            });
         if let Err(error) = written {
             tracing::error!(
                 room = room.0,
-                "what is known of the room is not kept: {error}"
+                "cannot start a thread to save the room state for analysis: {error}"
             );
         }
     }
@@ -510,7 +526,7 @@ impl WorldServer {
     }
 }
 
-/// The room that an order is about; none for the host itself.
+/// The room that an order is about; `None` for orders about the host itself.
 fn room_of_order(order: &WorldToHost) -> Option<u64> {
     match order.body.as_ref()? {
         world_to_host::Body::OpenRoom(order) => Some(order.room),
@@ -661,7 +677,11 @@ impl Handler<DirectoryProgress> for WorldServer {
 
     fn handle(&mut self, DirectoryProgress(progress): DirectoryProgress, _: &mut Self::Context) {
         if progress.unavailable != self.write_progress.unavailable {
-            tracing::warn!(works = !progress.unavailable, "the directory");
+            if progress.unavailable {
+                tracing::warn!("directory unavailable; no rooms are created or started");
+            } else {
+                tracing::warn!("directory available again; rooms can be created and started");
+            }
         }
         self.write_progress = progress;
         self.lobby.set_directory_available(!progress.unavailable);

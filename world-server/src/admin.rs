@@ -1,7 +1,7 @@
 //! HTTP for operators: `/healthz`, `/metrics`, and a page for people.
 //!
-//! Each request asks the WorldServer for a snapshot; one that does not answer within a second is
-//! not healthy. There is no login: the port is for a private network.
+//! Each request asks the lobby's actor for a snapshot; a server whose lobby does not answer within
+//! a second is not healthy. There is no login: the port is for a private network.
 
 mod metrics;
 mod page;
@@ -28,10 +28,10 @@ use self::snapshot::Snapshot;
 use crate::actor::TakeSnapshot;
 use crate::cluster::ClusterRole;
 
-/// A lobby that does not answer within this is stuck.
+/// A lobby that does not answer within this time is stuck.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the pages need.
+/// The state shared by all handlers.
 #[derive(Clone)]
 pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
@@ -39,7 +39,7 @@ pub(crate) struct AdminState {
     pub(crate) slow_readers: Arc<AtomicU64>,
 }
 
-/// Begins to listen; the address has the real port.
+/// Binds the listener. The returned address has the port that was chosen.
 pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
     let listener = listener
@@ -48,19 +48,20 @@ pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, So
     Ok((listener, address))
 }
 
-/// Serves until `stop`.
+/// Serves HTTP until `stop` is cancelled.
 pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: CancellationToken) {
     let router = Router::new()
         .route("/", get(show_page))
         .route("/healthz", get(show_health))
         .route("/metrics", get(show_metrics))
         .with_state(admin);
-    // Connections that are still open at the end just end.
+    // Open connections are dropped at the end.
     tokio::select! {
         () = stop.cancelled() => {}
         ended = axum::serve(listener, router).into_future() => {
             if let Err(error) = ended {
-                tracing::error!("HTTP has ended: {error}");
+                tracing::error!("HTTP server failed; `/metrics` and `/healthz` are not served any \
+                    more: {error}");
             }
         }
     }

@@ -1,14 +1,14 @@
-//! Several WorldServers as one: one of them leads, the others follow it and relay their clients to
-//! it.
+//! Several WorldServers as one: one leads, the others follow it and relay their clients to it.
 //!
-//! The leader has the lobby; what it knows is in the directory (`store`), what it confirms waits
-//! for that (`held`). Hosts connect to the leader. When it is gone, another one takes its place by
-//! a write to the directory (`leadership`), reads the lobby from there, and clients and hosts come
-//! to it by themselves. A leader that finds that somebody else has written ends: whoever keeps the
-//! process starts it anew.
+//! The leader runs the lobby. The directory (`store`) stores what the lobby knows, and what the
+//! lobby confirms waits for the write (`pending_writes`). Hosts connect to the leader. When the
+//! leader is lost, another server takes the leadership by a write to the directory (`leadership`)
+//! and restores the lobby from it; clients and hosts reconnect to that server by themselves. A
+//! leader that finds that another server has written ends, and its supervisor (systemd, Kubernetes)
+//! starts it anew.
 //!
-//! Here is the shell: tasks, calls and pauses. Why one leader, and what is lost when:
-//! ARCHITECTURE.md, "A cluster".
+//! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
+//! lost when: ARCHITECTURE.md, "A cluster".
 
 mod follow;
 mod lead;
@@ -39,40 +39,41 @@ use self::store::{DirectoryStore, WriteProgress, WriteQueue, run_writer};
 use crate::actor::{DirectoryProgress, LobbyClock, WorldServer};
 use crate::lobby::RecordKey;
 
-/// Of what the servers of a cluster say to each other.
+/// Version of the protocol between the servers of a cluster.
 const VERSION: u32 = 1;
-/// How often both ends of a link say that they live, and the silence after which the other one
-/// counts as gone.
+/// How often both ends of a link send a heartbeat, and the silence after which an end counts as
+/// lost.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(250);
 const SILENCE_TIMEOUT: Duration = Duration::from_millis(750);
-/// How often clients ask whether their server lives.
+/// How often clients probe their server.
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(400);
-/// Pause after a directory that could not be read.
+/// Pause before the directory is asked again after an error.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
-/// How often the directory is read when it can't be read as a whole.
+/// Attempts to read the whole directory before the server gives up.
 const READ_ATTEMPTS: u32 = 5;
-/// How long the last write of a leader that ends may take.
+/// How long the last write of an ending leader may take.
 const LAST_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest message between two servers beside relayed bytes.
+/// Longest message between two servers, relayed bytes not included.
 const MAX_MESSAGE_BYTES: usize = 4_096;
 
-/// What a WorldServer is in its cluster; one that is alone leads.
+/// The role of a WorldServer in its cluster; a server without a cluster leads.
 #[derive(Clone)]
 pub(crate) enum ClusterRole {
-    /// It looks for the leader, or for a way to become it.
+    /// It looks for the leader, or tries to become it.
     Seeking,
-    /// Its clients are relayed.
+    /// It relays its clients to the leader.
     Following {
-        /// Where the leader is.
+        /// The leader's address.
         address: String,
-        /// The way to it.
+        /// The connection to the leader.
         link: Connection,
     },
-    /// It has the lobby.
+    /// It runs the lobby.
     Leading {
         /// The lobby's actor.
         world: Addr<WorldServer>,
-        /// The fencing token: the sequence of the write that took the place. 0 without a cluster.
+        /// The fencing token: the sequence number of the write that took the leadership. 0 without
+        /// a cluster.
         epoch: u64,
     },
 }
@@ -83,7 +84,7 @@ impl ClusterRole {
     }
 }
 
-/// Makes the lobby's actor of what is in the directory.
+/// Starts the lobby's actor from the records of the directory.
 pub(crate) type StartLobby = Box<
     dyn Fn(
             Arc<WriteQueue>,
@@ -93,16 +94,16 @@ pub(crate) type StartLobby = Box<
         + Sync,
 >;
 
-/// What one server of a cluster is made of.
+/// One server of a cluster.
 pub(crate) struct ClusterMember {
     pub(crate) store: DirectoryStore,
     pub(crate) process: [u8; 16],
-    /// Where the other servers and the hosts find this one.
+    /// The address for the other servers and the hosts.
     pub(crate) address: String,
-    /// Where players do.
+    /// The address for players.
     pub(crate) public_address: String,
     pub(crate) fingerprint: Fingerprint,
-    /// What the servers show each other.
+    /// The shared secret of the cluster (`--host-key`).
     pub(crate) key: String,
     pub(crate) clock: LobbyClock,
     pub(crate) start_lobby: StartLobby,
@@ -110,7 +111,7 @@ pub(crate) struct ClusterMember {
 }
 
 impl ClusterMember {
-    /// Takes part until `stop`; an error when it can't any more.
+    /// Takes part in the cluster until `stop`; returns an error when the server has to end.
     pub(crate) async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let ended = tokio::select! {
             () = stop.cancelled() => return Ok(()),
@@ -120,22 +121,22 @@ impl ClusterMember {
         ended
     }
 
-    /// Follows whoever leads, until this server does: gives the epoch.
+    /// Follows the current leader until this server becomes the leader. Returns the epoch.
     async fn follow_until_elected(&self) -> anyhow::Result<u64> {
         let mut leadership = LeaderElection::new(self.address.clone());
-        let mut complained = false;
+        let mut reported = false;
         loop {
             match leadership.next_step(self.clock.now()) {
-                ElectionStep::WaitState(pause) => tokio::time::sleep(pause).await,
+                ElectionStep::Wait(pause) => tokio::time::sleep(pause).await,
                 ElectionStep::Read => match self.store.look_up_leader().await {
                     Ok(found) => {
-                        complained = false;
+                        reported = false;
                         leadership.note_lookup(self.clock.now(), found);
                     }
                     Err(error) => {
-                        if !std::mem::replace(&mut complained, true) {
+                        if !std::mem::replace(&mut reported, true) {
                             tracing::warn!(
-                                "the directory can't be read, and is asked again and again (NATS at {}): {error:#}",
+                                "the directory can't be read; trying again (NATS at {}): {error:#}",
                                 self.store.broker_addresses()
                             );
                         }
@@ -145,7 +146,7 @@ impl ClusterMember {
                 },
                 ElectionStep::Follow(leader) => match self.connect_to_leader(&leader).await {
                     Ok(link) => {
-                        tracing::info!(leader = leader.address, "following");
+                        tracing::info!(leader = leader.address, "this server follows the leader");
                         let (address, connection) =
                             (leader.address.clone(), link.connection.clone());
                         self.roles.send_replace(ClusterRole::Following {
@@ -153,12 +154,18 @@ impl ClusterMember {
                             link: connection,
                         });
                         let why = link.run_until_lost().await;
-                        tracing::warn!(leader = leader.address, "the leader is lost: {why}");
+                        tracing::warn!(
+                            leader = leader.address,
+                            "link to the leader lost; looking for a leader: {why}"
+                        );
                         self.roles.send_replace(ClusterRole::Seeking);
                         leadership.note_lost_link(&leader);
                     }
                     Err(error) => {
-                        tracing::debug!(leader = leader.address, "cannot follow: {error:#}");
+                        tracing::debug!(
+                            leader = leader.address,
+                            "cannot connect to the leader: {error:#}"
+                        );
                         leadership.note_failed_connect(self.clock.now(), &leader);
                     }
                 },
@@ -166,7 +173,7 @@ impl ClusterMember {
                     match self.store.take_lead(after, &self.leader_record()).await {
                         Ok(epoch) => return Ok(epoch),
                         Err(error) => {
-                            tracing::info!("{error:#}");
+                            tracing::info!("another attempt to find a leader follows: {error:#}");
                             leadership.discard_lookup();
                             tokio::time::sleep(RETRY_DELAY).await;
                         }
@@ -186,7 +193,7 @@ impl ClusterMember {
         }
     }
 
-    /// What clients are told of this server.
+    /// This server's entry in the list that clients get.
     pub(crate) fn server_entry(&self) -> Server {
         Server {
             address: self.public_address.clone(),
@@ -194,12 +201,16 @@ impl ClusterMember {
         }
     }
 
-    /// Leads until `stop`, or until somebody else does.
+    /// Leads until `stop`, or until another server leads.
     async fn lead(&self, epoch: u64, stop: &CancellationToken) -> anyhow::Result<()> {
         let records = self.read_records(epoch).await?;
-        tracing::info!(epoch, records = records.len(), "leading");
-        let desk = Arc::<WriteQueue>::default();
-        let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&desk), records)?;
+        tracing::info!(
+            epoch,
+            records = records.len(),
+            "this server leads the cluster"
+        );
+        let write_queue = Arc::<WriteQueue>::default();
+        let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&write_queue), records)?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
@@ -207,7 +218,7 @@ impl ClusterMember {
             self.store.clone(),
             self.leader_record(),
             epoch,
-            desk,
+            write_queue,
             progress,
             done.subscribe(),
         );
@@ -216,8 +227,10 @@ impl ClusterMember {
         self.roles
             .send_replace(ClusterRole::Leading { world, epoch });
         tokio::select! {
-            _ = &mut lobby_ended => bail!("the lobby has crashed; this is a fault of the server"),
-            _ = &mut writing => bail!("another WorldServer leads now; this one ends, so that it can be started anew"),
+            _ = &mut lobby_ended => bail!("the lobby has crashed; this is a bug in the server, \
+                please report it"),
+            _ = &mut writing => bail!("another WorldServer leads now; this server ends and has to \
+                be restarted"),
             () = stop.cancelled() => {}
         }
         self.roles.send_replace(ClusterRole::Seeking);
@@ -226,7 +239,9 @@ impl ClusterMember {
             .await
             .is_err()
         {
-            tracing::warn!("the place could not be given up in time: the others have to find out");
+            tracing::warn!(
+                "leadership not released in time; the other servers have to detect the loss"
+            );
         }
         Ok(())
     }
@@ -235,7 +250,9 @@ impl ClusterMember {
         for _ in 1..READ_ATTEMPTS {
             match self.store.read_records(epoch).await {
                 Ok(records) => return Ok(records),
-                Err(error) => tracing::warn!("the directory could not be read whole: {error:#}"),
+                Err(error) => {
+                    tracing::warn!("cannot read the whole directory; trying again: {error:#}");
+                }
             }
         }
         self.store
@@ -245,7 +262,7 @@ impl ClusterMember {
     }
 }
 
-/// Tells the lobby how the writing goes.
+/// Reports the progress of the directory writes to the lobby.
 async fn report_progress(mut progress: watch::Receiver<WriteProgress>, world: Addr<WorldServer>) {
     while progress.changed().await.is_ok() {
         let now = *progress.borrow_and_update();
@@ -255,7 +272,7 @@ async fn report_progress(mut progress: watch::Receiver<WriteProgress>, world: Ad
     }
 }
 
-/// Reads exactly one message, and nothing behind it.
+/// Reads exactly one message, and nothing after it.
 async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Result<M> {
     let mut length = [0; 4];
     from.read_exact(&mut length).await?;
@@ -269,10 +286,10 @@ async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Re
     Ok(M::decode(&bytes[..])?)
 }
 
-/// Says again and again that this end lives, and waits for the other one to fall silent. Gives the
-/// reason.
+/// Sends heartbeats, and waits until the other end is silent for too long or the stream fails.
+/// Returns the reason.
 async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) -> String {
-    let say = async {
+    let send = async {
         let sign = encode_frame(&ambit_proto::control::directory::Sign {});
         loop {
             if let Err(error) = to.write_all(&sign).await {
@@ -281,7 +298,7 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
             tokio::time::sleep(HEARTBEAT_INTERVAL).await;
         }
     };
-    let hear = async {
+    let receive = async {
         loop {
             let sign = read_message::<ambit_proto::control::directory::Sign>(&mut from);
             match tokio::time::timeout(SILENCE_TIMEOUT, sign).await {
@@ -292,7 +309,7 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
         }
     };
     tokio::select! {
-        why = say => why,
-        why = hear => why,
+        reason = send => reason,
+        reason = receive => reason,
     }
 }

@@ -1,8 +1,9 @@
-//! The WorldServer's knobs.
+//! The WorldServer's settings.
 //!
-//! Each is declared once, here: name, type, default, unit, what raising it costs. From this entry
-//! come the flag, the `AMBIT_...` variable, the key in the TOML file and `--help`. A flag goes
-//! before a variable, a variable before the file, the file before the default.
+//! Each is declared once, here: name, type, default, unit, and what raising it costs. This
+//! declaration gives the flag, the `AMBIT_...` variable, the key in the TOML file and the text of
+//! `--help`. A flag overrides a variable, a variable overrides the file, the file overrides the
+//! default.
 
 mod file;
 
@@ -23,7 +24,7 @@ use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
 #[derive(Parser, Clone, Debug)]
 #[command(name = "world-server", version, max_term_width = 110, after_help = AFTER_HELP)]
 pub struct Config {
-    /// Where players connect (UDP, QUIC). StatusPort 0 takes a free one.
+    /// The address for players (UDP, QUIC). Port 0 takes a free port.
     #[arg(
         long,
         value_name = "ADDR",
@@ -32,8 +33,8 @@ pub struct Config {
     )]
     pub listen: SocketAddr,
 
-    /// Where `/healthz`, `/metrics` and a page for people are served (TCP, HTTP), or `off`. Not for
-    /// the public.
+    /// Where `/healthz`, `/metrics` and a page for people are served (TCP, HTTP), or `off`. The
+    /// port is for a private network only.
     #[arg(
         long,
         value_name = "ADDR|off",
@@ -42,10 +43,10 @@ pub struct Config {
     )]
     pub http: HttpListen,
 
-    /// Where rooms run: `embedded` (in this process), `process:N` (in N children; one that dies is
-    /// replaced, and its rooms go on at the others), `process:MIN..MAX` (in as many as the rooms
-    /// need) or `cluster` (in hosts that come by themselves; this server is one of several, which
-    /// share all they know by way of --nats).
+    /// Where rooms run: `embedded` (in this process), `process:N` (in N child processes; one that
+    /// dies is replaced, and its rooms resume on the others), `process:MIN..MAX` (in as many as the
+    /// rooms need) or `cluster` (on hosts that connect by themselves; this server is one of
+    /// several, which share their state through --nats).
     #[arg(
         long,
         value_name = "WHERE",
@@ -54,25 +55,31 @@ pub struct Config {
     )]
     pub hosts: HostingMode,
 
-    /// Rooms at most in each host. More cost memory at once and late ticks when all are busy.
+    /// Maximum number of rooms on each host. More cost memory at once, and late ticks when all are
+    /// busy.
     #[arg(long, value_name = "ROOMS", env = "AMBIT_HOST_CAPACITY", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub host_capacity: u32,
 
-    /// Which host gets the next room: `measured` (the one that has the least to carry, by what its
-    /// rooms and players are known to cost and by what it reports), `least-loaded` (by what they
-    /// are known to cost alone) or `zones` (each map of a world has a home, and the maps are spread
-    /// over all hosts evenly; as `measured` where the home is full).
+    /// Which host gets the next room: `measured` (the least loaded, by what rooms and players are
+    /// known to cost and by the hosts' reports), `least-loaded` (by what rooms and players are
+    /// known to cost alone) or `zones` (each map of a world has a home host, and the maps are
+    /// spread evenly over all hosts; as `measured` where the home is full).
     #[arg(long, value_name = "POLICY", env = "AMBIT_PLACEMENT", default_value_t)]
     pub placement: PlacementPolicy,
 
-    /// Of `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a
-    /// room that needs one does not wait. Each costs about 15 MB.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = ChildPoolConfig::default().spares)]
+    /// For `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a
+    /// new room does not wait. Each costs about 15 MB.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "AMBIT_SPARE_HOSTS",
+        default_value_t = ChildPoolConfig::default().spares,
+    )]
     pub spare_hosts: u32,
 
-    /// Of a `cluster`: the NATS servers that keep the directory (JetStream, 2.9 or newer), with
-    /// commas between them. With three or more everything is kept three times.
+    /// For `cluster`: the NATS servers that store the directory (JetStream, 2.9 or newer),
+    /// separated by commas. With three or more, everything is stored three times.
     #[arg(
         long,
         value_name = "URL[,URL]",
@@ -81,35 +88,47 @@ pub struct Config {
     )]
     pub nats: Vec<String>,
 
-    /// Of a `cluster`: where the other servers and the hosts find this one, when that is not where
-    /// players do: HOST:PORT.
+    /// For `cluster`: where the other servers and the hosts reach this server, if not at the
+    /// address for players: HOST:PORT.
     #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_ADDRESS", value_parser = parse_peer_address)]
     pub peer_address: Option<String>,
 
-    /// How long a host may be silent before it counts as hung: its rooms go on elsewhere, and a
-    /// child is killed. Hosts are heard every 250 ms; what is not much longer takes a busy machine
-    /// for a hung one.
-    #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
+    /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
+    /// child is killed. Hosts send a heartbeat every 250 ms; with a value not much longer, a busy
+    /// machine is taken for a hung one.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "AMBIT_HOST_SILENCE",
+        default_value = "2s",
+        value_parser = parse_silence,
+    )]
     pub host_silence: Duration,
 
-    /// Lets hosts on other machines come by themselves (`game-server --world`) when they show this
-    /// key, of 16 characters at least. Without it none is let in. The servers of a cluster show it
-    /// to each other as well. Secret: rather set the environment variable.
-    #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true, value_parser = parse_host_key)]
+    /// Lets hosts on other machines connect (`game-server --world`) if they present this key of at
+    /// least 16 characters. Without it none is accepted. The servers of a cluster present it to
+    /// each other as well. Secret: prefer the environment variable.
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "AMBIT_HOST_KEY",
+        hide_env_values = true,
+        value_parser = parse_host_key,
+    )]
     pub host_key: Option<String>,
 
-    /// Where players are told to connect for a game, when that is not the listen address: IP, or
-    /// IP:PORT. Children listen on ports of their own, so that only the IP counts for them. In a
-    /// cluster it is also where players find this server when another one is gone.
+    /// The address that players are given for game connections, if not the listen address: IP, or
+    /// IP:PORT. Children listen on ports of their own, so only the IP applies to them. In a cluster
+    /// it is also the address of this server for players whose server was lost.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
-    /// Directory of what the server keeps: its certificate and key, made on the first run. By
+    /// Directory for the server's files: its certificate and key, created on the first run. By
     /// default `$XDG_DATA_HOME/ambit` or `~/.local/share/ambit`.
     #[arg(long, value_name = "DIR", env = "AMBIT_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
 
-    /// Certificate chain to show, instead of one of the server's own.
+    /// Certificate chain to use instead of the server's own.
     #[arg(long, value_name = "PEM", env = "AMBIT_CERT")]
     pub cert: Option<PathBuf>,
 
@@ -117,26 +136,42 @@ pub struct Config {
     #[arg(long, value_name = "PEM", env = "AMBIT_KEY")]
     pub key: Option<PathBuf>,
 
-    /// Lobby connections at most. Each costs about 40 KB.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS", default_value_t = LobbyConfig::default().max_connections)]
+    /// Maximum number of lobby connections. Each costs about 40 KB.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "AMBIT_MAX_CONNECTIONS",
+        default_value_t = LobbyConfig::default().max_connections,
+    )]
     pub max_connections: usize,
 
-    /// Lobby connections at most from one IPv4 address or one IPv6 /64 network. Raising it lets one
-    /// address keep others out.
+    /// Maximum number of lobby connections from one IPv4 address or one IPv6 /64 network. Raising
+    /// it lets one address keep others out.
     #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS_PER_ADDRESS",
           default_value_t = LobbyConfig::default().max_per_address)]
     pub max_connections_per_address: usize,
 
-    /// Rooms in the lobby at most, whether they run or not.
-    #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_ROOMS", default_value_t = LobbyConfig::default().max_rooms)]
+    /// Maximum number of rooms in the lobby, running or not.
+    #[arg(
+        long,
+        value_name = "ROOMS",
+        env = "AMBIT_MAX_ROOMS",
+        default_value_t = LobbyConfig::default().max_rooms,
+    )]
     pub max_rooms: usize,
 
     /// How long the seat and the avatar of a player whose connection broke are kept (`30s`,
     /// `500ms`, `2m`).
-    #[arg(long, value_name = "TIME", env = "AMBIT_GRACE", default_value = "30s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "AMBIT_GRACE",
+        default_value = "30s",
+        value_parser = parse_duration,
+    )]
     pub grace: Duration,
 
-    /// How long a player in no room may stay without a request, or `off`.
+    /// How long a player who is in no room may stay without a request, or `off`.
     #[arg(
         long,
         value_name = "TIME|off",
@@ -145,11 +180,11 @@ pub struct Config {
     )]
     pub idle: IdleTimeout,
 
-    /// Writes the ground truth of each room to DIR/room-ID.jsonl: who is where at each tick.
+    /// Writes the ground truth of each room to DIR/room-ID.jsonl: all positions at each tick.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
-    /// WrittenRecords the inputs of each room to DIR/room-ID.rec, for a replay.
+    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 
@@ -159,14 +194,14 @@ pub struct Config {
     pub config: Option<PathBuf>,
 }
 
-const AFTER_HELP: &str = "Each flag can be given as the environment variable in brackets, or in the file of --config: a flag \
-                     goes before a variable, a variable before the file. When the server is ready it prints one line to \
-                     standard output that begins with `ready`. Logs go to standard error; AMBIT_LOG (or RUST_LOG) \
-                     filters them: `info`, `debug`, `ambit_world_server=trace`. SIGTERM tells the players and ends the \
-                     server.";
+const AFTER_HELP: &str = "Each flag can also be given as the environment variable in brackets, or \
+    in the file of --config: a flag overrides a variable, a variable overrides the file. When the \
+    server is ready it prints one line to standard output that begins with `ready`. Logs go to \
+    standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
+    `ambit_world_server=trace`. SIGTERM notifies the players and ends the server.";
 
 impl Config {
-    /// Reads the command line (the first argument is the program's name), the environment and the
+    /// Reads the command line (the first argument is the program's name), the environment, and the
     /// file that they name.
     pub fn from_arguments<A: Into<OsString>>(
         arguments: impl IntoIterator<Item = A>,
@@ -180,7 +215,7 @@ impl Config {
         Ok(Self::from_arg_matches(&matches)?)
     }
 
-    /// What the lobby is set up with.
+    /// The lobby's part of the configuration.
     pub fn lobby(&self, epoch_unix: Duration) -> LobbyConfig {
         LobbyConfig {
             epoch_unix,
@@ -197,7 +232,7 @@ impl Config {
         }
     }
 
-    /// The children that the server keeps.
+    /// The limits for child processes.
     pub fn children(&self) -> ChildPoolConfig {
         let (min, max) = match self.hosts {
             HostingMode::Embedded | HostingMode::Cluster => (0, 0),
@@ -211,7 +246,7 @@ impl Config {
         }
     }
 
-    /// The directory of what the server keeps.
+    /// The directory for the server's files.
     pub fn data_dir(&self) -> PathBuf {
         let from_variable = |name: &str| {
             std::env::var_os(name)
@@ -226,41 +261,41 @@ impl Config {
     }
 }
 
-/// The configuration can't be used.
+/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Of the command line or of the environment; or a request for help or the version, which is no
-    /// error.
+    /// An error in the command line or in the environment; or a request for help or the version,
+    /// which is not an error.
     #[error("{}", first_lines(.0))]
     Arguments(Box<clap::Error>),
-    /// Of the file.
+    /// An error in the configuration file.
     #[error("{path}: {problem}")]
     File {
-        /// Which file.
+        /// The file's path.
         path: String,
         /// What is wrong, and what is allowed.
         problem: String,
     },
 }
 
-/// By hand, so that clap's own text is not told again as the cause.
+/// Written by hand, so that clap's text is not repeated as the cause.
 impl From<clap::Error> for ConfigError {
     fn from(error: clap::Error) -> Self {
         Self::Arguments(Box::new(error))
     }
 }
 
-/// The message of clap without its usage.
+/// clap's message without the usage text.
 fn first_lines(error: &clap::Error) -> String {
     let text = error.to_string();
-    let told = text
+    let message_lines = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-    let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
+    let words: Vec<&str> = message_lines.flat_map(str::split_whitespace).collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// Children at most.
+/// Maximum number of child processes.
 const MAX_CHILDREN: u16 = 256;
 
 /// Where rooms run.
@@ -268,14 +303,14 @@ const MAX_CHILDREN: u16 = 256;
 pub enum HostingMode {
     /// In this process.
     Embedded,
-    /// In so many children.
+    /// In child processes.
     Process {
-        /// At least; not 0.
+        /// Minimum; not 0.
         min: u16,
-        /// At most.
+        /// Maximum.
         max: u16,
     },
-    /// In hosts that come by themselves; this server is one of several.
+    /// On hosts that connect by themselves; this server is one of several.
     Cluster,
 }
 
@@ -313,7 +348,7 @@ impl fmt::Display for HostingMode {
     }
 }
 
-/// Where HTTP is served, if it is.
+/// The address for HTTP; `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpListen(pub Option<SocketAddr>);
 
@@ -330,7 +365,7 @@ impl FromStr for HttpListen {
     }
 }
 
-/// How long one may be idle.
+/// The idle limit; `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleTimeout(pub Option<Duration>);
 
@@ -346,7 +381,7 @@ impl FromStr for IdleTimeout {
     }
 }
 
-/// A number with a unit: `500ms`, `30s`, `2m`, `1h`.
+/// Parses a number with a unit: `500ms`, `30s`, `2m`, `1h`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || "a number with a unit is expected: 500ms, 30s, 2m, 1h".to_owned();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
@@ -360,18 +395,18 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let time = Duration::try_from_secs_f64(number * unit_s).map_err(|_| wrong())?;
     if time > Duration::from_hours(24) {
-        Err("a day at most".to_owned())
+        Err("expected a day at most".to_owned())
     } else {
         Ok(time)
     }
 }
 
-/// At least four times as long as hosts take between two signs of life.
+/// Parses a silence of at least four heartbeat intervals of a host.
 fn parse_silence(text: &str) -> Result<Duration, String> {
     let least = 4 * HEARTBEAT_INTERVAL;
     let silence = parse_duration(text)?;
     if silence < least {
-        Err(format!("{} ms at least", least.as_millis()))
+        Err(format!("expected {} ms at least", least.as_millis()))
     } else {
         Ok(silence)
     }
@@ -388,7 +423,7 @@ fn parse_peer_address(text: &str) -> Result<String, String> {
 
 fn parse_host_key(text: &str) -> Result<String, String> {
     if text.len() < 16 {
-        Err("16 characters at least: whoever guesses it gets the players".into())
+        Err("expected 16 characters at least: a host with this key gets the players".into())
     } else {
         Ok(text.into())
     }
@@ -404,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn every_knob_has_a_flag_a_variable_of_the_same_name_and_a_help_text() {
+    fn every_setting_has_a_flag_a_variable_and_a_help_text() {
         for argument in Config::command().get_arguments() {
             let flag = argument.get_long().expect("a flag");
             let variable = format!("AMBIT_{}", flag.replace('-', "_").to_uppercase());
@@ -475,13 +510,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told_in_one_line_with_its_key() {
+    fn a_bad_value_is_reported_in_one_line_with_its_key() {
         let error = Config::from_arguments(["world-server", "--hosts", "many"])
             .unwrap_err()
             .to_string();
         assert_eq!(
             error,
-            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, `process:MIN..MAX` or `cluster`"
+            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, \
+             `process:MIN..MAX` or `cluster`"
         );
     }
 }

@@ -1,9 +1,9 @@
-//! Where rooms run.
+//! The hosts that run rooms.
 //!
-//! A host is a link (`WorldEnd`): messages go out, messages come in, its end is the host's end.
-//! That is all that the lobby's side knows; whether the other end is in this process (`embedded`),
-//! in a child (`process`) or on another machine (`remote`) is the business of whoever made the
-//! link.
+//! A host is a link (`WorldEnd`): messages go out, messages come in, and the end of the link is the
+//! end of the host. The lobby knows no more. Whether the other end is in this process (`embedded`),
+//! in a child process (`process`) or on another machine (`remote`) matters only to the code that
+//! created the link.
 
 pub(crate) mod embedded;
 pub(crate) mod process;
@@ -24,23 +24,23 @@ use crate::lobby::{HostId, Origin};
 
 use self::room_checkpoints::RoomCheckpoints;
 
-/// How long a host may take to say that it is ready.
+/// How long a host may take to send its first message.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A host that has said it is ready, and which the lobby knows.
+/// A host that is ready and registered in the lobby.
 pub(crate) struct HostSession {
     id: HostId,
     link: WorldEnd,
     world: Addr<WorldServer>,
     clock: LobbyClock,
     checkpoints: Arc<RoomCheckpoints>,
-    /// Whether the host is told what of its ticks has come.
+    /// Whether the ticks of the host are acknowledged.
     acknowledges_ticks: bool,
 }
 
 impl HostSession {
-    /// Waits for the host's first message and introduces it to the lobby, if `admit` has nothing
-    /// against it.
+    /// Waits for the host's first message and registers the host in the lobby, if `admit` accepts
+    /// it.
     pub(crate) async fn register(
         mut link: WorldEnd,
         world: Addr<WorldServer>,
@@ -49,46 +49,50 @@ impl HostSession {
     ) -> Result<Self, String> {
         let first = tokio::time::timeout(READY_TIMEOUT, link.news.recv()).await;
         let Ok(first) = first else {
-            return Err(format!("not ready within {} s", READY_TIMEOUT.as_secs()));
+            return Err(format!(
+                "it sent no `Ready` within {} s",
+                READY_TIMEOUT.as_secs()
+            ));
         };
         let Some(HostToWorld {
             body: Some(host_to_world::Body::Ready(mut ready)),
         }) = first
         else {
-            return Err("it ended, or said something else, before it was ready".into());
+            return Err("its first message was not `Ready`, or it ended before".into());
         };
         admit(&ready)?;
         ready.key.clear();
-        let gone = |_| "the lobby is not there".to_owned();
-        let (id, clock, kept) = world
+        let lobby_ended = |_| "the lobby has ended".to_owned();
+        let (id, clock, checkpoints) = world
             .send(HostConnected(link.commands.clone(), origin))
             .await
-            .map_err(gone)?;
+            .map_err(lobby_ended)?;
         tracing::info!(
             host = id.0,
             label = ready.label,
             address = ready.address,
-            "a host is ready"
+            "host ready; it can get rooms"
         );
         let ready = HostToWorld {
             body: Some(host_to_world::Body::Ready(ready)),
         };
-        world.send(HostReport(id, ready)).await.map_err(gone)?;
+        world
+            .send(HostReport(id, ready))
+            .await
+            .map_err(lobby_ended)?;
         Ok(Self {
             id,
             link,
             world,
             clock,
-            checkpoints: kept,
+            checkpoints,
             acknowledges_ticks: origin == Origin::Remote,
         })
     }
 
-    /// Carries what the host says to the lobby until the host ends; then `why` is asked for the
-    /// reason.
+    /// Forwards the host's messages to the lobby until the link ends; then `why` gives the reason.
     pub(crate) async fn run<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
-        // The lobby's own sender is the one that counts: when it lets go of the host, the link
-        // ends.
+        // Only the lobby's sender keeps the link open: when the lobby drops it, the link ends.
         let commands = self.link.commands.downgrade();
         drop(self.link.commands);
         while let Some(message) = self.link.news.recv().await {
@@ -98,22 +102,22 @@ impl HostSession {
                 }
                 _ => None,
             };
-            // Most of it is not the lobby's business, and never meets it.
-            let news = self.checkpoints.receive(self.clock.now(), self.id, message);
+            // Most messages are only stored as checkpoints and do not reach the lobby.
+            let for_lobby = self.checkpoints.receive(self.clock.now(), self.id, message);
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
-                // A later one makes up for one that finds no room.
+                // If the queue is full, a later acknowledgement covers this one.
                 let _ = commands.try_send(WorldToHost {
                     body: Some(world_to_host::Body::Kept(Kept { serial })),
                 });
             }
-            let Some(message) = news else { continue };
-            // Waits while the mailbox is full: the host's queue fills up meanwhile.
+            let Some(message) = for_lobby else { continue };
+            // Waits while the mailbox is full; the host's queue fills meanwhile.
             if self.world.send(HostReport(self.id, message)).await.is_err() {
                 return;
             }
         }
         let reason = why().await;
-        tracing::info!(host = self.id.0, "a host is gone: {reason}");
+        tracing::info!(host = self.id.0, "host disconnected: {reason}");
         let _ = self.world.send(HostDisconnected(self.id, reason)).await;
     }
 }

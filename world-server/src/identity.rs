@@ -1,9 +1,9 @@
-//! The certificate that the WorldServer shows: from PEM files, or its own, made on the first run
-//! and kept.
+//! The certificate of the WorldServer: from PEM files, or its own, created on the first run and
+//! kept.
 //!
-//! Of its own, the certificate is there only if its key is, whenever the process or the machine
-//! dies: it is written last and removed first. One without the other is a first run that did not
-//! get to its end, and both are made anew.
+//! If the server's own certificate exists, its key exists too, even if the process or the machine
+//! dies at any time: the certificate is written last and removed first. One file without the other
+//! means that a first run was interrupted, and both are created again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,17 +16,18 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::Config;
 
-/// Who may read the key, and who the certificate, which is shown to everybody anyway.
+/// File modes of the key and of the certificate, which is public.
 const OWNER_ONLY: u32 = 0o600;
 const WORLD_READABLE: u32 = 0o644;
 
-/// Loads what the configuration names, or what is kept in the data directory.
+/// Loads the certificate that the configuration names, or the one in the data directory.
 pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
     match (&config.cert, &config.key) {
         (Some(certificate), Some(key)) => read_files(certificate, key),
         (None, None) => load_or_create(&config.data_dir()),
         _ => anyhow::bail!(
-            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of the server's own"
+            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of \
+             the server's own"
         ),
     }
 }
@@ -34,7 +35,7 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
 fn load_or_create(directory: &Path) -> anyhow::Result<ServerIdentity> {
     let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
     let there = || certificate.exists() && key.exists();
-    // Of servers that start together one makes it, and the others wait for it.
+    // Of several servers that start at once, one creates the files, and the others wait for it.
     let _turn = if there() {
         None
     } else {
@@ -42,10 +43,17 @@ fn load_or_create(directory: &Path) -> anyhow::Result<ServerIdentity> {
     };
     if !there() {
         if certificate.exists() || key.exists() {
-            tracing::warn!(directory = %directory.display(), "a certificate without its key, or a key without its certificate");
+            tracing::warn!(
+                directory = %directory.display(),
+                "certificate or key missing; both are created again, \
+                 and clients have to trust the new certificate"
+            );
         }
         create_files(&certificate, &key).with_context(|| storage_problem(directory))?;
-        tracing::info!(directory = %directory.display(), "made a certificate; clients pin it, so keep the directory");
+        tracing::info!(
+            directory = %directory.display(),
+            "created a certificate; clients pin it, so keep the directory"
+        );
     }
     read_files(&certificate, &key)
 }
@@ -57,7 +65,7 @@ fn storage_problem(directory: &Path) -> String {
     )
 }
 
-/// This process' turn in the directory, until it is dropped.
+/// Locks the directory until the file is dropped.
 fn lock_directory(directory: &Path) -> io::Result<File> {
     fs::create_dir_all(directory)?;
     let turn = File::open(directory)?;
@@ -73,11 +81,11 @@ fn create_files(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts a file in its place as a whole.
+/// Writes a file atomically.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
 fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let new = path.with_extension("pem.new");
-    // OmittedPoses behind by a process that died.
+    // A process that died may have left it.
     remove_if_present(&new)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -115,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_run_makes_a_certificate_and_the_next_ones_keep_it() {
+    fn the_first_run_creates_a_certificate_and_later_runs_keep_it() {
         let directory = scratch("kept");
         let first = load_or_create(&directory).unwrap().fingerprint();
         let second = load_or_create(&directory).unwrap().fingerprint();
@@ -158,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_run_that_did_not_get_to_its_end_is_made_up_for() {
+    fn an_interrupted_first_run_is_repeated() {
         for lost in ["cert.pem", "key.pem"] {
             let directory = scratch(lost);
             let first = load_or_create(&directory).unwrap().fingerprint();
@@ -174,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn named_files_are_never_made() {
+    fn files_named_by_flags_are_never_created() {
         let directory = scratch("named");
         load_or_create(&directory).unwrap();
         let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
@@ -194,7 +202,7 @@ mod tests {
         fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// A key that is not the certificate's is refused here.
+    /// Fails if the key does not belong to the certificate.
     fn assert_fits(ServerIdentity { chain, key }: ServerIdentity) {
         ambit_proto::quic::server_tls(chain, key, &[]).unwrap();
     }

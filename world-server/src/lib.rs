@@ -1,6 +1,6 @@
 //! The lobby server.
 //!
-//! [`lobby`] decides; everything else carries.
+//! [`lobby`] makes the decisions; all other modules do I/O.
 
 pub mod lobby;
 

@@ -1,22 +1,22 @@
-//! The lobby: players, rooms, chat, and which room runs where.
+//! The lobby: players, rooms, chat, and the placement of rooms on hosts.
 //!
-//! Connections, requests and hosts' messages go in with the time at which they came; [`Output`]s
-//! come out: messages, connections to close, orders to hosts. No socket, clock, thread or random
-//! source of its own, so one that was fed the same gives the same bytes.
+//! Connections, requests and hosts' messages go in with the time of their arrival; [`LobbyAction`]s
+//! come out: messages, connections to close, orders to hosts. The lobby has no socket, clock,
+//! thread or random source of its own, so the same inputs give the same bytes.
 //!
 //! Invariants, checked after each step of a random run:
-//! 1. Each request gets exactly one answer, unless its connection was told to close or is gone. The
-//!    answer comes before the news that the request causes.
-//! 2. A player is in at most one room, and on one of its maps; a room's taken seats are its
-//!    players, never more than its capacity; its host is one of them; a room without players is
-//!    gone, and all its maps with it.
+//! 1. Each request gets exactly one answer, unless its connection was told to close or was lost.
+//!    The answer comes before the events that the request causes.
+//! 2. A player is in at most one room, and on one of its maps. A room's taken seats are its
+//!    players, never more than its capacity, and its host is one of them. A room without players is
+//!    removed, with all its maps.
 //! 3. No two players have the same name.
 //! 4. What one peer can make the lobby remember or send is bounded: each limit stands in
 //!    [`LobbyConfig`] or beside its constant.
 //!
-//! Contract of the shell: every connection that comes in is announced by `handle_connect`, and by
-//! `handle_disconnect` when it is closed, whoever closed it; after each call `poll_output` is
-//! called until it is empty, then `handle_timeout` is due at `next_deadline`. PoseSource of the
+//! Contract of the shell: it reports each new connection with `handle_connect`, and with
+//! `handle_disconnect` when the connection is closed by either end. After each call it calls
+//! `poll_output` until that returns `None`, then `handle_timeout` at `next_deadline`. Source of the
 //! messages: `proto/ambit/world.proto` and `host.proto`.
 
 mod chat;
@@ -80,7 +80,7 @@ use stats::LobbyCounters;
 pub use stats::LobbyStats;
 use timers::{LobbyTimers, Timer};
 
-/// The state machine.
+/// The lobby's state machine; see the module.
 pub struct Lobby {
     config: LobbyConfig,
     games: Vec<GameInfo>,
@@ -91,35 +91,35 @@ pub struct Lobby {
     rooms: LobbyRooms,
     hosts: Hosts,
     placement: Box<dyn Placement>,
-    /// Children that the shell was last told to keep.
+    /// The number of children in the last `SetChildCount`.
     child_count: u32,
-    /// Whether rooms or hosts have changed since the pool was looked after.
+    /// Whether rooms or hosts have changed since the last `update_pool`.
     pool_changed: bool,
     listing: ListingFeed,
     timers: LobbyTimers,
     outbox: OutputQueue,
     counters: LobbyCounters,
     records: WrittenRecords,
-    /// Whether what is recorded is written in time.
+    /// Whether records are written to the directory in time.
     directory_available: bool,
-    /// Of the cluster.
+    /// The servers of the cluster.
     servers: world::Servers,
     draining: bool,
 }
 
-/// What a request comes to.
+/// The result of a request that was not refused.
 enum RequestOutcome {
-    /// The answer.
+    /// Answered now.
     Immediate(world_to_client::Body),
-    /// It comes when a host has spoken.
+    /// Answered later, when a host has responded.
     Deferred,
 }
 
-/// A request that can't be refused any more gets this.
+/// The answer to a successful request without a result.
 const DONE: RequestOutcome = RequestOutcome::Immediate(world_to_client::Body::Done(world::Done {}));
 
 impl Lobby {
-    /// A lobby without players, rooms and hosts.
+    /// Creates a lobby without players, rooms and hosts.
     pub fn new(
         config: LobbyConfig,
         games: Vec<GameInfo>,
@@ -152,8 +152,8 @@ impl Lobby {
         }
     }
 
-    /// A connection came in. When it is over a limit, the only output is its `Close`, and it is
-    /// forgotten.
+    /// Handles a new connection. If it exceeds a limit, the only output is its `Close`, and the
+    /// connection is removed.
     pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
         self.advance(now);
         let admitted = if self.draining {
@@ -173,8 +173,8 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// A whole frame came: decodes it, then as [`Self::handle_request`]. An unknown request is
-    /// named in its answer.
+    /// Handles a complete frame: decodes it, then as [`Self::handle_request`]. The answer to an
+    /// unknown request names its field.
     pub fn handle_frame(&mut self, now: LocalTime, conn: ConnId, frame: &[u8]) {
         match ClientToWorld::decode(frame) {
             Ok(ClientToWorld {
@@ -193,14 +193,15 @@ impl Lobby {
         }
     }
 
-    /// A request came. One from a connection that is gone or closing is ignored.
+    /// Handles a request. A request on a connection that is lost or closing is ignored.
     pub fn handle_request(&mut self, now: LocalTime, conn: ConnId, message: ClientToWorld) {
         let body = message.body.ok_or_else(|| unknown_message_refusal(None));
         self.process_request(now, conn, message.request, body);
     }
 
-    /// Something came that is no request: `MALFORMED` or `MESSAGE_TOO_LARGE`. There is no way back
-    /// into step, so the connection is told and closed; the session keeps its grace period.
+    /// Handles bytes that are not a request: `MALFORMED` or `MESSAGE_TOO_LARGE`. The stream cannot
+    /// be resynchronised, so the connection gets a goodbye and is closed; the session keeps its
+    /// grace period.
     pub fn handle_malformed(&mut self, now: LocalTime, conn: ConnId, code: ErrorCode) {
         self.advance(now);
         let message = match code {
@@ -216,15 +217,15 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// The connection is closed, whoever did it. The player may come back within the grace period.
+    /// Handles a connection closed by either end. The player may come back within the grace period.
     pub fn handle_disconnect(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
         self.forget_connection(now, conn);
         self.advance(now);
     }
 
-    /// The connection is closed, and by the client's own wish (QUIC application code 0): its player
-    /// does not come back. The seat and the name are free at once.
+    /// Handles a connection that the client closed on purpose (QUIC application code 0): its
+    /// session ends, and the seat and the name are free at once.
     pub fn handle_quit(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
         if let Some(player) = self.forget_connection(now, conn) {
@@ -233,8 +234,8 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// A host was started or has connected: it is sent its `Configure`. It gets rooms once it says
-    /// that it is ready.
+    /// Handles a host that was started or has connected: sends it its `Configure`. It gets rooms
+    /// after its `Ready`.
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
         self.hosts.expect(now, host, origin);
@@ -242,7 +243,7 @@ impl Lobby {
             version: host::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
-            // What is a part of this process ends with it.
+            // An embedded host ends with this process.
             keep_rooms: origin != Origin::Embedded,
             lease_ms: if origin == Origin::Remote {
                 to_millis(serving_lease(self.config.host_silence))
@@ -260,49 +261,51 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// A host said something.
+    /// Handles a message of a host.
     pub fn handle_host(&mut self, now: LocalTime, host: HostId, message: HostToWorld) {
         self.hosts.note_received(now, host);
         self.advance(now);
         match message.body {
             Some(host_to_world::Body::Ready(ready)) => self.add_host(now, host, ready),
             Some(host_to_world::Body::RoomOpened(opened)) => {
-                self.handle_room_opened(now, host, opened)
+                self.handle_room_opened(now, host, opened);
             }
             Some(host_to_world::Body::RoomClosed(closed)) => {
-                self.handle_room_closed(now, host, &closed)
+                self.handle_room_closed(now, host, &closed);
             }
             Some(host_to_world::Body::PlayerOut(out)) => self.handle_player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
             Some(host_to_world::Body::RoomSaved(saved)) => {
-                self.mark_checkpointed(host, RoomId(saved.room))
+                self.mark_checkpointed(host, RoomId(saved.room));
             }
-            Some(host_to_world::Body::AtGate(wish)) => self.handle_gate_request(now, host, &wish),
+            Some(host_to_world::Body::AtGate(request)) => {
+                self.handle_gate_request(now, host, &request);
+            }
             Some(host_to_world::Body::Departed(departed)) => {
-                self.handle_departed(now, host, departed)
+                self.handle_departed(now, host, departed);
             }
             Some(host_to_world::Body::Arrived(arrived)) => self.handle_arrived(now, host, &arrived),
             Some(host_to_world::Body::Beat(beat)) => self.acknowledge_heartbeat(host, beat),
             Some(host_to_world::Body::RoomTick(_)) => {}
-            None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
+            None => tracing::debug!(host = host.0, "skipped an unknown message of a host"),
         }
         self.advance(now);
     }
 
-    /// A host is gone, with all that ran in it. `reason` is for people.
+    /// Handles the loss of a host with all its rooms. `reason` is for people.
     pub fn handle_host_lost(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.advance(now);
         self.remove_host(now, host, reason);
         self.advance(now);
     }
 
-    /// Whether what is recorded is written in time from now on. While it is not, rooms are neither
-    /// made nor started.
+    /// Sets whether the directory stores records in time. While it does not, rooms are neither
+    /// created nor started.
     pub fn set_directory_available(&mut self, works: bool) {
         self.directory_available = works;
     }
 
-    /// Where clients can resume their sessions from now on.
+    /// Sets the servers at which clients can resume their sessions.
     pub fn set_servers(&mut self, servers: world::Servers) {
         if self.servers != servers {
             self.servers = servers;
@@ -314,17 +317,17 @@ impl Lobby {
         }
     }
 
-    /// The highest number that a host may have had; the shell goes on from there.
+    /// The highest id that a host may have had; the shell continues after it.
     pub fn last_host(&self) -> HostId {
         HostId(self.hosts.last_id())
     }
 
-    /// Time has passed.
+    /// Handles everything that is due.
     pub fn handle_timeout(&mut self, now: LocalTime) {
         self.advance(now);
     }
 
-    /// No new connections and rooms from now on; rooms are closed, players and hosts told.
+    /// Begins to drain: no new connections and rooms; rooms are closed, players and hosts notified.
     pub fn drain(&mut self, now: LocalTime) {
         self.advance(now);
         self.draining = true;
@@ -350,12 +353,12 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// Whether a drain has come to its end: every connection is closed. (Hosts end by themselves.)
+    /// Whether a drain is complete: every connection is closed. (Hosts end by themselves.)
     pub fn is_drained(&self) -> bool {
         self.draining && self.connections.len() == 0
     }
 
-    /// The next thing to carry out.
+    /// The next output.
     pub fn poll_output(&mut self) -> Option<LobbyAction> {
         self.outbox.poll()
     }
@@ -365,7 +368,7 @@ impl Lobby {
         self.timers.next_deadline()
     }
 
-    /// Lets time pass: everything that is due happens.
+    /// Runs all due timers, then derives outputs from what has changed.
     fn advance(&mut self, now: LocalTime) {
         while let Some((due, timer)) = self.timers.poll_due(now) {
             match timer {
@@ -376,7 +379,7 @@ impl Lobby {
                 Timer::Trial(room) => self.end_trial(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
-                Timer::ListingFeed => self.publish_listing(now),
+                Timer::Listing => self.publish_listing(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
         }
@@ -384,7 +387,7 @@ impl Lobby {
         self.emit_changed_records();
     }
 
-    /// One request, from the rate limit to its answer.
+    /// Processes one request from the rate limit to the answer.
     fn process_request(
         &mut self,
         now: LocalTime,
@@ -433,7 +436,7 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// What was asked for, if it may be asked for now.
+    /// Executes a request, if the connection's stage allows it.
     fn execute(
         &mut self,
         now: LocalTime,
@@ -443,7 +446,7 @@ impl Lobby {
         if from.request == 0 {
             return Err(LobbyRefusal::new(
                 ErrorCode::Malformed,
-                "a request's number is not 0: that stands for news",
+                "a request's number must not be 0: 0 marks events",
             ));
         }
         let body = body?;
@@ -471,7 +474,7 @@ impl Lobby {
         }
     }
 
-    /// A player's request.
+    /// Executes a request of a player.
     fn execute_for_player(
         &mut self,
         now: LocalTime,
@@ -517,7 +520,7 @@ impl Lobby {
     }
 }
 
-/// Refusals of a hello after which no other hello would do.
+/// Whether a refused hello ends the connection, since no other hello could succeed.
 fn ends_handshake(code: ErrorCode) -> bool {
     matches!(
         code,

@@ -1,4 +1,4 @@
-//! The program `world-server`: the shipped games, served.
+//! The program `world-server`: serves the games of this repository.
 
 use std::process::ExitCode;
 

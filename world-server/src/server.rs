@@ -1,9 +1,9 @@
-//! The whole WorldServer: one endpoint, the lobby, the hosts, HTTP; from the configuration to the
-//! drain.
+//! The whole WorldServer: one endpoint, the lobby, the hosts and HTTP, from the configuration to
+//! the drain.
 //!
-//! quinn and axum live on a multi-thread tokio runtime; the actors on arbiter threads beside it:
-//! one for the lobby, one for the sessions, as many as there are cores for an embedded host's
-//! rooms. So no room can hold up the lobby.
+//! quinn and axum run on a multi-thread tokio runtime. The actors run on arbiter threads beside it:
+//! one for the lobby, one for the sessions, and one for each core for the rooms of an embedded
+//! host. So no room can delay the lobby.
 
 mod components;
 
@@ -34,14 +34,14 @@ pub struct Server {
     ended: Receiver<anyhow::Result<()>>,
 }
 
-/// Where a server can be reached.
+/// The addresses of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Where players connect.
+    /// The address for players.
     pub world: SocketAddr,
-    /// Where HTTP is served.
+    /// The address of HTTP.
     pub http: Option<SocketAddr>,
-    /// The certificate that it shows.
+    /// The fingerprint of its certificate.
     pub fingerprint: Fingerprint,
     hosts: HostingMode,
 }
@@ -68,17 +68,18 @@ impl Server {
         Self::spawn(config, registry, false)?.context("the server ended before it was ready")
     }
 
-    /// Where it can be reached.
+    /// The addresses of the server.
     pub fn addresses(&self) -> Addresses {
         self.addresses
     }
 
-    /// Begins to end the server: no new connections and rooms, players are told. Returns at once.
+    /// Begins a graceful shutdown: no new connections and rooms, players are notified. Returns at
+    /// once.
     pub fn begin_shutdown(&self) {
         self.stop.cancel();
     }
 
-    /// Ends the server as a SIGTERM does, and waits for that; at most 5 s.
+    /// Shuts down as after a SIGTERM, and waits for the end; at most 5 s.
     pub fn shutdown(self) -> anyhow::Result<()> {
         self.begin_shutdown();
         self.wait()
@@ -91,7 +92,7 @@ impl Server {
             .context("the server's main task panicked")?
     }
 
-    /// Nothing if a signal ended it before it was ready.
+    /// Returns `None` if a signal ended the server before it was ready.
     fn spawn(config: Config, registry: Registry, signals: bool) -> anyhow::Result<Option<Self>> {
         let stop = CancellationToken::new();
         let (ready, started) = sync_channel(1);
@@ -103,8 +104,8 @@ impl Server {
                 let system = System::with_tokio_rt(multi_thread_runtime);
                 let result = system.block_on(serve(config, registry, stopping, signals, ready));
                 let _ = done.send(result);
-                // A room that never returns from a tick holds its thread; nobody waits for this one
-                // either.
+                // A room that never returns from a tick blocks its thread; this thread is not
+                // joined either.
                 System::current().stop();
                 let _ = system.run();
             })?;
@@ -122,13 +123,14 @@ impl Server {
     }
 }
 
-/// SessionExit status of a command line, a variable or a file that makes no sense.
+/// Exit status for an invalid command line, variable or file.
 const USAGE_EXIT_STATUS: u8 = 2;
 
-/// The whole program, with the games of `registry`: a user's own server is one line around this.
+/// Runs the whole program with the games of `registry`: a server with games of your own is one line
+/// around this function.
 ///
-/// The hidden subcommand `game-server` makes it a host; that is how `--hosts process:N` starts its
-/// children.
+/// The hidden subcommand `game-server` turns the program into a host; `--hosts process:N` starts
+/// its children with it.
 pub fn run(registry: Registry) -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments
@@ -167,7 +169,7 @@ fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Everything between the first socket and the last.
+/// Runs the server from the first socket to the last.
 async fn serve(
     config: Config,
     registry: Registry,
@@ -175,7 +177,7 @@ async fn serve(
     signals: bool,
     ready: SyncSender<Addresses>,
 ) -> anyhow::Result<()> {
-    // PriorEstimate anything else, so that a signal is never lost.
+    // Before anything else, so that no signal is lost.
     let mut signals = signals.then(ShutdownSignals::new).transpose()?;
     let mut parts = tokio::select! {
         parts = ServerComponents::start(&config, registry) => parts?,
@@ -184,12 +186,16 @@ async fn serve(
     let _ = ready.send(parts.addresses);
     tokio::select! {
         () = stop.cancelled() => {}
-        () = ShutdownSignals::next(signals.as_mut()) => tracing::info!("a signal: the server ends"),
+        () = ShutdownSignals::next(signals.as_mut()) => {
+            tracing::info!("signal received; the server shuts down");
+        }
         error = parts.wait_for_failure() => return Err(error),
     }
     tokio::select! {
         () = parts.drain() => Ok(()),
-        () = ShutdownSignals::next(signals.as_mut()) => bail!("a second signal: the server ended without telling everybody"),
+        () = ShutdownSignals::next(signals.as_mut()) => {
+            bail!("second signal: the server ended before all players were notified")
+        }
     }
 }
 

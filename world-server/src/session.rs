@@ -1,9 +1,9 @@
 //! The actix actor of one lobby connection: a framed stream on one side, the lobby on the other.
 //!
 //! Frames from the client go to the lobby one at a time: the next one is read once the lobby has
-//! taken the last, so that a client which sends too fast is held back by QUIC and holds up nobody.
-//! Frames to the client wait in a queue that is bounded in number and bytes; a client that does not
-//! read is closed with `slow_reader`.
+//! handled the last. QUIC's flow control therefore slows down a client that sends too fast, and no
+//! other client is affected. Frames to the client wait in a queue that is bounded in number and
+//! bytes. A client that does not read is disconnected with `slow_reader`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -22,27 +22,27 @@ use crate::actor::{ClientFrame, Connect, Disconnect, Malformed, WorldServer};
 use crate::client_connection::ClientConnection;
 use crate::lobby::ConnId;
 
-/// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what
-/// is more than that many behind has stopped reading. Nothing is dropped: the connection is closed,
-/// and its player may come back.
+/// Frames that may wait for one client. A busy lobby sends a client about ten frames a second; a
+/// client that is further behind has stopped reading. Nothing is dropped: the connection is closed,
+/// and the player may come back.
 const QUEUE_FRAMES: usize = 256;
 
-/// Bytes that may wait for one client, on top of what QUIC holds. One frame may be larger.
+/// Bytes that may wait for one client, in addition to QUIC's buffers. A single frame may be larger.
 const QUEUE_BYTES: usize = 1 << 20;
 
-/// How long one frame may take into the stream before the client counts as one that does not read.
+/// How long the write of one frame may take before the client counts as one that does not read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the last frames may take to reach the client, and the client to close the connection by
-/// itself. A close by this end may overtake what the client has not read yet.
+/// How long the last frames may take to reach the client, and the client to close the connection. A
+/// close by this end may overtake data that the client has not read yet.
 const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A frame for the client.
+/// Sends a frame to the client.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct SendFrame(pub(crate) Bytes);
 
-/// The lobby wants the connection closed, after the frames before it.
+/// Closes the connection after the frames that were sent before.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct CloseSession {
@@ -50,12 +50,12 @@ pub(crate) struct CloseSession {
     pub(crate) message: String,
 }
 
-/// See the module.
+/// The actor; see the module.
 pub(crate) struct ClientSession {
     connection: ClientConnection,
     world: Addr<WorldServer>,
-    /// Both halves of the queue until the client has opened its stream; then the writer has the
-    /// receiving one.
+    /// Both halves of the queue until the client opens its stream; then the writer owns the
+    /// receiving half.
     outgoing: mpsc::Sender<QueuedFrame>,
     queue: Option<mpsc::Receiver<QueuedFrame>>,
     queued_bytes: Arc<AtomicUsize>,
@@ -67,15 +67,15 @@ enum QueuedFrame {
     Close { code: ErrorCode, message: String },
 }
 
-/// What a client's first moments led to.
+/// The result of the registration in the lobby, and the client's stream if it opened one.
 struct OpenedSession {
     conn: ConnId,
     streams: Option<(SendStream, RecvStream)>,
 }
 
 impl ClientSession {
-    /// A session for a connection that has just come in. `slow_readers` counts those that are
-    /// closed for not reading.
+    /// Creates a session for a new connection. `slow_readers` counts the clients that are
+    /// disconnected for not reading.
     pub(crate) fn new(
         line: ClientConnection,
         world: Addr<WorldServer>,
@@ -122,13 +122,13 @@ impl ClientSession {
         );
     }
 
-    /// The connection is closed: the lobby is told, and the actor ends.
+    /// Notifies the lobby that the connection is closed, and stops the actor.
     fn finish(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
-        let told = self.world.send(Disconnect {
+        let notified = self.world.send(Disconnect {
             conn,
             quit: self.connection.has_quit(),
         });
-        ctx.spawn(told.into_actor(self).map(|_, _, ctx| ctx.stop()));
+        ctx.spawn(notified.into_actor(self).map(|_, _, ctx| ctx.stop()));
     }
 
     fn enqueue(&mut self, outgoing: QueuedFrame) {
@@ -169,10 +169,10 @@ impl Actor for ClientSession {
             session: ctx.address(),
             connection: self.connection.clone(),
         };
-        let (line, told) = (self.connection.clone(), self.world.send(connect));
+        let (line, registered) = (self.connection.clone(), self.world.send(connect));
         ctx.spawn(self.connection.clone().discard_probes().into_actor(self));
         let opening = async move {
-            let conn = told.await.ok()?;
+            let conn = registered.await.ok()?;
             Some(OpenedSession {
                 conn,
                 streams: line.streams().await,
@@ -184,7 +184,7 @@ impl Actor for ClientSession {
             } else {
                 actor
                     .connection
-                    .close(ErrorCode::ServerError, "the lobby is not there");
+                    .close(ErrorCode::ServerError, "the lobby has ended");
                 ctx.stop();
             }
         }));
@@ -204,7 +204,7 @@ impl Handler<CloseSession> for ClientSession {
 
     fn handle(&mut self, CloseSession { code, message }: CloseSession, _: &mut Self::Context) {
         if self.queue.is_some() {
-            // There is no stream yet on which anything could be said.
+            // There is no stream yet for a last message.
             self.connection.close(code, &message);
         } else {
             self.enqueue(QueuedFrame::Close { code, message });
@@ -212,7 +212,7 @@ impl Handler<CloseSession> for ClientSession {
     }
 }
 
-/// Carries frames to the lobby; ends with the connection.
+/// Forwards frames to the lobby until the connection ends.
 async fn read_frames(
     line: ClientConnection,
     from_client: RecvStream,
@@ -228,19 +228,19 @@ async fn read_frames(
         match next {
             Ok(Some(frame)) => {
                 if world.send(ClientFrame { conn, frame }).await.is_err() {
-                    line.close(ErrorCode::ServerError, "the lobby is not there");
+                    line.close(ErrorCode::ServerError, "the lobby has ended");
                     break None;
                 }
             }
-            // The client has nothing to say any more. It closes the connection next, or this end
-            // does.
+            // The client has finished its half of the stream. It closes the connection next, or
+            // this end does.
             Ok(None) => {
                 line.record_end(None);
                 let _ = timeout(LAST_FRAMES_TIMEOUT, line.closed()).await;
                 line.close(ErrorCode::ErrorUnspecified, "the stream was closed");
                 break None;
             }
-            // Either the connection is gone or the client has reset its stream.
+            // The connection was lost, or the client has reset its stream.
             Err(FrameError::Io(error)) => {
                 line.record_end(Some(&error));
                 line.close(ErrorCode::Malformed, "the stream was reset");
@@ -251,7 +251,7 @@ async fn read_frames(
         }
     };
     if let Some(code) = broken {
-        // The lobby answers with a close.
+        // The lobby closes the connection in answer.
         let _ = world.send(Malformed { conn, code }).await;
         line.closed().await;
     }
@@ -260,7 +260,7 @@ async fn read_frames(
     }
 }
 
-/// Writes what is queued, until the last frame or the end of the connection; `false` when the
+/// Writes queued frames until the last one or the end of the connection. Returns `false` if the
 /// client does not read.
 async fn write_frames(
     line: ClientConnection,
@@ -317,9 +317,9 @@ mod tests {
             .start();
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
             to_server.write_all(&[0]).await.unwrap();
-            // More than the client's window, QUIC's buffer and the queue hold together.
+            // More than the client's window, QUIC's buffer and the queue together can hold.
             for _ in 0..64 {
-                // The actor is gone soon after it has closed the connection.
+                // The actor stops soon after it has closed the connection.
                 let _ = session.send(SendFrame(vec![0; 64 << 10].into())).await;
             }
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
@@ -334,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_delivered_before_a_close_arrives() {
+    fn frames_sent_before_a_close_arrive() {
         System::new().block_on(async {
             let (near, far) = connect().await;
             let session =
                 ClientSession::new(ClientConnection::Direct(far), world(), Arc::default()).start();
             let (mut to_server, from_server) = near.open_bi().await.unwrap();
-            // A frame that never ends keeps the lobby out of this.
+            // An incomplete frame, so that the lobby gets nothing.
             to_server.write_all(&[0]).await.unwrap();
             let mut frames = FrameReader::new(from_server, MAX_FROM_WORLD);
             session

@@ -1,8 +1,8 @@
-//! The shells over real sockets: a whole server in this process, and clients that speak the bare
-//! protocol.
+//! The shells over real sockets: a whole server in this process, and clients that send raw protocol
+//! messages.
 //!
-//! What the lobby and rooms decide is tested beside them; here is only what needs a socket, a
-//! thread or a panic.
+//! The decisions of the lobby and of rooms are tested beside them; only what needs a socket, a
+//! thread or a panic is tested here.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,11 +30,11 @@ use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream};
 
-/// Far longer than anything here takes: a test that fails ends all the same.
+/// Much longer than any step takes: a failing test ends too.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
+async fn a_player_moves_from_the_lobby_to_a_game_and_back() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
@@ -65,7 +65,7 @@ async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
+async fn a_ticket_is_valid_once_and_a_second_connection_takes_over() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
@@ -94,7 +94,7 @@ async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_that_panics_takes_nobody_else_along() {
+async fn a_panic_in_a_room_affects_no_other_room() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let mut bob = TestClient::hello(&server, "bob").await;
@@ -128,7 +128,7 @@ async fn a_room_that_panics_takes_nobody_else_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
+async fn a_panic_in_a_room_leaves_its_thread_running() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let bad = ann.open_room("bomb").await;
@@ -146,8 +146,8 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
     victim.joined().await;
     assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
 
-    // Who comes only now is let in by a room that still takes messages, and is told something only
-    // by one that ticks.
+    // A player who joins now is admitted only by a room that reads messages, and gets data only
+    // from one that ticks.
     for (_, ticket) in &neighbours {
         let mut inside = InGame::join(ticket).await;
         assert_eq!(inside.joined().await.room, ticket.room);
@@ -159,7 +159,7 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_message_is_refused_and_closed() {
+async fn an_invalid_message_is_refused_and_closes_the_connection() {
     let server = RunningServer::start(&[]);
     let mut oversize = TestClient::hello(&server, "ann").await;
     oversize
@@ -198,12 +198,12 @@ async fn what_is_no_message_is_refused_and_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
+async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
     let server = RunningServer::start(&[]);
     let mut busy = TestClient::hello(&server, "busy").await;
     let mut lazy = TestClient::hello(&server, "lazy").await;
     for number in 0..40 {
-        // A room's name and parameters make the list long, so that few answers fill the queue.
+        // The room's name and parameters make the list long, so that few answers fill the queue.
         let room = CreateRoom {
             name: format!("room {number}"),
             game: "field".into(),
@@ -254,7 +254,7 @@ async fn limits_and_half_open_connections_end_by_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_ends_tells_lobby_and_game() {
+async fn a_server_that_ends_notifies_lobby_and_game_clients() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
@@ -276,7 +276,7 @@ async fn a_server_that_ends_tells_lobby_and_game() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn http_tells_health_and_figures() {
+async fn http_serves_health_and_metrics() {
     let server = RunningServer::start(&[]);
     let _ann = TestClient::hello(&server, "ann").await;
     let address = server.addresses.http.expect("HTTP is on");
@@ -296,7 +296,7 @@ async fn http_tells_health_and_figures() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_an_error_that_says_so() {
+async fn a_taken_port_is_reported_as_an_error() {
     let server = RunningServer::start(&[]);
     let address = server.addresses.world;
     let scratch = ScratchDirectory::new();
@@ -454,7 +454,7 @@ impl TestClient {
         }
     }
 
-    /// Makes a room, starts it, and gives the ticket.
+    /// Creates a room, starts it, and returns the ticket.
     async fn open_room(&mut self, game: &str) -> Ticket {
         let room = CreateRoom {
             name: format!("a {game}"),
@@ -485,7 +485,7 @@ impl TestClient {
         .await
     }
 
-    /// Reads until something comes that is wanted.
+    /// Reads messages until one matches.
     async fn until<T>(&mut self, wanted: impl Fn(Answer) -> Option<T>) -> T {
         loop {
             if let Some(found) = self.next().await.body.and_then(&wanted) {

@@ -1,12 +1,12 @@
-//! How long to wait before the next attempt.
+//! Pauses between connection attempts.
 //!
-//! Each failure doubles the pause, from `first` to `longest`, and a random share of it is taken
-//! off, so that a thousand clients that lost the same server don't come back in the same instant.
-//! Success starts anew.
+//! Each failure doubles the pause, from `first` up to `longest`. A random share of each pause is
+//! taken off, so that a thousand clients that lost the same server do not return at the same
+//! instant. A success resets the pause.
 
 use std::time::Duration;
 
-/// Largest share of a pause that chance takes off, in per cent.
+/// Largest random share that is taken off a pause, in per cent.
 const SPREAD_PERCENT: u32 = 50;
 
 /// The pauses between attempts.
@@ -19,7 +19,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses from `first` to `longest`; `seed` spreads the clients.
+    /// Pauses from `first` to `longest`; the random share follows from `seed`.
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
         Backoff {
             first,
@@ -29,7 +29,7 @@ impl Backoff {
         }
     }
 
-    /// One more attempt has failed: the pause before the next one.
+    /// Counts a failed attempt and returns the pause before the next one.
     pub fn fail(&mut self) -> Duration {
         let doublings = self.failures.min(20);
         self.failures += 1;

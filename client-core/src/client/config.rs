@@ -1,46 +1,47 @@
-//! What a client is told at its birth.
+//! The configuration of a client.
 
 use std::time::Duration;
 
 use super::event_queue::DEFAULT_MAX_EVENTS;
 use crate::replica::jitter_buffer::RenderTiming;
 
-/// Settings of a client. Everything that chance decides in it comes from `seed`.
+/// Settings of a client. All randomness in it follows from `seed`.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// The wanted name, 1 to 24 characters; empty for one that the server makes up.
+    /// The wanted name, 1 to 24 characters; empty to let the server choose one.
     pub name: String,
     /// For the server's log: `"console 0.1.0"`.
     pub agent: String,
-    /// The token of an earlier session that is to go on; empty for a new one.
+    /// The token of an earlier session to resume; empty for a new session.
     pub resume_token: Vec<u8>,
-    /// Spreads the pauses before reconnects; differs between the clients of a process.
+    /// Seeds the pauses before reconnects; must differ between the clients of a process.
     pub seed: u64,
-    /// How long a broken lobby connection is tried again; zero for not at all. The server keeps a
-    /// seat for 30 s by default.
+    /// How long the client tries to restore a broken lobby connection; zero for not at all. By
+    /// default the server keeps a seat for 30 s.
     pub reconnect_for: Duration,
-    /// Attempts to get back into a game whose connection broke while the lobby's lives, in a row.
+    /// How many times in a row the client tries to reconnect to a game while the lobby is
+    /// connected.
     pub game_attempts: u32,
-    /// Events that wait for the view, at most.
+    /// Maximum number of events that wait for the view.
     pub max_events: usize,
-    /// For crowds of bots that only load a server: poses are noted as received but not decoded,
-    /// which is most of a client's work. Link, clock, acknowledgements, inputs, records and events
-    /// are those of any client. What it costs: objects that have poses have no position after their
-    /// `ObjectEntered`, count neither as updates nor with an age, and the client never finds out
-    /// that it has lost track.
+    /// For bots that only put load on a server: the client notes poses as received but does not
+    /// decode them, which saves most of a client's work. Link, clock, acknowledgements, inputs,
+    /// records and events work as in any client. Cost: objects with poses have no position after
+    /// their `Enter`, count neither as updates nor in the ages, and the client never detects that
+    /// it has lost track.
     pub light: bool,
-    /// Which room time objects with poses are shown at.
+    /// The room time at which objects with poses are shown.
     pub render: RenderTiming,
-    /// Whether the player's own avatar is shown ahead, as its inputs will have moved it, in a game
-    /// that is simulated.
+    /// Whether the client predicts the player's own avatar from its inputs, in a game that is
+    /// simulated.
     pub predict: bool,
-    /// How often held keys are told; a change leaves at once in any case.
+    /// How often held keys are sent; a change is sent at once in any case.
     pub inputs: InputRate,
 }
 
-/// How often a client tells the game which keys are held. What the higher rate costs: three times
-/// the datagrams, of some 10 bytes each and the line's own; what it brings: what was lost is
-/// repeated after 17 ms rather than after 50.
+/// How often a client sends the held keys. The higher rate costs three times the datagrams, of
+/// about 10 bytes each plus the overhead of the network. It repeats lost inputs after 17 ms instead
+/// of 50 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputRate {
     /// 20 times a second.
@@ -51,7 +52,7 @@ pub enum InputRate {
 }
 
 impl InputRate {
-    /// Between two times.
+    /// Time between two datagrams with inputs.
     pub const fn interval(self) -> Duration {
         match self {
             InputRate::Hz20 => Duration::from_millis(50),
@@ -60,7 +61,7 @@ impl InputRate {
     }
 }
 
-/// The number as people write it.
+/// Parses the rate in Hz, as users write it.
 impl std::str::FromStr for InputRate {
     type Err = String;
 

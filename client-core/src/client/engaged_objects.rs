@@ -1,10 +1,10 @@
-//! What the player's avatar has lately had to do with.
+//! Objects that recently interacted with the player's avatar.
 //!
-//! Events as views are told them go in; whether an object counts as engaged comes out: one that an
-//! event named together with the avatar, for [`ENGAGED`] after its effect. The avatar itself always
-//! does; that is for the caller to say.
+//! Game events go in. An object counts as engaged for [`ENGAGED_FOR`] after the effect of an event
+//! that named it together with the avatar. The avatar itself is always engaged; the caller handles
+//! that.
 //!
-//! Bound: [`OBJECTS`]; one more takes the place of the one that ends first.
+//! Bound: [`MAX_ENGAGED`] objects. When full, a new one replaces the one whose time ends first.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use ambit_proto::time::GameTime;
 
 use super::event::{FieldValue, GameEvent};
 
-/// How long an event engages.
+/// How long an event makes its objects engaged.
 pub const ENGAGED_FOR: Duration = Duration::from_secs(5);
-/// Objects that are engaged at once.
+/// Maximum number of objects that are engaged at once.
 pub const MAX_ENGAGED: usize = 32;
 
 /// The engaged objects.
 #[derive(Debug, Default)]
 pub struct EngagedObjects {
-    /// Each with its end; at most [`OBJECTS`].
+    /// Object and end time; at most [`MAX_ENGAGED`].
     until: Vec<(u32, GameTime)>,
 }
 
 impl EngagedObjects {
-    /// An event was told; `own` is the avatar.
-    pub fn handle_event(&mut self, own: Option<u32>, happening: &GameEvent) {
+    /// Handles an event that was emitted to views; `own` is the player's own avatar.
+    pub fn handle_event(&mut self, own: Option<u32>, game_event: &GameEvent) {
         let Some(own) = own else { return };
         let named = || {
-            happening
+            game_event
                 .fields
                 .iter()
                 .filter_map(|field| match field.value {
@@ -40,7 +40,7 @@ impl EngagedObjects {
         if named().any(|object| object == own) {
             named()
                 .filter(|&object| object != own)
-                .for_each(|object| self.engage(object, happening.effect + ENGAGED_FOR));
+                .for_each(|object| self.engage(object, game_event.effect + ENGAGED_FOR));
         }
     }
 
@@ -51,7 +51,7 @@ impl EngagedObjects {
             .any(|&(engaged, until)| engaged == object && t < until)
     }
 
-    /// Forgets all.
+    /// Removes all objects.
     pub fn clear(&mut self) {
         self.until.clear();
     }
@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn an_object_named_with_the_avatar_is_engaged_for_a_while() {
         let mut engaged = EngagedObjects::default();
-        engaged.handle_event(Some(1), &happening(1_000, &[Some(1), Some(7), None]));
-        engaged.handle_event(Some(1), &happening(1_000, &[Some(8), Some(9)]));
-        engaged.handle_event(None, &happening(1_000, &[Some(1), Some(10)]));
+        engaged.handle_event(Some(1), &game_event(1_000, &[Some(1), Some(7), None]));
+        engaged.handle_event(Some(1), &game_event(1_000, &[Some(8), Some(9)]));
+        engaged.handle_event(None, &game_event(1_000, &[Some(1), Some(10)]));
         for (object, t, expected) in [
             (7, 900, true),
             (7, 5_999, true),
@@ -91,7 +91,7 @@ mod tests {
                 "{object} at {t}"
             );
         }
-        engaged.handle_event(Some(1), &happening(3_000, &[Some(7), Some(1)]));
+        engaged.handle_event(Some(1), &game_event(3_000, &[Some(7), Some(1)]));
         assert!(engaged.is_engaged(7, ms(7_999)));
     }
 
@@ -101,7 +101,7 @@ mod tests {
         for object in 0..=MAX_ENGAGED as u32 {
             engaged.handle_event(
                 Some(1_000),
-                &happening(u64::from(object), &[Some(object), Some(1_000)]),
+                &game_event(u64::from(object), &[Some(object), Some(1_000)]),
             );
         }
         assert_eq!(engaged.until.len(), MAX_ENGAGED);
@@ -112,7 +112,7 @@ mod tests {
         );
     }
 
-    fn happening(effect: u64, objects: &[Option<u32>]) -> GameEvent {
+    fn game_event(effect: u64, objects: &[Option<u32>]) -> GameEvent {
         let field = |object: &Option<u32>| NamedValue {
             name: "who".into(),
             value: FieldValue::Object(*object),

@@ -1,10 +1,10 @@
-//! What views are told.
+//! Events for views.
 //!
-//! A view takes [`ViewEvent`]s in order and reads hot values (positions, gauges) directly from the
-//! client; it never sees a message, an alias or a component number. Everything that happens in a
-//! game carries `t`, the estimated room time at which it was told. For each id there is exactly one
-//! `ObjectEntered` and, when the object goes or the game connection ends, exactly one `Leave`; all
-//! else about it comes in between.
+//! A view takes [`ViewEvent`]s in order and reads positions and gauges directly from the client; it
+//! never sees a message, an alias or a component number. Everything that happens in a game carries
+//! `t`, the estimated room time at which the event was emitted. For each id there is exactly one
+//! `Enter` and, when the object leaves or the game connection ends, exactly one `Leave`; all other
+//! events about it come between the two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,26 +17,26 @@ use ambit_proto::timeline::Gauge;
 
 use super::model::{ChatMessage, GameListing, PlayerListing, RoomListing};
 
-/// Something that a view may want to show. `request` is the number of the request that it answers,
-/// 0 for news.
+/// An event that a view may want to show. `request` is the number of the request that the event
+/// answers, or 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewEvent {
     /// The state of the connections.
     Connection(ConnectionStatus),
-    /// The lobby is open: after the first connect and after each reconnect.
+    /// The lobby accepted the client: after the first connection and after each reconnect.
     Welcome(Welcome),
-    /// The rooms that there are.
+    /// The list of rooms.
     Rooms {
         /// The request.
         request: u64,
         /// All rooms.
         rooms: Vec<RoomListing>,
     },
-    /// A room is new or has changed; while subscribed.
+    /// A room is new or has changed; only while subscribed.
     RoomChanged(RoomListing),
-    /// A room is gone; while subscribed.
+    /// A room was removed; only while subscribed.
     RoomGone(RoomId),
-    /// The room that was asked for is there, and the player is in it.
+    /// The requested room was created, and the player is in it.
     Created {
         /// The request.
         request: u64,
@@ -49,136 +49,135 @@ pub enum ViewEvent {
         request: u64,
         /// The room.
         room: RoomListing,
-        /// Who is in it.
+        /// The members of the room.
         players: Vec<PlayerListing>,
     },
-    /// The player is back in the lobby. If a game ran, all its objects have left before.
-    OmittedPoses {
+    /// The player is back in the lobby. If a game ran, all its objects have left before this event.
+    Left {
         /// The request.
         request: u64,
         /// The room.
         room: RoomId,
-        /// Why: `"left"` if the player asked for it, else an error code (`"kicked"`,
+        /// The reason: `"left"` if the player asked for it, else an error code (`"kicked"`,
         /// `"host_died"`...).
         code: String,
-        /// Why, in words.
+        /// The reason in words.
         message: String,
     },
-    /// A request was carried out, and there is nothing else to say.
+    /// A request was executed; there is no other answer.
     Done {
         /// The request.
         request: u64,
     },
-    /// Who is there.
+    /// The players in a room or in the lobby.
     Players {
         /// The request.
         request: u64,
-        /// Of which room; `Unchanged` for everybody.
+        /// The room; `None` for all players in the lobby.
         room: Option<RoomId>,
         /// The players.
         players: Vec<PlayerListing>,
     },
-    /// Somebody, perhaps the player, has another name.
+    /// A player, perhaps the client's own, has a new name.
     Renamed {
         /// The request.
         request: u64,
-        /// Who.
+        /// The player.
         player: PlayerId,
         /// The name in use now.
         name: String,
     },
-    /// Somebody said something.
+    /// A chat message.
     Chat(ChatMessage),
     /// The player is in the game.
-    GameStarted(GameStarted),
-    /// What stands around and never moves is under way. May be dropped when nobody reads.
+    Started(GameStarted),
+    /// Progress of the transfer of the static map. May be dropped if the view does not read.
     MapProgress {
-        /// When this was told.
+        /// Room time at which this event was emitted.
         t: GameTime,
-        /// Bytes that have arrived.
+        /// Bytes received so far.
         received: usize,
         /// Bytes in all.
         total: usize,
     },
-    /// What stands around and never moves is known: once a game at most, some time after
-    /// `GameStarted`.
+    /// The static map has arrived: at most once a game, some time after `Started`.
     Map {
-        /// When this was told.
+        /// Room time at which this event was emitted.
         t: GameTime,
-        /// The map; the client has it, too.
+        /// The map; the client keeps it, too.
         map: Arc<StaticMap>,
-        /// How long it was on the wire.
+        /// Size of the encoded map.
         bytes: usize,
     },
     /// An object came into sight.
-    ObjectEntered(ObjectEntered),
-    /// Something about an object has changed. May be dropped when nobody reads: the newest state
-    /// can be read directly. Poses are told only to a view that asks for them (`Client::watch`),
-    /// and otherwise read.
-    ObjectUpdated(ObjectUpdated),
+    Enter(ObjectEntered),
+    /// Something about an object has changed. May be dropped if the view does not read: the newest
+    /// state can be read directly. Poses cause updates only if the view asks for them
+    /// (`Client::watch`).
+    Update(ObjectUpdated),
     /// An object went out of sight.
     Leave {
         /// The object.
         id: u32,
-        /// When this was told.
+        /// Room time at which this event was emitted.
         t: GameTime,
     },
-    /// Something happened.
+    /// An event of the game.
     Event(GameEvent),
-    /// Something went wrong that a player should know of.
+    /// An error that a player should know of.
     Error(Failure),
 }
 
 /// The state of the connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionStatus {
-    /// The lobby is being called, for the `attempt`th time in a row.
+    /// The client dials the lobby.
     Connecting {
-        /// From 1.
+        /// Number of the attempt in a row, from 1.
         attempt: u32,
     },
-    /// The lobby's connection broke; it is tried again.
+    /// The lobby's connection broke; the client will reconnect.
     Broken {
-        /// What broke it.
+        /// The cause.
         reason: String,
         /// The pause before the next attempt.
         retry_in: Duration,
     },
-    /// The lobby's connection is gone for good, and with it everything else: the last event.
+    /// The lobby's connection is closed for good, and with it everything else: the last event.
     Closed {
-        /// A stable name: `"quit"`, `"could_not_connect"`, `"taken_over"`, `"draining"`...
+        /// A stable code: `"quit"`, `"could_not_connect"`, `"taken_over"`, `"draining"`...
         code: String,
         /// What happened, and what to do.
         message: String,
     },
-    /// The game's connection broke while the lobby's lives; it is tried again.
+    /// The game's connection broke while the lobby is connected; the client will reconnect.
     GameBroken {
-        /// What broke it.
+        /// The cause.
         reason: String,
         /// The pause before the next attempt.
         retry_in: Duration,
     },
-    /// The game's connection is gone for good; joining the room again opens another one.
+    /// The game's connection is closed for good. Joining the room again opens a new one.
     GameClosed {
-        /// A stable name.
+        /// A stable code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
 }
 
-/// The lobby is open.
+/// The lobby accepted the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// The player's number.
     pub player: PlayerId,
     /// The name in use.
     pub name: String,
-    /// Whether an earlier session goes on.
+    /// Whether this continues an earlier session.
     pub resumed: bool,
     /// The room of a resumed session; `Joined` follows.
     pub room: Option<RoomId>,
-    /// How long a broken connection may stay away.
+    /// How long the server keeps the session of a broken connection.
     pub grace: Duration,
     /// The games that the server can run.
     pub games: Vec<GameListing>,
@@ -189,17 +188,17 @@ pub struct Welcome {
 pub struct GameStarted {
     /// The room.
     pub room: RoomId,
-    /// Where the game runs, as the ticket says: `"127.0.0.1:7777"`; an unspecified IP address
+    /// The address of the game host, from the ticket: `"127.0.0.1:7777"`; an unspecified IP address
     /// stands for the lobby server's.
     pub address: String,
-    /// Whether the connection was there before and had broken.
+    /// Whether the player was in this game before and the connection had broken.
     pub is_rejoin: bool,
-    /// Which of the world's maps this is, from 0; another one than before: the player has gone
-    /// through a gate.
+    /// Index of the map within the world, from 0. A different number than before means that the
+    /// player went through a gate.
     pub map_number: u32,
-    /// Room time.
+    /// The estimated room time.
     pub t: GameTime,
-    /// The local lag: what is commanded at `t` takes effect at `t + delay`.
+    /// The local lag: a command sent at `t` takes effect at `t + delay`.
     pub delay: Duration,
     /// Ticks a second.
     pub tick_hz: u32,
@@ -211,7 +210,7 @@ pub struct GameStarted {
     pub spells: Vec<String>,
 }
 
-/// Extent of the map and zones of interest.
+/// Size of the map and zones of interest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MapExtent {
     /// Extent on x, in metres.
@@ -229,17 +228,17 @@ pub struct MapExtent {
 /// An object came into sight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectEntered {
-    /// The client's name for it: ascending, never used twice.
+    /// The client's id of the object: ascending, never reused.
     pub id: u32,
-    /// What it is.
+    /// Name of the object's kind.
     pub kind: Arc<str>,
-    /// Whether it is the player's avatar.
+    /// Whether it is the player's own avatar.
     pub own: bool,
-    /// When this was told.
+    /// Room time at which this event was emitted.
     pub t: GameTime,
-    /// Where it is at `t`.
+    /// The position at `t`.
     pub position: Position,
-    /// Everything else that is known of it, at `t`; the path is among them.
+    /// All known components at `t`, the path included.
     pub components: Vec<NamedValue<ComponentValue>>,
 }
 
@@ -248,62 +247,63 @@ pub struct ObjectEntered {
 pub struct ObjectUpdated {
     /// The object.
     pub id: u32,
-    /// When this was told: on arrival, mostly ahead of its effect.
+    /// Room time at which this event was emitted: on arrival, mostly before the update takes
+    /// effect.
     pub t: GameTime,
-    /// When it takes effect; `t` if that has passed.
+    /// When the update takes effect; `t` if that time has passed.
     pub at: GameTime,
-    /// What was received, as it is at `at`.
+    /// The received components, with their values at `at`.
     pub components: Vec<NamedValue<ComponentValue>>,
 }
 
-/// Something happened; told on arrival, mostly ahead of its effect, so that a view can prepare for
-/// it. Objects that it names are in sight; for one that is about to come into sight it waits, until
-/// its effect time at most.
+/// An event of the game. It is emitted on arrival, mostly before it takes effect, so that a view
+/// can prepare. The objects that it names are in sight; if one of them is about to come into sight,
+/// the event waits for it, at most until its effect time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameEvent {
-    /// What.
+    /// The event's name.
     pub name: Arc<str>,
-    /// When this was told.
+    /// Room time at which this event was emitted.
     pub t: GameTime,
     /// When it takes effect.
     pub effect: GameTime,
-    /// Whether it came after its effect time.
+    /// Whether it arrived after its effect time.
     pub late: bool,
-    /// Who, where, how much.
+    /// The event's data by name.
     pub fields: Vec<NamedValue<FieldValue>>,
 }
 
-/// Something with its name in the game's schema.
+/// A value with its name in the game's schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedValue<T> {
     /// The name.
     pub name: Arc<str>,
-    /// The thing.
+    /// The value.
     pub value: T,
 }
 
-/// A component's value at a time.
+/// The value of a component at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ComponentValue {
-    /// Where an object is, and where it will come to rest.
+    /// The position of an object that moves along a path.
     Path {
         /// At the time of the event.
         position: Position,
-        /// The end of what is known of the way; `Unchanged` at rest.
+        /// The last known point of the path and its time; `None` at rest.
         to: Option<(Position, GameTime)>,
     },
-    /// Where an object is that may move in any way.
+    /// The pose of an object that moves freely.
     Pose {
         /// At the time of the event.
         position: Position,
-        /// How it is turned.
+        /// The orientation.
         facing: Facing,
-        /// Whether it is under way.
+        /// Whether the object moves.
         moves: bool,
     },
     /// A value with a rate of change.
     Gauge(Gauge),
-    /// Yes or no.
+    /// A flag.
     Flag(bool),
     /// A number.
     Number(i64),
@@ -311,21 +311,21 @@ pub enum ComponentValue {
     Text(String),
 }
 
-/// How an object is turned.
+/// The orientation of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Facing {
-    /// Objects of its kind never turn.
+    /// Objects of this kind never turn.
     Fixed,
     /// About the vertical, in radians, counter-clockwise from the east.
     Yaw(f32),
-    /// In any way: a unit quaternion, x, y, z, w.
+    /// Any orientation: a unit quaternion, x, y, z, w.
     Free([f32; 4]),
 }
 
 /// A field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldValue {
-    /// An object, or `Unchanged` if it is not in sight.
+    /// An object, or `None` if it is not in sight.
     Object(Option<u32>),
     /// A position.
     Position(Position),
@@ -333,37 +333,37 @@ pub enum FieldValue {
     Number(i64),
 }
 
-/// Something went wrong.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it is about.
+    /// What the error refers to.
     pub subject: ErrorSubject,
-    /// A stable name: an error code of the protocol, or one of [`codes`].
+    /// A stable code: an error code of the protocol, or one of [`codes`].
     pub code: String,
     /// What happened, and what to do.
     pub message: String,
 }
 
-/// What a failure is about.
+/// What an error refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorSubject {
     /// A request to the lobby.
     Request(u64),
     /// A command in the game.
     Command(u32),
-    /// The lobby in general.
+    /// The lobby.
     Lobby,
-    /// The game in general.
+    /// The game.
     Game,
 }
 
-/// Error codes of the client itself, beside those of the protocol. Stable as well.
+/// Error codes of the client itself, in addition to those of the protocol. They are stable, too.
 pub mod codes {
-    /// No connection came about.
+    /// The connection could not be established.
     pub const COULD_NOT_CONNECT: &str = "could_not_connect";
     /// The connection broke.
     pub const CONNECTION_LOST: &str = "connection_lost";
-    /// The server shows another certificate than before.
+    /// The server presents another certificate than before.
     pub const CERTIFICATE_CHANGED: &str = "certificate_changed";
     /// The known-hosts file could not be read or written.
     pub const KNOWN_HOSTS: &str = "known_hosts";
@@ -371,13 +371,13 @@ pub mod codes {
     pub const NO_ANSWER: &str = "no_answer";
     /// The peer sent what this client doesn't understand.
     pub const BAD_MESSAGE: &str = "bad_message";
-    /// Nobody reads the events.
+    /// The view does not read its events.
     pub const EVENTS_UNREAD: &str = "events_unread";
-    /// The game can't be reached; the lobby is still there.
+    /// The game can't be reached; the lobby is still connected.
     pub const GAME_UNREACHABLE: &str = "game_unreachable";
     /// The session ran out while the connection was broken.
     pub const SESSION_EXPIRED: &str = "session_expired";
-    /// The player left by its own wish.
+    /// The player left the room.
     pub const LEFT: &str = "left";
     /// The player quit.
     pub const QUIT: &str = "quit";

@@ -1,25 +1,25 @@
-//! The events that wait for the view.
+//! The queue of events for the view.
 //!
-//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is
-//! full, all `ObjectUpdated`s and `MapProgress`es in it are dropped and counted (the newest state
-//! can be read directly, so nothing is lost but the news of it). Nothing else is ever dropped; a
-//! queue that is more than half full even so has no reader, and the owner ends the connection.
+//! Events go in and come out in order. The queue is bounded, since a view may stop reading: when it
+//! is full, all `Update` and `MapProgress` events in it are dropped and counted (the newest state
+//! can be read directly). Nothing else is ever dropped. If the queue is more than half full after
+//! that, the view does not read, and the owner ends the connection.
 
 use std::collections::VecDeque;
 
 use super::event::ViewEvent;
 
-/// Events that wait, at most, unless the owner says otherwise.
+/// Default maximum number of queued events.
 pub const DEFAULT_MAX_EVENTS: usize = 65_536;
 
-/// Nobody reads: the queue is full of what can't be dropped.
+/// The view does not read: the queue is full of events that can't be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the events of the client are not read: {waiting} wait that cannot be dropped")]
 pub struct EventsUnread {
     waiting: usize,
 }
 
-/// A bounded queue of events.
+/// A bounded event queue.
 #[derive(Debug)]
 pub struct EventQueue {
     events: VecDeque<ViewEvent>,
@@ -37,7 +37,8 @@ impl EventQueue {
         }
     }
 
-    /// Appends an event. An error tells that there is no reader; the event is kept all the same.
+    /// Appends an event. The error means that the view does not read; the event is queued all the
+    /// same.
     pub fn push(&mut self, event: ViewEvent) -> Result<(), EventsUnread> {
         self.events.push_back(event);
         if self.events.len() <= self.max_events {
@@ -62,16 +63,12 @@ impl EventQueue {
         self.dropped
     }
 
-    // All at once and not the oldest alone: a full queue is walked once for at least half a bound
+    // Drops all of them, not just the oldest: so a full queue is scanned only once per half a bound
     // of pushes.
     fn drop_updates(&mut self) -> Result<(), EventsUnread> {
         let before = self.events.len();
-        self.events.retain(|event| {
-            !matches!(
-                event,
-                ViewEvent::ObjectUpdated(_) | ViewEvent::MapProgress { .. }
-            )
-        });
+        self.events
+            .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
         if waiting <= self.max_events / 2 {
@@ -121,7 +118,7 @@ mod tests {
         );
         let updates = kept
             .iter()
-            .filter(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .filter(|event| matches!(event, ViewEvent::Update(_)))
             .count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
@@ -143,7 +140,7 @@ mod tests {
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::ObjectUpdated(ObjectUpdated {
+        ViewEvent::Update(ObjectUpdated {
             id,
             t: GameTime::ZERO,
             at: GameTime::ZERO,

@@ -1,29 +1,28 @@
-//! The client's half of a game connection: from a ticket to a running replica, and back after a
-//! break.
+//! The client's half of a game connection: from a ticket to a running replica, and reconnects.
 //!
-//! Tickets, what happens to the connection, messages, datagrams and the time go in; messages,
+//! Tickets, the state of the connection, messages, datagrams and the time go in. Messages,
 //! datagrams and events come out of [`GameSession::poll_output`]. No socket and no clock.
 //!
 //! Invariants:
-//! 1. At most one game connection at a time; everything that belongs to it (link, clock, replica)
-//!    goes with it, and its objects leave before anything of the next one enters.
-//! 2. A connection that breaks is made again with a fresh ticket, with growing pauses,
-//!    `game_attempts` times in a row; then the player is told and stays in the lobby. A lobby that
-//!    is away costs no attempt: without a ticket there is none.
-//! 3. Command numbers ascend over reconnects; where they begin depends on the client's seed.
-//! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes
-//!    there at once, and sees what is known of the room until the first word from there. What is
-//!    commanded meanwhile waits, and what was not confirmed is said again; unless it is another
-//!    map, where all that means nothing.
+//! 1. There is at most one game connection at a time. Link, clock and replica end with their
+//!    connection, and their objects leave before any object of the next one enters.
+//! 2. After a break, the client reconnects with a fresh ticket and growing pauses, `game_attempts`
+//!    times in a row. Then it reports the end of the game, and the player stays in the lobby. While
+//!    the lobby is unavailable no attempt is counted, since there is no ticket.
+//! 3. Command numbers ascend over reconnects; the first one depends on the client's seed.
+//! 4. A ticket with a higher incarnation means that the room continues on another host. The client
+//!    connects there at once, and keeps showing the last known state until data arrives from there.
+//!    New commands wait meanwhile, and unconfirmed ones are resent, unless the ticket is for
+//!    another map, where they have no meaning.
 //!
-//! PoseSource: `proto/ambit/game.proto`; design, section 3.
+//! Source: `proto/ambit/game.proto`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::codes as protocol;
-use ambit_proto::control::game::client_to_game::Body as Ask;
-use ambit_proto::control::game::game_to_client::Body as Told;
+use ambit_proto::control::game::client_to_game::Body as ToServer;
+use ambit_proto::control::game::game_to_client::Body as FromServer;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Action, Command};
@@ -43,108 +42,109 @@ use crate::replica::factory::ViewFactory;
 
 /// How long the host may take to answer `Join`.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the lobby may take to answer a request for a ticket before it is asked again.
+/// How long the lobby may take to answer a ticket request before the client asks again.
 const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
-/// The first and the longest pause before another attempt.
+/// The shortest and the longest pause before another attempt.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
-/// A connection that has lived this long was a success: attempts are counted anew.
+/// A connection that lasted this long resets the count of failed attempts.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
-/// Commands that wait for another host.
+/// Maximum number of commands that wait for another host.
 const MAX_PENDING_COMMANDS: usize = 64;
-/// Confirmed commands that wait to be asked for; more than are sent between two looks.
+/// Maximum number of confirmed commands that wait for the caller; more than are sent between two
+/// calls.
 const MAX_CONFIRMED: usize = 256;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
-/// ping every 3 s at least.
+/// ping at least every 3 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What the game part wants done.
+/// An action that the game part requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GameOutput {
-    /// SidecarCall the host; then `handle_connected` or `handle_closed`.
+    /// Dial the host; then call `handle_connected` or `handle_closed`.
     Connect {
         /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
         address: String,
-        /// SHA-256 of the certificate that the host has to show.
+        /// SHA-256 of the certificate that the host must present.
         certificate_sha256: [u8; 32],
     },
     /// Send this on the control stream.
     Send(ClientToGame),
     /// Send this datagram.
     Datagram(Bytes),
-    /// Close the connection, after what was sent has left; no `handle_closed` for it any more.
+    /// Close the connection after everything sent so far has left; do not call `handle_closed` for
+    /// it.
     Close,
-    /// Tell the views.
+    /// Emit this event to the views.
     View(ViewEvent),
-    /// Ask the lobby for a ticket.
+    /// Request a ticket from the lobby.
     RequestTicket,
 }
 
-/// A command that was not taken.
+/// Why a command was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// There is no game.
     #[error("not in a game")]
     NotPlaying,
-    /// Too many commands wait for the host: it confirms nothing.
+    /// Too many commands are unconfirmed: the host does not answer.
     #[error("too many commands wait for the game host")]
     TooMany,
-    /// The player is on the way to another map.
-    #[error("on the way to another map; wait until it is there")]
+    /// The player is changing to another map.
+    #[error("changing to another map; wait until the game has started there")]
     ChangingMap,
     /// The action is longer than a message may be.
     #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
-    LineTooLong,
+    TooLong,
 }
 
-/// The game connection of a player, with what is known through it.
+/// A player's game connection and the game behind it.
 pub struct GameSession<F: ViewFactory> {
     factory: F,
     max_attempts: u32,
     settings: GameSettings,
-    /// What the player holds, also while a broken connection is made anew; none if nothing is told
-    /// of it.
+    /// The held keys, kept over reconnects; `None` if no inputs are sent.
     held_keys: Option<Keymap>,
-    /// Whether views are told of poses.
+    /// Whether poses are emitted as events.
     watching: bool,
     state: GameState<F::View>,
     backoff: Backoff,
     last_id: u32,
     last_command: u32,
-    /// Whether the player has been in this room's game before: then the next start is one again.
+    /// Whether the player was in this room's game before: the next start is then a rejoin.
     has_started: bool,
-    /// Of the host that was called last.
+    /// Incarnation of the host that was dialled last.
     incarnation: u32,
-    /// The map that it runs.
+    /// Index of the map that this host runs.
     map: u32,
-    /// Whether what is shown is another map than that.
+    /// Whether the game that is still shown is on another map.
     changes_map: bool,
-    /// What is shown of a room that goes on elsewhere, until that host is heard.
+    /// The game that is still shown while the room moves to another host, until data arrives from
+    /// there.
     previous_game: Option<Box<RunningGame<F::View>>>,
-    /// What was commanded meanwhile.
+    /// Commands given meanwhile.
     pending_commands: Vec<Command>,
     out: GameResults,
 }
 
-/// Where results go.
+/// Results of the game part.
 #[derive(Debug, Default)]
 pub struct GameResults {
-    /// What is to be done.
+    /// Actions for the owner.
     pub outputs: VecDeque<GameOutput>,
-    /// What was counted.
+    /// The counters.
     pub stats: ClientStats,
-    /// When something fresh was last heard; over reconnects, since a gap is a gap.
+    /// When new data last arrived; kept over reconnects, which count as gaps.
     pub last_fresh_at: Option<LocalTime>,
-    /// Whether the room is going on elsewhere, and nothing fresh has come from there.
+    /// Whether the room is moving to another host, and no data has arrived from there yet.
     is_moving: bool,
-    /// What the host last said of commands, until it is asked for.
+    /// The host's newest answer to `AskCommands`, until it is taken.
     commands: Option<pb::Commands>,
-    /// Commands that have arrived, and that nobody has asked for yet; the newest
-    /// [`MAX_CONFIRMED`].
+    /// Confirmed commands that the caller has not taken yet; the newest [`MAX_CONFIRMED`].
     confirmed: VecDeque<u32>,
 }
 
 impl GameResults {
-    /// Something fresh has come.
+    /// New data has arrived.
     pub fn note_fresh_data(&mut self, now: LocalTime) {
         let Some(before) = self.last_fresh_at.replace(now) else {
             return;
@@ -156,7 +156,7 @@ impl GameResults {
     }
 
     /// The host has confirmed a command.
-    pub fn report_confirmed(&mut self, number: u32) {
+    pub fn note_confirmed(&mut self, number: u32) {
         self.stats.confirmed += 1;
         if self.confirmed.len() == MAX_CONFIRMED {
             self.confirmed.pop_front();
@@ -168,11 +168,11 @@ impl GameResults {
 enum GameState<V> {
     /// No game.
     NoGame,
-    /// A game, but no ticket: one is asked for at `ask_at`.
+    /// In a game without a ticket; the next request for one is sent at `ask_at`.
     AwaitingTicket { ask_at: LocalTime },
-    /// The owner is calling.
+    /// The owner is dialling.
     Connecting(GameTicket),
-    /// `Join` is under way since `since`.
+    /// `Join` was sent at `since`.
     Joining {
         ticket: GameTicket,
         since: LocalTime,
@@ -201,11 +201,10 @@ impl<F: ViewFactory> GameSession<F> {
             held_keys: None,
             watching: false,
             state: GameState::NoGame,
-            // Another stream than the lobby part's, from the same seed.
+            // A different random stream than the lobby part's, from the same seed.
             backoff: Backoff::new(RETRY_PAUSES.0, RETRY_PAUSES.1, !config.seed),
             last_id: 0,
-            // The numbers of two clients of a player, one after the other, are not to be taken for
-            // each other.
+            // Two successive clients of one player must not use the same command numbers.
             last_command: 1_000
                 * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
             has_started: false,
@@ -218,7 +217,7 @@ impl<F: ViewFactory> GameSession<F> {
         }
     }
 
-    /// The lobby has given a ticket, asked or not.
+    /// The lobby has issued a ticket, requested or not.
     pub fn handle_ticket(&mut self, now: LocalTime, ticket: GameTicket) {
         let is_elsewhere = ticket.incarnation > self.incarnation;
         match &self.state {
@@ -231,33 +230,33 @@ impl<F: ViewFactory> GameSession<F> {
                 self.connect_to_host(ticket);
             }
             GameState::Playing(_) if is_elsewhere => {
-                if let GameState::Playing(play) =
+                if let GameState::Playing(game) =
                     std::mem::replace(&mut self.state, GameState::NoGame)
                 {
                     self.changes_map = ticket.map != self.map;
                     if !self.changes_map {
-                        // The next host knows which of them the last one has carried out.
-                        self.pending_commands = play.unconfirmed(now);
+                        // The next host knows which of these commands the last host has executed.
+                        self.pending_commands = game.unconfirmed(now);
                         self.out.stats.commands -= self.pending_commands.len() as u64;
                     }
-                    self.previous_game = Some(play);
+                    self.previous_game = Some(game);
                     self.out.stats.moves += 1;
                     self.out.is_moving = true;
                 }
                 self.push_output(GameOutput::Close);
                 self.connect_to_host(ticket);
             }
-            GameState::Playing(play) if now.since(play.last_received_at()) > SILENCE_LIMIT => {
+            GameState::Playing(game) if now.since(game.last_received_at()) > SILENCE_LIMIT => {
                 self.close_running_game(now);
                 self.push_output(GameOutput::Close);
                 self.connect_to_host(ticket);
             }
-            // The connection that there is will do.
+            // Keep the present connection.
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {}
         }
     }
 
-    /// The lobby gives no ticket.
+    /// The lobby refused a ticket.
     pub fn handle_no_ticket(&mut self, code: String, message: String) {
         if matches!(
             self.state,
@@ -271,15 +270,15 @@ impl<F: ViewFactory> GameSession<F> {
         }
     }
 
-    /// The player is out of the room, or the session goes on elsewhere: the end of the game without
-    /// another attempt. It is the lobby that tells the host who has left; a `Leave` from here would
-    /// throw out whoever took the session over.
+    /// Ends the game without another attempt: the player has left the room, or the session was
+    /// taken over. The lobby informs the host. A `Leave` from here would remove the connection that
+    /// took over the session.
     pub fn leave(&mut self, now: LocalTime) {
         self.close_running_game(now);
         match std::mem::replace(&mut self.state, GameState::NoGame) {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
-                self.push_output(GameOutput::Close)
+                self.push_output(GameOutput::Close);
             }
         }
         self.backoff.succeed();
@@ -287,16 +286,15 @@ impl<F: ViewFactory> GameSession<F> {
         (self.out.last_fresh_at, self.out.is_moving) = (None, false);
     }
 
-    /// Sends a command; if it is refused, an error event tells so under the number that this
-    /// returns.
+    /// Sends a command. If the game refuses it, an error event carries the returned number.
     pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
-            return Err(CommandError::LineTooLong);
+            return Err(CommandError::TooLong);
         }
         let number = self.last_command.wrapping_add(1);
         let command = Command { number, action };
         match &mut self.state {
-            GameState::Playing(play) => play.command(now, command, &mut self.out)?,
+            GameState::Playing(game) => game.command(now, command, &mut self.out)?,
             _ if self.previous_game.is_none() => return Err(CommandError::NotPlaying),
             _ if self.changes_map => return Err(CommandError::ChangingMap),
             _ if self.pending_commands.len() >= MAX_PENDING_COMMANDS => {
@@ -308,50 +306,50 @@ impl<F: ViewFactory> GameSession<F> {
         Ok(number)
     }
 
-    /// From now on these keys are held, also over a reconnect. Without a game, nothing is.
+    /// Sets the held keys, which are kept over reconnects. Without a game, this does nothing.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
-        if let GameState::Playing(play) = &mut self.state {
+        if let GameState::Playing(game) = &mut self.state {
             self.held_keys = Some(keys);
-            play.input(now, keys, &mut self.out);
+            game.input(now, keys, &mut self.out);
         }
     }
 
-    /// All keys are let go.
+    /// Releases all keys.
     pub fn release(&mut self, now: LocalTime) {
         self.held_keys = None;
-        if let GameState::Playing(play) = &mut self.state {
-            play.release(now, &mut self.out);
+        if let GameState::Playing(game) = &mut self.state {
+            game.release(now, &mut self.out);
         }
     }
 
-    /// Whether views are told of each pose from now on, in this game and in others.
+    /// Whether each pose is emitted as an event from now on, in this game and in later ones.
     pub fn watch(&mut self, on: bool) {
         self.watching = on;
-        if let GameState::Playing(play) = &mut self.state {
-            play.replica_mut().watch(on);
+        if let GameState::Playing(game) = &mut self.state {
+            game.replica_mut().watch(on);
         }
     }
 
-    /// Asks the host which commands were carried out; see [`GameSession::take_commands`].
+    /// Asks the host which commands it has executed; see [`GameSession::take_commands`].
     pub fn ask_commands(&mut self) {
         if let GameState::Playing(_) = self.state {
-            self.send(Ask::AskCommands(pb::AskCommands {}));
+            self.send(ToServer::AskCommands(pb::AskCommands {}));
         }
     }
 
-    /// The host's newest answer to that, if there is one since the last call.
+    /// The host's newest answer to [`GameSession::ask_commands`] since the last call.
     pub fn take_commands(&mut self) -> Option<pb::Commands> {
         self.out.commands.take()
     }
 
-    /// Adds the present ages of what is in sight to the figures.
+    /// Adds the present ages of the objects in sight to the counters.
     pub fn sample_ages(&mut self, now: LocalTime) {
-        if let GameState::Playing(play) = &self.state {
-            play.sample_ages(now, &mut self.out.stats.ages);
+        if let GameState::Playing(game) = &self.state {
+            game.sample_ages(now, &mut self.out.stats.ages);
         }
     }
 
-    /// The call was taken.
+    /// The connection is established.
     pub fn handle_connected(&mut self, now: LocalTime) {
         match std::mem::replace(&mut self.state, GameState::NoGame) {
             GameState::Connecting(ticket) => {
@@ -359,26 +357,26 @@ impl<F: ViewFactory> GameSession<F> {
                     version: message::VERSION,
                     ticket: ticket.ticket.clone(),
                 };
-                self.send(Ask::Join(join));
+                self.send(ToServer::Join(join));
                 self.state = GameState::Joining { ticket, since: now };
             }
             other => self.state = other,
         }
     }
 
-    /// The connection is gone, or never came about.
-    pub fn handle_closed(&mut self, now: LocalTime, ending: CloseReason) {
+    /// The connection is lost, or could not be established.
+    pub fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
         let (CloseReason::Broken(reason)
         | CloseReason::Busy {
             message: reason, ..
         }
         | CloseReason::Final {
             message: reason, ..
-        }) = ending;
+        }) = close_reason;
         match self.state {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
-                self.fail(now, reason)
+                self.fail(now, reason);
             }
         }
     }
@@ -386,27 +384,27 @@ impl<F: ViewFactory> GameSession<F> {
     /// A message on the control stream.
     pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
         match (&self.state, message.body) {
-            (GameState::Joining { .. }, Some(Told::Joined(joined))) => {
-                self.handle_joined(now, joined)
+            (GameState::Joining { .. }, Some(FromServer::Joined(joined))) => {
+                self.handle_joined(now, joined);
             }
-            // A ticket may be stale; the next one is not.
-            (GameState::Joining { .. }, Some(Told::Error(error))) => {
+            // The ticket may have expired: the client requests another one.
+            (GameState::Joining { .. }, Some(FromServer::Error(error))) => {
                 self.push_output(GameOutput::Close);
                 self.fail(now, error.message);
             }
-            (GameState::Playing(_), Some(Told::Error(error))) => {
+            (GameState::Playing(_), Some(FromServer::Error(error))) => {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
             }
-            (GameState::Playing(_), Some(Told::Commands(commands))) => {
-                self.out.commands = Some(commands)
+            (GameState::Playing(_), Some(FromServer::Commands(commands))) => {
+                self.out.commands = Some(commands);
             }
-            // By the player's own wish: the lobby's answer is under way, and tells the views.
+            // The player left by request: the lobby's answer follows and reports it to the views.
             (
                 GameState::Joining { .. } | GameState::Playing(_),
-                Some(Told::Out(pb::Out { reason: 0, .. })),
+                Some(FromServer::Out(pb::Out { reason: 0, .. })),
             ) => self.leave(now),
-            (GameState::Joining { .. } | GameState::Playing(_), Some(Told::Out(out))) => {
+            (GameState::Joining { .. } | GameState::Playing(_), Some(FromServer::Out(out))) => {
                 self.end(now, protocol::name_of_number(out.reason), out.message);
             }
             _ => {}
@@ -415,8 +413,8 @@ impl<F: ViewFactory> GameSession<F> {
 
     /// A datagram of the host.
     pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
-        if let GameState::Playing(play) = &mut self.state {
-            play.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
+        if let GameState::Playing(game) = &mut self.state {
+            game.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
         }
     }
 
@@ -435,7 +433,7 @@ impl<F: ViewFactory> GameSession<F> {
                     format!("the game host did not answer within {seconds} s"),
                 );
             }
-            GameState::Playing(play) => play.handle_timeout(now, &mut self.factory, &mut self.out),
+            GameState::Playing(game) => game.handle_timeout(now, &mut self.factory, &mut self.out),
             _ => {}
         }
     }
@@ -446,32 +444,32 @@ impl<F: ViewFactory> GameSession<F> {
             GameState::NoGame | GameState::Connecting(_) => None,
             GameState::AwaitingTicket { ask_at } => Some(*ask_at),
             GameState::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
-            GameState::Playing(play) => play.next_deadline(),
+            GameState::Playing(game) => game.next_deadline(),
         }
     }
 
-    /// What is to be done next.
+    /// The next action for the owner.
     pub fn poll_output(&mut self) -> Option<GameOutput> {
         self.out.outputs.pop_front()
     }
 
-    /// The game, while the player is in it.
+    /// The game, while the player is in one.
     pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
         match &self.state {
-            GameState::Playing(play) => Some(play),
+            GameState::Playing(game) => Some(game),
             _ => self.previous_game.as_deref(),
         }
     }
 
-    /// The game, while the player is in it.
+    /// The game, while the player is in one.
     pub fn running_game_mut(&mut self) -> Option<&mut RunningGame<F::View>> {
         match &mut self.state {
-            GameState::Playing(play) => Some(play),
+            GameState::Playing(game) => Some(game),
             _ => self.previous_game.as_deref_mut(),
         }
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn stats(&self) -> ClientStats {
         let rtt = self
             .running_game()
@@ -481,19 +479,19 @@ impl<F: ViewFactory> GameSession<F> {
             rtt,
             ..self.out.stats.clone()
         };
-        if let Some(play) = self.running_game() {
-            stats.simulation.merge(&play.simulation_stats());
+        if let Some(game) = self.running_game() {
+            stats.simulation.merge(&game.simulation_stats());
         }
         stats
     }
 
-    /// The numbers of commands that the host has confirmed since the last call: it has taken them,
-    /// whatever becomes of it. Over reconnects.
+    /// The numbers of the commands that the host has confirmed since the last call, over
+    /// reconnects. They are final, whatever happens to the host.
     pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.out.confirmed.drain(..)
     }
 
-    /// When something fresh was last heard, in this room.
+    /// When new data last arrived, in this room.
     pub fn last_fresh_at(&self) -> Option<LocalTime> {
         self.out.last_fresh_at
     }
@@ -510,7 +508,7 @@ impl<F: ViewFactory> GameSession<F> {
         };
         self.close_previous_game(now);
         let again = std::mem::replace(&mut self.has_started, true);
-        let mut play = Box::new(RunningGame::new(
+        let mut game = Box::new(RunningGame::new(
             now,
             since,
             rules,
@@ -519,31 +517,31 @@ impl<F: ViewFactory> GameSession<F> {
                 ..self.settings
             },
         ));
-        play.replica_mut().watch(self.watching);
-        self.emit(ViewEvent::GameStarted(GameStarted {
+        game.replica_mut().watch(self.watching);
+        self.emit(ViewEvent::Started(GameStarted {
             room,
             address,
             is_rejoin: again,
             map_number,
-            t: play.room_time(now),
-            delay: play.rules().delay,
-            tick_hz: play.rules().tick_hz,
-            map: play.rules().map,
-            game: play.rules().schema.game.clone(),
-            spells: play.rules().schema.spells.clone(),
+            t: game.room_time(now),
+            delay: game.rules().delay,
+            tick_hz: game.rules().tick_hz,
+            map: game.rules().map,
+            game: game.rules().schema.game.clone(),
+            spells: game.rules().schema.spells.clone(),
         }));
         self.out.stats.starts += 1;
         self.out.last_fresh_at.get_or_insert(now);
         if let Some(keys) = self.held_keys.filter(|_| again) {
-            play.input(now, keys, &mut self.out);
+            game.input(now, keys, &mut self.out);
         }
         for command in std::mem::take(&mut self.pending_commands) {
-            // A fresh link takes so many.
-            let _ = play.command(now, command, &mut self.out);
+            // A new link has room for all of them.
+            let _ = game.command(now, command, &mut self.out);
         }
-        // The first ping goes at once, so that the clock is known before the first object comes.
-        play.handle_timeout(now, &mut self.factory, &mut self.out);
-        self.state = GameState::Playing(play);
+        // Send the first ping at once, so that the clock is known before the first object arrives.
+        game.handle_timeout(now, &mut self.factory, &mut self.out);
+        self.state = GameState::Playing(game);
     }
 
     fn connect_to_host(&mut self, ticket: GameTicket) {
@@ -556,9 +554,10 @@ impl<F: ViewFactory> GameSession<F> {
         });
     }
 
-    /// The end of this connection, and perhaps a new attempt.
+    /// Ends this connection, and schedules another attempt if any is left.
     fn fail(&mut self, now: LocalTime, reason: String) {
-        if matches!(&self.state, GameState::Playing(play) if now.since(play.joined_at()) >= STABLE_AFTER)
+        if let GameState::Playing(game) = &self.state
+            && now.since(game.joined_at()) >= STABLE_AFTER
         {
             self.backoff.succeed();
         }
@@ -568,7 +567,7 @@ impl<F: ViewFactory> GameSession<F> {
             self.backoff.succeed();
             self.state = GameState::NoGame;
             let message = format!(
-                "{reason}; gave up after {} attempts: join the room again to try anew",
+                "{reason}; gave up after {} attempts: join the room again to retry",
                 self.max_attempts
             );
             let code = codes::GAME_UNREACHABLE.to_owned();
@@ -586,7 +585,7 @@ impl<F: ViewFactory> GameSession<F> {
         }));
     }
 
-    /// The end of the game without another attempt, for a reason of the host's.
+    /// Ends the game without another attempt, for a reason given by the host.
     fn end(&mut self, now: LocalTime, code: String, message: String) {
         self.close_running_game(now);
         self.held_keys = None;
@@ -598,23 +597,23 @@ impl<F: ViewFactory> GameSession<F> {
         }));
     }
 
-    /// Takes what belongs to a connection that is over; the state stays for the caller to replace.
+    /// Closes what belongs to a connection that has ended; the caller replaces the state.
     fn close_running_game(&mut self, now: LocalTime) {
         self.close_previous_game(now);
         self.pending_commands.clear();
-        if let GameState::Playing(play) = &mut self.state {
-            (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
+        if let GameState::Playing(game) = &mut self.state {
+            (self.last_id, self.out.stats.rtt) = (game.close(now, &mut self.out), game.rtt());
         }
     }
 
-    /// What was shown of a room that has moved is shown no more.
+    /// Closes the game that was shown while the room moved.
     fn close_previous_game(&mut self, now: LocalTime) {
-        if let Some(mut play) = self.previous_game.take() {
-            (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
+        if let Some(mut game) = self.previous_game.take() {
+            (self.last_id, self.out.stats.rtt) = (game.close(now, &mut self.out), game.rtt());
         }
     }
 
-    fn send(&mut self, body: Ask) {
+    fn send(&mut self, body: ToServer) {
         self.push_output(GameOutput::Send(ClientToGame { body: Some(body) }));
     }
 

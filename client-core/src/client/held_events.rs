@@ -1,11 +1,11 @@
-//! What happens in a game at one moment: a hit, a cast.
+//! Game events such as hits and casts.
 //!
-//! Events go in on arrival, mostly ahead of their effect, and come out at once, so that views can
-//! prepare. One that names an object which is not in sight yet waits for it, until its effect time
-//! at most: so views hear only of objects that they have seen.
+//! Events go in on arrival, mostly before they take effect, and come out at once, so that views can
+//! prepare. An event that names an object which is not in sight yet waits for it, at most until its
+//! effect time. So events name only objects that the views know.
 //!
-//! Bound: [`HELD`] events wait; beyond it the oldest is told at once, without the object that it
-//! waits for.
+//! Bound: [`MAX_HELD`] events wait. Beyond it, the oldest is emitted at once, without the missing
+//! object.
 
 use std::collections::VecDeque;
 
@@ -15,13 +15,13 @@ use ambit_proto::time::GameTime;
 use super::event::{FieldValue, GameEvent, NamedValue, ViewEvent};
 use crate::replica::Replica;
 
-/// Events that wait for an object, at most.
+/// Maximum number of events that wait for an object.
 pub const MAX_HELD: usize = 256;
 
-/// An event as it arrived.
+/// A received event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedEvent {
-    /// Index in the schema, which has as many fields.
+    /// Index in the schema, which defines as many fields.
     pub kind: u8,
     /// When it takes effect.
     pub effect: GameTime,
@@ -29,10 +29,10 @@ pub struct ReceivedEvent {
     pub fields: Vec<EventValue>,
 }
 
-/// The events that wait.
+/// The events that wait for objects.
 #[derive(Debug, Default)]
 pub struct HeldEvents {
-    /// In the order of arrival; at most [`HELD`].
+    /// In order of arrival; at most [`MAX_HELD`].
     held: VecDeque<ReceivedEvent>,
 }
 
@@ -41,68 +41,68 @@ impl HeldEvents {
     pub fn handle<V>(
         &mut self,
         now: GameTime,
-        happened: ReceivedEvent,
+        received: ReceivedEvent,
         replica: &Replica<V>,
-        mut tell: impl FnMut(ViewEvent),
+        mut emit: impl FnMut(ViewEvent),
     ) {
-        if is_due(now, &happened, replica) {
-            return tell(to_view_event(
+        if is_due(now, &received, replica) {
+            return emit(to_view_event(
                 now,
-                &happened,
-                happened.effect < now,
+                &received,
+                received.effect < now,
                 replica,
             ));
         }
-        self.held.push_back(happened);
+        self.held.push_back(received);
         if self.held.len() > MAX_HELD
             && let Some(oldest) = self.held.pop_front()
         {
-            tell(to_view_event(now, &oldest, false, replica));
+            emit(to_view_event(now, &oldest, false, replica));
         }
     }
 
-    /// Tells what need not wait any more. None of it is late: it was there in time.
+    /// Emits the events that no longer need to wait. None of them is late: each arrived in time.
     pub fn release_due<V>(
         &mut self,
         now: GameTime,
         replica: &Replica<V>,
-        mut tell: impl FnMut(ViewEvent),
+        mut emit: impl FnMut(ViewEvent),
     ) {
-        self.held.retain(|happened| {
-            let due = is_due(now, happened, replica);
+        self.held.retain(|received| {
+            let due = is_due(now, received, replica);
             if due {
-                tell(to_view_event(now, happened, false, replica));
+                emit(to_view_event(now, received, false, replica));
             }
             !due
         });
     }
 
-    /// When `release` has something to do, whatever comes into sight until then.
+    /// When `release_due` has work to do even if no object comes into sight before.
     pub fn next_due(&self) -> Option<GameTime> {
-        self.held.iter().map(|happened| happened.effect).min()
+        self.held.iter().map(|received| received.effect).min()
     }
 
-    /// Forgets what waits.
+    /// Drops all waiting events.
     pub fn clear(&mut self) {
         self.held.clear();
     }
 }
 
-fn is_due<V>(now: GameTime, happened: &ReceivedEvent, replica: &Replica<V>) -> bool {
+fn is_due<V>(now: GameTime, received: &ReceivedEvent, replica: &Replica<V>) -> bool {
     let in_sight = |field: &EventValue| {
         !matches!(field, EventValue::Object(Some(_))) || visible_object(field, replica).is_some()
     };
-    happened.effect <= now || happened.fields.iter().all(in_sight)
+    received.effect <= now || received.fields.iter().all(in_sight)
 }
 
 fn to_view_event<V>(
     t: GameTime,
-    happened: &ReceivedEvent,
+    received: &ReceivedEvent,
     late: bool,
     replica: &Replica<V>,
 ) -> ViewEvent {
-    let names = &replica.names().events[usize::from(happened.kind)];
-    let fields = happened
+    let names = &replica.names().events[usize::from(received.kind)];
+    let fields = received
         .fields
         .iter()
         .zip(&names.parts)
@@ -121,7 +121,7 @@ fn to_view_event<V>(
     ViewEvent::Event(GameEvent {
         name: names.name.clone(),
         t,
-        effect: happened.effect,
+        effect: received.effect,
         late,
         fields,
     })
@@ -157,18 +157,20 @@ mod tests {
             PoseDecoding::Full,
         );
         let mut happenings = HeldEvents::default();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         let fields = vec![EventValue::Object(Some(Alias { slot: 1, epoch: 0 }))];
         for ms in 1..=MAX_HELD as u64 + 3 {
-            let happened = ReceivedEvent {
+            let received = ReceivedEvent {
                 kind: 0,
                 effect: GameTime::from_millis(1_000 + ms),
                 fields: fields.clone(),
             };
-            happenings.handle(GameTime::ZERO, happened, &replica, |event| told.push(event));
+            happenings.handle(GameTime::ZERO, received, &replica, |event| {
+                emitted.push(event);
+            });
         }
-        let effects = told.iter().map(|event| match event {
-            ViewEvent::Event(happening) => happening.effect.millis(),
+        let effects = emitted.iter().map(|event| match event {
+            ViewEvent::Event(game_event) => game_event.effect.millis(),
             other => panic!("{other:?}"),
         });
         assert_eq!(effects.collect::<Vec<_>>(), [1_001, 1_002, 1_003]);

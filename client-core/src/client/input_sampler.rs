@@ -1,21 +1,21 @@
-//! The player's controls, sampled: a stream of changes that survives loss.
+//! Samples of the player's controls: a stream of changes that survives loss.
 //!
-//! What is held goes in as often as it changes, datagrams take samples of it. A sample is what is
-//! held, and what was pressed since the sample before and has come up again. One unlike the sample
-//! before it is a *change*, and goes along with each datagram until one that carried it is
-//! confirmed.
+//! The held keys go in whenever they change; each datagram takes a sample. A sample contains the
+//! held keys and the keys that were pressed and released since the sample before. A sample that
+//! differs from the one before is a *change*; each datagram repeats it until one that carried it is
+//! acknowledged.
 //!
 //! Invariants:
-//! 1. InputSampler have different times, in rising order.
-//! 2. What goes down and comes up is seen to do so, one sample after the other: a key that is
-//!    pressed anew before a sample could say that it had come up waits for the next one. (Once;
-//!    what is faster than two samples is lost.)
-//! 3. At most [`MAX_CHANGES`] wait. Of more, the oldest two become one, at the time of the later,
-//!    with the keys of both: a press may then be told late, and a release and press in between be
-//!    missed, but nothing counts twice.
+//! 1. Sample times rise strictly.
+//! 2. Each press and release shows in successive samples: a key that is pressed again before a
+//!    sample could show its release waits for the next sample. (Once; anything faster than two
+//!    samples is lost.)
+//! 3. At most [`MAX_CHANGES`] are pending. Beyond it the oldest two merge into one, at the time of
+//!    the later one and with the keys of both: a press may then take effect late, and a release and
+//!    press between them may be missed, but nothing counts twice.
 //!
-//! PoseSource: reference 000 for the OR over what was pressed, 002 for repeating until it is
-//! confirmed.
+//! Source: "Synchronisation par le reseau d'un monde virtuel sur Unity" for the OR over pressed
+//! keys; G. Fiedler, "State Synchronization", for repeating until acknowledged.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,16 +27,16 @@ use ambit_proto::time::GameTime;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// See the module.
+/// Samples the controls; see the module.
 #[derive(Debug, Default)]
 pub struct InputSampler {
     held: Keymap,
-    /// Went down since the last sample was taken, or before it and it could not say so.
+    /// Keys pressed since the last sample, or before it if it could not show the press.
     pressed_since_sample: Keymap,
     last: Option<KeySample>,
-    /// What was held before the oldest change that waits.
+    /// The keys held before the oldest pending change.
     baseline: Keymap,
-    /// RecordChanges that are not known to have arrived, the oldest first.
+    /// Unconfirmed changes, oldest first.
     pending_changes: VecDeque<PendingChange>,
 }
 
@@ -48,7 +48,7 @@ struct PendingChange {
 }
 
 impl InputSampler {
-    /// From now on these are held.
+    /// Sets the held keys.
     pub fn hold(&mut self, keys: Keymap) {
         self.pressed_since_sample.0 |= keys.0 & !self.held.0;
         self.held = keys;
@@ -59,12 +59,12 @@ impl InputSampler {
         self.next_keys() != self.last_keys()
     }
 
-    /// Whether everything is known to have arrived.
+    /// Whether everything is confirmed.
     pub fn is_settled(&self) -> bool {
         self.pending_changes.is_empty() && !self.is_due()
     }
 
-    /// Takes a sample for a datagram that leaves now; and tells whether it is a change.
+    /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
     pub fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self
@@ -90,8 +90,8 @@ impl InputSampler {
         )
     }
 
-    /// What the next samples will say, if a datagram leaves at `now` and another one `then`:
-    /// changes that are yet to be told.
+    /// The changes that the next samples will contain, if a datagram leaves at `now` and another
+    /// one at `then`.
     pub fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self
@@ -111,7 +111,7 @@ impl InputSampler {
         ]
     }
 
-    /// The datagram for which the last sample was taken has left.
+    /// The datagram with the last sample has left.
     pub fn note_sent(&mut self, seq: Seq) {
         for change in self
             .pending_changes
@@ -135,7 +135,7 @@ impl InputSampler {
         }
     }
 
-    /// A key that is to be pressed anew has to come up first.
+    /// A key that is pressed again must show as released first.
     fn next_keys(&self) -> Keymap {
         let pressed_anew = self.pressed_since_sample.0 & self.last_keys().0;
         Keymap((self.held.0 | self.pressed_since_sample.0) & !pressed_anew)
@@ -205,7 +205,7 @@ mod tests {
         samples.hold(A);
         take(&mut samples, 20);
         assert_eq!(take(&mut samples, 30), [(10, 1), (20, 0), (30, 1)]);
-        // A second tap, right after one that no sample has seen the end of.
+        // A second tap, right after one whose end no sample has shown.
         samples.hold(Keymap(3));
         samples.hold(A);
         take(&mut samples, 40);
@@ -237,11 +237,11 @@ mod tests {
         let mut samples = InputSampler::default();
         for number in 0..100 {
             samples.hold(Keymap(1 << (number % 8)));
-            let told = take(&mut samples, 10 * number + 5);
-            assert!(told.len() <= MAX_CHANGES);
-            assert_eq!(told.last(), Some(&(10 * number + 5, 1 << (number % 8))));
+            let sent = take(&mut samples, 10 * number + 5);
+            assert!(sent.len() <= MAX_CHANGES);
+            assert_eq!(sent.last(), Some(&(10 * number + 5, 1 << (number % 8))));
         }
-        // And such as are too old are given up.
+        // Changes that are too old are dropped.
         assert!(take(&mut samples, 100_000).is_empty());
         assert!(samples.is_settled());
     }
@@ -256,15 +256,15 @@ mod tests {
         assert_eq!(take(&mut samples, 7), [(10, 1), (11, 2), (12, 0)]);
     }
 
-    /// What a datagram says that leaves now, but for the sample behind the changes.
+    /// The changes in a datagram that leaves now, without the sample after them.
     fn take(samples: &mut InputSampler, ms: u64) -> Vec<(u64, u32)> {
         let now = GameTime::from_millis(ms);
         let (input, _) = samples.take_sample(now);
-        let mut told: Vec<_> = input
+        let mut sent: Vec<_> = input
             .samples(now)
             .map(|sample| (sample.at.millis(), sample.keys.0))
             .collect();
-        told.pop();
-        told
+        sent.pop();
+        sent
     }
 }

@@ -1,24 +1,23 @@
-//! When the controls are told: 20 times a second or 60, together with acknowledgements.
+//! When to send inputs: 20 or 60 times a second, together with acknowledgements.
 //!
-//! Keys and the time go in; whether a datagram is due, and what it says of the keys, comes out.
-//! Every datagram that leaves while keys are told carries a sample of them, and all changes that
-//! are not known to have arrived ([`super::samples`]); it asks for an acknowledgement if there are
-//! such changes. As long as the same keys are held, and all is known, none asks for one. Once all
-//! are let go and the host knows, no more is said.
+//! Keys and the time go in; whether a datagram is due and its input come out. While inputs are
+//! sent, each datagram carries a sample of the keys and all unconfirmed changes
+//! ([`super::input_sampler`]). It asks for an acknowledgement only if there are such changes. Once
+//! all keys are released and the host has confirmed that, no more inputs are sent.
 //!
-//! Phase: the host writes once a tick, and what it writes wants an acknowledgement. When one is
-//! owed, a datagram of ours that is due soon ([`EARLY`]) leaves [`RIDE`] after the host was heard;
-//! while the host is heard, one that is due waits a little ([`SLACK`]) for the next tick to come
-//! in. So our datagrams fall into step with the host's ticks, half a tick behind them, and no
-//! acknowledgement needs a datagram of its own, in either direction and at either level: the link's
-//! and QUIC's wait 25 ms for one to ride on, ours for the datagram that leaves after 24, the host's
-//! for the tick that comes 26 later less the round trip.
+//! Phase: the host sends once a tick, and its datagrams want an acknowledgement. When one is owed,
+//! a datagram that is due soon (within [`MAX_EARLY`]) leaves [`ACK_DELAY`] after the host's. While
+//! the host sends, a due datagram waits up to [`MAX_LATE`] for the next tick to arrive. So the
+//! client's datagrams synchronise with the host's ticks, half a tick behind them, and
+//! acknowledgements need no datagrams of their own in either direction: the link and QUIC delay an
+//! acknowledgement by 25 ms at most, the client's datagram leaves after 24 ms, and the host's next
+//! tick follows 26 ms later, less the round trip.
 //!
-//! A client that speaks more often than the host ticks does not wait: it goes by its own clock.
+//! A client that sends more often than the host ticks does not wait for ticks.
 //!
-//! Invariant: at 20 a second, [`EARLY`] to 50 ms and [`SLACK`] between two that these rules cause,
-//! but for one at once whenever the keys change; 20 a second at a host of 20 ticks, up to 30 at a
-//! faster one.
+//! Invariant: at 20 Hz, two datagrams that these rules cause are [`MAX_EARLY`] to 50 ms plus
+//! [`MAX_LATE`] apart, except that a change of keys is sent at once. That makes 20 a second for a
+//! host of 20 ticks a second, and up to 30 for a faster one.
 
 use std::time::Duration;
 
@@ -31,52 +30,53 @@ use super::config::InputRate;
 use super::input_sampler::InputSampler;
 use super::own_inputs::OwnInputHistory;
 
-/// By how much one may leave early to carry an acknowledgement.
+/// How much earlier a datagram may leave to carry an acknowledgement.
 pub const MAX_EARLY: Duration = Duration::from_millis(25);
-/// How long after the host was heard one leaves that carries the acknowledgement: a little less
-/// than QUIC and the link wait, and as much as that allows, so that the host, too, need not wait
-/// longer for its next tick.
+/// Time from the host's datagram to the one that carries its acknowledgement: slightly less than
+/// QUIC and the link wait, and otherwise as long as possible, so that the host's own
+/// acknowledgements can wait for its next tick.
 pub const ACK_DELAY: Duration = Duration::from_millis(24);
-/// By how much one may leave late to meet the next tick: what ticks and lines are late by.
+/// How much later a datagram may leave to meet the next tick: the usual jitter of ticks and
+/// network.
 pub const MAX_LATE: Duration = Duration::from_millis(10);
-/// A host that was heard within so many ticks speaks in each.
+/// A host that sent something within this many ticks is taken to send in each tick.
 const ACTIVE_HOST_TICKS: u32 = 2;
 
-/// The keys, and when they were told.
+/// The keys and their send times.
 #[derive(Debug)]
 pub struct InputSender {
-    /// Between two ticks of the host.
+    /// Time between two ticks of the host.
     tick: Duration,
-    /// Between two datagrams.
+    /// Time between two datagrams.
     interval: Duration,
     state: SendState,
     sampler: InputSampler,
     own_inputs: OwnInputHistory,
-    /// When a datagram last carried them, or was to.
+    /// When a datagram last carried the keys, or was scheduled to.
     last_sent_at: Option<LocalTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendState {
-    /// Nothing is said.
+    /// No inputs are sent.
     Idle,
-    /// Something may be held.
+    /// Keys may be held.
     Holding,
-    /// All are let go, and the host may not know.
+    /// All keys are released, but the host may not know yet.
     Released,
 }
 
-/// What the owner knows besides.
+/// State of the link that the schedule depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkActivity {
     /// Whether the host is owed an acknowledgement.
     pub owes_ack: bool,
-    /// When the host was last heard.
+    /// When a datagram of the host last arrived.
     pub last_received_at: LocalTime,
 }
 
 impl InputSender {
-    /// Nothing to tell a host of `tick_hz` ticks a second.
+    /// Nothing to send, to a host of `tick_hz` ticks a second.
     pub fn new(tick_hz: u32, rate: InputRate) -> Self {
         let (tick, every) = (Duration::from_secs(1) / tick_hz.max(1), rate.interval());
         let (samples, own) = (InputSampler::default(), OwnInputHistory::default());
@@ -90,13 +90,13 @@ impl InputSender {
         }
     }
 
-    /// From now on these are held.
+    /// Sets the held keys.
     pub fn hold(&mut self, keys: Keymap) {
         self.state = SendState::Holding;
         self.sampler.hold(keys);
     }
 
-    /// All are let go, and once the host knows no more is said.
+    /// Releases all keys; sending stops once the host knows.
     pub fn release(&mut self) {
         if self.state == SendState::Holding {
             self.state = SendState::Released;
@@ -105,7 +105,7 @@ impl InputSender {
         }
     }
 
-    /// What a datagram that leaves now says, if anything; [`InputSender::note_sent`] follows.
+    /// The input for a datagram that leaves now, if any; [`InputSender::note_sent`] must follow.
     pub fn next_input(&mut self, room_now: GameTime) -> Option<KeyInput> {
         if self.state == SendState::Idle {
             return None;
@@ -118,11 +118,11 @@ impl InputSender {
     }
 
     /// When a datagram is due.
-    pub fn next_deadline(&self, line: LinkActivity) -> Option<LocalTime> {
+    pub fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
         if self.state == SendState::Idle {
             return None;
         }
-        let Some(told) = self.last_sent_at.filter(|_| !self.sampler.is_due()) else {
+        let Some(sent) = self.last_sent_at.filter(|_| !self.sampler.is_due()) else {
             return Some(LocalTime::ZERO);
         };
         let slack = if self.interval >= self.tick {
@@ -130,18 +130,18 @@ impl InputSender {
         } else {
             Duration::ZERO
         };
-        if line.owes_ack {
-            // Of a host that ticks faster than we speak, no more than every other tick.
-            let earliest = told + self.interval.saturating_sub(MAX_EARLY.min(self.tick / 2));
+        if activity.owes_ack {
+            // If the host ticks faster than this client sends, follow every other tick at most.
+            let earliest = sent + self.interval.saturating_sub(MAX_EARLY.min(self.tick / 2));
             return Some(
                 earliest
-                    .max(line.last_received_at + ACK_DELAY.min(self.tick / 2))
-                    .min(told + self.interval + slack),
+                    .max(activity.last_received_at + ACK_DELAY.min(self.tick / 2))
+                    .min(sent + self.interval + slack),
             );
         }
-        let steady = told.since(line.last_received_at) < self.tick * ACTIVE_HOST_TICKS;
+        let steady = sent.since(activity.last_received_at) < self.tick * ACTIVE_HOST_TICKS;
         Some(
-            told + if steady {
+            sent + if steady {
                 self.interval + slack
             } else {
                 self.interval
@@ -150,18 +150,19 @@ impl InputSender {
     }
 
     /// Whether a datagram is due.
-    pub fn is_due(&self, now: LocalTime, line: LinkActivity) -> bool {
-        self.next_deadline(line)
+    pub fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
+        self.next_deadline(activity)
             .is_some_and(|deadline| deadline <= now)
     }
 
-    /// A datagram has left, with what [`InputSender::next`] said; what the line was like before.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, line: LinkActivity) {
-        // One that has waited for a tick in vain does not put off those behind it.
+    /// A datagram has left with the input of [`InputSender::next_input`]; `activity` is the state
+    /// before.
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, activity: LinkActivity) {
+        // A datagram that waited for a tick in vain does not delay later ones.
         let planned = self
             .last_sent_at
-            .filter(|_| !line.owes_ack)
-            .map(|told| told + self.interval);
+            .filter(|_| !activity.owes_ack)
+            .map(|sent| sent + self.interval);
         self.last_sent_at = Some(
             planned
                 .filter(|&planned| planned <= now && now <= planned + MAX_LATE)
@@ -176,17 +177,17 @@ impl InputSender {
         self.stop_if_settled();
     }
 
-    /// The host has said when inputs take effect.
+    /// The host has reported when inputs take effect.
     pub fn handle_effects(&mut self, effects: &[EffectTime]) {
         self.own_inputs.handle_effects(effects);
     }
 
-    /// What was done lately.
+    /// The recent inputs.
     pub fn own_inputs(&self) -> &OwnInputHistory {
         &self.own_inputs
     }
 
-    /// What is done, and no datagram has told yet: one may leave at `now`, and another one `then`.
+    /// Changes that no datagram has carried yet, if one leaves at `now` and another one at `then`.
     pub fn upcoming_samples(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         if self.state == SendState::Idle {
             [None; 2]
@@ -213,8 +214,8 @@ mod tests {
         let mut scene = Scene::new(20);
         assert_eq!(scene.live(1_000, None), [0; 0]);
         scene.inputs.hold(UP);
-        let told = scene.live(1_000, None);
-        assert_eq!((told.len(), told[0], told[1]), (20, 1_000, 1_050));
+        let sent = scene.live(1_000, None);
+        assert_eq!((sent.len(), sent[0], sent[1]), (20, 1_000, 1_050));
         scene.inputs.hold(UP);
         assert_eq!(scene.live(40, None), [2_000]);
         scene.inputs.hold(Keymap(1));
@@ -227,8 +228,8 @@ mod tests {
             let mut scene = Scene::new(hz);
             scene.inputs = InputSender::new(hz, InputRate::Hz60);
             scene.inputs.hold(UP);
-            let told = scene.live(10_000, phase).len();
-            assert!((560..=640).contains(&told), "{told} at {hz} Hz, {phase:?}");
+            let sent = scene.live(10_000, phase).len();
+            assert!((560..=640).contains(&sent), "{sent} at {hz} Hz, {phase:?}");
         }
     }
 
@@ -248,12 +249,12 @@ mod tests {
             let mut scene = Scene::new(20);
             scene.inputs.hold(UP);
             scene.live(500, Some(phase));
-            let told = scene.live(2_000, Some(phase));
+            let sent = scene.live(2_000, Some(phase));
             assert!(
-                told.iter().all(|ms| ms % 50 == (phase + 24) % 50),
-                "phase {phase}: {told:?}"
+                sent.iter().all(|ms| ms % 50 == (phase + 24) % 50),
+                "phase {phase}: {sent:?}"
             );
-            assert_eq!(told.len(), 40, "phase {phase}");
+            assert_eq!(sent.len(), 40, "phase {phase}");
         }
     }
 
@@ -262,8 +263,8 @@ mod tests {
         for hz in [30, 40, 60] {
             let mut scene = Scene::new(hz);
             scene.inputs.hold(UP);
-            let told = scene.live(10_000, Some(0)).len();
-            assert!((160..=310).contains(&told), "{told} at {hz} Hz");
+            let sent = scene.live(10_000, Some(0)).len();
+            assert!((160..=310).contains(&sent), "{sent} at {hz} Hz");
         }
     }
 
@@ -294,12 +295,12 @@ mod tests {
         assert!(!scene.asks);
     }
 
-    /// A client that lives by the millisecond, and a host that ticks.
+    /// A client that advances by the millisecond, and a host that ticks.
     struct Scene {
         inputs: InputSender,
         hz: u32,
         now: u64,
-        line: LinkActivity,
+        activity: LinkActivity,
         last: Seq,
         /// Whether the last datagram should be acknowledged.
         asks: bool,
@@ -307,7 +308,7 @@ mod tests {
 
     impl Scene {
         fn new(hz: u32) -> Self {
-            let line = LinkActivity {
+            let activity = LinkActivity {
                 owes_ack: false,
                 last_received_at: LocalTime::ZERO,
             };
@@ -316,16 +317,16 @@ mod tests {
                 inputs,
                 hz,
                 now: 0,
-                line,
+                activity,
                 last: Seq(0),
                 asks: false,
             }
         }
 
-        /// When something was told; the host's ticks come in at `phase` and every tick after it,
-        /// each wanting an acknowledgement.
+        /// Times of the datagrams with inputs. The host's ticks arrive at `phase` and every tick
+        /// after it, each asking for an acknowledgement.
         fn live(&mut self, ms: u64, phase: Option<u64>) -> Vec<u64> {
-            let mut told = Vec::new();
+            let mut sent = Vec::new();
             for now in self.now..self.now + ms {
                 let at = LocalTime::from_millis(now);
                 let ticks = |now: u64| {
@@ -333,25 +334,25 @@ mod tests {
                         / 1_000
                 };
                 if phase.is_some() && now > 0 && ticks(now) != ticks(now - 1) {
-                    self.line = LinkActivity {
+                    self.activity = LinkActivity {
                         owes_ack: true,
                         last_received_at: at,
                     };
                 }
-                if self.inputs.is_due(at, self.line) {
-                    told.push(now);
+                if self.inputs.is_due(at, self.activity) {
+                    sent.push(now);
                     self.last = self.last.next();
                     let input = self
                         .inputs
                         .next_input(GameTime::from_millis(now))
                         .expect("it is due");
                     self.asks = input.has_changes();
-                    self.inputs.note_sent(at, self.last, self.line);
-                    self.line.owes_ack = false;
+                    self.inputs.note_sent(at, self.last, self.activity);
+                    self.activity.owes_ack = false;
                 }
             }
             self.now += ms;
-            told
+            sent
         }
     }
 }

@@ -1,20 +1,18 @@
 //! The client's half of the lobby protocol.
 //!
-//! What happens to the connection, messages, requests and the time go in; messages, events and what
-//! the game part has to know come out of [`LobbySession::poll_output`]. No socket and no clock: the
-//! owner opens and closes connections when told.
+//! The state of the connection, messages, requests and the time go in. Messages, events and data
+//! for the game part come out of [`LobbySession::poll_output`]. No socket and no clock: the owner
+//! opens and closes connections on request.
 //!
 //! Invariants:
-//! 1. Nothing but `HelloRequest` is sent before `Welcome`; requests wait, in the order in which
-//!    they were made.
-//! 2. Each request is told its end exactly once: an answer, an error, or the session's end for all
-//!    of them.
-//! 3. A connection that breaks is called again with the resume token, with growing pauses, until
-//!    `reconnect_for` is over. What the server has ended on purpose (`Goodbye`) is not called
-//!    again, nor is a server that could not be reached once.
-//! 4. After a reconnect only requests that may be repeated are asked again.
+//! 1. Before `Welcome` only `Hello` is sent; requests wait in order.
+//! 2. Each request ends exactly once: with an answer, an error, or the end of the session.
+//! 3. After a break, the client reconnects with the resume token and growing pauses until
+//!    `reconnect_for` has passed. It does not reconnect after a `Goodbye`, nor to a server that it
+//!    has never reached.
+//! 4. After a reconnect, only requests that are safe to repeat are resent.
 //!
-//! PoseSource: `proto/ambit/world.proto`; design, section 3.
+//! Source: `proto/ambit/world.proto`.
 
 mod answers;
 
@@ -23,8 +21,8 @@ use std::time::Duration;
 
 use ambit_proto::codes as protocol;
 use ambit_proto::control::WORLD_VERSION;
-use ambit_proto::control::world::client_to_world::Body as Ask;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::client_to_world::Body as ToServer;
+use ambit_proto::control::world::world_to_client::Body as FromServer;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::MAX_TO_WORLD;
 use ambit_proto::ids::{PlayerId, RoomId};
@@ -38,60 +36,60 @@ use super::model::{GameTicket, PlayerListing};
 use super::pending_requests::{LobbyQuestion, MAX_PENDING, PendingRequests};
 use super::request::LobbyRequest;
 
-/// How long the server may take to answer `HelloRequest`.
+/// How long the server may take to answer `Hello`.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
-/// The first and the longest pause before calling again.
+/// The shortest and the longest pause before dialling again.
 const RECONNECT_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
-/// Servers of a cluster that are remembered.
+/// Maximum number of servers of a cluster that are kept.
 const MAX_SERVERS: usize = 64;
 
-/// How a connection ended, or why there is none.
+/// Why a connection ended, or could not be established.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// It broke, or didn't come about; another attempt may fare better.
+    /// It broke or could not be established; another attempt may succeed.
     Broken(String),
-    /// The server refused it for a reason that may pass: too many connections. A first attempt ends
-    /// with that.
+    /// The server refused it for a temporary reason such as too many connections. On a first
+    /// attempt this ends the session.
     Busy {
-        /// A stable name.
+        /// A stable code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
-    /// Another attempt would fare no better.
+    /// Another attempt would fail, too.
     Final {
-        /// A stable name.
+        /// A stable code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
 }
 
-/// What the lobby part wants done.
+/// An action that the lobby part requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyOutput {
-    /// SidecarCall the server; then `handle_connected` or `handle_closed`.
+    /// Dial the server; then call `handle_connected` or `handle_closed`.
     Connect,
     /// Send this on the control stream.
     Send(ClientToWorld),
-    /// Close the connection; no `handle_closed` for it any more.
+    /// Close the connection; do not call `handle_closed` for it.
     Close,
-    /// Tell the views.
+    /// Emit this event to the views.
     View(ViewEvent),
-    /// The way into the game of the player's room.
+    /// The ticket for the game of the player's room.
     Ticket(GameTicket),
-    /// There is no way into the game: name and message.
+    /// The lobby refused a ticket: code and message.
     NoTicket(String, String),
-    /// The player is in no room: no game either.
+    /// The player is in no room, and so in no game.
     OutOfRoom,
-    /// The session is over: name and message.
+    /// The session has ended: code and message.
     Finished(String, String),
 }
 
-/// A request that was not taken.
+/// Why a request was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The session is over.
+    /// The session has ended.
     #[error("the connection to the lobby is closed")]
     Closed,
     /// Too many requests wait for an answer.
@@ -99,15 +97,15 @@ pub enum RequestError {
     TooMany,
     /// The request is longer than a message may be.
     #[error("a request has at most {MAX_TO_WORLD} bytes")]
-    LineTooLong,
+    TooLong,
 }
 
-/// One WorldServer of a cluster, as another one has named it.
+/// A WorldServer of a cluster, as announced by another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterServer {
-    /// HOST:PORT.
+    /// `HOST:PORT`.
     pub address: String,
-    /// SHA-256 of the certificate that it shows.
+    /// SHA-256 of the certificate that it presents.
     pub certificate_sha256: [u8; 32],
 }
 
@@ -120,19 +118,18 @@ pub struct LobbySession {
     reconnect_for: Duration,
     player: Option<PlayerId>,
     room: Option<RoomId>,
-    /// The members of that room, as far as they were told.
+    /// The known members of that room.
     roster: Vec<PlayerListing>,
     subscribed: bool,
-    /// Of a cluster: where the session can be resumed, and how often the server is asked whether it
-    /// lives.
+    /// In a cluster: servers where the session can be resumed, and how often the server is probed.
     servers: Vec<ClusterServer>,
     probe_every: Option<Duration>,
-    /// Where the present or the last call went, and the next one goes; the configured server where
-    /// there is none.
+    /// The address of the present or last connection, and the server to dial next; `None` for the
+    /// configured server.
     dialled_address: String,
     next_server: Option<ClusterServer>,
     state: LobbyState,
-    /// Since when there is no lobby, for invariant 3.
+    /// Since when the lobby is disconnected, for invariant 3.
     broken_since: Option<LocalTime>,
     backoff: Backoff,
     pending: PendingRequests,
@@ -141,22 +138,22 @@ pub struct LobbySession {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LobbyState {
-    /// Nothing has been tried yet.
+    /// Nothing was tried yet.
     New,
-    /// The owner is calling.
+    /// The owner is dialling.
     Connecting,
-    /// `HelloRequest` is under way.
+    /// `Hello` was sent.
     Greeting { deadline: LocalTime },
     /// Requests are answered.
     Ready,
-    /// The pause before the next call.
+    /// The pause before the next attempt.
     Pausing { until: LocalTime },
-    /// Over.
+    /// The session has ended.
     Closed,
 }
 
 impl LobbySession {
-    /// A session that has not called yet.
+    /// A session that has not connected yet.
     pub fn new(config: &ClientConfig) -> Self {
         LobbySession {
             agent: config.agent.clone(),
@@ -179,14 +176,14 @@ impl LobbySession {
         }
     }
 
-    /// Calls the server for the first time.
+    /// Dials the server for the first time.
     pub fn connect(&mut self) {
         if self.state == LobbyState::New {
             self.dial();
         }
     }
 
-    /// Asks something; the answer is an event with the number that this returns.
+    /// Sends a request. The answer is an event with the returned number.
     pub fn request(&mut self, request: LobbyRequest) -> Result<u64, RequestError> {
         if self.state == LobbyState::Closed {
             return Err(RequestError::Closed);
@@ -199,7 +196,7 @@ impl LobbySession {
             body: Some(request.to_body()),
         };
         if longest.encoded_len() > MAX_TO_WORLD {
-            return Err(RequestError::LineTooLong);
+            return Err(RequestError::TooLong);
         }
         if let LobbyRequest::ListRooms { subscribe } = request {
             self.subscribed = subscribe;
@@ -207,7 +204,7 @@ impl LobbySession {
         Ok(self.add_question(LobbyQuestion::Player(request)))
     }
 
-    /// Asks for another ticket to the game of the player's room; the answer is `Ticket` or
+    /// Requests another ticket for the game of the player's room. The answer is `Ticket` or
     /// `NoTicket`.
     pub fn request_ticket(&mut self) {
         if !self.is_closed() && !self.pending.has_ticket_question() {
@@ -215,7 +212,7 @@ impl LobbySession {
         }
     }
 
-    /// Ends the session, the player's seat included.
+    /// Ends the session, and gives up the player's seat.
     pub fn quit(&mut self) {
         if self.state == LobbyState::Ready && self.room.is_some() {
             self.add_question(LobbyQuestion::Player(LobbyRequest::LeaveRoom));
@@ -223,12 +220,12 @@ impl LobbySession {
         self.finish(codes::QUIT.to_owned(), "the player quit".to_owned());
     }
 
-    /// Ends the session for a reason of the client's own.
+    /// Ends the session because of an error in the client.
     pub fn fail(&mut self, code: &str, message: String) {
         self.finish(code.to_owned(), message);
     }
 
-    /// The call was taken.
+    /// The connection is established.
     pub fn handle_connected(&mut self, now: LocalTime) {
         if self.state != LobbyState::Connecting {
             return;
@@ -245,19 +242,19 @@ impl LobbySession {
         let request = self.pending.next_number();
         self.outputs.push_back(LobbyOutput::Send(ClientToWorld {
             request,
-            body: Some(Ask::Hello(hello)),
+            body: Some(ToServer::Hello(hello)),
         }));
     }
 
-    /// The connection is gone, or never came about.
-    pub fn handle_closed(&mut self, now: LocalTime, ending: CloseReason) {
-        match (self.state, ending) {
+    /// The connection is lost, or could not be established.
+    pub fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
+        match (self.state, close_reason) {
             (LobbyState::New | LobbyState::Pausing { .. } | LobbyState::Closed, _) => {}
             (_, CloseReason::Final { code, message }) => self.finish(code, message),
-            // A server that was never reached is not called again: whoever started this looks for
-            // the mistake now.
+            // A server that was never reached is not dialled again: the user is probably looking
+            // for a mistake in the address.
             (_, CloseReason::Busy { code, message }) => {
-                // It lives: the same one again.
+                // The server is alive: dial the same one again.
                 let same = self
                     .servers
                     .iter()
@@ -267,10 +264,10 @@ impl LobbySession {
                 self.next_server = same.or(self.next_server.take());
             }
             (LobbyState::Connecting, CloseReason::Broken(reason)) => {
-                self.handle_connection_lost(now, codes::COULD_NOT_CONNECT, reason)
+                self.handle_connection_lost(now, codes::COULD_NOT_CONNECT, reason);
             }
             (_, CloseReason::Broken(reason)) => {
-                self.handle_connection_lost(now, codes::CONNECTION_LOST, reason)
+                self.handle_connection_lost(now, codes::CONNECTION_LOST, reason);
             }
         }
     }
@@ -279,13 +276,16 @@ impl LobbySession {
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
         let request = message.request;
         match (self.state, message.body) {
-            (LobbyState::Greeting { .. }, Some(Told::Welcome(welcome))) => {
-                self.handle_welcome(now, welcome)
+            (LobbyState::Greeting { .. }, Some(FromServer::Welcome(welcome))) => {
+                self.handle_welcome(now, welcome);
             }
-            (LobbyState::Greeting { .. }, Some(Told::Error(error))) => {
-                self.handle_refused_hello(now, &error)
+            (LobbyState::Greeting { .. }, Some(FromServer::Error(error))) => {
+                self.handle_refused_hello(now, &error);
             }
-            (LobbyState::Greeting { .. } | LobbyState::Ready, Some(Told::Goodbye(goodbye))) => {
+            (
+                LobbyState::Greeting { .. } | LobbyState::Ready,
+                Some(FromServer::Goodbye(goodbye)),
+            ) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
             }
             (LobbyState::Ready, Some(body)) => self.handle_body(request, body),
@@ -322,7 +322,7 @@ impl LobbySession {
         }
     }
 
-    /// What is to be done next.
+    /// The next action for the owner.
     pub fn poll_output(&mut self) -> Option<LobbyOutput> {
         self.outputs.pop_front()
     }
@@ -332,7 +332,7 @@ impl LobbySession {
         self.state == LobbyState::Ready
     }
 
-    /// Whether the session is over.
+    /// Whether the session has ended.
     pub fn is_closed(&self) -> bool {
         self.state == LobbyState::Closed
     }
@@ -342,32 +342,32 @@ impl LobbySession {
         self.room
     }
 
-    /// The player's number, once welcomed.
+    /// The player's number, once the lobby has welcomed the player.
     pub fn player(&self) -> Option<PlayerId> {
         self.player
     }
 
-    /// The name in use; before the welcome, the wanted one.
+    /// The name in use; before the welcome, the requested one.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whom the next call goes to; `Unchanged` for the server that the owner was given.
+    /// The server to dial next; `None` for the configured one.
     pub fn server(&self) -> Option<&ClusterServer> {
         self.next_server.as_ref()
     }
 
-    /// The owner is calling that address.
+    /// Notes the address that the owner dials.
     pub fn note_dialled_address(&mut self, address: &str) {
         address.clone_into(&mut self.dialled_address);
     }
 
-    /// How often the server is to be asked whether it lives, while there is a connection.
+    /// How often the server should be probed while it is connected.
     pub fn probe_every(&self) -> Option<Duration> {
         self.probe_every.filter(|_| self.state == LobbyState::Ready)
     }
 
-    /// Secret: with it, another connection can take the session over.
+    /// Secret: it lets another connection take over the session.
     pub fn resume_token(&self) -> &[u8] {
         &self.resume_token
     }
@@ -415,10 +415,10 @@ impl LobbySession {
         }
     }
 
-    /// The game goes first, so that its objects have left when the views hear of the room.
+    /// Ends the game first: its objects leave before the views learn that the player left the room.
     fn emit_left(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.emit(ViewEvent::OmittedPoses {
+        self.emit(ViewEvent::Left {
             request,
             room,
             code,
@@ -426,11 +426,11 @@ impl LobbySession {
         });
     }
 
-    /// Of those that name no good certificate nothing is believed.
-    pub(super) fn note_servers(&mut self, told: pb::Servers) {
-        self.probe_every = Some(Duration::from_millis(told.probe_ms.into()))
+    /// Servers without a valid certificate fingerprint are ignored.
+    pub(super) fn note_servers(&mut self, list: pb::Servers) {
+        self.probe_every = Some(Duration::from_millis(list.probe_ms.into()))
             .filter(|every| *every > Duration::ZERO);
-        let named = told.servers.into_iter().take(MAX_SERVERS);
+        let named = list.servers.into_iter().take(MAX_SERVERS);
         let good = named.filter_map(|server| {
             let certificate_sha256 = server.certificate_sha256.try_into().ok()?;
             Some(ClusterServer {
@@ -441,8 +441,7 @@ impl LobbySession {
         self.servers = good.collect();
     }
 
-    /// The one that was called last is not there: the next one of the cluster is asked, if there is
-    /// one.
+    /// The server that was dialled last is unavailable: select the next one of the cluster, if any.
     fn select_next_server(&mut self) {
         let last = self
             .servers
@@ -460,19 +459,19 @@ impl LobbySession {
         self.outputs.push_back(LobbyOutput::Connect);
     }
 
-    /// There is no connection: the end for a player who was never welcomed, a pause for others.
+    /// The connection is lost: ends the session if the player was never welcomed, else pauses.
     fn handle_connection_lost(&mut self, now: LocalTime, code: &str, reason: String) {
         if self.player.is_none() {
-            self.finish(code.to_owned(), reason)
+            self.finish(code.to_owned(), reason);
         } else {
-            self.reconnect_after_pause(now, reason)
+            self.reconnect_after_pause(now, reason);
         }
     }
 
     fn reconnect_after_pause(&mut self, now: LocalTime, reason: String) {
         for (number, request) in self.pending.handle_connection_lost() {
             let message = format!(
-                "asked to {}, and the connection broke: unknown whether it was done",
+                "asked to {}, but the connection broke before the answer: the result is unknown",
                 request.description()
             );
             self.emit_error(
@@ -552,15 +551,17 @@ impl LobbySession {
     }
 }
 
-/// What has become of the seat of a player who is back, and what to do; a server keeps sessions for
-/// `grace`, unless it is another one.
+/// Why a returning player has lost the seat, and what to do. A server keeps sessions for `grace`;
+/// another server of the cluster knows none.
 fn lost_seat_reason(resumed: bool, broken: Option<Duration>, grace: Duration) -> &'static str {
     if resumed {
-        "the seat was given up while the connection was broken; join the room anew if it is still there"
+        "the server gave the seat away while the connection was broken; join the room again if it \
+         still exists"
     } else if broken.is_some_and(|broken| broken < grace) {
-        "the server was restarted and knows nothing of rooms and sessions before; make a room anew, or join one"
+        "the server was restarted and has lost all rooms and sessions; create a room again, or \
+         join one"
     } else {
-        "the session ran out while the connection was broken, or the server was restarted; join the room anew if it is \
-         still there, else make one"
+        "the session expired while the connection was broken, or the server was restarted; join \
+         the room again if it still exists, else create one"
     }
 }

@@ -1,8 +1,8 @@
-//! What the lobby tells, as plain values.
+//! The lobby's data as plain values.
 //!
-//! The messages of `proto/ambit/world.proto` come in, and what is in them comes out with ids that
-//! cannot be mixed up; a number that this build does not know becomes a harmless default. No
-//! message type goes beyond the lobby part.
+//! Converts the messages of `proto/ambit/world.proto` into values with typed ids. An enum number
+//! that this build does not know becomes a harmless default. Message types do not leave the lobby
+//! part.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use ambit_proto::ids::{PlayerId, RoomId};
 /// A game that the server can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameListing {
-    /// What `create` calls it.
+    /// The name that `create` expects.
     pub name: String,
-    /// One sentence for people.
+    /// One sentence for users.
     pub description: String,
-    /// Players that a start needs.
+    /// Players needed for a start.
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
@@ -31,41 +31,41 @@ pub struct RoomListing {
     pub name: String,
     /// The game that it plays.
     pub game: String,
-    /// Seats taken.
+    /// Taken seats.
     pub players: u32,
-    /// Seats in all.
+    /// All seats.
     pub capacity: u32,
     /// Whether its game has started.
     pub running: bool,
     /// Whether a password is needed to join.
     pub has_password: bool,
-    /// The player who may start it and kick.
+    /// The player who may start the game and kick players.
     pub host: PlayerId,
-    /// What it was created with.
+    /// The parameters that the room was created with.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Somebody in the lobby or in a room.
+/// A player in the lobby or in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerListing {
     /// Its number.
     pub id: PlayerId,
-    /// Its name, unique among those present.
+    /// Its name, unique among the players present.
     pub name: String,
-    /// Whether it has said that it is ready.
+    /// Whether the player is ready.
     pub ready: bool,
-    /// Whether it is its room's host.
+    /// Whether the player is the host of the room.
     pub host: bool,
-    /// Whether its connection is there (false within the grace period).
+    /// Whether the player is connected (false during the grace period).
     pub connected: bool,
 }
 
-/// Who hears what is said.
+/// The recipients of a chat message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatAudience {
-    /// Everybody in the lobby.
+    /// All players in the lobby.
     Lobby,
-    /// Everybody in one's room.
+    /// All players in the sender's room.
     Room,
     /// One player.
     Player(PlayerId),
@@ -73,27 +73,27 @@ pub enum ChatAudience {
     PlayerNamed(String),
 }
 
-/// A line of chat.
+/// A chat message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
-    /// Where it was said.
+    /// Where it was sent.
     pub channel: ChatChannel,
-    /// Who said it.
+    /// The sender.
     pub from: PlayerId,
-    /// The name at that moment.
+    /// The sender's name when the message was sent.
     pub from_name: String,
-    /// What was said.
+    /// The text.
     pub text: String,
 }
 
-/// Where something was said.
+/// Where a chat message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChatChannel {
-    /// To everybody in the lobby.
+    /// To all players in the lobby.
     Lobby,
-    /// To everybody in one's room.
+    /// To all players in the room.
     Room,
-    /// To one player alone.
+    /// To one player only.
     Whisper,
 }
 
@@ -108,21 +108,21 @@ impl ChatChannel {
     }
 }
 
-/// The way into a running game.
+/// A ticket for a running game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameTicket {
     /// The room.
     pub room: RoomId,
     /// The host: `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
     pub address: String,
-    /// SHA-256 of the certificate that the host shows; no other one is accepted.
+    /// SHA-256 of the certificate that the host presents; no other one is accepted.
     pub certificate_sha256: [u8; 32],
-    /// What the host is shown.
+    /// The secret to present to the host.
     pub ticket: Vec<u8>,
-    /// How often the player's place has changed its host: a higher one than before says that the
-    /// game goes on elsewhere.
+    /// How often the player's game has moved to another host. A higher number than before means
+    /// that the game continues elsewhere.
     pub incarnation: u32,
-    /// Which of the world's maps the player is on, from 0.
+    /// Index of the map within the world, from 0.
     pub map: u32,
 }
 
@@ -206,7 +206,7 @@ impl From<pb::Chat> for ChatMessage {
     }
 }
 
-/// A ticket whose fingerprint is no SHA-256 leads nowhere.
+/// A ticket is invalid if its fingerprint is no SHA-256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ticket's certificate fingerprint has {0} bytes, not 32")]
 pub struct InvalidTicket(usize);

@@ -1,14 +1,13 @@
-//! What the player did lately, and when it takes effect: what a prediction of the own avatar goes
-//! by.
+//! The player's recent inputs and their effect times: the basis for predicting the player's own
+//! avatar.
 //!
-//! InputSampler of the controls go in as they leave, and the host's word about when it took them;
-//! what was done, in order, comes out. Where the host has not said so yet, the time of the effect
-//! is the one that is to be expected ([`EffectEstimator`]): as the host does it, what would press
-//! or release a control twice in one tick is for the next. What is held by ticks of the host says
-//! [`PressedKeys`].
+//! Samples of the controls go in as they are sent, and the effect times that the host reports. The
+//! inputs come out in order. Until the host has reported an effect time, it is estimated
+//! ([`EffectEstimator`]). As on the host, an input that would press or release a control twice in
+//! one tick moves to the next tick. [`PressedKeys`] gives the keys by ticks of the host.
 //!
-//! Invariant: times of samples rise strictly, those of effects never fall. OffsetBounds: [`KEPT`]
-//! and `MOST`, but what holds at the beginning of that time stays known.
+//! Invariant: sample times rise strictly, effect times never fall. Bounds: [`HISTORY`] and
+//! `MAX_SAMPLES`; the state at the start of that time is kept.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,47 +16,47 @@ use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::message::EffectTime;
 use ambit_proto::time::GameTime;
 
-/// How far back it is known what was done: effects lie ahead of the game, and no correction reaches
-/// back that far.
+/// How far back inputs are known. Effects lie ahead of room time, and no correction reaches back
+/// this far.
 pub const HISTORY: Duration = Duration::from_secs(2);
-/// InputSampler that are kept, at most: 60 a second.
+/// Maximum number of samples: 60 a second.
 const MAX_SAMPLES: usize = 128;
 
-/// What the player held from a moment on.
+/// The keys that the player held from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnInput {
-    /// When it was sampled, in room time.
+    /// When the keys were sampled, in room time.
     pub at: GameTime,
-    /// What was held then, or was pressed since the sample before.
+    /// The keys held then, or pressed since the sample before.
     pub keys: Keymap,
-    /// From when on it counts, for everybody.
+    /// When the input takes effect, for all clients.
     pub effect: GameTime,
-    /// Whether the host has said so; else it is what is to be expected.
+    /// Whether the host has reported the effect; else it is estimated.
     pub is_confirmed: bool,
 }
 
-/// By what an effect is expected.
+/// Estimates effect times.
 #[derive(Clone, Copy, Debug)]
 pub struct EffectEstimator {
-    /// From here to the host.
+    /// From the client to the host.
     pub one_way_delay: Duration,
-    /// Some tick of the host: the newest that was heard of.
+    /// The newest known tick of the host.
     pub newest_tick: GameTime,
-    /// Between two ticks.
+    /// Time between two ticks.
     pub tick: Duration,
     /// The local lag.
     pub delay: Duration,
 }
 
-/// See the module.
+/// The recent inputs.
 #[derive(Debug, Default)]
 pub struct OwnInputHistory {
     samples: VecDeque<(KeySample, Option<GameTime>)>,
 }
 
 impl EffectEstimator {
-    /// The horizon of the first tick after the arrival of what is sampled at `at`, of those that
-    /// were not heard of yet.
+    /// The horizon of the first tick that can receive a sample taken at `at`, among ticks that are
+    /// not known yet.
     pub fn estimate_effect(&self, at: GameTime) -> GameTime {
         let late = (at + self.one_way_delay)
             .since(self.newest_tick)
@@ -69,7 +68,7 @@ impl EffectEstimator {
 }
 
 impl OwnInputHistory {
-    /// What is held has changed, as this sample says.
+    /// The held keys have changed to this sample.
     pub fn add_sample(&mut self, sample: KeySample) {
         self.samples.push_back((sample, None));
         let old = |(next, _): &(KeySample, _)| sample.at.since(next.at) > HISTORY;
@@ -78,7 +77,7 @@ impl OwnInputHistory {
         }
     }
 
-    /// What the host has said; the newest first.
+    /// Effects reported by the host, newest first.
     pub fn handle_effects(&mut self, effects: &[EffectTime]) {
         for EffectTime {
             sampled_until: at,
@@ -95,27 +94,27 @@ impl OwnInputHistory {
         }
     }
 
-    /// What was done, the oldest first.
-    pub fn iter(&self, expected: EffectEstimator) -> impl Iterator<Item = OwnInput> {
-        self.iter_with_upcoming(expected, [])
+    /// The inputs, oldest first.
+    pub fn iter(&self, estimator: EffectEstimator) -> impl Iterator<Item = OwnInput> {
+        self.iter_with_upcoming(estimator, [])
     }
 
-    /// The same, and what is yet to leave.
-    pub fn iter_with_upcoming<const COMING: usize>(
+    /// The same, followed by samples that have not been sent yet.
+    pub fn iter_with_upcoming<const UPCOMING: usize>(
         &self,
-        expected: EffectEstimator,
-        coming: [Option<KeySample>; COMING],
+        estimator: EffectEstimator,
+        upcoming: [Option<KeySample>; UPCOMING],
     ) -> impl Iterator<Item = OwnInput> {
-        let coming = coming.into_iter().flatten().map(|sample| (sample, None));
+        let upcoming = upcoming.into_iter().flatten().map(|sample| (sample, None));
         let (mut latest, mut strokes) = (GameTime::ZERO, ButtonEdges::default());
         self.samples
             .iter()
             .copied()
-            .chain(coming)
+            .chain(upcoming)
             .map(move |(KeySample { at, keys }, known)| {
-                let mut effect = latest.max(known.unwrap_or_else(|| expected.estimate_effect(at)));
+                let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
                 if effect == latest && known.is_none() && !strokes.can_apply(keys) {
-                    effect = (latest + expected.tick).whole_millis();
+                    effect = (latest + estimator.tick).whole_millis();
                 }
                 if effect > latest {
                     strokes.begin_tick();
@@ -132,13 +131,13 @@ impl OwnInputHistory {
     }
 }
 
-/// What is pressed from when on, as a tick of the host takes it: what is held, or went down in that
-/// tick, be it ever so shortly.
+/// The pressed keys over time, as a tick of the host sees them: those held, and those pressed
+/// during that tick, however briefly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PressedKeys(Vec<(GameTime, Keymap)>);
 
 impl PressedKeys {
-    /// By these inputs, the oldest first, at a host whose ticks are `tick` apart.
+    /// From these inputs, oldest first, for a host whose ticks are `tick` apart.
     pub fn from_inputs(inputs: impl IntoIterator<Item = OwnInput>, tick: Duration) -> Self {
         let (mut held, mut strokes): (Vec<(GameTime, Keymap)>, _) =
             (Vec::new(), ButtonEdges::default());
@@ -146,7 +145,7 @@ impl PressedKeys {
             if held.last().is_some_and(|(last, _)| *last == effect) {
                 held.pop();
             } else {
-                // What was only tapped is over at the next tick.
+                // A mere tap ends at the next tick.
                 if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held())
                 {
                     held.push((effect.min(*last + tick), strokes.held()));
@@ -162,7 +161,7 @@ impl PressedKeys {
         PressedKeys(held)
     }
 
-    /// At a horizon. PriorEstimate all that is known nothing is pressed.
+    /// The pressed keys at a horizon; none before the known inputs.
     pub fn at(&self, t: GameTime) -> Keymap {
         let newest = self.0.iter().rev().find(|(from, _)| *from <= t);
         newest.map_or_else(Keymap::default, |(_, keys)| *keys)
@@ -181,7 +180,7 @@ mod tests {
         }
         // Ticks at 950, 1000, 1050 ...; 30 ms to the host.
         assert_eq!(
-            told(&inputs),
+            recent(&inputs),
             [
                 (1_010, 1_200, false),
                 (1_055, 1_250, false),
@@ -190,17 +189,17 @@ mod tests {
         );
         inputs.handle_effects(&[effect(1_055, 1_300), effect(1_010, 1_200)]);
         assert_eq!(
-            told(&inputs),
+            recent(&inputs),
             [
                 (1_010, 1_200, true),
                 (1_055, 1_300, true),
                 (1_090, 1_300, false)
             ]
         );
-        // What is told again changes nothing.
+        // A repeated report changes nothing.
         inputs.handle_effects(&[effect(1_090, 1_350), effect(1_055, 1_300)]);
         assert_eq!(
-            told(&inputs),
+            recent(&inputs),
             [
                 (1_010, 1_200, true),
                 (1_055, 1_300, true),
@@ -216,13 +215,16 @@ mod tests {
             inputs.add_sample(sample(at));
         }
         assert_eq!(
-            told(&inputs).iter().map(|told| told.0).collect::<Vec<_>>(),
+            recent(&inputs)
+                .iter()
+                .map(|recent| recent.0)
+                .collect::<Vec<_>>(),
             [2_000, 3_000, 4_500]
         );
         for ms in 0..500 {
             inputs.add_sample(sample(5_000 + ms));
         }
-        assert_eq!(told(&inputs).len(), MAX_SAMPLES);
+        assert_eq!(recent(&inputs).len(), MAX_SAMPLES);
     }
 
     #[test]
@@ -235,7 +237,7 @@ mod tests {
             });
         }
         assert_eq!(
-            told(&inputs),
+            recent(&inputs),
             [
                 (1_001, 1_200, false),
                 (1_003, 1_200, false),
@@ -269,15 +271,15 @@ mod tests {
         assert_eq!(pressed, [0, 2, 2, 3, 3, 0, 0, 4, 4, 0, 0]);
     }
 
-    fn told(inputs: &OwnInputHistory) -> Vec<(u64, u64, bool)> {
+    fn recent(inputs: &OwnInputHistory) -> Vec<(u64, u64, bool)> {
         inputs
-            .iter(expected())
+            .iter(estimator())
             .map(|input| (input.at.millis(), input.effect.millis(), input.is_confirmed))
             .collect()
     }
 
     /// Ticks at 950, 1000, 1050 ...; 30 ms to the host.
-    fn expected() -> EffectEstimator {
+    fn estimator() -> EffectEstimator {
         let ms = Duration::from_millis;
         EffectEstimator {
             one_way_delay: ms(30),

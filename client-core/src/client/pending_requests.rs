@@ -1,8 +1,8 @@
-//! The questions to the lobby that have no answer yet.
+//! Requests to the lobby that have no answer yet.
 //!
-//! Questions go in and get numbers; the messages to send come out, and with an answer's number
-//! whose question it was. Invariant: a question leaves this table exactly once, by its answer, by a
-//! break that makes its fate unknown, or by the end of the session. Bound: [`PENDING`] of the
+//! Requests go in and get numbers. The messages to send come out, and the request that an answer
+//! belongs to. Invariant: a request leaves this table exactly once: with its answer, with a break
+//! that makes its outcome unknown, or with the end of the session. Bound: [`MAX_PENDING`] of the
 //! player's, and one of each other kind.
 
 use std::collections::BTreeMap;
@@ -12,22 +12,22 @@ use ambit_proto::control::world::{self as pb, ClientToWorld};
 
 use super::request::LobbyRequest;
 
-/// Requests of the player's without an answer, at most; more are refused, since a server that
-/// answers nothing needs no more questions.
+/// Maximum number of unanswered requests of the player. More are refused, since the server does not
+/// answer.
 pub const MAX_PENDING: usize = 64;
 
-/// A question, and who wants to know.
+/// A request and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyQuestion {
-    /// The player's.
+    /// From the player.
     Player(LobbyRequest),
-    /// The game part's: for a ticket.
+    /// From the game part: for a ticket.
     Ticket,
-    /// The session's own: to take up the subscription to the list of rooms again.
+    /// From the session itself: to renew the subscription to the list of rooms.
     Subscription,
 }
 
-/// Questions by number.
+/// Requests by number.
 #[derive(Debug, Default)]
 pub struct PendingRequests {
     last: u64,
@@ -41,18 +41,18 @@ struct PendingQuestion {
 }
 
 impl PendingRequests {
-    /// Gives the next number away, to a message that is not kept here.
+    /// Returns the next number, for a message that is not stored here.
     pub fn next_number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// Whether there is room for a question of the player's.
+    /// Whether another request of the player fits.
     pub fn has_room(&self) -> bool {
         self.questions.len() < MAX_PENDING
     }
 
-    /// Takes a question; it is to be sent.
+    /// Adds a request to send.
     pub fn add(&mut self, question: LobbyQuestion) -> u64 {
         let number = self.next_number();
         self.questions.insert(
@@ -65,19 +65,19 @@ impl PendingRequests {
         number
     }
 
-    /// The question that an answer belongs to.
+    /// Removes and returns the request that an answer belongs to.
     pub fn take_answered(&mut self, number: u64) -> Option<LobbyQuestion> {
         self.questions.remove(&number).map(|asked| asked.question)
     }
 
-    /// Whether the game part has asked for a ticket.
+    /// Whether the game part waits for a ticket.
     pub fn has_ticket_question(&self) -> bool {
         self.questions
             .values()
             .any(|asked| asked.question == LobbyQuestion::Ticket)
     }
 
-    /// Whether the list of rooms will come anyway.
+    /// Whether a list of rooms is requested already.
     pub fn has_room_list_question(&self) -> bool {
         let lists = |asked: &PendingQuestion| {
             matches!(
@@ -88,7 +88,7 @@ impl PendingRequests {
         self.questions.values().any(lists)
     }
 
-    /// The messages that have not been sent yet, in the order of the questions.
+    /// The messages that have not been sent yet, in order.
     pub fn take_unsent(&mut self) -> Vec<ClientToWorld> {
         let unsent = self.questions.iter_mut().filter(|(_, asked)| !asked.sent);
         unsent
@@ -99,16 +99,16 @@ impl PendingRequests {
             .collect()
     }
 
-    /// The connection broke: what may be repeated is to be sent again. Returns the others of the
-    /// player's, of which nobody knows whether they were carried out.
+    /// The connection broke: marks the requests that are safe to repeat as unsent. Returns the
+    /// player's other requests, whose outcome is unknown.
     pub fn handle_connection_lost(&mut self) -> Vec<(u64, LobbyRequest)> {
         let mut unknown = Vec::new();
         for (number, PendingQuestion { question, sent }) in std::mem::take(&mut self.questions) {
             match question {
-                // Whoever asked will ask again.
+                // The requester asks again.
                 LobbyQuestion::Ticket | LobbyQuestion::Subscription => {}
                 LobbyQuestion::Player(request) if sent && !request.may_repeat() => {
-                    unknown.push((number, request))
+                    unknown.push((number, request));
                 }
                 question @ LobbyQuestion::Player(_) => {
                     self.questions.insert(
@@ -124,7 +124,7 @@ impl PendingRequests {
         unknown
     }
 
-    /// The session is over.
+    /// The session has ended.
     pub fn clear(&mut self) {
         self.questions.clear();
     }
@@ -171,7 +171,7 @@ mod tests {
             pending.handle_connection_lost(),
             [(start, LobbyRequest::StartRoom)]
         );
-        // What had not been sent yet did nothing, so it may go.
+        // An unsent request had no effect, so it may be sent.
         assert_eq!(numbers(&pending.take_unsent()), [ready, kick]);
     }
 

@@ -1,8 +1,8 @@
-//! What a player may ask of the lobby.
+//! Requests of a player to the lobby.
 //!
-//! A [`LobbyRequest`] goes in, the message's body comes out. A request that was under way when the
-//! connection broke is asked again after a resume if [`LobbyRequest::may_repeat`]; nobody knows
-//! what became of the others, and the player is told so.
+//! A [`LobbyRequest`] goes in, the message body comes out. After a break, the requests with
+//! [`LobbyRequest::may_repeat`] are resent. The outcome of the others is unknown, and the client
+//! reports that to the player.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +12,53 @@ use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::model::ChatAudience;
 
-/// Something to ask of the lobby; the answer comes as an event with the request's number.
+/// A request to the lobby; the answer is an event with the request's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LobbyRequest {
-    /// The rooms, and if `subscribe` each change of them until the next `ListRooms`.
+    /// Lists the rooms, and if `subscribe`, reports each change until the next `ListRooms`.
     ListRooms {
-        /// Whether changes are to follow.
+        /// Whether to report changes.
         subscribe: bool,
     },
-    /// A new room, with the player as its host.
+    /// Creates a room, with the player as its host.
     CreateRoom(NewRoom),
-    /// A seat in a room.
+    /// Takes a seat in a room.
     JoinRoom {
         /// The room.
         room: RoomId,
         /// Empty for none.
         password: String,
     },
-    /// Back to the lobby.
+    /// Returns to the lobby.
     LeaveRoom,
-    /// The start of the game; the room's host only.
+    /// Starts the game; for the room's host only.
     StartRoom,
-    /// Whether the player is ready.
+    /// Sets whether the player is ready.
     SetReady(bool),
-    /// Who is there.
+    /// Lists the players.
     ListPlayers {
-        /// In the whole lobby; else in one's room.
+        /// All players in the lobby instead of those in the player's room.
         everybody: bool,
     },
-    /// Another name.
+    /// Changes the player's name.
     SetName(String),
-    /// A line of chat.
+    /// Sends a chat message.
     Say {
-        /// Who is to hear it.
+        /// The recipients.
         to: ChatAudience,
         /// 1 to 500 characters.
         text: String,
     },
-    /// Somebody is to leave the room; the room's host only.
+    /// Removes a player from the room; for the room's host only.
     Kick(PlayerId),
 }
 
-/// What a new room is to be.
+/// The settings of a new room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRoom {
     /// 1 to 32 characters.
     pub name: String,
-    /// One of the games of `Welcome`.
+    /// One of the games listed in `Welcome`.
     pub game: String,
     /// Seats; 0 for the server's default.
     pub capacity: u32,
@@ -66,13 +66,13 @@ pub struct NewRoom {
     pub parameters: BTreeMap<String, String>,
     /// Empty for none.
     pub password: String,
-    /// Makes the request idempotent: asked again with the same key, no second room is made. Random,
-    /// the caller's choice.
+    /// Makes the request idempotent: a repeated request with the same key creates no second room.
+    /// The caller chooses it at random.
     pub key: [u8; 16],
 }
 
 impl LobbyRequest {
-    /// Whether asking twice does no more than asking once.
+    /// Whether repeating the request has no further effect.
     pub fn may_repeat(&self) -> bool {
         match self {
             LobbyRequest::ListRooms { .. }
@@ -88,7 +88,7 @@ impl LobbyRequest {
         }
     }
 
-    /// The request in a player's words, for messages.
+    /// A description of the request for messages.
     pub fn description(&self) -> &'static str {
         match self {
             LobbyRequest::ListRooms { .. } => "list rooms",

@@ -1,6 +1,6 @@
-//! What the host says of a game at the join.
+//! The parameters of a game that the host sends at the join.
 //!
-//! The message `Joined` comes in, and valid values come out, or what is wrong with the schema.
+//! Converts the message `Joined` into valid values, or returns the error in its schema.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use ambit_proto::time::GameTime;
 
 use super::event::MapExtent;
 
-/// What `Joined` says.
+/// The contents of `Joined`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// Room time when it was sent.
+    /// Room time when the message was sent.
     pub now: GameTime,
-    /// The local lag: what is commanded at `t` takes effect at `t + delay`.
+    /// The local lag: a command sent at `t` takes effect at `t + delay`.
     pub delay: Duration,
     /// Ticks a second.
     pub tick_hz: u32,
     /// The map.
     pub map: MapExtent,
-    /// What the game's objects and events are made of.
+    /// The schema of the game's objects and events.
     pub schema: Arc<Schema>,
 }
 

@@ -1,14 +1,13 @@
 //! A running game: link, clock and replica of one game connection.
 //!
-//! Datagrams, commands and the time go in; datagrams and view events come out in [`Out`]. No
-//! socket, no clock.
+//! Datagrams, commands and the time go in; datagrams and view events come out in [`GameResults`].
+//! No socket, no clock.
 //!
-//! The order of a datagram is pongs, records, poses, messages: what is late is judged by the newest
-//! clock, a pose finds the object that came along with it, and so does an event. A datagram leaves
-//! every 16 ms at most.
+//! A datagram is processed in the order pongs, records, poses, messages. So lateness is judged by
+//! the newest clock, and a pose or an event finds an object of the same datagram. Datagrams leave
+//! at least 16 ms apart.
 //!
-//! A block of the link's is the map: what stands around and never moves. One that makes no sense is
-//! counted, and there is none.
+//! The link's block transfer carries the static map. An invalid map is counted and ignored.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,33 +41,33 @@ use crate::replica::factory::ViewFactory;
 use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
 use crate::replica::{PoseDecoding, ReceivedDatagram, RecordOutcome, Replica, SectionOutcome};
 
-/// Datagrams leave no closer together than this: a held click steers at 60 Hz at most.
+/// Minimum time between two datagrams: input by mouse is sent at 60 Hz at most.
 const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
-/// No deadline is nearer than this: a clock that is being slewed may reach a room time a little
+/// Minimum time to the next deadline: a clock that is being slewed may reach a room time slightly
 /// later than expected.
 const MIN_DEADLINE: Duration = Duration::from_millis(1);
-/// A click or a cast that has not arrived by then is not what the player wants any more.
+/// A move or a cast that has not arrived by then is no longer what the player wants.
 const COMMAND_LIFETIME: Duration = Duration::from_secs(1);
-/// Commands of which it is known what they were, for the words of a refusal: more than a server
-/// takes in a second.
+/// Maximum number of remembered command descriptions, for messages about refusals: more than a
+/// server accepts in a second.
 const MAX_REMEMBERED_COMMANDS: usize = 64;
 
-/// How this client plays, whatever the game.
+/// Settings that do not depend on the game.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GameSettings {
-    /// How much of what comes is taken over.
+    /// How much of the poses is decoded.
     pub mode: PoseDecoding,
     /// When poses are shown.
     pub render: RenderTiming,
-    /// How often held keys are told.
+    /// How often held keys are sent.
     pub inputs: InputRate,
-    /// Whether the own avatar is shown ahead.
+    /// Whether the player's own avatar is predicted.
     pub predict: bool,
-    /// Object ids begin after this one.
+    /// The last object id that was used; new ids begin after it.
     pub last_id: u32,
 }
 
-/// One game connection's life.
+/// The state of one game connection.
 #[derive(Debug)]
 pub struct RunningGame<V> {
     rules: Rules,
@@ -81,37 +80,41 @@ pub struct RunningGame<V> {
     joined_at: LocalTime,
     last_received_at: LocalTime,
     last_sent_at: Option<LocalTime>,
-    /// Of the newest datagram: what happened up to then in the room is known here.
+    /// Of the newest datagram: everything that happened in the room until then is known.
     newest_stamp: Option<GameTime>,
-    /// The last call's time, on both clocks; deadlines in room time are reckoned from it.
+    /// Local time and room time of the last call; deadlines in room time are converted with it.
     last_call: (LocalTime, GameTime),
-    /// Messages of the datagram in hand; empty between calls.
+    /// Messages of the datagram being handled; empty between calls.
     messages: Vec<Bytes>,
     uplinks: UplinkBuilder,
-    /// The last commands, by number, in words.
+    /// Descriptions of the last commands, by number.
     command_names: VecDeque<(u32, String)>,
-    /// Commands that are not known to have arrived, oldest first, and how long each is of use.
+    /// Unconfirmed commands, oldest first, and when each expires.
     unconfirmed_numbers: VecDeque<(u32, LocalTime)>,
     engaged_objects: EngagedObjects,
     map: Option<Arc<StaticMap>>,
-    /// Hundredths of it that views were told of last.
+    /// The last progress that was reported, in per cent.
     map_progress_reported: Option<usize>,
 }
 
 impl<V> RunningGame<V> {
-    /// A game that was joined at `now`, by a `Join` that left at `asked`.
-    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, terms: GameSettings) -> Self {
+    /// A game joined at `now` by a `Join` that was sent at `join_sent`.
+    pub fn new(now: LocalTime, join_sent: LocalTime, rules: Rules, settings: GameSettings) -> Self {
         let mut clock = ClockEstimate::new();
-        // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
-        clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
-        let mut replica =
-            Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode);
-        let simulated = SimulatedObjects::new(&rules, terms.predict, &mut replica);
+        // The join serves as a ping: the host's clock showed `rules.now` at some time in between.
+        clock.handle_pong(join_sent, rules.now.micros(), rules.now.micros(), now);
+        let mut replica = Replica::new(
+            rules.schema.clone(),
+            rules.delay,
+            settings.last_id,
+            settings.mode,
+        );
+        let simulated_objects = SimulatedObjects::new(&rules, settings.predict, &mut replica);
         RunningGame {
             link: Link::new(LinkConfig::client()),
             replica,
-            simulated_objects: simulated,
-            jitter_buffer: JitterBuffer::new(terms.render, rules.delay),
+            simulated_objects,
+            jitter_buffer: JitterBuffer::new(settings.render, rules.delay),
             held_events: HeldEvents::default(),
             joined_at: now,
             last_received_at: now,
@@ -119,7 +122,7 @@ impl<V> RunningGame<V> {
             newest_stamp: None,
             last_call: (now, clock.room_time(now)),
             messages: Vec::new(),
-            uplinks: UplinkBuilder::new(now, rules.tick_hz, terms.inputs),
+            uplinks: UplinkBuilder::new(now, rules.tick_hz, settings.inputs),
             command_names: VecDeque::new(),
             unconfirmed_numbers: VecDeque::new(),
             engaged_objects: EngagedObjects::default(),
@@ -130,7 +133,7 @@ impl<V> RunningGame<V> {
         }
     }
 
-    /// Puts a command on its way.
+    /// Sends a command.
     pub fn command(
         &mut self,
         now: LocalTime,
@@ -159,7 +162,7 @@ impl<V> RunningGame<V> {
         Ok(())
     }
 
-    /// The commands that the host has not confirmed and that are still of use, oldest first.
+    /// The commands that are neither confirmed nor expired, oldest first.
     pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
         self.link
             .unconfirmed_messages(now)
@@ -167,13 +170,13 @@ impl<V> RunningGame<V> {
             .collect()
     }
 
-    /// From now on these keys are held, and the host is told so.
+    /// Sets the held keys and sends them.
     pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut GameResults) {
         self.uplinks.inputs.hold(keys);
         self.flush(now, out);
     }
 
-    /// All keys are let go; once the host knows, it is told no more of keys.
+    /// Releases all keys; once the host knows, no more inputs are sent.
     pub fn release(&mut self, now: LocalTime, out: &mut GameResults) {
         self.uplinks.inputs.release();
         self.flush(now, out);
@@ -255,8 +258,8 @@ impl<V> RunningGame<V> {
             .map(|deadline| deadline.max(now + MIN_DEADLINE))
     }
 
-    /// Takes everything out of sight, for good, and adds up what was counted. The last object id
-    /// that was given away.
+    /// Removes all objects from sight and adds up the counters. Returns the last object id that was
+    /// used.
     pub fn close(&mut self, now: LocalTime, out: &mut GameResults) -> u32 {
         self.held_events.clear();
         self.engaged_objects.clear();
@@ -276,7 +279,7 @@ impl<V> RunningGame<V> {
         self.replica.lag().shown_time(self.room_time(now))
     }
 
-    /// Age of the newest that is known of the room, if anything in sight moves.
+    /// Age of the newest data about the room, if anything in sight moves.
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
         let room_now = self.room_time(now);
         let stamp = self.newest_stamp?;
@@ -300,38 +303,38 @@ impl<V> RunningGame<V> {
             return;
         };
         for object in self.replica.visible_objects() {
-            let Some(place) = object.position(t) else {
+            let Some(position) = object.position(t) else {
                 continue;
             };
             let class = if object.is_own() || self.engaged_objects.is_engaged(object.id, t) {
-                AgeClass::EngagedObjects
-            } else if here.ground_distance(place) <= object.freshness().near_m {
-                AgeClass::NearlyEqual
+                AgeClass::Engaged
+            } else if here.ground_distance(position) <= object.freshness().near_m {
+                AgeClass::Near
             } else {
                 AgeClass::Far
             };
-            // Of what was told to rest nobody says more until it sets out; that it moves is then
-            // our own physics' word.
-            let unforeseen = object
+            // The host sends nothing about an object at rest until it moves. If it moves here, that
+            // is the client's own simulation.
+            let newest_pose = object
                 .newest_pose_stamp()
                 .filter(|_| object.moves(t) && !object.is_reported_at_rest());
-            ages.add(class, t.since(unforeseen.unwrap_or(newest)));
+            ages.add(class, t.since(newest_pose.unwrap_or(newest)));
         }
     }
 
-    /// What stands around and never moves, once it has come in.
+    /// The static map, once it has arrived.
     pub fn map(&self) -> Option<&Arc<StaticMap>> {
         self.map.as_ref()
     }
 
-    /// Round trip to the host without its tick; `Unchanged` before the first answer.
+    /// Round-trip time to the host without the wait for its tick; `None` before the first answer.
     pub fn rtt(&self) -> Option<Duration> {
         let ping_ms = self.link.stats().ping_ms;
         (ping_ms > 0.0).then(|| Duration::from_secs_f32(ping_ms / 1_000.0))
     }
 
-    /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it
-    /// takes effect; before the first, nothing was held, or what it was is long past.
+    /// The player's inputs of the last [`HISTORY`](super::own_inputs::HISTORY), oldest first, with
+    /// their effect times. Before the first one, no key was held or its effect is long past.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
         self.uplinks
             .inputs
@@ -339,14 +342,14 @@ impl<V> RunningGame<V> {
             .iter(self.effect_estimator())
     }
 
-    /// What the player presses, by ticks of the host, as far as that is known or to be expected.
+    /// The pressed keys by ticks of the host, as far as known or estimated.
     fn pressed_keys(&self, now: LocalTime, room_now: GameTime) -> PressedKeys {
-        let expected = self.effect_estimator();
+        let estimator = self.effect_estimator();
         let next = room_now
             + self
                 .last_sent_at
                 .map_or(Duration::ZERO, |sent| (sent + MIN_SEND_INTERVAL).since(now));
-        let coming = self
+        let upcoming = self
             .uplinks
             .inputs
             .upcoming_samples(next, next + MIN_SEND_INTERVAL);
@@ -354,8 +357,8 @@ impl<V> RunningGame<V> {
             self.uplinks
                 .inputs
                 .own_inputs()
-                .iter_with_upcoming(expected, coming),
-            expected.tick,
+                .iter_with_upcoming(estimator, upcoming),
+            estimator.tick,
         )
     }
 
@@ -368,54 +371,53 @@ impl<V> RunningGame<V> {
         }
     }
 
-    /// How far the estimated room time may be off, if the ways to the host and back take different
-    /// times.
+    /// How far off the estimated room time may be, if the delays to the host and back differ.
     pub fn clock_uncertainty(&self) -> Duration {
         self.clock.uncertainty()
     }
 
-    /// What the client's own physics did.
+    /// Counters of the client's own physics.
     pub fn simulation_stats(&self) -> SimulationStats {
         self.simulated_objects.stats()
     }
 
-    /// How many bodies the client's own physics has.
+    /// Number of bodies in the client's own physics.
     pub fn simulated_bodies(&self) -> usize {
         self.simulated_objects.bodies()
     }
 
-    /// What `Joined` said.
+    /// The contents of `Joined`.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// The objects.
+    /// The replica.
     pub fn replica(&self) -> &Replica<V> {
         &self.replica
     }
 
-    /// The objects.
+    /// The replica.
     pub fn replica_mut(&mut self) -> &mut Replica<V> {
         &mut self.replica
     }
 
-    /// The link, for its figures.
+    /// The link, for its statistics.
     pub fn link(&self) -> &Link {
         &self.link
     }
 
-    /// When it was joined.
+    /// When the game was joined.
     pub fn joined_at(&self) -> LocalTime {
         self.joined_at
     }
 
-    /// When the host was last heard.
+    /// When a datagram of the host last arrived.
     pub fn last_received_at(&self) -> LocalTime {
         self.last_received_at
     }
 
-    /// What is still of use and waits no more has arrived. Of what is of no use any more nobody
-    /// knows.
+    /// Reports commands that left the send queue before they expired as confirmed. For expired
+    /// commands the outcome is unknown.
     fn report_confirmed(&mut self, now: LocalTime, out: &mut GameResults) {
         if self.unconfirmed_numbers.is_empty() {
             return;
@@ -428,7 +430,7 @@ impl<V> RunningGame<V> {
         self.unconfirmed_numbers.retain(|&(number, expires_at)| {
             let waits = queued.next_if_eq(&number).is_some();
             if !waits && expires_at > now {
-                out.report_confirmed(number);
+                out.note_confirmed(number);
             }
             waits
         });
@@ -448,22 +450,22 @@ impl<V> RunningGame<V> {
                 }
                 LinkEvent::Message(message) => self.messages.push(message),
                 LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
-                LinkEvent::LostLeader(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Lost(seq) => self.uplinks.handle_lost(seq),
                 LinkEvent::Block(block) => self.handle_map(now, &block, out),
-                // No blocks go in this direction.
+                // Clients send no blocks.
                 LinkEvent::BlockSent => {}
             }
         }
         self.report_map_progress(now, out);
     }
 
-    /// Each hundredth of the map at most once.
+    /// Reports each per cent of the map at most once.
     fn report_map_progress(&mut self, now: LocalTime, out: &mut GameResults) {
         let Some(ChunkProgress { received, total }) = self.link.incoming_block_progress() else {
             return;
         };
-        let hundredths = 100 * received / total.max(1);
-        if self.map_progress_reported.replace(hundredths) != Some(hundredths) {
+        let per_cent = 100 * received / total.max(1);
+        if self.map_progress_reported.replace(per_cent) != Some(per_cent) {
             emit(
                 out,
                 ViewEvent::MapProgress {
@@ -503,7 +505,7 @@ impl<V> RunningGame<V> {
         let number = self
             .link
             .last_received_number()
-            .expect("a datagram was received");
+            .expect("the link has received a datagram");
         let context = BodyContext {
             schema: &self.rules.schema,
             delay: self.rules.delay,
@@ -518,46 +520,44 @@ impl<V> RunningGame<V> {
             self.newest_stamp = Some(body.stamp);
             out.note_fresh_data(now);
         }
-        let arrival = ReceivedDatagram {
+        let datagram = ReceivedDatagram {
             number,
             stamp: body.stamp,
             now: room_now,
         };
         for record in &body.records {
-            if let Record::EffectReports(effects) = record {
+            if let Record::Effects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
                 continue;
             }
-            match self.replica.apply(arrival, record) {
+            match self.replica.apply(datagram, record) {
                 RecordOutcome::Nothing | RecordOutcome::Object => {}
-                RecordOutcome::ObjectUpdated { late } => {
-                    self.count_updates(1, u64::from(late), out)
-                }
+                RecordOutcome::Update { late } => self.count_updates(1, u64::from(late), out),
                 RecordOutcome::Refused => out.stats.malformed += 1,
             }
         }
         if !body.poses.is_empty() {
-            self.handle_poses(arrival, &body.poses, out);
+            self.handle_poses(datagram, &body.poses, out);
         }
-        self.replica.finish_datagram(arrival);
+        self.replica.finish_datagram(datagram);
         self.jitter_buffer.handle_datagram(
             room_now,
-            arrival.number,
+            datagram.number,
             body.stamp,
             !body.poses.is_empty(),
         );
         Ok(())
     }
 
-    /// Nobody knows whether there were poses in that datagram.
+    /// It is unknown whether that datagram had poses.
     fn handle_unreadable_body(&mut self, number: u64) {
         self.replica.note_unreadable_poses(number);
         self.uplinks.report_lost_track(number);
     }
 
-    /// What cannot be read is told to the host, which took it for known when the link confirmed the
-    /// datagram.
-    fn handle_poses(&mut self, arrival: ReceivedDatagram, poses: &[u8], out: &mut GameResults) {
+    /// If poses cannot be read, the client notifies the host: the link has acknowledged the
+    /// datagram, so the host would use its poses as baselines.
+    fn handle_poses(&mut self, datagram: ReceivedDatagram, poses: &[u8], out: &mut GameResults) {
         out.stats.pose_datagrams += 1;
         let SectionOutcome {
             applied,
@@ -565,17 +565,17 @@ impl<V> RunningGame<V> {
             late,
             stale,
             acked_set: end,
-        } = self.replica.apply_poses(arrival, poses);
+        } = self.replica.apply_poses(datagram, poses);
         out.stats.poses += applied;
         out.stats.stale_poses += stale;
         self.count_updates(shown, late, out);
         match end {
-            Ok(acked) => self.uplinks.handle_poses(arrival.number, acked),
+            Ok(acked) => self.uplinks.handle_poses(datagram.number, acked),
             Err(error) => {
                 let malformed = matches!(error, SectionError::Wire(_));
                 out.stats.malformed += u64::from(malformed);
                 out.stats.lost_tracks += u64::from(!malformed);
-                self.uplinks.report_lost_track(arrival.number);
+                self.uplinks.report_lost_track(datagram.number);
             }
         }
     }
@@ -600,14 +600,14 @@ impl<V> RunningGame<V> {
                 out.stats.events += 1;
                 out.stats.late_events += u64::from(late);
                 self.uplinks.count_updates(1, u64::from(late));
-                let happened = ReceivedEvent {
+                let received = ReceivedEvent {
                     kind,
                     effect,
                     fields,
                 };
                 let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
                 self.held_events
-                    .handle(room_now, happened, &self.replica, |event| {
+                    .handle(room_now, received, &self.replica, |event| {
                         emit_game_event(engaged, own, event, out);
                     });
             }
@@ -646,7 +646,7 @@ impl<V> RunningGame<V> {
         let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
         self.held_events
             .release_due(room_now, &self.replica, |event| {
-                emit_game_event(engaged, own, event, out)
+                emit_game_event(engaged, own, event, out);
             });
     }
 
@@ -680,7 +680,7 @@ impl<V> RunningGame<V> {
 
     fn emit_replica_events(&mut self, out: &mut GameResults) {
         while let Some(event) = self.replica.poll_event() {
-            out.stats.enters += u64::from(matches!(event, ViewEvent::ObjectEntered(_)));
+            out.stats.enters += u64::from(matches!(event, ViewEvent::Enter(_)));
             out.stats.leaves += u64::from(matches!(event, ViewEvent::Leave { .. }));
             emit(out, event);
         }
@@ -699,8 +699,8 @@ impl<V> RunningGame<V> {
         let paced = self
             .last_sent_at
             .is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
-        let line = self.link_activity();
-        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, line)) {
+        let activity = self.link_activity();
+        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
             return;
         }
         let mut uplink = self.uplinks.next_uplink(now, room_now);
@@ -708,7 +708,7 @@ impl<V> RunningGame<V> {
         let mut datagram = Vec::new();
         let body = |writer: &mut Writer<'_>, _: Seq| {
             if !uplink.is_empty() {
-                uplink.wire(writer).expect("a writer refuses nothing");
+                uplink.wire(writer).expect("writing an uplink succeeds");
             }
         };
         let seq = if asks_for_ack {
@@ -717,7 +717,7 @@ impl<V> RunningGame<V> {
             self.link
                 .write_datagram_without_ack_request(now, &mut datagram, body)
         };
-        self.uplinks.note_sent(now, seq, &uplink, line);
+        self.uplinks.note_sent(now, seq, &uplink, activity);
         self.last_sent_at = Some(now);
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;
@@ -725,7 +725,7 @@ impl<V> RunningGame<V> {
     }
 }
 
-/// As a player would name it.
+/// A description for the player.
 fn action_description(action: &Action, schema: &Schema) -> String {
     match action {
         Action::Move { .. } => "move".to_owned(),
@@ -742,15 +742,15 @@ fn emit(out: &mut GameResults, event: ViewEvent) {
     out.outputs.push_back(GameOutput::View(event));
 }
 
-/// Tells what happens at one moment, and notes whom the avatar has to do with.
+/// Emits a game event and notes the objects that it engages with the avatar.
 fn emit_game_event(
     engaged: &mut EngagedObjects,
     own: Option<u32>,
     event: ViewEvent,
     out: &mut GameResults,
 ) {
-    if let ViewEvent::Event(happening) = &event {
-        engaged.handle_event(own, happening);
+    if let ViewEvent::Event(game_event) = &event {
+        engaged.handle_event(own, game_event);
     }
     emit(out, event);
 }

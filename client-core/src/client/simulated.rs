@@ -1,9 +1,9 @@
-//! What a client simulates itself, between the replica and the simulation: what the host told goes
-//! from one to the other, and what is drawn comes back.
+//! Connects the replica with the client's own physics: received poses go to the simulation, and
+//! drawn poses come back.
 //!
-//! There is something to simulate in the game `cubes`, of the kinds that its schema declares as
-//! simulated; else all of this does nothing. `unsimulated` is the same without physics, for a build
-//! without that feature.
+//! Only the game `cubes` is simulated, and only the kinds that its schema declares as simulated;
+//! otherwise this module does nothing. `unsimulated` replaces it in a build without the feature
+//! `physics`.
 //!
 //! Units: room time.
 
@@ -23,43 +23,43 @@ use crate::replica::jitter_buffer::RenderLag;
 use crate::replica::simulation_events::{KindSet, SimulationEvent};
 use crate::simulation::{PredictionTarget, Simulation, SimulationTime};
 
-/// Frames that may wait for a caller, while anything moves: less than the simulation catches up
-/// with in one call.
+/// Maximum number of frames that wait for a caller while anything moves: fewer than the simulation
+/// steps in one call.
 const MAX_PENDING_FRAMES: u64 = 6;
 
-/// What is known of the time.
+/// Times that the simulation needs.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationClocks {
     /// The estimated room time.
     pub now: GameTime,
-    /// What the host's datagrams take, at best.
+    /// Minimum delay from the host to the client.
     pub one_way: Duration,
-    /// Round trip to the host.
+    /// Round-trip time to the host.
     pub rtt: Duration,
     /// Stamp of the newest datagram.
     pub newest_stamp: GameTime,
 }
 
-/// See the module.
+/// The simulated objects; see the module.
 #[derive(Debug)]
 pub struct SimulatedObjects {
     simulation: Option<Simulation>,
     predict: bool,
     delay: Duration,
-    /// How far ahead of room time the own cube is drawn.
+    /// How far ahead of room time the player's own cube is drawn.
     lead: Option<RenderLag>,
 }
 
 impl SimulatedObjects {
-    /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is
-    /// told to say what happens.
+    /// Sets up the simulation for this game and tells the replica which kinds to report. `predict`
+    /// enables the prediction of the player's own cube.
     pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
         let is_simulated = |kind: &ObjectKind| {
             kind.presentation == PosePresentation::Simulated
                 && kind.pose_format() == Some(&POSE_FORMAT)
         };
         let map = rules.map;
-        // A host's word: where there can be no floor, nothing falls on one.
+        // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
         let kinds: KindSet = match &*rules.schema.game {
             GAME if is_floor => rules.schema.kinds.iter().map(is_simulated).collect(),
@@ -81,13 +81,13 @@ impl SimulatedObjects {
         }
     }
 
-    /// Whether the own cube is drawn ahead, by what its player presses.
+    /// Whether the player's own cube is predicted from the pressed keys.
     pub fn predicts(&self) -> bool {
         self.predict && self.simulation.is_some()
     }
 
-    /// Simulates up to the time that is shown, and puts what is drawn into the replica; the own
-    /// cube ahead, if it is known what its player presses.
+    /// Simulates up to the shown time and writes the drawn poses to the replica; predicts the
+    /// player's own cube if `presses` are given.
     pub fn advance<V>(
         &mut self,
         clocks: SimulationClocks,
@@ -97,11 +97,11 @@ impl SimulatedObjects {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        while let Some(stir) = replica.poll_simulation_event() {
-            match stir {
-                SimulationEvent::ObjectEntered { id, kind, own } => simulation.enter(id, kind, own),
+        while let Some(event) = replica.poll_simulation_event() {
+            match event {
+                SimulationEvent::Enter { id, kind, own } => simulation.enter(id, kind, own),
                 SimulationEvent::Pose { id, stamp, pose } => {
-                    simulation.handle_pose(id, stamp + self.delay, &pose)
+                    simulation.handle_pose(id, stamp + self.delay, &pose);
                 }
                 SimulationEvent::Leave { id } => simulation.leave(id),
             }
@@ -112,9 +112,9 @@ impl SimulatedObjects {
             rtt,
             newest_stamp: stamp,
         } = clocks;
-        let moment = SimulationTime {
+        let times = SimulationTime {
             shown: replica.lag().shown_time(now),
-            heard: stamp + self.delay,
+            received_until: stamp + self.delay,
             rtt,
         };
         let lead = prediction_lead(&mut self.lead, now, one_way + self.delay);
@@ -130,13 +130,13 @@ impl SimulatedObjects {
                 keys.with(*control, true)
             })
         };
-        simulation.advance(moment, ahead.as_ref(), &keys);
+        simulation.advance(times, ahead.as_ref(), &keys);
         for (id, drawing) in simulation.changed() {
             replica.draw(id, drawing);
         }
     }
 
-    /// When something is to be simulated, if nobody draws before; in time shown.
+    /// When the next simulation step is due if the view does not draw before; in shown time.
     pub fn next_due(&self) -> Option<GameTime> {
         let simulation = self
             .simulation
@@ -145,7 +145,7 @@ impl SimulatedObjects {
         Some(frame_time(simulation.frame()? + MAX_PENDING_FRAMES))
     }
 
-    /// How many bodies there are.
+    /// Number of bodies.
     pub fn bodies(&self) -> usize {
         self.simulation.as_ref().map_or(0, Simulation::bodies)
     }
@@ -159,7 +159,7 @@ impl SimulatedObjects {
     }
 }
 
-/// By how much the own cube is ahead at `now`; it follows what is wanted slowly.
+/// How far ahead the player's own cube is drawn at `now`; changes slowly towards `wanted`.
 fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration) -> Duration {
     let lead = lead.get_or_insert(RenderLag::constant(wanted));
     lead.slew_to(now, wanted);
@@ -241,7 +241,7 @@ mod tests {
             StepValue(true),
         ));
         let (index, _) = component::HELD_CONTROLS[1];
-        let update = Record::ObjectUpdated {
+        let update = Record::Update {
             alias: ALIAS,
             kind: PLAYER,
             at: ms(scene.now + 150),
@@ -297,7 +297,7 @@ mod tests {
         replica: Replica<()>,
         now: u64,
         stamp: GameTime,
-        heard: u64,
+        received_until: u64,
         inputs: Vec<OwnInput>,
     }
 
@@ -326,7 +326,7 @@ mod tests {
                 replica,
                 now: 1_000,
                 stamp: GameTime::ZERO,
-                heard: 0,
+                received_until: 0,
                 inputs: Vec::new(),
             }
         }
@@ -339,7 +339,7 @@ mod tests {
                         .map(|(index, _)| (index, Component::flag(ms(0), false))),
                 );
             }
-            self.hear(&Record::ObjectEntered {
+            self.hear(&Record::Enter {
                 alias: ALIAS,
                 kind,
                 at: ms(self.now + 150),
@@ -350,14 +350,14 @@ mod tests {
 
         fn hear(&mut self, record: &Record) {
             self.stamp = ms(self.now);
-            self.heard += 1;
-            let arrival = ReceivedDatagram {
-                number: self.heard,
+            self.received_until += 1;
+            let datagram = ReceivedDatagram {
+                number: self.received_until,
                 stamp: self.stamp,
                 now: self.stamp,
             };
-            self.replica.apply(arrival, record);
-            self.replica.finish_datagram(arrival);
+            self.replica.apply(datagram, record);
+            self.replica.finish_datagram(datagram);
         }
 
         fn live(&mut self, for_ms: u64) {
@@ -380,7 +380,7 @@ mod tests {
             self.now += for_ms;
         }
 
-        /// The player holds this from now on, and the host takes it at once.
+        /// The player holds these keys from now on, and the host applies them at once.
         fn pressed(&self, keys: Keymap) -> OwnInput {
             OwnInput {
                 at: ms(self.now),

@@ -1,13 +1,13 @@
-//! Figures of one client: what came and went, how much of it was late, how fresh its picture is.
+//! Statistics of one client: traffic, lateness, and the age of what it shows.
 //!
-//! Counters go on over reconnects. An event is late if it arrived after its effect time, an update
-//! if it changed what was already being shown; both by the estimated room time. A gap is the time
-//! between two datagrams with news. A pose that was applied to an object in sight counts as one
-//! update, so `updates` a second is what a view would have seen move.
+//! Counters continue over reconnects. An event is late if it arrived after its effect time, an
+//! update if it changed what was already shown; both by the estimated room time. A gap is the time
+//! between two datagrams with new data. Each pose applied to an object in sight counts as one
+//! update, so `updates` a second is the rate of visible changes.
 
 use std::time::Duration;
 
-/// What one client has seen so far.
+/// Counters of one client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientStats {
     /// Datagrams received.
@@ -18,7 +18,7 @@ pub struct ClientStats {
     pub datagrams_up: u64,
     /// Their bytes.
     pub bytes_up: u64,
-    /// Datagrams, records or messages that made no sense.
+    /// Datagrams, records or messages that were invalid.
     pub malformed: u64,
     /// Objects that came into sight.
     pub enters: u64,
@@ -28,90 +28,89 @@ pub struct ClientStats {
     pub events: u64,
     /// Events that arrived after their effect time.
     pub late_events: u64,
-    /// Updates that changed something, poses of objects in sight among them.
+    /// Updates that changed something, including poses of objects in sight.
     pub updates: u64,
-    /// Updates that changed what was already being shown.
+    /// Updates that changed what was already shown.
     pub late_updates: u64,
-    /// Datagrams that had poses in them.
+    /// Datagrams with poses.
     pub pose_datagrams: u64,
-    /// Poses applied, those of objects that are not in sight yet among them.
+    /// Poses applied, including those of objects that are not in sight yet.
     pub poses: u64,
-    /// Poses that came too late to mean anything: of objects that had left.
+    /// Poses that came too late, for objects that had left.
     pub stale_poses: u64,
-    /// Datagrams whose poses could not be read, for want of what they were coded against: the host
-    /// was told.
+    /// Datagrams whose poses could not be read because a baseline was missing; the host was
+    /// notified.
     pub lost_tracks: u64,
     /// Commands sent.
     pub commands: u64,
-    /// Commands that the host is known to have taken.
+    /// Commands that the host confirmed.
     pub confirmed: u64,
     /// Commands refused.
     pub refused: u64,
-    /// `ObjectUpdated` events that were dropped because nobody read them.
+    /// `Update` events that were dropped because the view did not read them.
     pub events_dropped: u64,
-    /// Times the player got into a game, reconnects included.
+    /// Game starts, including reconnects.
     pub starts: u64,
     /// Round trip to the game, if known.
     pub rtt: Option<Duration>,
-    /// Times between datagrams with news.
+    /// Times between datagrams with new data.
     pub gaps: Distribution,
-    /// Times the room went on at another host while the player was in the game.
+    /// How often the room moved to another host while the player was in the game.
     pub moves: u64,
-    /// Those times that lie around such a move.
+    /// The gaps around such moves.
     pub move_gaps: Distribution,
-    /// How old the picture was whenever it was sampled.
+    /// Sampled ages of what was shown.
     pub ages: AgeByClass,
-    /// What the client's own physics had to put right.
+    /// Corrections of the client's own physics.
     pub simulation: SimulationStats,
 }
 
-/// What a client's own physics did, and what of it the host put right.
+/// Statistics of the client's own physics and of the host's corrections.
 #[derive(Clone, Debug, Default)]
 pub struct SimulationStats {
-    /// Frames that were simulated.
+    /// Simulated frames.
     pub steps: u64,
-    /// How far bodies were moved by what the host said of them. A word that moved nothing does not
-    /// count.
+    /// How far poses from the host moved bodies. A pose that moved nothing does not count.
     pub corrections: LengthDistribution,
-    /// Poses that came when their frame had been drawn.
+    /// Poses that arrived after their frame was drawn.
     pub late_poses: u64,
-    /// Objects that were put back where they are said to rest.
+    /// Objects that were put back to their reported position at rest.
     pub restored: u64,
-    /// How far the own cube's foretold place was moved.
+    /// How far the predicted position of the player's own cube was corrected.
     pub reconciled: LengthDistribution,
 }
 
-/// How often each length was seen, to the millimetre up to four metres.
+/// A histogram of lengths, with a resolution of one millimetre up to four metres.
 #[derive(Clone, Debug, Default)]
 pub struct LengthDistribution(Distribution);
 
 impl LengthDistribution {
-    /// Counts one more.
+    /// Adds a length.
     pub fn add(&mut self, metres: f32) {
-        // One that knows milliseconds apart knows millimetres apart.
+        // Store millimetres as milliseconds.
         self.0
             .add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
     }
 
-    /// Counts all of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &LengthDistribution) {
         self.0.merge(&other.0);
     }
 
-    /// The shortest length that at least `share` (0 to 1) of what was counted does not exceed, in
-    /// centimetres.
+    /// The smallest length that is at least as large as the share `share` (0 to 1) of all values,
+    /// in centimetres.
     pub fn quantile_cm(&self, share: f64) -> Option<f64> {
         self.0.quantile_ms(share).map(|mm| mm as f64 / 10.0)
     }
 
-    /// How many were counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.0.count()
     }
 }
 
 impl SimulationStats {
-    /// Counts all of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &SimulationStats) {
         self.steps += other.steps;
         self.corrections.merge(&other.corrections);
@@ -121,48 +120,48 @@ impl SimulationStats {
     }
 }
 
-/// How much a player cares about an object; the distances are those of the object's kind.
+/// How much an object matters to a player; the distances are those of the object's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeClass {
-    /// The own avatar, and what the last few seconds' events had to do with it.
-    EngagedObjects,
-    /// NearlyEqual the avatar.
-    NearlyEqual,
-    /// All else.
+    /// The player's own avatar, and objects that interacted with it in the last few seconds.
+    Engaged,
+    /// Near the avatar.
+    Near,
+    /// All other objects.
     Far,
 }
 
-/// Ages of objects in sight, by class. The age of one that moves in a way that cannot be foretold
-/// is the time since the stamp of the newest datagram that says where it is; of all others, since
-/// the newest datagram's at all: its silence says that nothing has changed.
+/// Ages of objects in sight, by class. For an object whose motion cannot be predicted, the age
+/// counts from the newest datagram with its pose. For all others it counts from the newest
+/// datagram: silence about them means that nothing has changed.
 #[derive(Clone, Debug, Default)]
 pub struct AgeByClass {
-    /// See [`Class::EngagedObjects`].
+    /// Of engaged objects.
     pub engaged: Distribution,
-    /// See [`Class::NearlyEqual`].
+    /// Of near objects.
     pub near: Distribution,
-    /// See [`Class::Far`].
+    /// Of far objects.
     pub far: Distribution,
 }
 
 impl AgeByClass {
-    /// Counts one more.
+    /// Adds an age.
     pub fn add(&mut self, class: AgeClass, age: Duration) {
         match class {
-            AgeClass::EngagedObjects => self.engaged.add(age),
-            AgeClass::NearlyEqual => self.near.add(age),
+            AgeClass::Engaged => self.engaged.add(age),
+            AgeClass::Near => self.near.add(age),
             AgeClass::Far => self.far.add(age),
         }
     }
 
-    /// Counts all of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &AgeByClass) {
         self.engaged.merge(&other.engaged);
         self.near.merge(&other.near);
         self.far.merge(&other.far);
     }
 
-    /// What was counted since `earlier`, a copy of this one.
+    /// The values added since `earlier`, a copy of this object.
     pub fn since(&self, earlier: &AgeByClass) -> AgeByClass {
         AgeByClass {
             engaged: self.engaged.since(&earlier.engaged),
@@ -173,7 +172,7 @@ impl AgeByClass {
 }
 
 impl ClientStats {
-    /// The share of events and updates that were late, 0 to 1.
+    /// The share of late events and updates, 0 to 1.
     pub fn late_share(&self) -> f64 {
         let all = self.events + self.updates;
         if all == 0 {
@@ -184,11 +183,11 @@ impl ClientStats {
     }
 }
 
-/// Whole milliseconds that a [`Distribution`] tells apart; longer times count as this long, but for
-/// the maximum.
+/// Number of milliseconds that a [`Distribution`] distinguishes; longer times count in the last
+/// bucket, but the maximum is exact.
 const BUCKETS: usize = 4_096;
 
-/// How often each length of time was seen, to the millisecond. Grows to 16 KiB at most.
+/// A histogram of times, with a resolution of one millisecond. Takes at most 16 KiB.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
     buckets: Vec<u32>,
@@ -197,7 +196,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Counts one more.
+    /// Adds a time.
     pub fn add(&mut self, time: Duration) {
         let bucket = (time.as_millis() as usize).min(BUCKETS - 1);
         if bucket >= self.buckets.len() {
@@ -208,7 +207,7 @@ impl Distribution {
         self.max = self.max.max(time);
     }
 
-    /// Counts all of `other` too.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Distribution) {
         self.buckets
             .resize(self.buckets.len().max(other.buckets.len()), 0);
@@ -219,8 +218,8 @@ impl Distribution {
         self.max = self.max.max(other.max);
     }
 
-    /// What was counted since `earlier`, a copy of this one. The longest time among it is known to
-    /// the millisecond only, if it is not the longest of all.
+    /// The values added since `earlier`, a copy of this object. The maximum is known to the
+    /// millisecond only, unless it is the maximum of all.
     pub fn since(&self, earlier: &Distribution) -> Distribution {
         let before = earlier.buckets.iter().copied().chain(std::iter::repeat(0));
         let buckets: Vec<u32> = self
@@ -245,8 +244,8 @@ impl Distribution {
         }
     }
 
-    /// The shortest time that at least `share` (0 to 1) of what was counted does not exceed, in
-    /// milliseconds; `Unchanged` when nothing was counted.
+    /// The smallest time that is at least as large as the share `share` (0 to 1) of all values, in
+    /// milliseconds; `None` without values.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -259,12 +258,12 @@ impl Distribution {
             .map(|bucket| bucket as u64)
     }
 
-    /// The longest.
+    /// The maximum.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// How many were counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }

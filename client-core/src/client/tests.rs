@@ -1,4 +1,4 @@
-//! A client against a lobby and a host that say what the tests want.
+//! A client against a scripted lobby and host.
 
 mod game;
 mod lobby;

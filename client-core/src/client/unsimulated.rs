@@ -1,4 +1,4 @@
-//! Nothing is simulated: this build has no physics. See `simulated`.
+//! Replaces `simulated` in a build without physics: nothing is simulated.
 
 use std::time::Duration;
 
@@ -9,49 +9,49 @@ use super::rules::Rules;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
 
-/// What is known of the time.
+/// Times that the simulation needs.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationClocks {
     /// The estimated room time.
     pub now: GameTime,
-    /// What the host's datagrams take, at best.
+    /// Minimum delay from the host to the client.
     pub one_way: Duration,
-    /// Round trip to the host.
+    /// Round-trip time to the host.
     pub rtt: Duration,
     /// Stamp of the newest datagram.
     pub newest_stamp: GameTime,
 }
 
-/// See the module.
+/// Stands in for the simulated objects.
 #[derive(Debug)]
 pub struct SimulatedObjects;
 
 impl SimulatedObjects {
-    /// Nothing.
+    /// Does nothing.
     pub fn new<V>(_: &Rules, _: bool, _: &mut Replica<V>) -> Self {
         SimulatedObjects
     }
 
-    /// It does not.
+    /// Always false.
     pub fn predicts(&self) -> bool {
         false
     }
 
-    /// Nothing is drawn.
+    /// Does nothing.
     pub fn advance<V>(&mut self, _: SimulationClocks, _: Option<&PressedKeys>, _: &mut Replica<V>) {
     }
 
-    /// Never.
+    /// Always `None`.
     pub fn next_due(&self) -> Option<GameTime> {
         None
     }
 
-    /// None.
+    /// Always 0.
     pub fn bodies(&self) -> usize {
         0
     }
 
-    /// Nothing.
+    /// Always empty.
     pub fn stats(&self) -> SimulationStats {
         SimulationStats::default()
     }

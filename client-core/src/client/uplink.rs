@@ -1,16 +1,15 @@
-//! What a client says on its own account in the datagrams that it sends: how late news came, which
-//! keys are held, that it has lost track of poses.
+//! The client's own data in the datagrams that it sends: the share of late data, the held keys, and
+//! whether it has lost track of poses.
 //!
-//! Reasons, confirmations and the time go in; whether a datagram is due and what it says come out.
-//! None of this is a reliable message: each datagram says anew what the host may not know.
+//! Events, acknowledgements and the time go in; whether a datagram is due, and its content, come
+//! out. None of this is a reliable message: each datagram repeats what the host may not know.
 //!
-//! - The report goes along once a second when there is something new; no datagram leaves for it
-//!   alone.
-//! - Keys: see [`super::inputs`].
-//! - LostLeader track: at once, in each datagram from then on, and again at once when the link
-//!   takes one for lost, until the host has confirmed one or its poses show that it has heard.
+//! - The report is sent once a second if it has changed; no datagram leaves for it alone.
+//! - Keys: see [`super::input_sender`].
+//! - Lost track: sent at once, and in each later datagram, and again at once if the link considers
+//!   one lost, until the host has acknowledged one or its poses show that it knows.
 //!
-//! PoseSource: the wire's description in `proto::message`.
+//! Source: the description of the wire format in `proto::message`.
 
 use std::time::Duration;
 
@@ -22,33 +21,33 @@ use ambit_proto::time::{GameTime, LocalTime};
 use super::config::InputRate;
 use super::input_sender::{InputSender, LinkActivity};
 
-/// How often the host is told how much of the news came late.
+/// How often the share of late data is reported to the host.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is to be said.
+/// Builds the uplink of each datagram.
 #[derive(Debug)]
 pub struct UplinkBuilder {
     /// The held keys.
     pub inputs: InputSender,
     report: LatenessReport,
-    /// The last one that was sent, and when.
+    /// The last report that was sent, and when.
     last_report: (LatenessReport, LocalTime),
     lost_track: Option<LostTrack>,
 }
 
-/// Poses could not be read.
+/// The state after poses could not be read.
 #[derive(Clone, Copy, Debug)]
 struct LostTrack {
-    /// Of the newest datagram whose poses could not be read.
+    /// The newest datagram whose poses could not be read.
     number: u64,
-    /// Whether a datagram is to leave for it.
+    /// Whether a datagram should leave for it.
     due: bool,
-    /// The first and the newest datagram that said it.
+    /// The first and the newest datagram that carried it.
     sent_in: Option<(Seq, Seq)>,
 }
 
 impl UplinkBuilder {
-    /// Nothing to say, to a host of `tick_hz` ticks a second, in a game that was joined at `now`.
+    /// Nothing to send yet, to a host of `tick_hz` ticks a second, in a game joined at `now`.
     pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
         let reported = (LatenessReport::default(), now);
         UplinkBuilder {
@@ -59,9 +58,9 @@ impl UplinkBuilder {
         }
     }
 
-    /// News have come, some of them late.
-    pub fn count_updates(&mut self, news: u64, late: u64) {
-        self.report.received += news;
+    /// Counts received events and updates, and how many of them were late.
+    pub fn count_updates(&mut self, received: u64, late: u64) {
+        self.report.received += received;
         self.report.late += late;
     }
 
@@ -75,12 +74,13 @@ impl UplinkBuilder {
         });
     }
 
-    /// The poses of datagram `number` were read; the host takes `acked` for known here. If these
-    /// are all newer than the one that failed, or there are none, the host has heard of it.
+    /// The poses of datagram `number` were read; the host takes `acked` as known to the client. If
+    /// these are all newer than the failed datagram, or there are none, the host knows of the
+    /// failure.
     pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
         let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
-        let heard = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
-        if self.lost_track.as_ref().is_some_and(heard) {
+        let host_knows = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
+        if self.lost_track.as_ref().is_some_and(host_knows) {
             self.lost_track = None;
         }
     }
@@ -97,7 +97,7 @@ impl UplinkBuilder {
         }
     }
 
-    /// That datagram counts as lost.
+    /// The link considers that datagram lost.
     pub fn handle_lost(&mut self, seq: Seq) {
         if let Some(lost) = self
             .lost_track
@@ -109,20 +109,20 @@ impl UplinkBuilder {
     }
 
     /// Whether a datagram is due.
-    pub fn is_due(&self, now: LocalTime, line: LinkActivity) -> bool {
-        self.lost_track.is_some_and(|lost| lost.due) || self.inputs.is_due(now, line)
+    pub fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
+        self.lost_track.is_some_and(|lost| lost.due) || self.inputs.is_due(now, activity)
     }
 
-    /// When a datagram is due; long past if at once.
-    pub fn next_deadline(&self, line: LinkActivity) -> Option<LocalTime> {
+    /// When a datagram is due; in the past if at once.
+    pub fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
         let lost = self
             .lost_track
             .filter(|lost| lost.due)
             .map(|_| LocalTime::ZERO);
-        lost.or_else(|| self.inputs.next_deadline(line))
+        lost.or_else(|| self.inputs.next_deadline(activity))
     }
 
-    /// What a datagram that leaves now says; [`UplinkBuilder::note_sent`] follows.
+    /// The content of a datagram that leaves now; [`UplinkBuilder::note_sent`] must follow.
     pub fn next_uplink(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
         let report_due =
             now.since(self.last_report.1) >= REPORT_INTERVAL && self.report != self.last_report.0;
@@ -133,13 +133,13 @@ impl UplinkBuilder {
         }
     }
 
-    /// A datagram has left that said this; what the line was like before.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, line: LinkActivity) {
+    /// A datagram has left with this content; `activity` is the state before.
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, activity: LinkActivity) {
         if let Some(report) = uplink.report {
             self.last_report = (report, now);
         }
         if uplink.input.is_some() {
-            self.inputs.note_sent(now, seq, line);
+            self.inputs.note_sent(now, seq, activity);
         }
         if let Some(lost) = &mut self.lost_track {
             let first = lost.sent_in.map_or(seq, |(first, _)| first);
@@ -156,16 +156,16 @@ mod tests {
     fn lost_track_is_sent_in_each_datagram_until_acknowledged() {
         let mut uplinks = uplinks();
         uplinks.report_lost_track(70);
-        assert!(uplinks.is_due(ms(5), LINE));
+        assert!(uplinks.is_due(ms(5), ACTIVITY));
         assert_eq!(
             (send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)),
             (Some(70), Some(70))
         );
-        assert!(!uplinks.is_due(ms(30), LINE));
+        assert!(!uplinks.is_due(ms(30), ACTIVITY));
         uplinks.handle_lost(Seq(1));
-        assert!(!uplinks.is_due(ms(30), LINE));
+        assert!(!uplinks.is_due(ms(30), ACTIVITY));
         uplinks.handle_lost(Seq(2));
-        assert!(uplinks.is_due(ms(30), LINE));
+        assert!(uplinks.is_due(ms(30), ACTIVITY));
         assert_eq!(send(&mut uplinks, 30, 3), Some(70));
         uplinks.handle_acked(Seq(0));
         assert_eq!(send(&mut uplinks, 35, 4), Some(70));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn poses_without_the_failed_baseline_end_the_lost_track() {
-        for (number, acked, heard) in [
+        for (number, acked, host_knows) in [
             (69, None, false),
             (71, Some((65, 0)), false),
             (71, Some((70, 0)), false),
@@ -191,7 +191,7 @@ mod tests {
             );
             assert_eq!(
                 send(&mut uplinks, 0, 1).is_none(),
-                heard,
+                host_knows,
                 "{number}, {acked:?}"
             );
         }
@@ -221,12 +221,12 @@ mod tests {
                 late: 1
             })
         );
-        uplinks.note_sent(ms(1_000), Seq(1), &uplink, LINE);
+        uplinks.note_sent(ms(1_000), Seq(1), &uplink, ACTIVITY);
         assert_eq!(uplinks.next_uplink(ms(5_000), GameTime::ZERO).report, None);
-        assert!(!uplinks.is_due(ms(5_000), LINE));
+        assert!(!uplinks.is_due(ms(5_000), ACTIVITY));
     }
 
-    const LINE: LinkActivity = LinkActivity {
+    const ACTIVITY: LinkActivity = LinkActivity {
         owes_ack: false,
         last_received_at: LocalTime::ZERO,
     };
@@ -235,10 +235,10 @@ mod tests {
         UplinkBuilder::new(ms(0), 20, InputRate::Hz20)
     }
 
-    /// What the datagram says of a lost track.
+    /// The lost track in the datagram.
     fn send(uplinks: &mut UplinkBuilder, now: u64, seq: u16) -> Option<u16> {
         let uplink = uplinks.next_uplink(ms(now), GameTime::ZERO);
-        uplinks.note_sent(ms(now), Seq(seq), &uplink, LINE);
+        uplinks.note_sent(ms(now), Seq(seq), &uplink, ACTIVITY);
         uplink.missing_baseline
     }
 

@@ -39,7 +39,7 @@ async fn delayed_packets_leave_and_arrive_in_time_while_idle() {
         let socket = socket.clone();
         tokio::spawn(async move { receive(&socket).await })
     };
-    // Sent while the endpoint's task waits already: it has to wake up for it.
+    // Sent while the endpoint's task is waiting: the task must wake up.
     tokio::time::sleep(Duration::from_millis(10)).await;
     socket.try_send(&transmit(b"a")).expect("taken");
     socket.try_send(&transmit(b"b")).expect("taken");
@@ -133,8 +133,7 @@ async fn receive(socket: &ImpairedSocket) -> Vec<u8> {
     buffer[..meta[0].len].to_vec()
 }
 
-/// What lies below: packets that left, with their times in milliseconds, and packets that are there
-/// to be received.
+/// The network below: packets that left, with their times in milliseconds, and packets to receive.
 #[derive(Debug)]
 struct Wire {
     began: Instant,
@@ -144,18 +143,22 @@ struct Wire {
 #[derive(Debug, Default)]
 struct WireState {
     left: Vec<(u128, Vec<u8>)>,
-    /// With the stride.
+    /// Contents and stride.
     arrived: VecDeque<(Vec<u8>, usize)>,
     reader: Option<Waker>,
 }
 
 impl Wire {
     fn left(&self) -> Vec<(u128, Vec<u8>)> {
-        self.state.lock().expect("no panic").left.clone()
+        self.state
+            .lock()
+            .expect("the worker does not panic")
+            .left
+            .clone()
     }
 
     fn arrive(&self, contents: &[u8], stride: usize) {
-        let mut state = self.state.lock().expect("no panic");
+        let mut state = self.state.lock().expect("the worker does not panic");
         state.arrived.push_back((contents.to_vec(), stride));
         if let Some(reader) = state.reader.take() {
             reader.wake();
@@ -165,12 +168,16 @@ impl Wire {
 
 impl AsyncUdpSocket for Wire {
     fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
-        unreachable!("nobody asks a wire")
+        unreachable!("the test calls no other method")
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let left = (self.began.elapsed().as_millis(), transmit.contents.to_vec());
-        self.state.lock().expect("no panic").left.push(left);
+        self.state
+            .lock()
+            .expect("the worker does not panic")
+            .left
+            .push(left);
         Ok(())
     }
 
@@ -180,7 +187,7 @@ impl AsyncUdpSocket for Wire {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
-        let mut state = self.state.lock().expect("no panic");
+        let mut state = self.state.lock().expect("the worker does not panic");
         let Some((contents, stride)) = state.arrived.pop_front() else {
             state.reader = Some(context.waker().clone());
             return Poll::Pending;

@@ -1,15 +1,16 @@
-//! What is kept of one component, and what an update changes of it.
+//! The history of one component, and what an update changes in it.
 //!
-//! Updates go in; values at any room time come out, and whether an update was news, and if so
-//! whether views had shown something else already: that makes it late. News are asked of the
-//! curves, not of the points, since a sender may cut the same curve at other times; what differs by
-//! less than anybody can see counts as the same.
+//! Updates go in; values at any room time come out, and the novelty of each update. An update is
+//! late if views have already shown something else. Novelty is judged by the curves and not by
+//! their points, since a sender may cut the same curve at other times. Invisible differences do not
+//! count.
 //!
-//! PathWalkers, gauges and flags bring their points in time along. A number or a text holds from
-//! the record's time on and is kept as steps over time, so that all components are read alike.
-//! Poses are none of these: see [`super::track`].
+//! Paths, gauges and flags contain their points in time. A number or a text holds from the record's
+//! time on and is stored as steps over time, so that all components are read alike. Poses are
+//! stored elsewhere: see [`super::received_poses`].
 //!
-//! PoseSource: `proto::message`; reference 003, section 3.6 (late data are inserted in the past).
+//! Source: `proto::message`. Late data is inserted in the past, as in "Architectures de
+//! developpement adaptees aux MMOGs" (Project Deus), section 3.6.
 
 use ambit_proto::schema::Component;
 use ambit_proto::time::GameTime;
@@ -17,55 +18,55 @@ use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint}
 
 use crate::client::event::ComponentValue;
 
-/// Steps of a number or a text that are known at once: more than a room of 30 Hz decides within a
+/// Maximum number of steps of a number or a text: more than a room of 30 Hz can decide within a
 /// local lag of 200 ms.
-const MAX_STEPS_PER_CALL: usize = 8;
-/// Metres that nobody sees; what rounding to milliseconds and to the wire's grid can make of a fast
-/// missile.
+const MAX_STEPS: usize = 8;
+/// Invisible distance in metres: what rounding to milliseconds and to the wire's grid can do to a
+/// fast missile.
 pub(super) const TOLERANCE_M: f32 = 0.1;
-/// Share of a gauge's maximum that nobody sees.
+/// Invisible share of a gauge's maximum.
 const TOLERANCE_SHARE: f32 = 0.01;
-/// Change a second of a gauge that nobody sees, as a share of its maximum.
+/// Invisible change of a gauge's rate, as a share of its maximum a second.
 const TOLERANCE_RATE_SHARE: f32 = 0.002;
 
-/// What an update was.
+/// What an update changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Novelty {
-    /// Nothing that was not known.
+    /// Nothing.
     Unchanged,
-    /// News of what has not been shown yet.
-    PredictionTarget,
-    /// News that contradict what is being shown.
-    LazyTimer,
+    /// Values that have not been shown yet.
+    Ahead,
+    /// Values that contradict what is already shown.
+    Late,
 }
 
 /// A component over time.
 #[derive(Clone, Debug)]
 pub enum ComponentHistory {
-    /// With points of its own: a path, a gauge or a flag.
+    /// With its own points in time: a path, a gauge or a flag.
     Curve(Component),
-    /// A number or a text, from when on each holds.
+    /// A number or a text, with the time from which each value holds.
     Steps(Timeline<StepValue<Component>>),
 }
 
 impl ComponentHistory {
-    /// The first that is heard of a component, in a record that holds from `at` on.
+    /// The first value of a component, in a record that holds from `at` on.
     pub fn new(at: GameTime, component: &Component) -> Self {
         match component {
             Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => {
                 ComponentHistory::Curve(component.clone())
             }
             Component::Number(_) | Component::Text(_) => ComponentHistory::Steps(
-                Timeline::starting_with(MAX_STEPS_PER_CALL, at, StepValue(component.clone())),
+                Timeline::starting_with(MAX_STEPS, at, StepValue(component.clone())),
             ),
         }
     }
 
-    /// Takes over what a newer record says; `now` is what views show.
+    /// Applies a newer record; `now` is the time that views show.
     pub fn merge(&mut self, at: GameTime, update: &Component, now: GameTime) -> Novelty {
         match self {
             ComponentHistory::Curve(held) => {
-                let news = match (&*held, update) {
+                let novelty = match (&*held, update) {
                     (Component::Path(held), Component::Path(update)) => novelty(held, update, now),
                     (Component::Gauge(held), Component::Gauge(update)) => {
                         novelty(held, update, now)
@@ -74,13 +75,13 @@ impl ComponentHistory {
                     _ => Novelty::Unchanged,
                 };
                 held.merge(update);
-                news
+                novelty
             }
             ComponentHistory::Steps(held) => {
                 let update = Timeline::starting_with(1, at, StepValue(update.clone()));
-                let news = novelty(held, &update, now);
+                let novelty = novelty(held, &update, now);
                 held.merge_tail(update.points().map(|(time, value)| (time, value.clone())));
-                news
+                novelty
             }
         }
     }
@@ -95,10 +96,15 @@ impl ComponentHistory {
 
     /// Whether it is a flag that is set at `t`.
     pub fn is_set(&self, t: GameTime) -> bool {
-        matches!(self, ComponentHistory::Curve(Component::Flag(flag)) if flag.value_at(t).is_some_and(|flag| flag.0))
+        match self {
+            ComponentHistory::Curve(Component::Flag(flag)) => {
+                flag.value_at(t).is_some_and(|flag| flag.0)
+            }
+            _ => false,
+        }
     }
 
-    /// The value at `t`; `Unchanged` while nothing but the type is known.
+    /// The value at `t`; `None` while only the type is known.
     pub fn value(&self, t: GameTime) -> Option<ComponentValue> {
         match self {
             ComponentHistory::Curve(Component::Path(path)) => {
@@ -141,21 +147,21 @@ fn novelty<T: TimelineValue + NearlyEqual>(
         (held, update) => held.is_some() != update.is_some(),
     };
     if now >= from && differ(now) {
-        return Novelty::LazyTimer;
+        return Novelty::Late;
     }
     let known = held
         .tail(from)
         .map(|(time, _)| time)
         .filter(|time| *time >= from);
-    let told = update.points().map(|(time, _)| time);
-    if known.chain(told).any(differ) {
-        Novelty::PredictionTarget
+    let updated = update.points().map(|(time, _)| time);
+    if known.chain(updated).any(differ) {
+        Novelty::Ahead
     } else {
         Novelty::Unchanged
     }
 }
 
-/// Whether a person could not tell two values apart.
+/// Equality up to invisible differences.
 trait NearlyEqual {
     fn is_nearly_equal(&self, other: &Self) -> bool;
 }
@@ -187,85 +193,82 @@ mod tests {
 
     #[test]
     fn the_same_path_cut_at_other_times_is_unchanged() {
-        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        let mut history = history(&[(0, 0.0), (1_000, 10.0)]);
         assert_eq!(
-            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 10.0)]), ms(700)),
+            history.merge(ms(500), &walk(&[(500, 5.0), (1_000, 10.0)]), ms(700)),
             Novelty::Unchanged
         );
         assert_eq!(
-            kept.merge(ms(600), &walk(&[(600, 6.0), (1_000, 10.0)]), ms(300)),
+            history.merge(ms(600), &walk(&[(600, 6.0), (1_000, 10.0)]), ms(300)),
             Novelty::Unchanged
         );
     }
 
     #[test]
     fn another_destination_from_a_later_time_on_is_ahead() {
-        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        let mut history = history(&[(0, 0.0), (1_000, 10.0)]);
         let update = walk(&[(500, 5.0), (1_000, 0.0)]);
-        assert_eq!(
-            kept.merge(ms(500), &update, ms(400)),
-            Novelty::PredictionTarget
-        );
-        assert_eq!(x(&kept, 750), 2.5);
-        assert_eq!(kept.merge(ms(500), &update, ms(900)), Novelty::Unchanged);
+        assert_eq!(history.merge(ms(500), &update, ms(400)), Novelty::Ahead);
+        assert_eq!(x(&history, 750), 2.5);
+        assert_eq!(history.merge(ms(500), &update, ms(900)), Novelty::Unchanged);
     }
 
     #[test]
     fn another_destination_from_an_earlier_time_on_is_late() {
-        let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
+        let mut history = history(&[(0, 0.0), (1_000, 10.0)]);
         assert_eq!(
-            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 0.0)]), ms(600)),
-            Novelty::LazyTimer
+            history.merge(ms(500), &walk(&[(500, 5.0), (1_000, 0.0)]), ms(600)),
+            Novelty::Late
         );
-        assert_eq!(x(&kept, 600), 4.0);
+        assert_eq!(x(&history, 600), 4.0);
     }
 
     #[test]
     fn a_path_that_ends_sooner_than_known_is_new() {
-        let mut kept = kept(&[(0, 0.0), (1_000, 10.0), (2_000, 20.0)]);
+        let mut history = history(&[(0, 0.0), (1_000, 10.0), (2_000, 20.0)]);
         assert_eq!(
-            kept.merge(ms(0), &walk(&[(0, 0.0), (1_000, 10.0)]), ms(500)),
-            Novelty::PredictionTarget
+            history.merge(ms(0), &walk(&[(0, 0.0), (1_000, 10.0)]), ms(500)),
+            Novelty::Ahead
         );
     }
 
     #[test]
     fn a_rate_is_new_before_it_has_changed_the_value() {
-        let mut kept = ComponentHistory::new(ms(0), &Component::gauge(ms(0), 50.0, 0.0, 100.0));
+        let mut history = ComponentHistory::new(ms(0), &Component::gauge(ms(0), 50.0, 0.0, 100.0));
         assert_eq!(
-            kept.merge(
+            history.merge(
                 ms(500),
                 &Component::gauge(ms(500), 50.0, 2.0, 100.0),
                 ms(100)
             ),
-            Novelty::PredictionTarget
+            Novelty::Ahead
         );
     }
 
     #[test]
     fn a_number_holds_from_its_record_s_time_on() {
-        let mut kept = ComponentHistory::new(ms(0), &Component::Number(1));
+        let mut history = ComponentHistory::new(ms(0), &Component::Number(1));
         for step in 1..=6 {
             let at = ms(100 + 50 * step);
             assert_eq!(
-                kept.merge(at, &Component::Number(1 + step as i64), ms(50 * step)),
-                Novelty::PredictionTarget
+                history.merge(at, &Component::Number(1 + step as i64), ms(50 * step)),
+                Novelty::Ahead
             );
         }
         for (t, expected) in [(0, 1), (149, 1), (150, 2), (399, 6), (400, 7), (9_999, 7)] {
             assert_eq!(
-                kept.value(ms(t)),
+                history.value(ms(t)),
                 Some(ComponentValue::Number(expected)),
                 "at {t}"
             );
         }
         assert_eq!(
-            kept.merge(ms(500), &Component::Number(7), ms(600)),
+            history.merge(ms(500), &Component::Number(7), ms(600)),
             Novelty::Unchanged
         );
         assert_eq!(
-            kept.merge(ms(500), &Component::Number(8), ms(600)),
-            Novelty::LazyTimer
+            history.merge(ms(500), &Component::Number(8), ms(600)),
+            Novelty::Late
         );
     }
 
@@ -281,12 +284,13 @@ mod tests {
         Component::Path(path)
     }
 
-    fn kept(points: &[(u64, f32)]) -> ComponentHistory {
+    fn history(points: &[(u64, f32)]) -> ComponentHistory {
         ComponentHistory::new(ms(0), &walk(points))
     }
 
-    fn x(kept: &ComponentHistory, t: u64) -> f32 {
-        kept.path()
+    fn x(history: &ComponentHistory, t: u64) -> f32 {
+        history
+            .path()
             .and_then(|path| path.value_at(ms(t)))
             .expect("a path with points")
             .position

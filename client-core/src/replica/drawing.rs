@@ -1,10 +1,10 @@
-//! What a client draws of an object that it simulates: the pictures of the last two frames, and
-//! what lies between and a little beyond them.
+//! The drawn poses of a simulated object: the last two frames, with interpolation between them and
+//! a short extrapolation.
 //!
-//! The simulation hands in a [`Drawing`] whenever something about it has changed; a [`Drawn`] at
-//! any time near it comes out. Nothing here knows physics.
+//! The simulation hands in [`DrawnFrames`] whenever they change; a [`DrawnObject`] comes out for
+//! any time near them. This module knows no physics.
 //!
-//! Units: metres, radians, seconds; times are the room's. Cost: two pictures an object.
+//! Units: metres, radians, seconds; times are room time. Cost: two poses an object.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use ambit_proto::time::GameTime;
 
 use crate::rotation;
 
-/// How far beyond the last frame a picture goes on at its velocities, when nobody steps the
-/// simulation: two ticks of 20 Hz.
+/// How far a pose is extrapolated beyond the last frame when the simulation is not stepped: two
+/// ticks of 20 Hz.
 pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(100);
 
-/// An object at one moment, as a view draws it.
+/// An object at one time, as a view draws it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrawnObject {
-    /// Of which room time this is the picture.
+    /// The room time that this shows.
     pub room_time: GameTime,
-    /// Its middle.
+    /// Its centre.
     pub position: Position,
     /// Its orientation: a unit quaternion, x, y, z, w.
     pub quaternion: [f32; 4],
@@ -30,14 +30,14 @@ pub struct DrawnObject {
     pub linear: [f32; 3],
     /// Angular velocity about the axes of the world, in radians a second.
     pub angular: [f32; 3],
-    /// Whether it stands still.
+    /// Whether it is at rest.
     pub at_rest: bool,
 }
 
-/// Where something is, and how it is turned.
+/// Position and orientation for drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrawnPose {
-    /// Its middle.
+    /// Its centre.
     pub position: Position,
     /// Its orientation.
     pub quaternion: [f32; 4],
@@ -46,21 +46,20 @@ pub struct DrawnPose {
 /// The last two frames of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrawnFrames {
-    /// The last but one, and its time.
+    /// The last frame but one, and its time.
     pub previous: (GameTime, DrawnPose),
-    /// The last one, and its time.
+    /// The last frame, and its time.
     pub last: (GameTime, DrawnPose),
-    /// How it goes on: velocity and angular velocity.
+    /// Velocity and angular velocity for the extrapolation.
     pub velocities: ([f32; 3], [f32; 3]),
-    /// Whether it stands still.
+    /// Whether it is at rest.
     pub at_rest: bool,
-    /// By how much it is drawn ahead of all else: what the player steers is foretold.
+    /// How far it is drawn ahead of other objects: the player's own cube is predicted.
     pub ahead: Duration,
 }
 
 impl DrawnFrames {
-    /// What is drawn while other objects are drawn as of `shown`; `Unchanged` for times before its
-    /// frames.
+    /// The object while other objects are drawn as of `shown`; `None` for times before its frames.
     pub fn at(&self, shown: GameTime) -> Option<DrawnObject> {
         let shows = shown + self.ahead;
         let (from, to) = (self.previous.0, self.last.0);

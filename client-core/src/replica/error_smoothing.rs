@@ -1,12 +1,11 @@
-//! What is left of an error that was corrected: a picture is what is known and an offset, which
-//! decays.
+//! Error smoothing: the drawn pose is the known pose plus an offset that decays.
 //!
-//! The picture that was drawn and the one that turned out to be right go in; pictures that come
-//! from the one to the other come out, slowly if the error was small, fast if it was large.
+//! The drawn pose and the correct pose go in; poses that move from the first to the second come
+//! out. Large errors decay faster than small ones.
 //!
-//! Units: metres; per frame of 1/60 s. PoseSource: reference 002 (visual smoothing: factors 0.95
-//! and 0.85, blended between 25 cm and 1 m; for the orientation between 0.1 and 0.5 of the dot
-//! product).
+//! Units: metres; per frame of 1/60 s. Source: G. Fiedler, "State Synchronization" (visual
+//! smoothing: factors 0.95 and 0.85, blended between 25 cm and 1 m; for the orientation between 0.1
+//! and 0.5 of the dot product).
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -14,36 +13,36 @@ use ambit_proto::time::GameTime;
 use super::drawing::DrawnPose;
 use crate::rotation;
 
-/// What is left of a small error after a frame.
+/// Factor a frame for a small error.
 const SLOW_DECAY: f32 = 0.95;
-/// What is left of a large one.
+/// Factor a frame for a large error.
 const FAST_DECAY: f32 = 0.85;
-/// Errors up to this length are small, and from the other on large.
+/// Errors up to the first length are small, from the second on large.
 const SMALL_M: f32 = 0.25;
 const LARGE_M: f32 = 1.0;
-/// The same for orientations: one less the dot product with no turn at all.
+/// The same for orientations: one minus the dot product with the identity.
 const SMALL_TURN: f32 = 0.1;
 const LARGE_TURN: f32 = 0.5;
-/// What is off by more than that is somewhere else: drawn there at once.
+/// A larger error is not smoothed: the object is drawn at its new position at once.
 pub const SNAP_M: f32 = 4.0;
-/// A correction by less than that, and by less than a degree, nobody sees: it is not smoothed.
-/// Where words come in each frame, each corrects a little, and what is drawn is what they say.
+/// A smaller correction, with less than a degree of rotation, is invisible and not smoothed. If
+/// poses arrive for each frame, each corrects a little, and the object is drawn where they are.
 const INVISIBLE_M: f32 = 0.002;
 const INVISIBLE_TURN: f32 = 4e-5;
-/// An offset that nobody sees is none: half a millimetre, a tenth of a degree.
+/// A smaller offset is invisible and becomes zero: half a millimetre, a tenth of a degree.
 const NEGLIGIBLE_M: f32 = 0.0005;
 const NEGLIGIBLE_TURN: f32 = 4e-7;
 /// Frames a second.
 const FRAMES_PER_S: f32 = 60.0;
 
-/// How far a picture is from what is known.
+/// The difference between the drawn pose and the known one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VisualOffset {
     metres: [f32; 3],
     turn: [f32; 4],
 }
 
-/// An offset that was there at one time, and has been decaying since.
+/// An offset at a given time, which decays from then on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorSmoother {
     since: GameTime,
@@ -51,13 +50,13 @@ pub struct ErrorSmoother {
 }
 
 impl VisualOffset {
-    /// The picture is what is known.
+    /// No offset.
     pub const NONE: Self = Self {
         metres: [0.0; 3],
         turn: rotation::IDENTITY,
     };
 
-    /// The offset with which what is at `known` looks like `drawn`.
+    /// The offset that makes an object at `known` appear at `drawn`.
     pub fn between(drawn: DrawnPose, known: DrawnPose) -> Self {
         let (there, here) = (drawn.position, known.position);
         let metres = [there.x - here.x, there.y - here.y, there.z - here.z];
@@ -71,7 +70,7 @@ impl VisualOffset {
         }
     }
 
-    /// The picture of what is at `known`.
+    /// The drawn pose of an object at `known`.
     pub fn apply_to(&self, known: DrawnPose) -> DrawnPose {
         let Position { x, y, z } = known.position;
         let [dx, dy, dz] = self.metres;
@@ -82,7 +81,7 @@ impl VisualOffset {
         }
     }
 
-    /// What is left of it after so many frames; none when nobody sees it any more.
+    /// The offset after this many frames; none when it is invisible.
     #[must_use]
     pub fn decayed(&self, frames: f32) -> Self {
         let length = length(self.metres);
@@ -104,8 +103,8 @@ impl VisualOffset {
 }
 
 impl ErrorSmoother {
-    /// From what was drawn at `now` to what is known now; `Unchanged` if nobody sees the
-    /// difference, or it is too large to glide.
+    /// Starts to smooth from the pose drawn at `now` to the known one; `None` if the difference is
+    /// invisible or too large.
     pub fn start(now: GameTime, drawn: DrawnPose, known: DrawnPose) -> Option<Self> {
         if !is_visible_difference(drawn, known) {
             return None;
@@ -114,7 +113,7 @@ impl ErrorSmoother {
         (offset != VisualOffset::NONE).then_some(ErrorSmoother { since: now, offset })
     }
 
-    /// The picture at `t` of what is known to be at `known` then.
+    /// The drawn pose at `t` of an object whose known pose is `known`.
     pub fn apply_to(&self, t: GameTime, known: DrawnPose) -> DrawnPose {
         self.offset
             .decayed(t.since(self.since).as_secs_f32() * FRAMES_PER_S)
@@ -122,19 +121,19 @@ impl ErrorSmoother {
     }
 }
 
-/// Whether anybody sees the difference of two pictures.
+/// Whether the difference between two poses is visible.
 pub fn is_visible_difference(one: DrawnPose, other: DrawnPose) -> bool {
     let turned = 1.0 - rotation::dot(one.quaternion, other.quaternion).abs();
     one.position.distance(other.position) > INVISIBLE_M || turned > INVISIBLE_TURN
 }
 
-/// What is left after a frame of an error of this size.
+/// The decay factor a frame for an error of this size.
 fn decay_factor(size: f32, small: f32, large: f32) -> f32 {
     let share = ((size - small) / (large - small)).clamp(0.0, 1.0);
     SLOW_DECAY + (FAST_DECAY - SLOW_DECAY) * share
 }
 
-/// Of a vector.
+/// The length of a vector.
 pub fn length([x, y, z]: [f32; 3]) -> f32 {
     (x * x + y * y + z * z).sqrt()
 }
@@ -146,8 +145,8 @@ mod tests {
     #[test]
     fn smoothing_starts_at_the_drawn_pose_and_ends_at_the_known_one() {
         for metres in [0.05, 0.5, 3.0] {
-            let glide =
-                ErrorSmoother::start(ms(1_000), picture(metres), picture(0.0)).expect("it is seen");
+            let glide = ErrorSmoother::start(ms(1_000), picture(metres), picture(0.0))
+                .expect("the difference is visible");
             let x = |t| glide.apply_to(ms(t), picture(0.0)).position.x;
             assert!((x(1_000) - metres).abs() < 1e-5);
             assert!(x(1_100) < x(1_050) && x(1_050) < metres, "{metres}");

@@ -1,24 +1,24 @@
-//! What a view keeps of each object.
+//! The view's data of each object.
 //!
-//! A view hands the client a [`ViewFactory`]; when an object comes into sight, the factory makes of
-//! its `ObjectEntered` whatever the view needs (a sprite, a line on a screen), and the client keeps
-//! it with the object until it leaves. A view that keeps its own books takes `()`; one that does it
-//! by kind takes [`FactoryByKind`]; all others implement the trait.
+//! A view passes a [`ViewFactory`] to the client. When an object comes into sight, the factory
+//! builds from its `Enter` whatever the view needs (a sprite, a line on a screen), and the client
+//! stores it with the object until it leaves. A view that stores nothing uses `()`; one that builds
+//! by kind uses [`FactoryByKind`]; others implement the trait.
 
 use std::collections::BTreeMap;
 
 use crate::client::event::ObjectEntered;
 
-/// Makes a view's objects.
+/// Builds a view's data of objects.
 pub trait ViewFactory {
-    /// What the view keeps with each object.
+    /// The data stored with each object.
     type View;
 
-    /// The view's object for one that has just come into sight.
+    /// Builds the data of an object that has just come into sight.
     fn build(&mut self, enter: &ObjectEntered) -> Self::View;
 }
 
-/// For views that keep nothing with the client.
+/// For views that store nothing with the client.
 impl ViewFactory for () {
     type View = ();
 
@@ -27,14 +27,14 @@ impl ViewFactory for () {
 
 type Builder<V> = Box<dyn FnMut(&ObjectEntered) -> V + Send>;
 
-/// A function for each kind of object, and one for all others.
+/// One function for each kind of object, and one for all others.
 pub struct FactoryByKind<V> {
     kinds: BTreeMap<String, Builder<V>>,
     others: Builder<V>,
 }
 
 impl<V> FactoryByKind<V> {
-    /// `others` makes whatever no other function is for.
+    /// `others` builds the objects that have no function of their own.
     pub fn new(others: impl FnMut(&ObjectEntered) -> V + Send + 'static) -> Self {
         FactoryByKind {
             kinds: BTreeMap::new(),

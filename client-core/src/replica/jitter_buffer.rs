@@ -1,22 +1,23 @@
-//! Which room time objects with poses are shown at: how far behind the estimated room time.
+//! The jitter buffer: how far behind the estimated room time objects with poses are shown.
 //!
-//! When datagrams with poses came and the room time go in, a [`Lag`] comes out: for each room time
-//! how far behind it such objects are shown. Timelines know nothing of this: they are shown at room
-//! time. No clock.
+//! Arrival times of datagrams with poses and the room time go in. A [`RenderLag`] comes out: how
+//! far behind each room time such objects are shown. Timelines are not affected: they are shown at
+//! room time. No clock.
 //!
-//! A pose holds from its stamp and the local lag on, and comes in a way after its stamp: so the
-//! local lag less that way is a buffer against jitter already. [`RenderTiming`] says whether it is
-//! to be the only one.
+//! A pose takes effect at its stamp plus the local lag, and arrives one one-way delay after its
+//! stamp. So the difference is a buffer against jitter already. [`RenderTiming`] decides whether it
+//! is the only one.
 //!
 //! Invariants:
-//! 1. What is shown is never ahead of room time.
-//! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it
-//!    never steps, and never back. (Until the first datagram has come nothing is shown, and the lag
-//!    is what it should be at once.)
+//! 1. The time shown is never ahead of room time.
+//! 2. The time shown runs at most 5 % ([`MAX_SLEW`]) faster or slower than room time; it never
+//!    steps and never goes back. (Before the first datagram nothing is shown, and the lag is set at
+//!    once.)
 //!
-//! Bound: `SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second.
-//! PoseSource: reference 000 (100 ms in the past), 002 (buffer against jitter); reference 003
-//! (local lag).
+//! Bound: `MAX_SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second.
+//! Sources: "Synchronisation par le reseau d'un monde virtuel sur Unity" (100 ms in the past); G.
+//! Fiedler, "State Synchronization" (jitter buffer); "Architectures de developpement adaptees aux
+//! MMOGs" (Project Deus) for the local lag.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,43 +26,42 @@ use std::time::Duration;
 
 use ambit_proto::time::GameTime;
 
-/// How much faster or slower than the room's clock the time shown runs, at most: what nobody sees.
+/// Maximum difference between the rate of the time shown and that of the room's clock: invisible.
 pub const MAX_SLEW: f64 = 0.05;
-/// The render delay of who asks for interpolation and says no more. PoseSource: reference 000.
+/// The default render delay for interpolation, as in "Synchronisation par le reseau d'un monde
+/// virtuel sur Unity".
 pub const INTERPOLATION_DELAY: Duration = Duration::from_millis(100);
-/// What may be asked for.
+/// Maximum render delay.
 pub const MAX_DELAY: Duration = Duration::from_secs(1);
 
-/// Share of the datagrams that an adaptive delay lets come in time.
+/// Share of the datagrams that come in time with an adaptive delay.
 const IN_TIME_SHARE: f64 = 0.99;
-/// How far back an adaptive delay looks: at 20 datagrams a second, one hundredth of it is more than
-/// one of them.
+/// How far back an adaptive delay looks: at 20 datagrams a second, one per cent of it is more than
+/// one datagram.
 const WINDOW: Duration = Duration::from_secs(8);
-/// InputSampler at most: more than a room of 60 Hz sends in the window.
+/// Maximum number of samples: more than a room of 60 Hz sends in the window.
 const MAX_SAMPLES: usize = 512;
-/// A longer time between two datagrams is no loss but silence.
+/// A longer time between two datagrams is silence and not loss.
 const MAX_LOSS_GAP: Duration = Duration::from_millis(400);
-/// How often the delay is reckoned anew.
+/// How often the delay is estimated.
 const ESTIMATE_INTERVAL: Duration = Duration::from_millis(250);
-/// A delay that could be shorter by less than this stays: each change makes what is shown run fast.
+/// A smaller possible decrease of the delay is ignored: each change makes the time shown run fast.
 const MIN_DECREASE: Duration = Duration::from_millis(5);
 
-/// When a pose is shown.
+/// When poses are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenderTiming {
-    /// At its room time: the local lag is the buffer.
+    /// At their room time: the local lag is the buffer.
     RoomTime,
-    /// So long after it comes in, if it took the quickest way; but not before its room time.
+    /// This long after arrival over the fastest path, but not before their room time.
     FixedDelay(Duration),
-    /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that
-    /// come after lost ones; but not before its room time.
+    /// As early as possible while 99 % of the datagrams of the last seconds come in time, including
+    /// those after lost ones; but not before their room time.
     Adaptive,
 }
 
-/// 100 ms after it comes in: two datagrams at 20 a second. On lines that are quick enough for the
-/// local lag, that is the room time.
-///
-/// PoseSource: reference 000.
+/// 100 ms after arrival: two datagrams at 20 a second. If the network is fast enough for the local
+/// lag, that is the room time.
 impl Default for RenderTiming {
     fn default() -> Self {
         Self::FixedDelay(INTERPOLATION_DELAY)
@@ -76,26 +76,25 @@ pub struct RenderLag {
     to: Duration,
 }
 
-/// The lag over time.
+/// Computes the lag over time.
 #[derive(Debug)]
 pub struct JitterBuffer {
     render: RenderTiming,
     /// The local lag.
     delay: Duration,
     lag: RenderLag,
-    /// Whether anything has come that could be shown.
+    /// Whether any datagram has arrived.
     started: bool,
     /// Number and stamp of the newest datagram.
     newest: Option<(u64, GameTime)>,
-    /// When datagrams came, and how much later than what was to be shown needed them: by how much
-    /// it was too late, or below zero.
+    /// Arrival times of datagrams, and how late each was for its time of effect; negative if early.
     samples: VecDeque<(GameTime, i64)>,
-    /// When the delay was reckoned last.
+    /// When the delay was last estimated.
     estimated_at: Option<GameTime>,
 }
 
 impl RenderLag {
-    /// At the room time `t`.
+    /// The lag at room time `t`.
     pub fn at(&self, t: GameTime) -> Duration {
         let slewed = t.since(self.since).mul_f64(MAX_SLEW);
         if self.from < self.to {
@@ -105,12 +104,12 @@ impl RenderLag {
         }
     }
 
-    /// Of which time the poses are that are shown at the room time `t`.
+    /// The time of the poses that are shown at room time `t`.
     pub fn shown_time(&self, t: GameTime) -> GameTime {
         t.saturating_sub(self.at(t))
     }
 
-    /// One that stays what it is.
+    /// A lag that does not change.
     pub fn constant(lag: Duration) -> Self {
         RenderLag {
             since: GameTime::ZERO,
@@ -119,7 +118,7 @@ impl RenderLag {
         }
     }
 
-    /// From `now` on, it comes to this.
+    /// Slews to `to`, starting at `now`.
     pub fn slew_to(&mut self, now: GameTime, to: Duration) {
         if to != self.to {
             *self = RenderLag {
@@ -132,7 +131,7 @@ impl RenderLag {
 }
 
 impl JitterBuffer {
-    /// In a room with this local lag.
+    /// For a room with this local lag.
     pub fn new(render: RenderTiming, delay: Duration) -> Self {
         let (lag, started, newest, samples, reckoned) = Default::default();
         JitterBuffer {
@@ -146,7 +145,7 @@ impl JitterBuffer {
         }
     }
 
-    /// A datagram of this number and stamp has come at room time `now`; whether it has poses.
+    /// A datagram with this number and stamp has arrived at room time `now`.
     pub fn handle_datagram(
         &mut self,
         now: GameTime,
@@ -168,23 +167,22 @@ impl JitterBuffer {
         }
     }
 
-    /// From which stamp on a datagram was waited for: its own, or that of the one before what was
-    /// lost.
+    /// The stamp from which a datagram was needed: its own, or that of the last one before a loss.
     fn needed_stamp(&mut self, number: u64, stamp: GameTime) -> GameTime {
-        let (last, heard) = self.newest.unwrap_or((number, stamp));
+        let (last, newest_stamp) = self.newest.unwrap_or((number, stamp));
         if number <= last {
-            self.newest = Some((last, heard));
+            self.newest = Some((last, newest_stamp));
             return stamp;
         }
         self.newest = Some((number, stamp));
         if number == last + 1 {
             stamp
         } else {
-            heard.max(stamp.saturating_sub(MAX_LOSS_GAP))
+            newest_stamp.max(stamp.saturating_sub(MAX_LOSS_GAP))
         }
     }
 
-    /// Room time has come to `now`; what comes from the host takes `one_way`, at best.
+    /// Advances room time to `now`; `one_way` is the minimum delay from the host.
     pub fn advance(&mut self, now: GameTime, one_way: Duration) -> RenderLag {
         let wanted = match self.render {
             RenderTiming::RoomTime => Duration::ZERO,
@@ -198,12 +196,12 @@ impl JitterBuffer {
         self.lag
     }
 
-    /// The lag, as of the last call.
+    /// The lag as of the last call.
     pub fn lag(&self) -> RenderLag {
         self.lag
     }
 
-    /// By how much 99 % of the datagrams were too late at most, if they were.
+    /// The maximum lateness of the best 99 % of the datagrams, if they were late.
     fn estimate_delay(&mut self, now: GameTime) -> Duration {
         if self
             .estimated_at
@@ -273,7 +271,7 @@ mod tests {
         let mut playout = JitterBuffer::new(RenderTiming::RoomTime, DELAY);
         playout.handle_datagram(ms(500), 0, ms(100), true);
         assert_eq!(
-            playout.advance(ms(500), way(40)).shown_time(ms(700)),
+            playout.advance(ms(500), duration(40)).shown_time(ms(700)),
             ms(700)
         );
     }
@@ -287,11 +285,11 @@ mod tests {
             (400, 40, 290),
             (0, 200, 50),
         ] {
-            let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(way(delay)), DELAY);
-            let lag = playout.advance(ms(10_000), way(one_way));
+            let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(duration(delay)), DELAY);
+            let lag = playout.advance(ms(10_000), duration(one_way));
             assert_eq!(
                 lag.at(ms(10_000)),
-                way(behind),
+                duration(behind),
                 "{delay} ms, {one_way} ms on the way"
             );
         }
@@ -304,7 +302,10 @@ mod tests {
             line.live(30_000);
             // The slowest ones take 230 ms, 80 ms more than the local lag.
             let lag = line.playout.lag().at(ms(line.now));
-            assert!(lag >= way(74) && lag <= way(80), "seed {seed}: {lag:?}");
+            assert!(
+                lag >= duration(74) && lag <= duration(80),
+                "seed {seed}: {lag:?}"
+            );
             let (late, all) = line.live(30_000);
             assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
         }
@@ -316,10 +317,10 @@ mod tests {
         // Of each ten ticks of 50 ms, four in a row are lost, and each other one takes 40 ms.
         for number in (0..400).filter(|number| number % 10 < 6) {
             playout.handle_datagram(ms(50 * number + 40), number, ms(50 * number), true);
-            playout.advance(ms(50 * number + 40), way(40));
+            playout.advance(ms(50 * number + 40), duration(40));
         }
-        // Five ticks after the last one that came, and 40 ms.
-        assert_eq!(playout.lag().at(ms(60_000)), way(5 * 50 + 40 - 150));
+        // Five ticks after the last one that arrived, and 40 ms.
+        assert_eq!(playout.lag().at(ms(60_000)), duration(5 * 50 + 40 - 150));
     }
 
     #[test]
@@ -327,7 +328,7 @@ mod tests {
         let mut playout = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
         for number in 0..40 {
             playout.handle_datagram(ms(3_000 * number + 40), number, ms(3_000 * number), true);
-            playout.advance(ms(3_000 * number + 40), way(40));
+            playout.advance(ms(3_000 * number + 40), duration(40));
         }
         assert_eq!(playout.lag().at(ms(200_000)), Duration::ZERO);
     }
@@ -346,7 +347,8 @@ mod tests {
             let mut before = None;
             for step in 0..2_000 {
                 if step % 500 == 0 {
-                    (line.way_ms, line.jitter_ms) = (line.rng.u64(0..600), line.rng.u64(0..300));
+                    (line.one_way_ms, line.jitter_ms) =
+                        (line.rng.u64(0..600), line.rng.u64(0..300));
                 }
                 line.live(10);
                 let (now, shown) = (ms(line.now), line.playout.lag().shown_time(ms(line.now)));
@@ -368,14 +370,14 @@ mod tests {
 
     #[test]
     fn a_reader_between_two_calls_sees_no_step() {
-        let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(way(300)), DELAY);
-        playout.advance(ms(1_000), way(0));
+        let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(duration(300)), DELAY);
+        playout.advance(ms(1_000), duration(0));
         playout.handle_datagram(ms(1_000), 0, ms(1_000), true);
-        let lag = playout.advance(ms(1_000), way(100));
-        let again = { playout.advance(ms(1_500), way(0)) };
+        let lag = playout.advance(ms(1_000), duration(100));
+        let again = { playout.advance(ms(1_500), duration(0)) };
         assert_eq!(
             (lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))),
-            (way(150), way(175), way(250))
+            (duration(150), duration(175), duration(250))
         );
         assert_eq!(
             (
@@ -383,7 +385,7 @@ mod tests {
                 again.at(ms(1_600)),
                 again.at(ms(9_000))
             ),
-            (way(175), way(170), way(150))
+            (duration(175), duration(170), duration(150))
         );
     }
 
@@ -392,8 +394,8 @@ mod tests {
         for (text, expected) in [
             ("room", RenderTiming::RoomTime),
             ("adaptive", RenderTiming::Adaptive),
-            ("interpolated", RenderTiming::FixedDelay(way(100))),
-            ("250ms", RenderTiming::FixedDelay(way(250))),
+            ("interpolated", RenderTiming::FixedDelay(duration(100))),
+            ("250ms", RenderTiming::FixedDelay(duration(250))),
         ] {
             assert_eq!(text.parse(), Ok(expected));
             assert_eq!(expected.to_string().parse(), Ok(expected));
@@ -403,19 +405,19 @@ mod tests {
         }
     }
 
-    /// A host of 20 ticks a second behind a line that jitters.
+    /// A host of 20 ticks a second over a path with jitter.
     struct Line {
         playout: JitterBuffer,
         rng: fastrand::Rng,
-        way_ms: u64,
+        one_way_ms: u64,
         jitter_ms: u64,
         now: u64,
-        /// When datagrams come in, and their stamps.
+        /// Arrival times of datagrams, and their stamps.
         flying: Vec<(u64, u64)>,
     }
 
     impl Line {
-        fn new(seed: u64, way_ms: u64, jitter_ms: u64) -> Self {
+        fn new(seed: u64, one_way_ms: u64, jitter_ms: u64) -> Self {
             let (rng, playout) = (
                 fastrand::Rng::with_seed(seed),
                 JitterBuffer::new(RenderTiming::Adaptive, DELAY),
@@ -423,20 +425,22 @@ mod tests {
             Line {
                 playout,
                 rng,
-                way_ms,
+                one_way_ms,
                 jitter_ms,
                 now: 0,
                 flying: Vec::new(),
             }
         }
 
-        /// How many came when their time had been shown already, and how many in all.
+        /// How many arrived after their time had been shown, and how many in all.
         fn live(&mut self, for_ms: u64) -> (u64, u64) {
             let (mut late, mut all) = (0, 0);
             for now in self.now..self.now + for_ms {
                 if now % 50 == 0 {
-                    self.flying
-                        .push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
+                    self.flying.push((
+                        now + self.one_way_ms + self.rng.u64(0..=self.jitter_ms),
+                        now,
+                    ));
                 }
                 for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
                     self.playout
@@ -444,7 +448,7 @@ mod tests {
                     late += u64::from(ms(stamp) + DELAY < self.playout.lag().shown_time(ms(now)));
                     all += 1;
                 }
-                self.playout.advance(ms(now), way(self.way_ms));
+                self.playout.advance(ms(now), duration(self.one_way_ms));
             }
             self.now += for_ms;
             (late, all)
@@ -455,7 +459,7 @@ mod tests {
         GameTime::from_millis(ms)
     }
 
-    fn way(ms: u64) -> Duration {
+    fn duration(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 }

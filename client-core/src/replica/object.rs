@@ -1,12 +1,11 @@
-//! One object as a client knows it.
+//! One object of the replica.
 //!
-//! Components go in with the stamp of the datagram that brought them; values at any room time come
-//! out. Invariant: of each component the newest datagram's word stands, in whatever order datagrams
-//! arrive. Their stamps tell which is newer. A pose is not one of these values: it has a [`Track`]
-//! of its own.
+//! Components go in with the stamp of their datagram; values at any room time come out. Invariant:
+//! each component has the value of the newest datagram that contained it, in any order of arrival;
+//! stamps decide which is newer. A pose is stored apart, in [`ReceivedPoses`].
 
 use ambit_proto::ids::Alias;
-use ambit_proto::pose::{Entry, Pose};
+use ambit_proto::pose::{Pose, ReceivedPose};
 use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -22,9 +21,9 @@ use crate::client::event::{ComponentValue, Facing, NamedValue};
 /// An object: announced, in sight, or about to leave.
 #[derive(Debug)]
 pub struct ReplicaObject<V> {
-    /// The client's name for it.
+    /// The client's id of it.
     pub id: u32,
-    /// The server's name for it.
+    /// The server's name for it on the wire.
     pub alias: Alias,
     /// Index of its kind.
     pub kind: u8,
@@ -32,28 +31,28 @@ pub struct ReplicaObject<V> {
     pub own: bool,
     /// When it comes into sight.
     pub enters: GameTime,
-    /// When it goes out of sight, once that is known.
+    /// When it goes out of sight, once known.
     pub leaves: Option<GameTime>,
-    /// What the view keeps; there is one as long as the object is in sight.
+    /// The view's data; present as long as the object is in sight.
     pub view: Option<V>,
-    /// Its poses, if its kind has them: then component 0 is what they say.
+    /// Its poses, if its kind has them: then component 0 comes from them.
     pub poses: Option<ReceivedPoses>,
-    /// What is drawn of it, if it is simulated.
+    /// What to draw of it, if it is simulated.
     pub drawn_frames: Option<DrawnFrames>,
-    /// What is left of the last wrong guess, if it is not simulated.
+    /// Smooths the last wrong extrapolation, if it is not simulated.
     smoother: Option<ErrorSmoother>,
-    /// By index; `Unchanged` for what the client was not told.
+    /// By index; `None` for components that were not received.
     components: Vec<Option<KnownComponent>>,
 }
 
 #[derive(Debug)]
 struct KnownComponent {
     history: ComponentHistory,
-    /// Of the datagram that was last heard of it.
+    /// Of the newest datagram that contained it.
     stamp: GameTime,
 }
 
-/// A record's datagram, and from when on the record holds.
+/// The datagram of a record, and when the record takes effect.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordContext {
     /// The datagram's.
@@ -62,105 +61,107 @@ pub struct RecordContext {
     pub at: GameTime,
 }
 
-/// What a pose was.
+/// What a pose changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoseOutcome {
-    /// Whether no newer one is known.
+    /// Whether it is the newest one.
     pub newest: bool,
-    /// Whether its time had come, and something else was being shown.
+    /// Whether its time had passed, and something else was being shown.
     pub late: bool,
 }
 
 impl<V> ReplicaObject<V> {
-    /// An object of which only the head is known.
+    /// An object of which only the header is known.
     pub fn new(
         id: u32,
         alias: Alias,
         kind: u8,
         own: bool,
-        moment: RecordContext,
+        context: RecordContext,
         declared: &ObjectKind,
     ) -> Self {
         let components = std::iter::repeat_with(|| None)
             .take(declared.components.len())
             .collect();
-        let track = declared
+        let poses = declared
             .pose_format()
-            .map(|format| ReceivedPoses::new(*format, moment.datagram.number));
-        let (view, drawing, glide) = Default::default();
+            .map(|format| ReceivedPoses::new(*format, context.datagram.number));
+        let (view, drawn_frames, smoother) = Default::default();
         ReplicaObject {
             id,
             alias,
             kind,
             own,
-            enters: moment.at,
+            enters: context.at,
             leaves: None,
             view,
-            poses: track,
-            drawn_frames: drawing,
-            smoother: glide,
+            poses,
+            drawn_frames,
+            smoother,
             components,
         }
     }
 
-    /// Takes over what a record says. Returns the greatest news.
+    /// Applies a record. Returns the greatest novelty of its components.
     pub fn merge(
         &mut self,
-        moment: RecordContext,
+        context: RecordContext,
         components: &[(u8, Component)],
         times: RenderTimes,
     ) -> Novelty {
         let each = components.iter().map(|(index, component)| match component {
-            Component::Pose(pose) => self.merge_pose(moment.datagram, *pose, times),
-            _ => self.merge_component(moment, usize::from(*index), component),
+            Component::Pose(pose) => self.merge_pose(context.datagram, *pose, times),
+            _ => self.merge_component(context, usize::from(*index), component),
         });
         each.max().unwrap_or(Novelty::Unchanged)
     }
 
-    /// Takes over a pose.
+    /// Adds a pose.
     pub fn add_pose(
         &mut self,
-        arrival: ReceivedDatagram,
+        datagram: ReceivedDatagram,
         pose: Pose,
         times: RenderTimes,
     ) -> PoseOutcome {
-        let ReceivedDatagram { number, stamp, now } = arrival;
+        let ReceivedDatagram { number, stamp, now } = datagram;
         let shown = if stamp <= times.stamp_at(now) {
             self.received_position(now, times)
         } else {
             None
         };
-        let guessed = self.extrapolated_picture(now, times);
-        let Some(track) = &mut self.poses else {
+        let extrapolated = self.extrapolated_picture(now, times);
+        let Some(poses) = &mut self.poses else {
             return PoseOutcome::default();
         };
-        let newest = track.newest_stamp().is_none_or(|newest| stamp >= newest);
-        track.insert(Entry {
+        let newest = poses.newest_stamp().is_none_or(|newest| stamp >= newest);
+        poses.insert(ReceivedPose {
             number,
             stamp,
             pose,
         });
         let late = shown.is_some_and(|shown| {
-            let heard = RenderTimes {
+            let updated_times = RenderTimes {
                 newest_stamp: times.newest_stamp.max(stamp),
                 ..times
             };
-            self.received_position(now, heard)
+            self.received_position(now, updated_times)
                 .is_some_and(|position| position.distance(shown) > TOLERANCE_M)
         });
-        if let Some(guessed) = guessed {
-            let heard = RenderTimes {
+        if let Some(extrapolated) = extrapolated {
+            let updated_times = RenderTimes {
                 newest_stamp: times.newest_stamp.max(stamp),
                 ..times
             };
-            self.smoother = self.received_pose(now, heard).and_then(|(track, pose)| {
-                ErrorSmoother::start(now, guessed, drawn_pose(track, &pose))
-            });
+            self.smoother = self
+                .received_pose(now, updated_times)
+                .and_then(|(poses, pose)| {
+                    ErrorSmoother::start(now, extrapolated, drawn_pose(poses, &pose))
+                });
         }
         PoseOutcome { newest, late }
     }
 
-    /// Where it is at `t`.
+    /// The position at `t`.
     pub fn position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
         if let Some(drawn) = self.simulated(t, times) {
             return Some(drawn.position);
@@ -174,15 +175,15 @@ impl<V> ReplicaObject<V> {
     /// What is drawn at `t`, if it has poses.
     pub fn drawn(&self, t: GameTime, times: RenderTimes) -> Option<DrawnObject> {
         self.simulated(t, times).or_else(|| {
-            let (track, pose) = self.received_pose(t, times)?;
-            let (linear, angular) = track.format().velocities(&pose);
-            let known = drawn_pose(track, &pose);
+            let (poses, pose) = self.received_pose(t, times)?;
+            let (linear, angular) = poses.format().velocities(&pose);
+            let known = drawn_pose(poses, &pose);
             let DrawnPose {
                 position,
                 quaternion,
             } = self
                 .smoother
-                .map_or(known, |glide| glide.apply_to(t, known));
+                .map_or(known, |smoother| smoother.apply_to(t, known));
             let at_rest = !self.moves(t, times) && position == known.position;
             Some(DrawnObject {
                 room_time: times.lag.shown_time(t),
@@ -195,36 +196,36 @@ impl<V> ReplicaObject<V> {
         })
     }
 
-    /// What the poses that came say of `t`, whenever that is shown, on the grid of its kind, if it
-    /// has poses.
+    /// The received pose at `t`, whenever that is shown, on the grid of its kind; `None` without
+    /// poses.
     pub fn pose(&self, t: GameTime, times: RenderTimes) -> Option<Pose> {
         self.poses
             .as_ref()?
             .at(t.saturating_sub(times.delay), times.newest_stamp)
     }
 
-    /// How it is turned at `t`, if it has poses.
+    /// The orientation at `t`, if it has poses.
     pub fn facing(&self, t: GameTime, times: RenderTimes) -> Option<Facing> {
         match self.simulated(t, times) {
             Some(drawn) => Some(Facing::Free(drawn.quaternion)),
             None => self
                 .received_pose(t, times)
-                .map(|(track, pose)| track.facing(&pose)),
+                .map(|(poses, pose)| poses.facing(&pose)),
         }
     }
 
-    /// Whether a flag is set at `t`, as far as is known.
+    /// Whether a flag is set at `t`, as far as known.
     pub fn is_set(&self, index: usize, t: GameTime) -> bool {
         self.component_history(index)
-            .is_some_and(|kept| kept.is_set(t))
+            .is_some_and(|history| history.is_set(t))
     }
 
-    /// What the client's own physics says of `t`, if it has a say.
+    /// The pose at `t` from the client's own physics, if it simulates the object.
     fn simulated(&self, t: GameTime, times: RenderTimes) -> Option<DrawnObject> {
         self.drawn_frames?.at(times.lag.shown_time(t))
     }
 
-    /// What is drawn, where no newer word is known and so it may be wrong: that is glided from.
+    /// The drawn pose, if it is extrapolated and so may be wrong: smoothing starts from it.
     fn extrapolated_picture(&self, t: GameTime, times: RenderTimes) -> Option<DrawnPose> {
         let newest = self.poses.as_ref()?.newest_stamp()?;
         if self.view.is_none() || self.drawn_frames.is_some() || newest >= times.stamp_at(t) {
@@ -242,14 +243,14 @@ impl<V> ReplicaObject<V> {
     }
 
     fn received_position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
-        let (track, pose) = self.received_pose(t, times)?;
-        Some(track.format().position(&pose))
+        let (poses, pose) = self.received_pose(t, times)?;
+        Some(poses.format().position(&pose))
     }
 
-    /// What the poses that came say of `t`, as a component.
+    /// The received pose at `t`, as a component.
     pub fn received_value(&self, t: GameTime, times: RenderTimes) -> Option<ComponentValue> {
-        let (track, pose) = self.received_pose(t, times)?;
-        let (position, facing) = (track.format().position(&pose), track.facing(&pose));
+        let (poses, pose) = self.received_pose(t, times)?;
+        let (position, facing) = (poses.format().position(&pose), poses.facing(&pose));
         Some(ComponentValue::Pose {
             position,
             facing,
@@ -257,13 +258,13 @@ impl<V> ReplicaObject<V> {
         })
     }
 
-    /// What the poses that came say of `t`: what lies between them, and a little beyond.
+    /// The received pose at `t`: interpolated, or extrapolated for a short time.
     fn received_pose(&self, t: GameTime, times: RenderTimes) -> Option<(&ReceivedPoses, Pose)> {
-        let track = self.poses.as_ref()?;
-        Some((track, track.at(times.stamp_at(t), times.newest_stamp)?))
+        let poses = self.poses.as_ref()?;
+        Some((poses, poses.at(times.stamp_at(t), times.newest_stamp)?))
     }
 
-    /// Whether it is on its way somewhere at `t`.
+    /// Whether it moves at `t`.
     pub fn moves(&self, t: GameTime, times: RenderTimes) -> bool {
         self.simulated(t, times)
             .map_or_else(|| self.moves_as_received(t, times), |drawn| !drawn.at_rest)
@@ -271,7 +272,7 @@ impl<V> ReplicaObject<V> {
 
     fn moves_as_received(&self, t: GameTime, times: RenderTimes) -> bool {
         match &self.poses {
-            Some(track) => track.moves(times.stamp_at(t), times.newest_stamp),
+            Some(poses) => poses.moves(times.stamp_at(t), times.newest_stamp),
             None => self
                 .component_history(0)
                 .and_then(ComponentHistory::path)
@@ -330,26 +331,31 @@ impl<V> ReplicaObject<V> {
             .map(|known| &known.history)
     }
 
-    /// A pose in a record may be one that is known already: an `ObjectEntered` can come again.
-    fn merge_pose(&mut self, arrival: ReceivedDatagram, pose: Pose, times: RenderTimes) -> Novelty {
+    /// A record may contain a known pose: an `Enter` can be repeated.
+    fn merge_pose(
+        &mut self,
+        datagram: ReceivedDatagram,
+        pose: Pose,
+        times: RenderTimes,
+    ) -> Novelty {
         let known = self.poses.as_ref().and_then(ReceivedPoses::newest_pose) == Some(pose);
-        match self.add_pose(arrival, pose, times) {
-            PoseOutcome { late: true, .. } => Novelty::LazyTimer,
-            PoseOutcome { newest: true, .. } if !known => Novelty::PredictionTarget,
+        match self.add_pose(datagram, pose, times) {
+            PoseOutcome { late: true, .. } => Novelty::Late,
+            PoseOutcome { newest: true, .. } if !known => Novelty::Ahead,
             PoseOutcome { .. } => Novelty::Unchanged,
         }
     }
 
     fn merge_component(
         &mut self,
-        moment: RecordContext,
+        context: RecordContext,
         index: usize,
         component: &Component,
     ) -> Novelty {
         let RecordContext {
             datagram: ReceivedDatagram { stamp, now, .. },
             at,
-        } = moment;
+        } = context;
         match &mut self.components[index] {
             Some(known) if stamp < known.stamp => Novelty::Unchanged,
             Some(known) => {
@@ -361,15 +367,15 @@ impl<V> ReplicaObject<V> {
                     history: ComponentHistory::new(at, component),
                     stamp,
                 });
-                Novelty::PredictionTarget
+                Novelty::Ahead
             }
         }
     }
 }
 
-fn drawn_pose(track: &ReceivedPoses, pose: &Pose) -> DrawnPose {
+fn drawn_pose(poses: &ReceivedPoses, pose: &Pose) -> DrawnPose {
     DrawnPose {
-        position: track.format().position(pose),
-        quaternion: track.format().quaternion(pose),
+        position: poses.format().position(pose),
+        quaternion: poses.format().quaternion(pose),
     }
 }

@@ -1,21 +1,21 @@
-//! Objects in a flat array, found by place at once, by id in a few steps, and walked by ascending
-//! id.
+//! Objects in a flat array, found directly by index, by id with a binary search, and iterated by
+//! ascending id.
 //!
-//! Objects go in and get a place, which holds until they are taken out; later ones reuse it. Cost:
-//! to add one, a push (ids ascend); to find one by id, a binary search; to take one out, its
-//! successors' entries of 8 bytes move.
+//! An added object gets an index, which is valid until it is removed; later objects reuse it. Cost:
+//! to add, a push (ids ascend); to find by id, a binary search; to remove, moving the following
+//! entries of 8 bytes.
 //!
-//! Invariant: `order` names each object once, by ascending id.
+//! Invariant: `order` contains each object once, by ascending id.
 
-/// The place of an object.
+/// The index of an object in the store.
 pub type StoreIndex = u32;
 
-/// Objects by place and by id.
+/// Objects by index and by id.
 #[derive(Debug)]
 pub struct ObjectStore<T> {
     entries: Vec<Option<T>>,
     free: Vec<StoreIndex>,
-    /// Id and place, by ascending id.
+    /// Id and index, by ascending id.
     order: Vec<(u32, StoreIndex)>,
 }
 
@@ -30,40 +30,40 @@ impl<T> Default for ObjectStore<T> {
 }
 
 impl<T> ObjectStore<T> {
-    /// Adds an object, whose id is greater than that of each other one.
+    /// Adds an object, whose id must be greater than all others.
     pub fn push(&mut self, id: u32, object: T) -> StoreIndex {
         debug_assert!(
             self.order.last().is_none_or(|last| last.0 < id),
             "ids ascend"
         );
-        let place = self.free.pop().unwrap_or_else(|| {
+        let entry = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() as StoreIndex - 1
         });
-        self.entries[place as usize] = Some(object);
-        self.order.push((id, place));
-        place
+        self.entries[entry as usize] = Some(object);
+        self.order.push((id, entry));
+        entry
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub fn remove(&mut self, id: u32) -> Option<T> {
         let index = self.order_index(id)?;
-        let (_, place) = self.order.remove(index);
-        self.free.push(place);
-        self.entries[place as usize].take()
+        let (_, entry) = self.order.remove(index);
+        self.free.push(entry);
+        self.entries[entry as usize].take()
     }
 
-    /// The object at a place.
-    pub fn at(&self, place: StoreIndex) -> Option<&T> {
-        self.entries.get(place as usize)?.as_ref()
+    /// The object at an index.
+    pub fn at(&self, entry: StoreIndex) -> Option<&T> {
+        self.entries.get(entry as usize)?.as_ref()
     }
 
-    /// The object at a place.
-    pub fn at_mut(&mut self, place: StoreIndex) -> Option<&mut T> {
-        self.entries.get_mut(place as usize)?.as_mut()
+    /// The object at an index.
+    pub fn at_mut(&mut self, entry: StoreIndex) -> Option<&mut T> {
+        self.entries.get_mut(entry as usize)?.as_mut()
     }
 
-    /// Where the object with this id is.
+    /// The index of the object with this id.
     pub fn index_of(&self, id: u32) -> Option<StoreIndex> {
         Some(self.order[self.order_index(id)?].1)
     }
@@ -75,23 +75,23 @@ impl<T> ObjectStore<T> {
 
     /// The object with this id.
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
-        let place = self.index_of(id)?;
-        self.at_mut(place)
+        let entry = self.index_of(id)?;
+        self.at_mut(entry)
     }
 
     /// All objects, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.order
             .iter()
-            .filter_map(|&(id, place)| Some((id, self.at(place)?)))
+            .filter_map(|&(id, entry)| Some((id, self.at(entry)?)))
     }
 
-    /// How many there are.
+    /// Number of objects.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -113,12 +113,12 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut store, mut map, mut most) = (ObjectStore::default(), BTreeMap::new(), 0);
             for id in 1..500_u32 {
-                let place = store.push(id, id * 10);
+                let entry = store.push(id, id * 10);
                 map.insert(id, id * 10);
                 most = most.max(map.len());
                 assert_eq!(
-                    (store.at(place), store.index_of(id)),
-                    (Some(&(id * 10)), Some(place)),
+                    (store.at(entry), store.index_of(id)),
+                    (Some(&(id * 10)), Some(entry)),
                     "seed {seed}"
                 );
                 for _ in 0..rng.u32(0..3) {

@@ -1,19 +1,18 @@
-//! The poses of a datagram, taken over by the objects that they are of.
+//! Applies the poses of a datagram to their objects.
 //!
-//! The bytes of a pose section go in; what they did comes out, and whether they could be read to
-//! the end. What stands before the point where that was no longer possible is taken over all the
-//! same.
+//! The bytes of a pose section go in; what they changed comes out, and whether they could be read
+//! to the end. Poses before the point of failure are applied.
 //!
-//! Invariant: no pose is read against another base than the one that it was coded against. The host
-//! takes a datagram that the link has confirmed for known in whole. So one that could not be read
-//! to its end is remembered ([`FailedSections`]), and a section that counts it among the known ones
-//! is not read at all: it may mean poses that are not here.
+//! Invariant: no pose is decoded against another baseline than the one it was coded against. The
+//! host takes an acknowledged datagram as known completely. So the client remembers datagrams that
+//! it could not read to the end ([`FailedSections`]). A section whose acked set contains one of
+//! them is not read at all, since it may refer to poses that the client does not have.
 
 use std::collections::VecDeque;
 
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader,
-    read_section,
+    AckedSet, BaselineHistory as Known, BaselineSource, Pose, PoseFormat, ReceivedPose,
+    SectionError, SectionHeader, read_section,
 };
 use ambit_proto::wire::Reader;
 
@@ -25,33 +24,33 @@ use super::slots::ReplicaSlots;
 use super::{PoseDecoding, ReceivedDatagram, Replica};
 use crate::client::event::{NamedValue, ObjectUpdated, ViewEvent};
 
-/// What a section did.
+/// What a section changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionOutcome {
-    /// Poses taken over.
+    /// Applied poses.
     pub applied: u64,
-    /// Those of them that were news of objects in sight.
+    /// Those that changed objects in sight.
     pub shown: u64,
-    /// Those of them that contradict what was being shown.
+    /// Those that contradict what was already shown.
     pub late: u64,
-    /// Poses of objects that had left: read, and of no other use.
+    /// Poses of objects that had left: decoded and dropped.
     pub stale: u64,
-    /// What the server knew to have arrived; an error if the rest could not be read: then the
-    /// server is to be told.
+    /// The datagrams that the server takes as known; an error if the rest could not be read: then
+    /// the server must be notified.
     pub acked_set: Result<Option<AckedSet>, SectionError>,
 }
 
-/// Datagrams that count as known, and whose poses are not.
+/// Acknowledged datagrams whose poses are unknown.
 ///
-/// Bound: [`FAILED`], the newest. A host that has heard of one counts none up to it among the known
-/// ones, so there are as many as come within a round trip; one that does not listen gets nonsense
-/// shown, and of its own objects only.
+/// Bound: the newest [`MAX_FAILED`]. A host that was notified does not refer to any datagram up to
+/// the failed one, so there are as many as arrive within a round trip. A host that ignores the
+/// notification causes wrong poses of its own objects only.
 #[derive(Debug, Default)]
 pub(super) struct FailedSections {
     numbers: VecDeque<u64>,
 }
 
-/// Failures that are remembered.
+/// Maximum number of failures that are kept.
 const MAX_FAILED: usize = 64;
 
 impl FailedSections {
@@ -62,7 +61,7 @@ impl FailedSections {
         self.numbers.push_back(number);
     }
 
-    /// Whether one of them is in the acked set that this section names.
+    /// Whether one of them is in the acked set of this section.
     fn is_referenced_by(&self, bytes: &[u8], number: u64) -> bool {
         let mut header = SectionHeader {
             number,
@@ -77,8 +76,8 @@ impl FailedSections {
 }
 
 impl<V> Replica<V> {
-    /// Takes over the pose section of the datagram in hand.
-    pub fn apply_poses(&mut self, arrival: ReceivedDatagram, bytes: &[u8]) -> SectionOutcome {
+    /// Applies the pose section of the datagram being handled.
+    pub fn apply_poses(&mut self, datagram: ReceivedDatagram, bytes: &[u8]) -> SectionOutcome {
         let mut section = SectionOutcome {
             applied: 0,
             shown: 0,
@@ -90,44 +89,53 @@ impl<V> Replica<V> {
             return section;
         }
         let mut poses = std::mem::take(&mut self.poses);
-        section.acked_set = if self.failed_sections.is_referenced_by(bytes, arrival.number) {
-            Err(SectionError::LostTrack { slot: 0 })
+        section.acked_set = if self
+            .failed_sections
+            .is_referenced_by(bytes, datagram.number)
+        {
+            Err(SectionError::MissingBaseline { slot: 0 })
         } else {
-            let bases = SlotBaselines {
+            let baselines = SlotBaselines {
                 slots: &self.slots,
                 objects: &self.objects,
-                number: arrival.number,
+                number: datagram.number,
             };
-            read_section(bytes, arrival.number, arrival.stamp, &bases, &mut poses)
+            read_section(
+                bytes,
+                datagram.number,
+                datagram.stamp,
+                &baselines,
+                &mut poses,
+            )
         };
         if section.acked_set.is_err() {
-            self.failed_sections.note(arrival.number);
+            self.failed_sections.note(datagram.number);
         }
         for (slot, pose) in poses.drain(..) {
-            self.apply_pose(arrival, slot, pose, &mut section);
+            self.apply_pose(datagram, slot, pose, &mut section);
         }
         self.poses = poses;
         section
     }
 
-    /// A datagram could not be read at all: its poses, if there were any, are not known.
+    /// A datagram could not be read at all: its poses, if any, are unknown.
     pub fn note_unreadable_poses(&mut self, number: u64) {
         self.failed_sections.note(number);
     }
 
     fn apply_pose(
         &mut self,
-        arrival: ReceivedDatagram,
+        datagram: ReceivedDatagram,
         slot: u16,
         pose: Pose,
         section: &mut SectionOutcome,
     ) {
-        let ReceivedDatagram { number, stamp, now } = arrival;
+        let ReceivedDatagram { number, stamp, now } = datagram;
         let acked = section.acked_set.as_ref().ok().and_then(Option::as_ref);
-        let Some(place) = slot_object(&self.slots, &self.objects, slot, number) else {
+        let Some(index) = slot_object(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
-            if let Some(former) = self.slots.previous_poses_mut(slot, number) {
-                former.insert(Entry {
+            if let Some(previous) = self.slots.previous_poses_mut(slot, number) {
+                previous.insert(ReceivedPose {
                     number,
                     stamp,
                     pose,
@@ -135,10 +143,10 @@ impl<V> Replica<V> {
             }
             return;
         };
-        let object = self.objects.at_mut(place).expect("a slot's object exists");
-        let noted = object.add_pose(arrival, pose, self.times);
-        if let Some((track, acked)) = object.poses.as_mut().zip(acked) {
-            track.prune(acked);
+        let object = self.objects.at_mut(index).expect("a slot's object exists");
+        let noted = object.add_pose(datagram, pose, self.times);
+        if let Some((history, acked)) = object.poses.as_mut().zip(acked) {
+            history.prune(acked);
         }
         section.applied += 1;
         self.simulation_events.push(
@@ -149,7 +157,8 @@ impl<V> Replica<V> {
                 pose,
             },
         );
-        // What has not been shown yet is not late, and its `ObjectEntered` will tell the newest.
+        // An object that is not in sight yet is not late: its `Enter` will contain the newest
+        // state.
         if !(noted.newest || noted.late) || object.view.is_none() {
             return;
         }
@@ -163,45 +172,44 @@ impl<V> Replica<V> {
                 .map(|value| NamedValue { name, value })
                 .into_iter()
                 .collect();
-            self.events
-                .push_back(ViewEvent::ObjectUpdated(ObjectUpdated {
-                    id: object.id,
-                    t: now,
-                    at,
-                    components,
-                }));
+            self.events.push_back(ViewEvent::Update(ObjectUpdated {
+                id: object.id,
+                t: now,
+                at,
+                components,
+            }));
         }
     }
 }
 
-/// Whom a slot's poses in datagram `number` are of: its tenant, or the one before.
+/// Baselines by slot for datagram `number`: those of the slot's object, or of the one before it.
 struct SlotBaselines<'r, V> {
     slots: &'r ReplicaSlots,
     objects: &'r ObjectStore<ReplicaObject<V>>,
     number: u64,
 }
 
-impl<V> Bases for SlotBaselines<'_, V> {
+impl<V> BaselineSource for SlotBaselines<'_, V> {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Known)> {
         let present = slot_object(self.slots, self.objects, slot, self.number);
-        let track: Option<&ReceivedPoses> = match present {
-            Some(place) => self.objects.at(place)?.poses.as_ref(),
+        let history: Option<&ReceivedPoses> = match present {
+            Some(index) => self.objects.at(index)?.poses.as_ref(),
             None => self.slots.previous_poses(slot, self.number),
         };
-        track.map(|track| (track.format(), track.history()))
+        history.map(|history| (history.format(), history.history()))
     }
 }
 
-/// Where the object is of which a slot's poses in datagram `number` are, if it is still there.
+/// The object that a slot's poses in datagram `number` belong to, if it is still there.
 fn slot_object<V>(
     slots: &ReplicaSlots,
     objects: &ObjectStore<ReplicaObject<V>>,
     slot: u16,
     number: u64,
 ) -> Option<StoreIndex> {
-    let place = slots.get(slot)?.object?;
-    let track = objects.at(place)?.poses.as_ref()?;
-    track.admits(number).then_some(place)
+    let index = slots.get(slot)?.object?;
+    let history = objects.at(index)?.poses.as_ref()?;
+    history.admits(number).then_some(index)
 }
 
 #[cfg(test)]

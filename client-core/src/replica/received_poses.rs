@@ -1,96 +1,94 @@
-//! Where an object is that may move in any way: the poses that were told of it, and what lies
-//! between and beyond them.
+//! The received poses of one object, with interpolation between them and extrapolation beyond.
 //!
-//! Poses go in with number and stamp of the datagram that brought them, in whatever order; a pose
-//! at any room time comes out. The same entries are the bases of poses to come
-//! ([`ambit_proto::pose::Kept`]), so there is one list and no copy.
+//! Poses go in with number and stamp of their datagram, in any order; a pose at any room time comes
+//! out. The same entries serve as baselines for later poses, so there is one list and no copy.
 //!
-//! A pose takes effect at its stamp and the local lag. What is shown at a time (here in terms of
-//! stamps):
-//! - between two poses, what lies straight between them, or on the curve that has their velocities,
-//!   over gaps as well; but what was at rest stays so until it must have set out;
-//! - before the first, the first;
-//! - beyond the newest, what it foretells ([`pose::estimate`]), as far as the host is heard: it
-//!   keeps back what we foretell ourselves, so its silence about an object says that we are right.
-//!   When it falls silent altogether, for [`MAX_EXTRAPOLATION`] more; then the object stands.
-//! - Objects that tell their velocity go on with it for [`MAX_EXTRAPOLATION`], unless they are at
-//!   rest: their host keeps back what rests, and nothing else for so long.
-//! - Other objects that turn freely or not at all foretell something only while poses of them come
-//!   in: the host keeps back what has not changed. Once it has been silent about one for longer
-//!   than it was before its newest pose, that pose stands.
+//! A pose takes effect at its stamp plus the local lag. What is shown (times here are stamps):
+//! - Between two poses: interpolated linearly, or on the curve with their velocities, also over
+//!   gaps. But an object at rest stays there until it must have started to move.
+//! - Before the first pose: the first one.
+//! - Beyond the newest: extrapolated ([`pose::extrapolate`]) up to the newest datagram of the host.
+//!   The host omits poses that the client extrapolates correctly, so its silence about an object
+//!   confirms the extrapolation. When the host falls silent, the object moves on for
+//!   [`MAX_EXTRAPOLATION`] and then stops.
+//! - Objects whose poses have velocities move on for [`MAX_EXTRAPOLATION`], unless they are at
+//!   rest: the host omits poses of objects at rest, and no others for that long.
+//! - Other objects that turn freely or not at all are extrapolated only while poses of them arrive:
+//!   the host omits unchanged poses. If it has been silent about one for longer than the time
+//!   between its last two poses, the newest pose holds.
 //!
-//! Units: room time. Cost: a binary search over some ten entries to read. PoseSource: design,
-//! section 6; reference 004.
+//! Units: room time. Cost: a binary search over about ten entries to read. Source: "Optimisation
+//! des echanges de donnees", an article on data exchange in action games.
 
 use std::time::Duration;
 
-use ambit_proto::pose::{self, AckedSet, Entry, Kept, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, AckedSet, BaselineHistory, Pose, PoseFormat, ReceivedPose, Turning};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::Facing;
 
-/// For how long an object goes on when nothing at all is heard any more. A line that jitters is
-/// silent for less; in this time a walker of 4 m/s gets 1 m beyond what is known.
+/// How long an object is extrapolated when nothing arrives any more. Jitter causes shorter
+/// silences; in this time a walker of 4 m/s moves 1 m beyond its known position.
 pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(250);
 
-/// What moves no faster has no way of its own to tell how long ago it set out.
+/// Below this speed, the start of a motion cannot be computed from the speed.
 const STILL_M_PER_S: f32 = 0.02;
-/// What was at rest and is under way has set out no longer ago than that, in seconds.
+/// Maximum time since an object at rest has started to move, in seconds.
 const MAX_ACCELERATION_S: f32 = 0.2;
 
 /// The poses of one object.
 #[derive(Clone, Debug)]
 pub struct ReceivedPoses {
     format: PoseFormat,
-    history: Kept,
+    history: BaselineHistory,
 }
 
-/// Where a time lies among the entries.
+/// The position of a time among the entries.
 #[derive(Clone, Copy)]
 enum TimePosition<'t> {
-    /// PriorEstimate the first.
-    PriorEstimate(&'t Entry),
-    Between(&'t Entry, &'t Entry),
-    /// At or beyond the newest; the one before it.
-    Beyond(&'t Entry, Option<&'t Entry>),
+    /// Before the first entry.
+    Before(&'t ReceivedPose),
+    Between(&'t ReceivedPose, &'t ReceivedPose),
+    /// At or beyond the newest entry; the second is the one before it.
+    Beyond(&'t ReceivedPose, Option<&'t ReceivedPose>),
 }
 
 impl ReceivedPoses {
-    /// Of an object that datagram `number` has announced.
+    /// For an object that datagram `number` has announced.
     pub fn new(format: PoseFormat, number: u64) -> Self {
         ReceivedPoses {
             format,
-            history: Kept::new(number),
+            history: BaselineHistory::new(number),
         }
     }
 
-    /// The grid.
+    /// The pose format.
     pub fn format(&self) -> &PoseFormat {
         &self.format
     }
 
-    /// The entries, as bases.
-    pub fn history(&self) -> &Kept {
+    /// The entries, as baselines.
+    pub fn history(&self) -> &BaselineHistory {
         &self.history
     }
 
-    /// Whether a pose in datagram `number` is one of this object, and not of the one that had its
+    /// Whether a pose in datagram `number` belongs to this object, and not to the one that used its
     /// slot before.
     pub fn admits(&self, number: u64) -> bool {
-        self.history.admits(number)
+        self.history.is_of_present_tenant(number)
     }
 
-    /// Takes over a pose.
-    pub fn insert(&mut self, entry: Entry) {
-        self.history.note(entry);
+    /// Adds a pose.
+    pub fn insert(&mut self, entry: ReceivedPose) {
+        self.history.insert(entry);
     }
 
-    /// Drops what is no base any more for a host that knows this to have arrived here.
+    /// Drops entries that a host with this acked set no longer uses as baselines.
     pub fn prune(&mut self, acked: &AckedSet) {
         self.history.prune(acked);
     }
 
-    /// How an object with this pose is turned.
+    /// The orientation of an object with this pose.
     pub fn facing(&self, pose: &Pose) -> Facing {
         match self.format.turn {
             Turning::Fixed => Facing::Fixed,
@@ -109,20 +107,19 @@ impl ReceivedPoses {
         Some(self.history.newest()?.pose)
     }
 
-    /// Whether the newest pose is one at rest, of a kind that tells so.
+    /// Whether the newest pose is at rest, for kinds whose poses contain that.
     pub fn is_at_rest(&self) -> bool {
         self.format.motion.is_some() && self.newest_pose().is_some_and(|pose| pose.flag)
     }
 
-    /// What is shown of the poses up to `stamp`, when the host was last heard with a datagram of
-    /// `heard`.
-    pub fn at(&self, stamp: GameTime, heard: GameTime) -> Option<Pose> {
+    /// The pose shown at `stamp`, when the newest datagram of the host has the stamp `host_stamp`.
+    pub fn at(&self, stamp: GameTime, host_stamp: GameTime) -> Option<Pose> {
         Some(match self.locate(stamp)? {
-            TimePosition::PriorEstimate(first) => first.pose,
+            TimePosition::Before(first) => first.pose,
             TimePosition::Between(from, to) => self.interpolate(from, to, stamp),
             TimePosition::Beyond(newest, before) => {
-                match self.extrapolation_end(newest, before, heard) {
-                    Some(end) => pose::estimate(
+                match self.extrapolation_end(newest, before, host_stamp) {
+                    Some(end) => pose::extrapolate(
                         &self.format,
                         stamped_pose(newest),
                         before.map(stamped_pose),
@@ -134,32 +131,33 @@ impl ReceivedPoses {
         })
     }
 
-    /// Whether it is under way then.
-    pub fn moves(&self, stamp: GameTime, heard: GameTime) -> bool {
+    /// Whether the object moves then.
+    pub fn moves(&self, stamp: GameTime, host_stamp: GameTime) -> bool {
         match self.locate(stamp) {
-            None | Some(TimePosition::PriorEstimate(_)) => false,
+            None | Some(TimePosition::Before(_)) => false,
             Some(TimePosition::Between(from, to)) => {
                 from.pose.at != to.pose.at || from.pose.turn != to.pose.turn
             }
             Some(TimePosition::Beyond(newest, before)) => self
-                .extrapolation_end(newest, before, heard)
+                .extrapolation_end(newest, before, host_stamp)
                 .is_some_and(|end| stamp < end),
         }
     }
 
-    /// What lies between two poses. What was at rest did not set out when that was told, but when
-    /// it must have to be under way as it is: with a steady push, twice its way at its speed ago.
-    fn interpolate(&self, from: &Entry, to: &Entry, stamp: GameTime) -> Pose {
+    /// Interpolates between two poses. An object at rest did not start to move at its last pose,
+    /// but as late as possible: with constant acceleration, twice its distance divided by its speed
+    /// before the next pose.
+    fn interpolate(&self, from: &ReceivedPose, to: &ReceivedPose, stamp: GameTime) -> Pose {
         let mut start = from.stamp;
         if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
             let (linear, _) = self.format.velocities(&to.pose);
             let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
-            let way = self
+            let distance = self
                 .format
                 .position(&from.pose)
                 .distance(self.format.position(&to.pose));
             let seconds = if speed > STILL_M_PER_S {
-                (2.0 * way / speed).min(MAX_ACCELERATION_S)
+                (2.0 * distance / speed).min(MAX_ACCELERATION_S)
             } else {
                 MAX_ACCELERATION_S
             };
@@ -168,35 +166,35 @@ impl ReceivedPoses {
         if stamp <= start {
             from.pose
         } else {
-            pose::between(&self.format, (start, &from.pose), stamped_pose(to), stamp)
+            pose::interpolate(&self.format, (start, &from.pose), stamped_pose(to), stamp)
         }
     }
 
-    /// Until when the newest pose's motion goes on; `Unchanged` if it foretells none.
+    /// Until when the newest pose is extrapolated; `None` if not at all.
     fn extrapolation_end(
         &self,
-        newest: &Entry,
-        before: Option<&Entry>,
-        heard: GameTime,
+        newest: &ReceivedPose,
+        before: Option<&ReceivedPose>,
+        host_stamp: GameTime,
     ) -> Option<GameTime> {
-        let heard = heard.max(newest.stamp);
+        let host_stamp = host_stamp.max(newest.stamp);
         if let Turning::Yaw { .. } = self.format.turn {
-            return (newest.pose.speed != 0).then(|| heard + MAX_EXTRAPOLATION);
+            return (newest.pose.speed != 0).then(|| host_stamp + MAX_EXTRAPOLATION);
         }
         if self.format.motion.is_some() {
             return (!newest.pose.flag).then(|| newest.stamp + MAX_EXTRAPOLATION);
         }
         let before = before.filter(|before| before.pose != newest.pose)?;
-        let silent = heard.since(newest.stamp);
+        let silent = host_stamp.since(newest.stamp);
         (silent <= newest.stamp.since(before.stamp))
-            .then(|| heard + MAX_EXTRAPOLATION.saturating_sub(silent))
+            .then(|| host_stamp + MAX_EXTRAPOLATION.saturating_sub(silent))
     }
 
     fn locate(&self, stamp: GameTime) -> Option<TimePosition<'_>> {
-        let entries = self.history.entries();
+        let entries = self.history.poses();
         let after = entries.partition_point(|entry| entry.stamp <= stamp);
         let Some(index) = after.checked_sub(1) else {
-            return entries.first().map(TimePosition::PriorEstimate);
+            return entries.first().map(TimePosition::Before);
         };
         let from = &entries[index];
         Some(match entries.get(after) {
@@ -206,7 +204,7 @@ impl ReceivedPoses {
     }
 }
 
-fn stamped_pose(entry: &Entry) -> (GameTime, &Pose) {
+fn stamped_pose(entry: &ReceivedPose) -> (GameTime, &Pose) {
     (entry.stamp, &entry.pose)
 }
 
@@ -266,7 +264,7 @@ mod tests {
     #[test]
     fn a_walker_is_extrapolated_while_the_host_sends_and_briefly_after() {
         let track = yaw(&[(0, 0.0, 0.0, 4.0)]);
-        for (t, heard, x) in [
+        for (t, host_stamp, x) in [
             (100, 0, 0.4),
             (250, 0, 1.0),
             (251, 0, 1.0),
@@ -274,7 +272,11 @@ mod tests {
             (1_000, 1_000, 4.0),
             (9_999, 1_000, 5.0),
         ] {
-            assert_eq!(shown(&track, t, heard), x, "at {t}, heard at {heard}");
+            assert_eq!(
+                shown(&track, t, host_stamp),
+                x,
+                "at {t}, heard at {host_stamp}"
+            );
         }
         assert!(track.moves(ms(249), ms(0)) && !track.moves(ms(250), ms(0)));
     }
@@ -323,10 +325,10 @@ mod tests {
                 .position(&track.at(ms(t), ms(5_000)).expect("known"))
                 .x
         };
-        // 5 cm at 1 m/s: a tenth of a second of steady push.
+        // 5 cm at 1 m/s: a tenth of a second of constant acceleration.
         assert_eq!((x(0), x(4_000), x(4_900), x(5_000)), (1.0, 1.0, 1.0, 1.05));
         assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
-        // And then it goes on, but not for ever.
+        // Then it moves on, but not for ever.
         assert!(
             (x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31,
             "{} {}",
@@ -338,16 +340,20 @@ mod tests {
     #[test]
     fn a_cube_without_new_poses_returns_to_its_last_pose() {
         let cube = fixed(&[(0, 0.0), (50, 1.0)]);
-        for (t, heard, x) in [
+        for (t, host_stamp, x) in [
             (50, 50, 1.0),
             (75, 50, 1.5),
             (100, 100, 2.0),
             (150, 150, 1.0),
             (9_999, 9_999, 1.0),
         ] {
-            assert_eq!(shown(&cube, t, heard), x, "at {t}, heard at {heard}");
+            assert_eq!(
+                shown(&cube, t, host_stamp),
+                x,
+                "at {t}, heard at {host_stamp}"
+            );
         }
-        // The line is dead: it stands, and not far away.
+        // The path is dead: it stops nearby.
         assert_eq!((shown(&cube, 300, 50), shown(&cube, 9_999, 50)), (6.0, 6.0));
     }
 
@@ -359,11 +365,11 @@ mod tests {
 
     #[test]
     fn the_order_of_arrival_does_not_matter() {
-        let told = [(0, 0.0), (50, 1.0), (100, 3.0), (150, 4.0)];
-        let in_order = fixed(&told);
+        let poses = [(0, 0.0), (50, 1.0), (100, 3.0), (150, 4.0)];
+        let in_order = fixed(&poses);
         let mut shuffled = fixed(&[]);
         for index in [2, 0, 3, 1, 1] {
-            let (stamp, x) = told[index];
+            let (stamp, x) = poses[index];
             shuffled.insert(entry(
                 FIXED,
                 index as u64,
@@ -380,9 +386,9 @@ mod tests {
         }
     }
 
-    fn yaw(told: &[(u64, f32, f32, f32)]) -> ReceivedPoses {
+    fn yaw(poses: &[(u64, f32, f32, f32)]) -> ReceivedPoses {
         let mut track = ReceivedPoses::new(YAW, 0);
-        for (number, &(stamp, x, yaw, speed)) in told.iter().enumerate() {
+        for (number, &(stamp, x, yaw, speed)) in poses.iter().enumerate() {
             track.insert(entry(
                 YAW,
                 number as u64,
@@ -393,9 +399,9 @@ mod tests {
         track
     }
 
-    fn fixed(told: &[(u64, f32)]) -> ReceivedPoses {
+    fn fixed(poses: &[(u64, f32)]) -> ReceivedPoses {
         let mut track = ReceivedPoses::new(FIXED, 0);
-        for (number, &(stamp, x)) in told.iter().enumerate() {
+        for (number, &(stamp, x)) in poses.iter().enumerate() {
             track.insert(entry(
                 FIXED,
                 number as u64,
@@ -406,19 +412,19 @@ mod tests {
         track
     }
 
-    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> Entry {
+    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> ReceivedPose {
         assert!(format.fits(&pose));
-        Entry {
+        ReceivedPose {
             number,
             stamp: ms(stamp),
             pose,
         }
     }
 
-    fn shown(track: &ReceivedPoses, t: u64, heard: u64) -> f32 {
+    fn shown(track: &ReceivedPoses, t: u64, host_stamp: u64) -> f32 {
         track
             .format
-            .position(&track.at(ms(t), ms(heard)).expect("known"))
+            .position(&track.at(ms(t), ms(host_stamp)).expect("known"))
             .x
     }
 

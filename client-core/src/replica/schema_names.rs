@@ -1,4 +1,4 @@
-//! The names of a schema, shared with the events that carry them: an event costs no copy of a
+//! The names of a schema, shared with the events that carry them, so that an event copies no
 //! string.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct SchemaNames {
 pub struct PartNames {
     /// Its name.
     pub name: Arc<str>,
-    /// Components or fields.
+    /// Names of the components or fields.
     pub parts: Vec<Arc<str>>,
 }
 

@@ -1,42 +1,42 @@
-//! What a simulation is told of the objects that it simulates, in the order in which the replica
-//! hears of it.
+//! Events for the simulation about the objects that it simulates, in the order in which the replica
+//! receives them.
 //!
-//! Bound: the reader takes all after each datagram.
+//! Bound: the reader takes all events after each datagram.
 
 use std::collections::VecDeque;
 
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
-/// Something happened to an object that is simulated.
+/// A change of a simulated object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulationEvent {
-    /// It is announced; its pose follows.
-    ObjectEntered {
-        /// The client's name for it.
+    /// It was announced; its pose follows.
+    Enter {
+        /// The client's id of it.
         id: u32,
         /// Index of its kind.
         kind: u8,
         /// Whether it is the player's avatar.
         own: bool,
     },
-    /// The host says where it was.
+    /// A pose from the host.
     Pose {
-        /// Which.
+        /// The object.
         id: u32,
-        /// When: the local lag before the room time of which this is the pose.
+        /// The stamp: the local lag before the room time of the pose.
         stamp: GameTime,
-        /// Where.
+        /// The pose.
         pose: Pose,
     },
-    /// It is gone.
+    /// It was removed.
     Leave {
-        /// Which.
+        /// The object.
         id: u32,
     },
 }
 
-/// Kinds of object, by index.
+/// A set of object kinds, by index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindSet(u64);
 
@@ -59,7 +59,7 @@ impl FromIterator<bool> for KindSet {
     }
 }
 
-/// What waits for the simulation.
+/// Events that wait for the simulation.
 #[derive(Debug, Default)]
 pub(super) struct SimulationEvents {
     kinds: KindSet,
@@ -67,15 +67,15 @@ pub(super) struct SimulationEvents {
 }
 
 impl SimulationEvents {
-    /// From now on, these kinds are told of. Whether there are any.
+    /// Sets the kinds to report. Returns whether there are any.
     pub(super) fn set_kinds(&mut self, kinds: KindSet) -> bool {
         self.kinds = kinds;
         kinds != KindSet::default()
     }
 
-    pub(super) fn push(&mut self, kind: u8, stir: SimulationEvent) {
+    pub(super) fn push(&mut self, kind: u8, event: SimulationEvent) {
         if self.kinds.contains(kind) {
-            self.waiting.push_back(stir);
+            self.waiting.push_back(event);
         }
     }
 

@@ -1,4 +1,4 @@
-//! WrittenRecords in all orders.
+//! Records in all orders.
 
 use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
@@ -15,9 +15,9 @@ const LAG: Duration = Duration::from_millis(150);
 fn an_object_comes_into_sight_when_its_time_has_come() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 250, 5.0);
-    assert_eq!(scene.at(249).told(), NOTHING);
+    assert_eq!(scene.at(249).emitted(), NOTHING);
     assert_eq!(scene.replica.next_due(), Some(ms(250)));
-    assert_eq!(scene.at(250).told(), ["enter 1 at 5"]);
+    assert_eq!(scene.at(250).emitted(), ["enter 1 at 5"]);
     assert_eq!(scene.replica.next_due(), None);
 }
 
@@ -25,7 +25,7 @@ fn an_object_comes_into_sight_when_its_time_has_come() {
 fn an_enter_that_comes_late_takes_effect_at_once() {
     let mut scene = Scene::new();
     scene.at(400).enter(alias(1, 0), 250, 5.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn an_object_leaves_at_its_time_or_at_once_if_that_is_past() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.enter(alias(2, 0), 100, 6.0);
-    assert_eq!(scene.told().len(), 2);
+    assert_eq!(scene.emitted().len(), 2);
     scene.leave(alias(1, 0), 250);
     scene.leave(alias(2, 0), 50);
-    assert_eq!(scene.told(), ["leave 2"]);
-    assert_eq!(scene.at(250).told(), ["leave 1"]);
+    assert_eq!(scene.emitted(), ["leave 2"]);
+    assert_eq!(scene.at(250).emitted(), ["leave 1"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_leaves_before_it_has_come_into_sight_is_never_seen() {
     scene.leave(alias(1, 0), 200);
     scene.enter(alias(2, 0), 110, 5.0);
     scene.leave(alias(2, 0), 120);
-    assert_eq!(scene.at(300).told(), NOTHING);
+    assert_eq!(scene.at(300).emitted(), NOTHING);
     assert_eq!(scene.replica.next_due(), None);
     assert_eq!(scene.replica.objects.len(), 0);
 }
@@ -57,8 +57,8 @@ fn what_is_in_sight_for_a_moment_is_seen_for_that_moment() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 200, 5.0);
     scene.leave(alias(1, 0), 250);
-    assert_eq!(scene.at(210).told(), ["enter 1 at 5"]);
-    assert_eq!(scene.at(260).told(), ["leave 1"]);
+    assert_eq!(scene.at(210).emitted(), ["enter 1 at 5"]);
+    assert_eq!(scene.at(260).emitted(), ["leave 1"]);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_leave_before_its_enter_keeps_the_object_out() {
     let mut scene = Scene::new();
     scene.at(100).leave(alias(1, 0), 250);
     scene.enter(alias(1, 0), 100, 5.0);
-    assert_eq!(scene.at(300).told(), NOTHING);
+    assert_eq!(scene.at(300).emitted(), NOTHING);
 }
 
 #[test]
@@ -75,11 +75,11 @@ fn a_late_record_of_an_earlier_epoch_revives_nothing() {
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.leave(alias(1, 0), 100);
     scene.enter(alias(1, 1), 100, 6.0);
-    assert_eq!(scene.told(), ["enter 1 at 5", "leave 1", "enter 2 at 6"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5", "leave 1", "enter 2 at 6"]);
     scene.enter(alias(1, 0), 100, 5.0);
     scene.walk(alias(1, 0), 100, 7.0);
     scene.leave(alias(1, 0), 100);
-    assert_eq!(scene.told(), NOTHING);
+    assert_eq!(scene.emitted(), NOTHING);
     assert_eq!(scene.positions(100), [(2, 6.0)]);
 }
 
@@ -87,22 +87,22 @@ fn a_late_record_of_an_earlier_epoch_revives_nothing() {
 fn a_new_epoch_ends_the_old_one_whose_leave_is_still_under_way() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 255), 100, 5.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     scene.enter(alias(1, 0), 200, 6.0);
-    assert_eq!(scene.told(), NOTHING);
-    assert_eq!(scene.at(200).told(), ["leave 1", "enter 2 at 6"]);
+    assert_eq!(scene.emitted(), NOTHING);
+    assert_eq!(scene.at(200).emitted(), ["leave 1", "enter 2 at 6"]);
     scene.leave(alias(1, 255), 100);
-    assert_eq!(scene.told(), NOTHING);
+    assert_eq!(scene.emitted(), NOTHING);
 }
 
 #[test]
 fn an_update_of_an_object_that_is_not_known_is_skipped() {
     let mut scene = Scene::new();
     scene.at(100).walk(alias(1, 0), 100, 7.0);
-    assert_eq!(scene.told(), NOTHING);
+    assert_eq!(scene.emitted(), NOTHING);
     scene.enter(alias(1, 0), 100, 5.0);
     scene.walk(alias(1, 1), 100, 9.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn an_older_datagram_never_overwrites_newer_state() {
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.at(100).stamped(90).walk(alias(1, 0), 100, 7.0);
     scene.at(100).stamped(80).walk(alias(1, 0), 100, 6.0);
-    assert_eq!(scene.told(), ["enter 1 at 5", "update 1 at 7"]);
-    // A refresh that was sent before the newest update is older, too.
+    assert_eq!(scene.emitted(), ["enter 1 at 5", "update 1 at 7"]);
+    // A refresh that was sent before the newest update is older.
     scene.at(100).stamped(85).enter(alias(1, 0), 100, 5.0);
     assert_eq!(scene.positions(100), [(1, 7.0)]);
 }
@@ -121,16 +121,16 @@ fn an_older_datagram_never_overwrites_newer_state() {
 fn a_repeated_enter_is_an_update_and_no_second_object() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     assert_eq!(
         scene.at(110).stamped(110).enter(alias(1, 0), 100, 5.0),
         RecordOutcome::Nothing
     );
     assert_eq!(
         scene.at(120).stamped(120).enter(alias(1, 0), 100, 8.0),
-        RecordOutcome::ObjectUpdated { late: true }
+        RecordOutcome::Update { late: true }
     );
-    assert_eq!(scene.told(), ["update 1 at 8"]);
+    assert_eq!(scene.emitted(), ["update 1 at 8"]);
 }
 
 #[test]
@@ -141,17 +141,17 @@ fn an_update_before_the_enter_is_part_of_the_enter() {
         scene.at(110).stamped(110).walk(alias(1, 0), 250, 8.0),
         RecordOutcome::Nothing
     );
-    assert_eq!(scene.at(250).told(), ["enter 1 at 8"]);
+    assert_eq!(scene.at(250).emitted(), ["enter 1 at 8"]);
 }
 
 #[test]
 fn components_that_an_enter_lacks_follow_in_updates() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
-    assert_eq!(scene.told().len(), 1);
+    assert_eq!(scene.emitted().len(), 1);
     assert_eq!(scene.seen(1).value("level", ms(100)), None);
     let level = vec![(4, Component::Number(7))];
-    scene.apply(&Record::ObjectUpdated {
+    scene.apply(&Record::Update {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(100),
@@ -168,7 +168,7 @@ fn a_record_of_another_kind_than_the_object_s_is_refused() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     let components = vec![(0, walk(&[(100, 9.0)]))];
-    let update = Record::ObjectUpdated {
+    let update = Record::Update {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(100),
@@ -184,16 +184,16 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.enter(alias(2, 0), 100, 6.0);
     scene.enter(alias(3, 0), 900, 7.0);
-    assert_eq!(scene.told().len(), 2);
+    assert_eq!(scene.emitted().len(), 2);
     scene.replica.clear(ms(150));
-    assert_eq!(scene.told(), ["leave 1", "leave 2"]);
+    assert_eq!(scene.emitted(), ["leave 1", "leave 2"]);
     let mut next = Replica::<()>::new(
         scene.replica.schema().clone(),
         LAG,
         scene.replica.last_id(),
         PoseDecoding::Full,
     );
-    let record = Record::ObjectEntered {
+    let record = Record::Enter {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(0),
@@ -217,7 +217,7 @@ fn an_alias_resolves_until_its_object_is_out_of_sight() {
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     scene.leave(alias(1, 0), 200);
     scene.enter(alias(1, 1), 200, 6.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     assert_eq!(
         (
             scene.replica.resolve(alias(1, 0)),
@@ -225,7 +225,7 @@ fn an_alias_resolves_until_its_object_is_out_of_sight() {
         ),
         (Some(1), Some(2))
     );
-    assert_eq!(scene.at(200).told(), ["leave 1", "enter 2 at 6"]);
+    assert_eq!(scene.at(200).emitted(), ["leave 1", "enter 2 at 6"]);
     assert_eq!(scene.replica.resolve(alias(1, 0)), None);
 }
 
@@ -235,7 +235,7 @@ fn a_view_keeps_what_its_factory_made() {
     let mut factory =
         factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    let enter = Record::ObjectEntered {
+    let enter = Record::Enter {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(0),
@@ -262,9 +262,8 @@ fn a_view_keeps_what_its_factory_made() {
     );
 }
 
-/// What a server with a handful of slots tells, delivered late, twice and out of order, against
-/// what it meant. A server that keeps no rule at all: objects may be odd, but events stay in order
-/// and nothing panics.
+/// Random records of a server with a handful of slots, delivered late, twice and out of order. The
+/// first part breaks every rule: objects may be odd, but events stay in order and nothing panics.
 #[test]
 fn random_records_do_not_panic() {
     for seed in 0..200 {
@@ -278,14 +277,14 @@ fn random_records_do_not_panic() {
             let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
             let components = vec![(0, walk(&[(0, 1.0)]))];
             scene.apply(&match rng.u8(0..3) {
-                0 => Record::ObjectEntered {
+                0 => Record::Enter {
                     alias,
                     kind,
                     at: ms(at),
                     own: rng.bool(),
                     components,
                 },
-                1 => Record::ObjectUpdated {
+                1 => Record::Update {
                     alias,
                     kind,
                     at: ms(at),
@@ -305,8 +304,8 @@ fn records_in_any_order_lead_to_the_same_state() {
     }
 }
 
-/// A server that keeps the rules: a slot is given away again, under the next epoch, once a `Leave`
-/// has arrived, and an `ObjectUpdated` is sent only after an `ObjectEntered` has.
+/// A server that obeys the protocol: it reuses a slot, with the next epoch, once a `Leave` has
+/// arrived, and sends an `Update` only after an `Enter` has arrived.
 struct Server {
     rng: fastrand::Rng,
     now: u64,
@@ -351,7 +350,7 @@ impl Server {
             server.now += 10;
             server.deliver(&mut scene);
         }
-        scene.at(server.now + 1_000).told();
+        scene.at(server.now + 1_000).emitted();
         let there = server
             .slots
             .iter()
@@ -380,7 +379,7 @@ impl Server {
         let record = match (state.phase, chance) {
             (Phase::Free | Phase::Entering, _) => {
                 (state.phase, state.x) = (Phase::Entering, x);
-                Record::ObjectEntered {
+                Record::Enter {
                     alias,
                     kind: AVATAR,
                     at,
@@ -394,7 +393,7 @@ impl Server {
             }
             (Phase::Live, _) => {
                 state.x = x;
-                Record::ObjectUpdated {
+                Record::Update {
                     alias,
                     kind: AVATAR,
                     at,
@@ -420,7 +419,7 @@ impl Server {
             let alias = record.alias().expect("about an object");
             let slot = &mut self.slots[usize::from(alias.slot)];
             match record {
-                Record::ObjectEntered { .. }
+                Record::Enter { .. }
                     if slot.epoch == alias.epoch && slot.phase == Phase::Entering =>
                 {
                     slot.phase = Phase::Live;
@@ -470,19 +469,19 @@ impl Scene {
     }
 
     fn apply(&mut self, record: &Record) -> RecordOutcome {
-        let arrival = ReceivedDatagram {
+        let datagram = ReceivedDatagram {
             number: self.stamp.millis(),
             stamp: self.stamp,
             now: self.now,
         };
-        let applied = self.replica.apply(arrival, record);
+        let applied = self.replica.apply(datagram, record);
         self.replica.advance(self.now, &mut ());
         applied
     }
 
     fn enter(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
         let components = vec![(0, walk(&[(0, x)]))];
-        self.apply(&Record::ObjectEntered {
+        self.apply(&Record::Enter {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -492,7 +491,7 @@ impl Scene {
     }
 
     fn walk(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
-        self.apply(&Record::ObjectUpdated {
+        self.apply(&Record::Update {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -515,29 +514,30 @@ impl Scene {
             .collect()
     }
 
-    fn told(&mut self) -> Vec<String> {
+    fn emitted(&mut self) -> Vec<String> {
         self.replica.advance(self.now, &mut ());
-        let told = std::iter::from_fn(|| self.replica.poll_event());
-        told.map(|event| match event {
-            ViewEvent::ObjectEntered(enter) => {
-                format!("enter {} at {}", enter.id, enter.position.x)
-            }
-            ViewEvent::ObjectUpdated(update) => {
-                let [
-                    NamedValue {
-                        value: ComponentValue::Path { position, .. },
-                        ..
-                    },
-                ] = &update.components[..]
-                else {
-                    panic!("a path alone: {update:?}")
-                };
-                format!("update {} at {}", update.id, position.x)
-            }
-            ViewEvent::Leave { id, .. } => format!("leave {id}"),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+        let emitted = std::iter::from_fn(|| self.replica.poll_event());
+        emitted
+            .map(|event| match event {
+                ViewEvent::Enter(enter) => {
+                    format!("enter {} at {}", enter.id, enter.position.x)
+                }
+                ViewEvent::Update(update) => {
+                    let [
+                        NamedValue {
+                            value: ComponentValue::Path { position, .. },
+                            ..
+                        },
+                    ] = &update.components[..]
+                    else {
+                        panic!("a path alone: {update:?}")
+                    };
+                    format!("update {} at {}", update.id, position.x)
+                }
+                ViewEvent::Leave { id, .. } => format!("leave {id}"),
+                other => panic!("{other:?}"),
+            })
+            .collect()
     }
 
     /// Invariants 1 and 5.
@@ -545,12 +545,12 @@ impl Scene {
         self.replica.advance(self.now, &mut ());
         while let Some(event) = self.replica.poll_event() {
             let fine = match event {
-                ViewEvent::ObjectEntered(enter) => {
+                ViewEvent::Enter(enter) => {
                     let fresh = enter.id > self.last_enter || !self.in_sight.contains(&enter.id);
                     self.last_enter = self.last_enter.max(enter.id);
                     fresh && self.in_sight.insert(enter.id)
                 }
-                ViewEvent::ObjectUpdated(update) => self.in_sight.contains(&update.id),
+                ViewEvent::Update(update) => self.in_sight.contains(&update.id),
                 ViewEvent::Leave { id, .. } => self.in_sight.remove(&id),
                 _ => false,
             };

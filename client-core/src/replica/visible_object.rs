@@ -1,6 +1,6 @@
-//! An object in sight, as a view reads it: at any room time, past or to come.
+//! An object in sight, as a view reads it at any room time, past or future.
 //!
-//! Nothing is kept here. Units: metres, radians.
+//! Nothing is stored here. Units: metres, radians.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use crate::client::event::{ComponentValue, Facing, NamedValue};
 /// An object in sight.
 #[derive(Debug)]
 pub struct VisibleObject<'r, V> {
-    /// The client's name for it.
+    /// The client's id of it.
     pub id: u32,
-    /// What the view keeps of it.
+    /// The view's data.
     pub view: &'r V,
     pub(super) object: &'r ReplicaObject<V>,
     pub(super) names: &'r Names,
@@ -30,7 +30,7 @@ pub struct VisibleObject<'r, V> {
 }
 
 impl<V> VisibleObject<'_, V> {
-    /// What it is.
+    /// The name of its kind.
     pub fn kind(&self) -> &Arc<str> {
         &self.names.name
     }
@@ -40,17 +40,17 @@ impl<V> VisibleObject<'_, V> {
         self.object.own
     }
 
-    /// Where it is at `t`; `Unchanged` while nobody has said so.
+    /// The position at `t`; `None` while it is unknown.
     pub fn position(&self, t: GameTime) -> Option<Position> {
         self.object.position(t, self.times)
     }
 
-    /// How it is turned at `t`; `Unchanged` for objects that have no pose.
+    /// The orientation at `t`; `None` for objects without poses.
     pub fn facing(&self, t: GameTime) -> Option<Facing> {
         self.object.facing(t, self.times)
     }
 
-    /// Its heading at `t`, in radians from 0 to two pi, if it is one that turns about the vertical.
+    /// The heading at `t`, in radians from 0 to two pi, if it turns about the vertical.
     pub fn yaw(&self, t: GameTime) -> Option<f32> {
         match self.facing(t)? {
             Facing::Yaw(yaw) => Some(yaw),
@@ -58,29 +58,28 @@ impl<V> VisibleObject<'_, V> {
         }
     }
 
-    /// Its orientation at `t`, as a unit quaternion (x, y, z, w); `Unchanged` for objects that have
-    /// no pose.
+    /// The orientation at `t`, as a unit quaternion (x, y, z, w); `None` for objects without poses.
     pub fn orientation(&self, t: GameTime) -> Option<[f32; 4]> {
         Some(self.drawn(t)?.quaternion)
     }
 
-    /// What is drawn of it at `t`; `Unchanged` for objects that have no pose.
+    /// What to draw of it at `t`; `None` for objects without poses.
     pub fn drawn(&self, t: GameTime) -> Option<DrawnObject> {
         self.object.drawn(t, self.times)
     }
 
-    /// What the poses that came say of `t`, whenever that is shown and whatever is drawn of it
-    /// then, on the grid of its kind; `Unchanged` for objects that have none.
+    /// The received pose at `t`, on the grid of its kind, independent of when and how it is drawn;
+    /// `None` for objects without poses.
     pub fn pose(&self, t: GameTime) -> Option<Pose> {
         self.object.pose(t, self.times)
     }
 
-    /// Stamp of the newest datagram that told where it is, if it is one that moves in any way.
+    /// Stamp of the newest datagram with its pose, if it has poses.
     pub fn newest_pose_stamp(&self) -> Option<GameTime> {
         self.object.poses.as_ref()?.newest_stamp()
     }
 
-    /// Whether the newest that was told of it is that it rests: nobody says more until it sets out.
+    /// Whether its newest pose is one at rest: the host sends no more until it moves.
     pub fn is_reported_at_rest(&self) -> bool {
         self.object
             .poses
@@ -88,12 +87,12 @@ impl<V> VisibleObject<'_, V> {
             .is_some_and(ReceivedPoses::is_at_rest)
     }
 
-    /// How fresh its kind should be, by distance.
+    /// The target freshness of its kind, by distance.
     pub fn freshness(&self) -> &Freshness {
         self.freshness
     }
 
-    /// Whether it is on its way somewhere at `t`.
+    /// Whether it moves at `t`.
     pub fn moves(&self, t: GameTime) -> bool {
         self.object.moves(t, self.times)
     }
@@ -104,7 +103,7 @@ impl<V> VisibleObject<'_, V> {
         self.object.value(index, t, self.times)
     }
 
-    /// All that is known of it, at `t`.
+    /// All known components at `t`.
     pub fn values(&self, t: GameTime) -> Vec<NamedValue<ComponentValue>> {
         self.object.values(t, self.times, self.names)
     }

@@ -1,9 +1,9 @@
-//! Where time comes in: the only clock of the shell.
+//! The only clock of the shell.
 
 use ambit_proto::time::LocalTime;
 use tokio::time::Instant;
 
-/// A monotonic clock that began with the client. Follows tokio's, which tests may pause.
+/// A monotonic clock that starts with the client. Uses tokio's clock, which tests may pause.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShellClock {
     started: Instant,

@@ -1,9 +1,9 @@
-//! One connection to a lobby or to a host of games, from the call to the end.
+//! One connection to a lobby or to a game host, from dialling to the end.
 //!
-//! A task per connection: it calls, opens the control stream, then carries frames both ways;
-//! datagrams are read by the client's task itself, which is woken once for each and not twice. What
-//! happens is told to the client's task as [`ConnectionReport`], with the line's number, by which
-//! that one ignores a line it has given up.
+//! One task a connection: it dials, opens the control stream, then carries frames in both
+//! directions. The client's task reads datagrams itself, which saves one wake-up for each. Results
+//! go to the client's task as [`ConnectionReport`]s with the connection's number, by which it
+//! ignores connections that it has given up.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -28,30 +28,29 @@ use crate::client::event::codes as own_codes;
 use crate::client::lobby::CloseReason;
 use crate::trust::{KnownCertificate, KnownHosts, TrustError};
 
-/// Frames that wait to leave. A peer that lets more wait doesn't read: the connection is given up.
+/// Maximum number of frames that wait to be sent. A peer that lets more wait does not read: the
+/// connection is closed.
 pub(super) const MAX_FRAMES: usize = 128;
-/// How long a call may take. A handshake through a loss of 20 % both ways, at a machine with much
-/// else to do, fits into it.
+/// Maximum time to dial. Enough for a handshake through 20 % loss both ways on a busy machine.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// And where another server can be asked instead.
+/// The same if another server can be dialled instead.
 const SHORT_DIAL_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// How long the last frames may take to leave when a line is closed.
+/// How long the last frames may take to leave when a connection is closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Addresses of one name that are called, at most.
+/// Maximum number of addresses of one name that are dialled.
 const MAX_ADDRESSES: usize = 4;
 
-/// What is at the other end.
+/// The other end of a connection.
 #[derive(Clone, Debug)]
 pub(super) enum Peer {
-    /// A lobby, by the address that the user gave.
-    /// Of which others may be asked as well, if it does not answer soon.
+    /// A lobby, by the address that the user gave. `has_alternatives` if another server can be
+    /// dialled when this one does not answer soon.
     World {
         server: String,
         trust: ServerTrust,
         has_alternatives: bool,
     },
-    /// A host of games, by a ticket's address. The lobby's IP address stands in for one that is
-    /// unspecified.
+    /// A game host, by a ticket's address. The lobby's IP address replaces an unspecified one.
     Game {
         address: String,
         certificate: Fingerprint,
@@ -59,7 +58,7 @@ pub(super) enum Peer {
     },
 }
 
-/// What a line tells the client's task.
+/// A report of a connection to the client's task.
 #[derive(Debug)]
 pub(super) struct ConnectionReport {
     pub(super) connection: u64,
@@ -71,11 +70,12 @@ pub(super) enum ReportContent {
     Connected(Connection),
     World(WorldToClient),
     Game(GameToClient),
-    /// The last.
+    /// The last report.
     Closed(CloseReason),
 }
 
-/// Where a line's task reports to. Full: the line waits, and with it the peer.
+/// Where a connection's task sends its reports. When full, the connection waits, and with it the
+/// peer.
 #[derive(Clone, Debug)]
 pub(super) struct ReportSender {
     pub(super) connection: u64,
@@ -95,22 +95,22 @@ impl ReportSender {
     }
 }
 
-/// The life of a line. `frames` are what the client sends; their end closes it.
+/// Runs a connection. `frames` are what the client sends; the end of `frames` closes it.
 pub(super) async fn run_connection(
     peer: Peer,
     sockets: Arc<Sockets>,
     frames: mpsc::Receiver<Bytes>,
     inbox: ReportSender,
 ) {
-    let ending = match dial(&peer, &sockets).await {
+    let end = match dial(&peer, &sockets).await {
         Ok(connection) => match connection.open_bi().await {
             Ok(streams) => serve_connection(&peer, &connection, streams, frames, &inbox).await,
             Err(error) => close_reason(error),
         },
-        Err(ending) => ending,
+        Err(end) => end,
     };
-    tracing::debug!(line = inbox.connection, ?ending, "a line has ended");
-    inbox.send(ReportContent::Closed(ending)).await;
+    tracing::debug!(line = inbox.connection, ?end, "connection ended");
+    inbox.send(ReportContent::Closed(end)).await;
 }
 
 async fn serve_connection(
@@ -123,15 +123,17 @@ async fn serve_connection(
     inbox
         .send(ReportContent::Connected(connection.clone()))
         .await;
-    let ending = tokio::select! {
-        ending = read_frames(peer, connection, receiving, inbox) => ending,
-        () = write_frames(sending, frames) => CloseReason::Broken("closed by this client".to_owned()),
+    let end = tokio::select! {
+        end = read_frames(peer, connection, receiving, inbox) => end,
+        () = write_frames(sending, frames) => {
+            CloseReason::Broken("closed by this client".to_owned())
+        }
     };
     connection.close(0_u32.into(), b"");
-    ending
+    end
 }
 
-/// Reads until the end of the stream, of the connection or of sense.
+/// Reads until the stream or the connection ends or contains an invalid frame.
 async fn read_frames(
     peer: &Peer,
     connection: &Connection,
@@ -144,7 +146,7 @@ async fn read_frames(
     });
     loop {
         let Ok(Some(chunk)) = stream.read_chunk(usize::MAX, true).await else {
-            // The end of the connection says more than the end of the stream, if it comes with it.
+            // The reason of the connection's end is more specific than that of the stream's end.
             let gone = timeout(DRAIN_TIMEOUT, connection.closed()).await;
             return gone.map_or_else(
                 |_| CloseReason::Broken("the server ended the stream".to_owned()),
@@ -170,11 +172,11 @@ async fn read_frames(
     }
 }
 
-/// Writes until there is nothing to come, and then until the peer has it all.
+/// Writes all frames, then waits until the peer has received them.
 async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>) {
     while let Some(frame) = frames.recv().await {
         if stream.write_chunk(frame).await.is_err() {
-            // The reader finds out why.
+            // The reader finds the reason.
             return std::future::pending().await;
         }
     }
@@ -192,7 +194,7 @@ async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason>
     {
         let gone = || {
             CloseReason::Broken(format!(
-                "could not connect to {server}: nothing answered at once"
+                "could not connect to {server}: nothing answered in time"
             ))
         };
         return timeout(SHORT_DIAL_TIMEOUT, dial_and_verify(peer, sockets))
@@ -202,8 +204,8 @@ async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason>
     let Peer::World { server, trust, .. } = peer else {
         return dial_and_verify(peer, sockets).await;
     };
-    // Of several, the first that answers.
-    let mut ending = CloseReason::Broken("no server was named".to_owned());
+    // Of several servers, use the first that answers.
+    let mut end = CloseReason::Broken("no server address was given".to_owned());
     for server in server.split(',').map(|server| server.trim().to_owned()) {
         let peer = Peer::World {
             server,
@@ -212,13 +214,13 @@ async fn dial(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason>
         };
         match dial_and_verify(&peer, sockets).await {
             Ok(connection) => return Ok(connection),
-            Err(missed) => ending = missed,
+            Err(missed) => end = missed,
         }
-        if matches!(ending, CloseReason::Final { .. }) {
+        if matches!(end, CloseReason::Final { .. }) {
             break;
         }
     }
-    Err(ending)
+    Err(end)
 }
 
 async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, CloseReason> {
@@ -230,7 +232,7 @@ async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, C
         } => dial_on_first_use(server, hosts, sockets).await,
         Peer::World {
             server,
-            trust: ServerTrust::PinnedProcess(pin),
+            trust: ServerTrust::Pinned(pin),
             ..
         } => {
             let verifier = FingerprintVerifier::pinned(*pin);
@@ -239,7 +241,7 @@ async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, C
                 .map_err(|error| {
                     untrusted_fingerprint(&verifier).map_or(error, |shown| {
                         certificate_changed(format!(
-                            "{server} shows the certificate {shown}, and {pin} was expected"
+                            "{server} presents the certificate {shown}, but {pin} was expected"
                         ))
                     })
                 })
@@ -250,13 +252,16 @@ async fn dial_and_verify(peer: &Peer, sockets: &Sockets) -> Result<Connection, C
             lobby,
         } => {
             let verifier = FingerprintVerifier::pinned(*certificate);
-            dial_addresses(address, *lobby, ALPN_GAME, &verifier, sockets).await.map_err(|error| {
-                untrusted_fingerprint(&verifier).map_or(error, |shown| {
+            dial_addresses(address, *lobby, ALPN_GAME, &verifier, sockets)
+                .await
+                .map_err(|error| {
+                    untrusted_fingerprint(&verifier).map_or(error, |shown| {
                     certificate_changed(format!(
-                        "the game host {address} shows the certificate {shown}, and the ticket names {certificate}"
+                        "the game host {address} presents the certificate {shown}, but the ticket \
+                         expects {certificate}"
                     ))
                 })
-            })
+                })
         }
     }
 }
@@ -280,18 +285,20 @@ async fn dial_on_first_use(
                 trust_failure(&hosts.changed_error(server, pin, shown))
             })
         })?;
-    // Remembered only now: the server has proved that it holds the key.
+    // Store the certificate only now: the server has proved that it holds the key.
     if let Some(shown) = Fingerprint::of_peer(&connection) {
         let (hosts, server) = (hosts.clone(), server.to_owned());
         let checked = tokio::task::spawn_blocking(move || hosts.check(&server, shown)).await;
         checked
-            .map_err(|_| CloseReason::Broken("the check of known hosts was cut off".to_owned()))?
+            .map_err(|_| {
+                CloseReason::Broken("the check of the known-hosts file was cancelled".to_owned())
+            })?
             .map_err(|error| trust_failure(&error))?;
     }
     Ok(connection)
 }
 
-/// Calls what `address` stands for, one after the other, until somebody answers.
+/// Dials the addresses of `address`, one after the other, until one answers.
 async fn dial_addresses(
     address: &str,
     stand_in: Option<IpAddr>,
@@ -307,25 +314,25 @@ async fn dial_addresses(
     let mut remotes = found
         .map(|remote| replace_unspecified(remote, stand_in))
         .collect::<Vec<_>>();
-    // A name of this machine stands for both families, and servers mostly listen on the older one.
+    // A local name resolves to both families, and servers mostly listen on IPv4.
     remotes.sort_by_key(SocketAddr::is_ipv6);
     remotes.dedup();
     remotes.truncate(MAX_ADDRESSES);
-    let mut ending = CloseReason::Broken(format!(
-        "could not connect to {address}: the name has no address"
+    let mut end = CloseReason::Broken(format!(
+        "could not connect to {address}: the name resolves to no address"
     ));
     for remote in remotes {
         match dial_address(remote, host_of(address), alpn, verifier, sockets).await {
             Ok(connection) => return Ok(connection),
             Err(reason) => {
-                ending = CloseReason::Broken(format!("could not connect to {address}: {reason}"))
+                end = CloseReason::Broken(format!("could not connect to {address}: {reason}"));
             }
         }
         if untrusted_fingerprint(verifier).is_some() {
             break;
         }
     }
-    Err(ending)
+    Err(end)
 }
 
 async fn dial_address(
@@ -347,7 +354,8 @@ async fn dial_address(
         Ok(Err(ConnectionError::TimedOut)) | Err(_) => {
             let seconds = DIAL_TIMEOUT.as_secs();
             Err(format!(
-                "nothing answered within {seconds} s. Does the server run, and is this its address?"
+                "nothing answered within {seconds} s. Is the server running, and is this its \
+                 address?"
             ))
         }
         Ok(Err(error)) => Err(error.to_string()),
@@ -369,7 +377,7 @@ fn host_of(address: &str) -> &str {
         .unwrap_or(host)
 }
 
-/// What the server has shown, if that was not trusted.
+/// The certificate that the server presented, if it was not trusted.
 fn untrusted_fingerprint(verifier: &FingerprintVerifier) -> Option<Fingerprint> {
     verifier
         .presented()
@@ -398,15 +406,15 @@ fn trust_failure(error: &TrustError) -> CloseReason {
 }
 
 fn unintelligible(error: &dyn std::error::Error) -> CloseReason {
-    let message = format!("the server sent what this client does not understand: {error}");
+    let message = format!("the server sent an invalid message: {error}");
     CloseReason::Final {
         code: own_codes::BAD_MESSAGE.to_owned(),
         message,
     }
 }
 
-/// A peer that closes with an error code means it, unless the code says that it will pass;
-/// everything else is an accident.
+/// A peer that closes with an error code ends the connection for good, unless the code is for a
+/// temporary error; all other ends are breaks.
 fn close_reason(error: ConnectionError) -> CloseReason {
     match error {
         ConnectionError::ApplicationClosed(close) => {

@@ -1,8 +1,8 @@
-//! A client's UDP sockets, each with a QUIC endpoint on it.
+//! A client's UDP sockets, each with a QUIC endpoint.
 //!
-//! One for each kind of address that the client talks to (mostly a single one: lobby and game share
-//! it), opened when it is needed first. A server on this machine is called from the loopback
-//! address, so that nothing else reaches that socket.
+//! One for each kind of address that the client uses (mostly a single one, shared by lobby and
+//! game), opened on first use. The socket for a server on this machine is bound to the loopback
+//! address, so that nothing else can reach it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,14 +15,14 @@ use quinn::{Endpoint, Runtime};
 
 use crate::impaired::ImpairedSocket;
 
-/// Sockets of one client, at most: two families, on and off this machine.
+/// Maximum number of sockets of one client: two families, local and remote.
 const SOCKETS: u64 = 4;
 
 #[derive(Debug)]
 pub(super) struct Sockets {
     impairment: Option<Impairment>,
     number: u64,
-    /// By the address that they are bound to.
+    /// By local address.
     endpoints: Mutex<BTreeMap<IpAddr, Endpoint>>,
 }
 
@@ -35,7 +35,7 @@ impl Sockets {
         }
     }
 
-    /// The endpoint from which `remote` is called.
+    /// The endpoint for connections to `remote`.
     pub(super) fn endpoint(&self, remote: SocketAddr) -> io::Result<Endpoint> {
         let mut endpoints = self
             .endpoints
@@ -55,7 +55,7 @@ impl Sockets {
         Ok(endpoint)
     }
 
-    /// Lets go of all connections, which have been closed, and waits until their peers know.
+    /// Closes all endpoints, and waits until the peers of their closed connections know.
     pub(super) async fn close(&self) {
         let endpoints = std::mem::take(
             &mut *self

@@ -1,4 +1,4 @@
-//! The task that owns a client and carries for it.
+//! The task that owns a client and does its I/O.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ use crate::client::lobby::CloseReason;
 use crate::client::{Client, ClientOutput};
 use crate::replica::factory::ViewFactory;
 
-/// How long the last words of a client may take before its sockets are closed.
+/// How long the last frames may take before the sockets are closed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct ClientTask<F: ViewFactory> {
@@ -33,7 +33,7 @@ pub(super) struct ClientTask<F: ViewFactory> {
     clock: ShellClock,
     options: ClientOptions,
     sockets: Arc<Sockets>,
-    /// Held for the lines to clone.
+    /// Kept here for the connection tasks to clone.
     report_sender: mpsc::Sender<ConnectionReport>,
     reports: mpsc::Receiver<ConnectionReport>,
     world: Option<OpenConnection>,
@@ -46,29 +46,29 @@ pub(super) struct ClientTask<F: ViewFactory> {
     probe: LobbyProbe,
 }
 
-/// What is known of the life of the lobby's server.
+/// The state of the probes of the lobby's server.
 #[derive(Default)]
 struct LobbyProbe {
     last_sent_at: Option<Instant>,
-    /// Datagrams (of UDP) that have come over the connection, at the last look.
+    /// UDP datagrams received over the connection, at the last probe.
     received_datagrams: u64,
-    /// How often nothing had come since the look before, in a row.
+    /// Number of probes in a row without a received datagram.
     unanswered: u32,
 }
 
-/// A server that has not answered so often is gone.
+/// A server that has not answered this many probes is considered lost.
 const MAX_UNANSWERED: u32 = 3;
-/// What such a connection is closed with: not 0, which would mean that the player quits.
+/// The close code for such a connection: not 0, which would mean that the player quits.
 const LOST_CLOSE_CODE: u32 = 1;
 
-/// A line as the client's task sees it; dropping it closes the connection, after what was sent has
-/// left.
+/// A connection as the client's task sees it; dropping it closes the connection after everything
+/// sent so far has left.
 struct OpenConnection {
     number: u64,
     frames: mpsc::Sender<Bytes>,
-    /// Once the call was taken.
+    /// Once it is established.
     connection: Option<Connection>,
-    /// Whether it has ended, as far as datagrams tell.
+    /// Whether reading datagrams has ended.
     datagrams_ended: bool,
 }
 
@@ -115,7 +115,7 @@ where
                     .next_deadline()
                     .map(|deadline| self.clock.instant(deadline)),
             );
-            let ears = self
+            let game_connection = self
                 .game
                 .as_ref()
                 .filter(|line| !line.datagrams_ended)
@@ -128,17 +128,27 @@ where
                     self.client.quit(self.clock.now());
                 },
                 Some(inward) = self.reports.recv() => self.handle_report(inward),
-                heard = next_datagram(ears), if ears.is_some() => match heard {
-                    Some(datagram) => self.client.handle_datagram(self.clock.now(), &datagram),
-                    // Why it ended is for the line to say, after the frames that came before the
-                    // end.
-                    None => self.game.as_mut().expect("it was heard").datagrams_ended = true,
-                },
-                permit = events.reserve(), if listening && self.client.has_events() => match permit {
-                    Ok(permit) => permit.send(self.client.poll_event().expect("an event waits")),
-                    Err(_) => listening = false,
-                },
-                () = alarm.wait(), if alarm.is_set() => self.client.handle_timeout(self.clock.now()),
+                datagram = next_datagram(game_connection), if game_connection.is_some() => {
+                    if let Some(datagram) = datagram {
+                        self.client.handle_datagram(self.clock.now(), &datagram);
+                    } else {
+                        // The connection's task reports the reason, after the frames that came
+                        // before the end.
+                        let game = self.game.as_mut().expect("a datagram was read from it");
+                        game.datagrams_ended = true;
+                    }
+                }
+                permit = events.reserve(), if listening && self.client.has_events() => {
+                    match permit {
+                        Ok(permit) => {
+                            permit.send(self.client.poll_event().expect("has_events was true"));
+                        }
+                        Err(_) => listening = false,
+                    }
+                }
+                () = alarm.wait(), if alarm.is_set() => {
+                    self.client.handle_timeout(self.clock.now());
+                }
                 () = wait_for_probe(self.client.probe_every(), &self.probe) => self.probe_lobby(),
             }
             if !listening {
@@ -156,7 +166,7 @@ where
                     let (server, trust) = match self.client.server() {
                         Some(other) => (
                             other.address.clone(),
-                            ServerTrust::PinnedProcess(Fingerprint(other.certificate_sha256)),
+                            ServerTrust::Pinned(Fingerprint(other.certificate_sha256)),
                         ),
                         None => (server.clone(), trust.clone()),
                     };
@@ -188,9 +198,10 @@ where
                         .world
                         .as_ref()
                         .map(|line| line.send(encode_frame_within(&message, MAX_TO_WORLD)));
-                    if let Some(Err(ending)) = sent {
+                    if let Some(Err(close_reason)) = sent {
                         self.world = None;
-                        self.client.handle_world_closed(self.clock.now(), ending);
+                        self.client
+                            .handle_world_closed(self.clock.now(), close_reason);
                     }
                 }
                 ClientOutput::Game(message) => {
@@ -198,17 +209,18 @@ where
                         .game
                         .as_ref()
                         .map(|line| line.send(encode_frame_within(&message, MAX_TO_GAME)));
-                    if let Some(Err(ending)) = sent {
+                    if let Some(Err(close_reason)) = sent {
                         self.game = None;
-                        self.client.handle_game_closed(self.clock.now(), ending);
+                        self.client
+                            .handle_game_closed(self.clock.now(), close_reason);
                     }
                 }
                 ClientOutput::Datagram(datagram) => {
                     if let Some(connection) =
                         self.game.as_ref().and_then(|line| line.connection.as_ref())
                     {
-                        // LostLeader like any other when it can't leave; the link sees to that, and
-                        // the reader to a broken connection.
+                        // If it can't be sent, it counts as lost: the link handles that, and the
+                        // reader handles a broken connection.
                         let _ = connection.send_datagram(datagram);
                     }
                 }
@@ -216,7 +228,7 @@ where
         }
     }
 
-    /// Asks the lobby's server for a sign of life, which QUIC gives; one that gives none is left.
+    /// Probes the lobby's server, whose QUIC stack answers; closes the connection if it does not.
     fn probe_lobby(&mut self) {
         self.probe.last_sent_at = Some(self.clock.instant(self.clock.now()));
         let Some(connection) = self
@@ -226,17 +238,17 @@ where
         else {
             return;
         };
-        let heard = connection.stats().udp_rx.datagrams;
-        self.probe.unanswered = if heard == self.probe.received_datagrams {
+        let received = connection.stats().udp_rx.datagrams;
+        self.probe.unanswered = if received == self.probe.received_datagrams {
             self.probe.unanswered + 1
         } else {
             0
         };
-        self.probe.received_datagrams = heard;
+        self.probe.received_datagrams = received;
         if self.probe.unanswered >= MAX_UNANSWERED {
             self.probe = LobbyProbe::default();
-            // The line tells the rest.
-            connection.close(LOST_CLOSE_CODE.into(), b"no sign of life");
+            // The connection's task reports the end.
+            connection.close(LOST_CLOSE_CODE.into(), b"probes not answered");
         } else {
             let _ = connection.send_datagram(Bytes::new());
         }
@@ -260,26 +272,32 @@ where
         match what {
             ReportContent::Connected(connection) if world => {
                 self.lobby_ip = Some(connection.remote_address().ip());
-                self.world.as_mut().expect("it is this one").connection = Some(connection);
+                self.world
+                    .as_mut()
+                    .expect("the report is of this connection")
+                    .connection = Some(connection);
                 self.client.handle_world_connected(now);
             }
             ReportContent::Connected(connection) if game => {
-                self.game.as_mut().expect("it is this one").connection = Some(connection);
+                self.game
+                    .as_mut()
+                    .expect("the report is of this connection")
+                    .connection = Some(connection);
                 self.client.handle_game_connected(now);
             }
             ReportContent::World(message) if world => {
-                self.client.handle_world_message(now, message)
+                self.client.handle_world_message(now, message);
             }
             ReportContent::Game(message) if game => self.client.handle_game_message(now, message),
-            ReportContent::Closed(ending) if world => {
+            ReportContent::Closed(close_reason) if world => {
                 self.world = None;
-                self.client.handle_world_closed(now, ending);
+                self.client.handle_world_closed(now, close_reason);
             }
-            ReportContent::Closed(ending) if game => {
+            ReportContent::Closed(close_reason) if game => {
                 self.game = None;
-                self.client.handle_game_closed(now, ending);
+                self.client.handle_game_closed(now, close_reason);
             }
-            // Of a line that was given up, or of a kind that it has no business with.
+            // Of a connection that was given up, or of an unexpected kind.
             _ => {}
         }
         while self.connection_tasks.try_join_next().is_some() {}
@@ -289,7 +307,7 @@ where
         self.last_connection += 1;
         let number = self.last_connection;
         let (frames, to_send) = mpsc::channel(MAX_FRAMES);
-        tracing::debug!(line = number, ?peer, "calling");
+        tracing::debug!(line = number, ?peer, "dialling");
         let inbox = ReportSender {
             connection: number,
             sender: self.report_sender.clone(),
@@ -308,18 +326,18 @@ where
         }
     }
 
-    /// Lets the lines say their last words.
+    /// Waits until the connections have sent their last frames.
     async fn shut_down(mut self) {
         (self.world, self.game) = (None, None);
         drop(self.reports);
-        let said = async { while self.connection_tasks.join_next().await.is_some() {} };
-        let _ = timeout(SHUTDOWN_TIMEOUT, said).await;
+        let drained = async { while self.connection_tasks.join_next().await.is_some() {} };
+        let _ = timeout(SHUTDOWN_TIMEOUT, drained).await;
         self.connection_tasks.shutdown().await;
         let _ = timeout(SHUTDOWN_TIMEOUT, self.sockets.close()).await;
     }
 }
 
-/// Waits until the lobby's server is to be asked again.
+/// Waits until the next probe of the lobby's server is due.
 async fn wait_for_probe(every: Option<Duration>, probe: &LobbyProbe) {
     match (every, probe.last_sent_at) {
         (Some(every), Some(at)) => sleep_until(at + every).await,
@@ -328,13 +346,13 @@ async fn wait_for_probe(every: Option<Duration>, probe: &LobbyProbe) {
     }
 }
 
-/// The next datagram; `Unchanged` once there are no more.
-async fn next_datagram(ears: Option<&Connection>) -> Option<Bytes> {
-    ears?.read_datagram().await.ok()
+/// The next datagram; `None` once there are no more.
+async fn next_datagram(game_connection: Option<&Connection>) -> Option<Bytes> {
+    game_connection?.read_datagram().await.ok()
 }
 
-/// Rings at a moment that is moved all the time, mostly to later: the runtime's timer is touched
-/// only when it has to ring earlier, or has rung too early.
+/// A timer whose deadline changes often, mostly to a later time: the runtime's timer is reset only
+/// when the deadline moves earlier, or when it fired too early.
 struct WakeTimer {
     due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
@@ -359,7 +377,7 @@ impl WakeTimer {
         self.due.is_some()
     }
 
-    /// Waits until it is due. Nothing is lost when that is given up half-way.
+    /// Waits until the deadline. It is cancel-safe.
     async fn wait(&mut self) {
         loop {
             self.timer.as_mut().await;
@@ -375,7 +393,7 @@ impl OpenConnection {
     fn send<E: std::error::Error>(&self, frame: Result<Bytes, E>) -> Result<(), CloseReason> {
         let frame = frame.map_err(|error| CloseReason::Broken(error.to_string()))?;
         match self.frames.try_send(frame) {
-            // A line that has ended says why by itself: its `Closed` is under way.
+            // A connection that has ended reports the reason itself: its `Closed` is under way.
             Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
             Err(TrySendError::Full(_)) => {
                 Err(CloseReason::Broken("the server does not read".to_owned()))

@@ -1,7 +1,7 @@
-//! The shell over loopback, against a server that does what the tests say.
+//! The shell over loopback, against a scripted server.
 //!
-//! What only real sockets show: TLS and trust, streams and datagrams, breaks. They wait for events,
-//! never for a number of milliseconds.
+//! These tests cover what needs real sockets: TLS and trust, streams and datagrams, broken
+//! connections. They wait for events, never for a number of milliseconds.
 
 mod server;
 
@@ -68,13 +68,10 @@ async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
         })
         .await
         .expect("running");
-    expect(&mut events, |event| {
-        matches!(event, ViewEvent::GameStarted(_))
-    })
-    .await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
     expect(
         &mut events,
-        |event| matches!(event, ViewEvent::ObjectEntered(enter) if enter.own),
+        |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
     )
     .await;
     let position = handle
@@ -82,15 +79,15 @@ async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
         .await
         .expect("running");
     assert!(position.is_some());
-    // The server answers each command by an event with its number, and has nothing else to say.
+    // The server answers each command with an event that has its number, and sends nothing else.
     for _ in 0..20 {
         let number = handle
             .act(Action::Move { x: 1.0, y: 2.0 })
             .await
             .expect("in a game");
         let echo = |event: &ViewEvent| match event {
-            ViewEvent::Event(happening) => {
-                happening.fields[2].value == FieldValue::Number(number.into())
+            ViewEvent::Event(game_event) => {
+                game_event.fields[2].value == FieldValue::Number(number.into())
             }
             _ => false,
         };
@@ -191,7 +188,7 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
 async fn another_certificate_than_the_pinned_one_is_refused() {
     let server = Server::start();
     let options = ClientOptions {
-        trust: ServerTrust::PinnedProcess(Fingerprint([0; 32])),
+        trust: ServerTrust::Pinned(Fingerprint([0; 32])),
         ..options(&server)
     };
     let (_handle, mut events) = start(options, ());
@@ -246,14 +243,14 @@ fn pinned(fingerprint: Fingerprint) -> ClientOptions {
     };
     ClientOptions {
         server: String::new(),
-        trust: ServerTrust::PinnedProcess(fingerprint),
+        trust: ServerTrust::Pinned(fingerprint),
         impairment: None,
         number: 0,
         client,
     }
 }
 
-/// Waits for an event; others are passed over.
+/// Waits for an event and skips others.
 async fn expect(events: &mut ClientEvents, wanted: impl Fn(&ViewEvent) -> bool) {
     let mut passed = Vec::new();
     let search = async {

@@ -1,7 +1,7 @@
-//! How much goes through a client's sockets.
+//! Traffic of a client's sockets.
 //!
-//! Connections go in as they come about, sums come out: UDP payload, QUIC's own packets included,
-//! those of connections that are gone as well. Of a gone connection only its sums are kept.
+//! Connections are added when established; sums come out: UDP payload including QUIC's own packets,
+//! also of closed connections. Of a closed connection only the sums are kept.
 
 use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub struct Traffic {
     pub bytes_up: u64,
 }
 
-/// Counts what a client's connections carry.
+/// Counts the traffic of a client's connections.
 #[derive(Debug, Default)]
 pub(super) struct TrafficMeter {
     state: Mutex<MeterState>,
@@ -30,7 +30,7 @@ pub(super) struct TrafficMeter {
 #[derive(Debug, Default)]
 struct MeterState {
     closed: Traffic,
-    /// A lobby and a game mostly.
+    /// Usually one to the lobby and one to the game.
     open: Vec<Connection>,
 }
 

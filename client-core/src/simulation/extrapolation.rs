@@ -1,9 +1,10 @@
-//! A pose that comes late, moved forward to the frame that the simulation is in.
+//! Extrapolates a late pose to the present frame.
 //!
-//! To simulate the missing frames again would be the right thing and too dear for all bodies, so it
-//! goes on at its velocities, falling if it is in the air, and stops at the floor.
+//! Simulating the missing frames again would be exact, but too expensive for all bodies. So the
+//! pose moves on at its velocities, falls if it is in the air, and stops at the floor.
 //!
-//! Units: frames of 1/60 s. PoseSource: reference 004 (second-order prediction).
+//! Units: frames of 1/60 s. Source: "Optimisation des echanges de donnees", an article on data
+//! exchange in action games (second-order prediction).
 
 use ambit_proto::games::cubes::{FRAMES_PER_S, POSE_FORMAT, edge_m};
 use ambit_proto::pose::Pose;
@@ -13,12 +14,12 @@ use crate::rotation;
 
 const FRAME_S: f32 = 1.0 / FRAMES_PER_S as f32;
 const GRAVITY_M_PER_S2: f32 = 9.81;
-/// What moves up or down faster than that is in the air: more than what rolling over an edge does.
+/// A cube with a greater vertical speed is in the air: rolling over an edge is slower.
 const AIRBORNE_M_PER_S: f32 = 1.0;
-/// Nothing is moved on for longer: a quarter of a second.
+/// Maximum number of frames to extrapolate: a quarter of a second.
 const MAX_FRAMES: u64 = 15;
 
-/// Where a cube of this kind is likely to be so many frames after `pose`.
+/// The likely pose of a cube of this kind, this many frames after `pose`.
 pub(super) fn extrapolate(kind: u8, pose: &Pose, frames: u64) -> Pose {
     if pose.flag || frames == 0 {
         return *pose;

@@ -1,19 +1,22 @@
-//! The own cube, drawn ahead: where it will be when what the player does now takes effect.
+//! Prediction of the player's own cube: drawn where it will be when the present inputs take effect.
 //!
-//! What the player presses and the main simulation go in, a picture of the own cube comes out. A
-//! second, small physics holds copies of the own cube and of what lies near it, and runs ahead of
-//! the main one to the input horizon: room time, the way to the host and the local lag. When a word
-//! of the host's about the own cube differs from what was foretold for its frame, when it rests
-//! elsewhere or an input takes effect in another frame than was foretold, all copies are set to the
-//! main simulation's state, and the frames since then are replayed (reconciliation): by the inputs
-//! whose effect the host has told or is expected to, and by what it has said of frames that are yet
-//! to be shown. The picture's jump is smoothed away. Copies are refreshed now and then in any case.
+//! The pressed keys and the main simulation go in; the drawing of the player's own cube comes out.
+//! A second, small physics world holds copies of the own cube and of the bodies near it, and runs
+//! ahead of the main one to the input horizon: room time plus the delay to the host plus the local
+//! lag. If a pose of the own cube from the host differs from the prediction for its frame, if the
+//! cube comes to rest elsewhere, or if an input takes effect in another frame than predicted, all
+//! copies are reset to the state of the main simulation and the frames since then are replayed
+//! (reconciliation). The replay uses the inputs at their reported or estimated effect times, and
+//! the poses that the host has sent for frames to come. The visible jump is smoothed. Copies are
+//! refreshed regularly in any case.
 //!
-//! What others do beyond the host's last word is not known: they go on holding what they held.
+//! Other players' inputs beyond the host's last report are unknown: they are assumed to hold the
+//! same keys.
 //!
-//! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units:
-//! frames, metres. PoseSource: reference 000 (local prediction of one's own cube with
-//! reconciliation), 004 (replay).
+//! Bound: [`MAX_FRAMES_AHEAD`] frames ahead, so as many steps a call, of bodies within
+//! [`COPY_RADIUS_M`]. Units: frames, metres. Sources: "Synchronisation par le reseau d'un monde
+//! virtuel sur Unity" (local prediction with reconciliation); "Optimisation des echanges de
+//! donnees", an article on action games (replay).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -29,20 +32,21 @@ use crate::client::own_inputs::PressedKeys;
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::DrawnFrames;
 
-/// Frames that the own cube is drawn ahead at most, half a second, and with it the steps of a call.
+/// Maximum number of frames that the own cube is drawn ahead, half a second, and so of steps a
+/// call.
 pub(super) const MAX_FRAMES_AHEAD: u64 = 30;
-/// What lies within this distance of the own cube is copied: more than it reaches, and than it
-/// rolls in the time.
+/// Bodies within this distance of the own cube are copied: more than it can reach or roll in that
+/// time.
 const COPY_RADIUS_M: f32 = 4.0;
-/// Copies are refreshed after so many frames.
+/// Interval between refreshes of the copies, in frames.
 const REFRESH_FRAMES: u64 = 15;
 
-/// How far ahead the own cube is to be drawn, and by what.
+/// How far ahead the player's own cube is drawn, and its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictionTarget<'a> {
     /// The input horizon.
     pub horizon: GameTime,
-    /// What its player presses, as far as that is known or to be expected.
+    /// The pressed keys, as far as known or estimated.
     pub presses: &'a PressedKeys,
 }
 
@@ -51,12 +55,12 @@ pub struct PredictionTarget<'a> {
 pub(super) struct MainSimulation<'m> {
     pub(super) physics: &'m Physics,
     pub(super) cubes: &'m BTreeMap<u32, SimulatedCube>,
-    /// The host's words about frames to come, by frame and id.
+    /// The host's poses of frames to come, by frame and id.
     pub(super) early_poses: &'m BTreeMap<(u64, u32), Pose>,
     pub(super) frame: u64,
 }
 
-/// The own cube after a frame's step, and what it was steered by.
+/// The own cube after the step of a frame, and the keys that steered it.
 #[derive(Clone, Copy, Debug)]
 struct PredictedFrame {
     frame: u64,
@@ -64,18 +68,18 @@ struct PredictedFrame {
     keys: Keymap,
 }
 
-/// See the module.
+/// The prediction; see the module.
 #[derive(Debug)]
 pub(super) struct Prediction {
     own: u32,
     physics: Physics,
     /// Copies by id.
     bodies: BTreeMap<u32, BodyId>,
-    /// The state is the one after the step of this frame; `Unchanged` before there is any.
+    /// The state is that after the step of this frame; `None` before the first.
     frame: Option<u64>,
-    /// The frame from which it was reckoned last.
+    /// The frame of the last reset or refresh.
     restarted_at: u64,
-    /// The frame of the last word that was compared.
+    /// The frame of the last pose that was compared.
     compared: u64,
     past: VecDeque<PredictedFrame>,
     visual: Option<SmoothedVisual>,
@@ -83,7 +87,7 @@ pub(super) struct Prediction {
 }
 
 impl PredictionTarget<'_> {
-    /// What moves the player's cube in the step to a frame.
+    /// The keys that steer the player's cube in the step to a frame.
     fn keys_in(&self, frame: u64) -> Keymap {
         self.presses.at(read_keys_at(frame))
     }
@@ -105,8 +109,8 @@ impl Prediction {
         }
     }
 
-    /// Goes on to the horizon, from the main simulation's state if that turned out otherwise than
-    /// foretold.
+    /// Advances to the horizon; restarts from the main simulation's state if the prediction is
+    /// outdated.
     pub(super) fn advance(
         &mut self,
         main: MainSimulation<'_>,
@@ -129,17 +133,17 @@ impl Prediction {
             }
             self.correct(drawn.map(|(_, pose)| pose), stats);
         }
-        for frame in self.frame.expect("it has begun") + 1..=target {
+        for frame in self.frame.expect("the prediction has started") + 1..=target {
             self.step(frame, ahead, keys);
             let pose = self.pose();
-            let visual = self.visual.as_mut().expect("it has begun");
+            let visual = self.visual.as_mut().expect("the prediction has started");
             visual.decay();
             visual.show(frame, &pose);
         }
     }
 
     pub(super) fn drawing(&self) -> DrawnFrames {
-        let visual = self.visual.as_ref().expect("it has begun");
+        let visual = self.visual.as_ref().expect("the prediction has started");
         DrawnFrames {
             ahead: self.ahead,
             ..visual.drawing(&self.pose())
@@ -150,7 +154,7 @@ impl Prediction {
         self.physics.pose(self.bodies[&self.own])
     }
 
-    /// Whether what was foretold is of no more use.
+    /// Whether the prediction must be restarted.
     fn is_outdated(&mut self, main: MainSimulation<'_>, ahead: &PredictionTarget<'_>) -> bool {
         let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else {
             return true;
@@ -163,18 +167,18 @@ impl Prediction {
         let newest = own
             .newest_received
             .and_then(|(frame, _)| Some((frame, *main.early_poses.get(&(frame, self.own))?)));
-        let (Some(body), Some((last_refusal_at, told))) = (own.body, newest.or(own.last_applied))
+        let (Some(body), Some((frame_of_pose, reported))) = (own.body, newest.or(own.last_applied))
         else {
             return false;
         };
-        let contradicts = |frame, told: &Pose| {
-            self.past
-                .iter()
-                .any(|foretold| foretold.frame == frame && !is_same_pose(&foretold.pose, told))
+        let contradicts = |frame, reported: &Pose| {
+            self.past.iter().any(|predicted| {
+                predicted.frame == frame && !is_same_pose(&predicted.pose, reported)
+            })
         };
         let present = main.physics.pose(body);
-        let is_news = std::mem::replace(&mut self.compared, last_refusal_at) != last_refusal_at;
-        is_news && contradicts(last_refusal_at, &told)
+        let is_news = std::mem::replace(&mut self.compared, frame_of_pose) != frame_of_pose;
+        is_news && contradicts(frame_of_pose, &reported)
             || present.flag && contradicts(main.frame, &present)
             || self
                 .past
@@ -182,15 +186,15 @@ impl Prediction {
                 .any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
     }
 
-    /// Takes over the main simulation's state: that of the frame before first, since what touches
-    /// what (and so, what one can jump off) is known from the last step alone.
+    /// Copies the main simulation's state. It starts with the frame before, since contacts (and so,
+    /// whether the cube can jump) are known only after a step.
     fn restart(
         &mut self,
         main: MainSimulation<'_>,
         ahead: &PredictionTarget<'_>,
         keys: &impl Fn(u32, GameTime) -> Keymap,
     ) {
-        let body = main.cubes[&self.own].body.expect("the caller has looked");
+        let body = main.cubes[&self.own].body.expect("the caller has checked");
         let here = POSE_FORMAT.position(&main.physics.pose(body));
         let is_near = |body: BodyId| {
             POSE_FORMAT
@@ -223,7 +227,7 @@ impl Prediction {
         self.steer(main.frame, ahead, keys);
         self.physics.step();
         for (id, &copy) in &self.bodies {
-            let body = near(id).expect("what is copied is near");
+            let body = near(id).expect("a copied body is near");
             self.physics.set_pose(copy, &main.physics.pose(body));
         }
         self.past.clear();
@@ -231,15 +235,15 @@ impl Prediction {
         self.remember(main.frame, ahead.keys_in(main.frame));
     }
 
-    /// What the host has said of a frame already needs no guess.
+    /// Uses the host's poses of this frame.
     fn apply_known_poses(&mut self, main: MainSimulation<'_>, frame: u64) {
         for ((_, id), pose) in main.early_poses.range((frame, 0)..=(frame, u32::MAX)) {
             if let Some(&copy) = self.bodies.get(id) {
                 self.physics.set_pose(copy, pose);
             }
         }
-        if let Some(foretold) = self.past.back_mut() {
-            foretold.pose = self.physics.pose(self.bodies[&self.own]);
+        if let Some(predicted) = self.past.back_mut() {
+            predicted.pose = self.physics.pose(self.bodies[&self.own]);
         }
     }
 
@@ -293,10 +297,9 @@ impl Prediction {
         });
     }
 
-    /// The picture of the frame that was drawn last stays what it was, and comes to what is
-    /// foretold now.
+    /// Keeps the drawing of the last drawn frame, and lets it decay to the new prediction.
     fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
-        let (frame, pose) = (self.frame.expect("it has begun"), self.pose());
+        let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
             self.visual = Some(SmoothedVisual::new(frame, &pose));
             return;

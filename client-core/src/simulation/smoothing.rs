@@ -1,13 +1,13 @@
-//! SmoothedVisual smoothing: what is drawn is what is simulated and an offset, which decays.
+//! Visual smoothing: the drawn pose is the simulated pose plus an offset that decays.
 //!
-//! Corrections go in, pictures come out. A correction moves the simulation hard; the offset takes
-//! up the difference, so the picture does not jump, and then comes to what is simulated within some
-//! frames: slowly if the error is small, fast if it is large.
+//! Corrections go in, drawn poses come out. A correction moves the simulation at once. The offset
+//! takes up the difference, so that the drawn pose does not jump, and decays within some frames:
+//! large errors decay faster.
 //!
 //! Invariant: right after a correction of less than
-//! [`glide::SNAP_M`](crate::replica::glide::SNAP_M) the picture, but for what nobody sees, is what
-//! it would have been without. Units: metres; per frame of 1/60 s. PoseSource: reference 002
-//! (visual smoothing).
+//! [`SNAP_M`](crate::replica::error_smoothing::SNAP_M), the drawn pose is visibly the same as
+//! without the correction. Units: metres; per frame of 1/60 s. Source: G. Fiedler, "State
+//! Synchronization" (visual smoothing).
 
 use ambit_proto::games::cubes::{POSE_FORMAT, frame_time};
 use ambit_proto::pose::Pose;
@@ -15,7 +15,7 @@ use ambit_proto::pose::Pose;
 use crate::replica::drawing::{DrawnFrames, DrawnPose};
 use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 
-/// What is drawn of one body.
+/// The drawing of one body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmoothedVisual {
     offset: VisualOffset,
@@ -25,7 +25,7 @@ pub(super) struct SmoothedVisual {
 }
 
 impl SmoothedVisual {
-    /// Of a body that appears in a frame.
+    /// For a body that appears in this frame.
     pub(super) fn new(frame: u64, pose: &Pose) -> Self {
         let picture = picture(pose);
         Self {
@@ -36,18 +36,18 @@ impl SmoothedVisual {
         }
     }
 
-    /// A frame goes by. Whether the picture and what is simulated differ.
+    /// Advances a frame. Returns whether an offset is left.
     pub(super) fn decay(&mut self) -> bool {
         self.offset = self.offset.decayed(1.0);
         self.is_smoothing()
     }
 
-    /// Whether the picture and what is simulated differ.
+    /// Whether the drawn pose differs from the simulated one.
     pub(super) fn is_smoothing(&self) -> bool {
         self.offset != VisualOffset::NONE
     }
 
-    /// The body is put from one pose to another.
+    /// The body is moved from one pose to another.
     pub(super) fn correct(&mut self, from: &Pose, to: &Pose) {
         let (was, is) = (picture(from), picture(to));
         if is_visible_difference(was, is) {
@@ -64,7 +64,7 @@ impl SmoothedVisual {
         self.last = self.offset.apply_to(picture(pose));
     }
 
-    /// What a view is handed.
+    /// The frames for the view.
     pub(super) fn drawing(&self, pose: &Pose) -> DrawnFrames {
         DrawnFrames {
             previous: (frame_time(self.frame.saturating_sub(1)), self.before),

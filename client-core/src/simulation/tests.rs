@@ -1,5 +1,5 @@
-//! A host that simulates and tells, a line that loses and delays, and a client that draws: all by
-//! the frame.
+//! A host that simulates and sends, a path with loss and delay, and a client that draws, frame by
+//! frame.
 
 use ambit_proto::games::cubes::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
 use ambit_proto::space::Position;
@@ -40,7 +40,7 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
         client.advance(
             SimulationTime {
                 shown,
-                heard: shown,
+                received_until: shown,
                 rtt: 2 * WAY,
             },
             Some(&ahead),
@@ -57,7 +57,7 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
     let drawn = client
         .drawing(2)
         .and_then(|drawing| drawing.at(GameTime::from_millis(1_250)))
-        .expect("it is there");
+        .expect("it exists");
     assert!((drawn.position.x - 8.0).abs() < 0.01, "{drawn:?}");
 }
 
@@ -164,13 +164,13 @@ fn nothing_that_is_drawn_jumps() {
 fn a_resting_cube_pushed_only_by_our_simulation_is_restored() {
     let mut scene = Scene::quiet();
     let (id, body) = scene.some_cube();
-    let told = scene.server.pose(body);
-    // In our picture alone, something has run into it.
-    let ours = scene.client.cubes[&id].body.expect("it is there");
-    let position = POSE_FORMAT.position(&told);
+    let sent_poses = scene.server.pose(body);
+    // Only in the client's simulation, something has run into it.
+    let ours = scene.client.cubes[&id].body.expect("it exists");
+    let position = POSE_FORMAT.position(&sent_poses);
     let pushed = POSE_FORMAT.moving(
         position,
-        POSE_FORMAT.quaternion(&told),
+        POSE_FORMAT.quaternion(&sent_poses),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
     scene.client.physics.set_pose(ours, &pushed);
@@ -179,7 +179,7 @@ fn a_resting_cube_pushed_only_by_our_simulation_is_restored() {
     scene.run(60);
     assert_eq!(
         (scene.client.pose(id), scene.client.stats().restored),
-        (Some(told), 1)
+        (Some(sent_poses), 1)
     );
     scene.run(120);
     assert_eq!(scene.drawn(id).expect("drawn").position, position);
@@ -189,20 +189,20 @@ fn a_resting_cube_pushed_only_by_our_simulation_is_restored() {
 fn nothing_is_restored_while_the_host_is_silent() {
     let mut scene = Scene::quiet();
     let (id, body) = scene.some_cube();
-    let told = scene.server.pose(body);
-    let ours = scene.client.cubes[&id].body.expect("it is there");
+    let sent_poses = scene.server.pose(body);
+    let ours = scene.client.cubes[&id].body.expect("it exists");
     let pushed = POSE_FORMAT.moving(
-        POSE_FORMAT.position(&told),
-        POSE_FORMAT.quaternion(&told),
+        POSE_FORMAT.position(&sent_poses),
+        POSE_FORMAT.quaternion(&sent_poses),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
     scene.client.physics.set_pose(ours, &pushed);
     scene.line.loss = 1.0;
     scene.run(90);
-    assert_ne!(scene.client.pose(id), Some(told));
+    assert_ne!(scene.client.pose(id), Some(sent_poses));
     scene.line.loss = 0.0;
     scene.run(60);
-    assert_eq!(scene.client.pose(id), Some(told));
+    assert_eq!(scene.client.pose(id), Some(sent_poses));
 }
 
 #[test]
@@ -219,8 +219,8 @@ fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
     client.handle_pose(7, frame_time(100), &pose(5.0, 1.0));
     client.advance(at(100), None, &no_keys);
     client.advance(at(106), None, &no_keys);
-    let ours = client.pose(7).expect("it is there");
-    // What the host says of frame 103 is what we had: nothing changes.
+    let ours = client.pose(7).expect("it exists");
+    // The host's pose of frame 103 equals ours: nothing changes.
     let was = client.cubes[&7]
         .past
         .iter()
@@ -232,14 +232,14 @@ fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
         (client.pose(7), client.stats().corrections.count()),
         (Some(ours), 0)
     );
-    // It says something else of 104.
+    // Its pose of frame 104 differs.
     client.handle_pose(7, frame_time(104), &pose(6.0, 3.0));
-    let moved = POSE_FORMAT.position(&client.pose(7).expect("it is there"));
+    let moved = POSE_FORMAT.position(&client.pose(7).expect("it exists"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
-    // And of 102, too late to matter.
+    // Its pose of frame 102 is too late to matter.
     client.handle_pose(7, frame_time(102), &pose(9.0, 3.0));
     assert_eq!(
-        POSE_FORMAT.position(&client.pose(7).expect("it is there")),
+        POSE_FORMAT.position(&client.pose(7).expect("it exists")),
         moved
     );
     assert_eq!(client.stats().late_poses, 2);
@@ -338,8 +338,7 @@ fn the_own_cube_responds_at_once_and_converges_to_the_host() {
         let x = |scene: &Scene| scene.drawn(PLAYER_ID).expect("drawn").position.x;
         let start = x(&scene);
         scene.press(RIGHT);
-        // The next tick reads it, and that is what is drawn: three frames at most, and one to move
-        // in.
+        // The next tick reads it, and that is drawn: three frames at most, and one to move in.
         scene.run(6);
         assert!(x(&scene) > start + 0.002, "{}", x(&scene) - start);
         scene.run(54);
@@ -365,10 +364,10 @@ fn predictions_of_the_own_cube_come_true() {
     });
     scene.predict = true;
     scene.run(60);
-    let mut foretold: BTreeMap<u64, Position> = BTreeMap::new();
+    let mut predicted: BTreeMap<u64, Position> = BTreeMap::new();
     let mut off = Errors::default();
-    // What it runs into at 6 m/s may come out otherwise: an edge that hits a frame later throws it
-    // elsewhere.
+    // A collision at 6 m/s may end differently: an edge that hits a frame later changes the
+    // direction.
     for frame in 0..400 {
         match frame {
             0 | 150 => scene.press(RIGHT),
@@ -377,10 +376,10 @@ fn predictions_of_the_own_cube_come_true() {
         }
         scene.frame();
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
-        foretold.insert(frame_at(drawn.room_time), drawn.position);
-        if let Some(foretold) = foretold.get(&scene.frame) {
+        predicted.insert(frame_at(drawn.room_time), drawn.position);
+        if let Some(predicted) = predicted.get(&scene.frame) {
             off.add(
-                foretold
+                predicted
                     .distance(POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))),
             );
         }
@@ -401,7 +400,7 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
     });
     scene.predict = true;
     scene.come_to_rest();
-    let (mut foretold, mut highest) = (BTreeMap::new(), 0.0_f32);
+    let (mut predicted, mut highest) = (BTreeMap::new(), 0.0_f32);
     let mut off = Errors::default();
     for frame in 0..400 {
         let held = if (20..200).contains(&frame) {
@@ -423,15 +422,15 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
         }
         scene.frame();
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
-        foretold.insert(frame_at(drawn.room_time), drawn.position);
-        if let Some(foretold) = foretold.get(&scene.frame) {
+        predicted.insert(frame_at(drawn.room_time), drawn.position);
+        if let Some(predicted) = predicted.get(&scene.frame) {
             let truth = POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]));
-            off.add(foretold.distance(truth));
+            off.add(predicted.distance(truth));
             highest = highest.max(truth.z);
         }
     }
     assert!(highest > 1.2, "it jumped: {highest} m");
-    // What differs by less than half a centimetre from the host's word is not replayed.
+    // A difference of less than half a centimetre from the host's pose causes no replay.
     assert!(
         off.quantile(0.5) < 0.001 && off.quantile(1.0) < 0.005,
         "{} m",
@@ -446,12 +445,12 @@ fn no_keys(_: u32, _: GameTime) -> Keymap {
 fn at(frame: u64) -> SimulationTime {
     SimulationTime {
         shown: frame_time(frame),
-        heard: frame_time(frame),
+        received_until: frame_time(frame),
         rtt: 2 * WAY,
     }
 }
 
-/// How the host speaks, and what becomes of it.
+/// How the host sends, and the conditions of the path.
 #[derive(Clone, Copy)]
 struct Line {
     tick_frames: u64,
@@ -471,7 +470,7 @@ impl Default for Line {
     }
 }
 
-/// What a datagram says.
+/// The contents of a datagram.
 struct Datagram {
     arrives: GameTime,
     stamp_frame: u64,
@@ -487,14 +486,14 @@ struct Scene {
     frame: u64,
     driver: Option<RandomDriver>,
     keys: Keymap,
-    /// What the player's flags are, from which time on.
+    /// The player's flags, and from which time on.
     flags: Vec<(GameTime, Keymap)>,
-    /// What was told of each: the pose, and whether that has arrived.
-    told: BTreeMap<u32, (Pose, bool)>,
+    /// The last pose sent of each object, and whether it has arrived.
+    sent_poses: BTreeMap<u32, (Pose, bool)>,
     flying: Vec<Datagram>,
     truth: VecDeque<(u64, BTreeMap<u32, Pose>)>,
     client: Simulation,
-    heard: GameTime,
+    received_until: GameTime,
     off: Errors,
     /// The client draws nothing.
     asleep: bool,
@@ -524,7 +523,7 @@ impl Scene {
             let pose = at_rest(6.3 + x, 6.3 + y, CUBE_EDGE_M / 2.0);
             bodies.insert(10 + u32::from(n), server.add(CUBE, &pose));
         }
-        let (flags, told, flying, truth, off, inputs) = Default::default();
+        let (flags, sent_poses, flying, truth, off, inputs) = Default::default();
         let mut scene = Scene {
             line,
             rng: Rng::with_seed(line.seed),
@@ -534,11 +533,11 @@ impl Scene {
             driver: None,
             keys: Keymap::default(),
             flags,
-            told,
+            sent_poses,
             flying,
             truth,
             client: Simulation::new(ARENA, 1),
-            heard: GameTime::ZERO,
+            received_until: GameTime::ZERO,
             off,
             asleep: false,
             predict: false,
@@ -548,7 +547,7 @@ impl Scene {
         scene
     }
 
-    /// One in which all have been told, and rest.
+    /// A scene in which all objects are known and at rest.
     fn quiet() -> Self {
         let mut scene = Scene::new(Line::default());
         scene.come_to_rest();
@@ -564,7 +563,7 @@ impl Scene {
                 id == PLAYER_ID,
             );
         }
-        self.told.clear();
+        self.sent_poses.clear();
     }
 
     fn ids(&self) -> impl Iterator<Item = u32> + use<> {
@@ -583,7 +582,7 @@ impl Scene {
         self.client.drawing(id)?.at(self.room_now())
     }
 
-    /// The dice drive the player's cube for so many frames.
+    /// Drives the player's cube at random for this many frames.
     fn drive(&mut self, frames: u64) {
         self.driver = Some(RandomDriver::new(self.line.seed, 3));
         self.run(frames);
@@ -591,7 +590,7 @@ impl Scene {
         self.keys = Keymap::default();
     }
 
-    /// Until the host has nothing more to say, and a while longer.
+    /// Runs until the host has nothing more to send, and a while longer.
     fn come_to_rest(&mut self) {
         for _ in 0..10 {
             self.run(300);
@@ -609,7 +608,7 @@ impl Scene {
         (0..frames).for_each(|_| self.frame());
     }
 
-    /// The player holds this from now on; the host reads it a way later.
+    /// The player holds these keys from now on; the host reads them one one-way delay later.
     fn press(&mut self, keys: Keymap) {
         let at = self.room_now();
         let way = EffectEstimator {
@@ -626,9 +625,9 @@ impl Scene {
         });
     }
 
-    /// Some tick of the host.
+    /// A tick of the host.
     fn ticked(&self) -> GameTime {
-        self.heard.saturating_sub(DELAY)
+        self.received_until.saturating_sub(DELAY)
     }
 
     fn tick(&self) -> Duration {
@@ -666,7 +665,7 @@ impl Scene {
         }
     }
 
-    /// In a tick, once the world is at its horizon: what is read acts in the steps to come.
+    /// In a tick, once the world is at its horizon: keys read now act in the next steps.
     fn read_keys(&mut self) {
         let now = self.room_now();
         if let Some(driver) = &mut self.driver {
@@ -678,25 +677,25 @@ impl Scene {
             self.keys =
                 PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
         }
-        // As in the game: jumps are not told.
+        // As in the game: jumps are not sent.
         let flags = self.keys.with(control::JUMP, false);
         if self.flags.last().is_none_or(|(_, keys)| *keys != flags) {
             self.flags.push((now + DELAY, flags));
         }
     }
 
-    /// All that moves, and what came to rest until that has arrived.
+    /// Sends everything that moves, and poses at rest until they have arrived.
     fn send(&mut self) {
         let mut poses = Vec::new();
         for (&id, &body) in &self.bodies {
             let pose = self.server.pose(body);
             let known = self
-                .told
+                .sent_poses
                 .get(&id)
-                .is_some_and(|(told, arrived)| *told == pose && *arrived);
+                .is_some_and(|(sent_poses, arrived)| *sent_poses == pose && *arrived);
             if !pose.flag || !known {
                 poses.push((id, pose));
-                self.told.insert(id, (pose, false));
+                self.sent_poses.insert(id, (pose, false));
             }
         }
         if self.rng.f64() >= self.line.loss {
@@ -718,11 +717,15 @@ impl Scene {
             for (id, pose) in datagram.poses {
                 self.client
                     .handle_pose(id, frame_time(datagram.stamp_frame), &pose);
-                if let Some(told) = self.told.get_mut(&id).filter(|(told, _)| *told == pose) {
-                    told.1 = true;
+                if let Some(sent_poses) = self
+                    .sent_poses
+                    .get_mut(&id)
+                    .filter(|(sent_poses, _)| *sent_poses == pose)
+                {
+                    sent_poses.1 = true;
                 }
             }
-            self.heard = self.heard.max(frame_time(datagram.stamp_frame));
+            self.received_until = self.received_until.max(frame_time(datagram.stamp_frame));
         }
     }
 
@@ -741,13 +744,13 @@ impl Scene {
             horizon: shown + WAY + DELAY,
             presses: &presses,
         };
-        let moment = SimulationTime {
+        let times = SimulationTime {
             shown,
-            heard: self.heard,
+            received_until: self.received_until,
             rtt: 2 * WAY,
         };
         self.client
-            .advance(moment, self.predict.then_some(&ahead), &keys);
+            .advance(times, self.predict.then_some(&ahead), &keys);
         let Some((_, truth)) = self
             .truth
             .iter()
@@ -768,7 +771,7 @@ impl Scene {
         }
     }
 
-    /// Every cube is simulated and drawn where the host has it.
+    /// Asserts that every cube is simulated and drawn where the host has it.
     fn assert_right(&self) {
         for (&id, &body) in &self.bodies {
             let truth = self.server.pose(body);

@@ -1,7 +1,7 @@
 //! The commands of the console, one a line.
 //!
-//! A line goes in, a [`Line`] or a [`UsageError`] comes out; nothing is carried out here. Empty
-//! lines and those that begin with `#` say nothing.
+//! A line goes in, a [`ConsoleCommand`] or a [`UsageError`] comes out; nothing is executed here.
+//! Empty lines and lines that begin with `#` are skipped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,68 +10,68 @@ use ambit_proto::ids::RoomId;
 
 use crate::client::model::ChatAudience;
 
-/// What a line asks for.
+/// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConsoleCommand {
     /// List the rooms.
     Rooms,
-    /// Make a room.
+    /// Create a room.
     Create {
         /// Its name.
         name: String,
-        /// What is played.
+        /// The game to play.
         game: String,
         /// Seats; 0 for the server's default.
         capacity: u32,
         /// Empty for none.
         password: String,
-        /// The game's and the room's own.
+        /// Parameters of the game and the room.
         parameters: BTreeMap<String, String>,
     },
-    /// Go into a room.
+    /// Join a room.
     Join {
-        /// By number or, if there is just one of that name, by name.
+        /// By number, or by name if just one room has it.
         room: RoomReference,
         /// Empty for none.
         password: String,
     },
-    /// ProgramStart the room's game.
-    ProgramStart,
-    /// Say whether one is ready.
+    /// Start the room's game.
+    Start,
+    /// Set whether the player is ready.
     Ready(bool),
-    /// Go back to the lobby.
+    /// Return to the lobby.
     Leave,
-    /// Who is there.
+    /// List the players.
     Players,
-    /// Take another name.
+    /// Change the player's name.
     Nick(String),
-    /// SidecarTask; `Unchanged` for the room, or the lobby when one is in no room.
+    /// Send a chat message; `None` for the room, or for the lobby outside of a room.
     Say(Option<ChatAudience>, String),
-    /// Throw somebody out of the room, by name.
+    /// Remove a player from the room, by name.
     Kick(String),
-    /// Walk there, in metres.
+    /// Walk to a position, in metres.
     Move(f32, f32),
-    /// Hold these controls, a bit each, until changed.
+    /// Hold these controls, one bit each, until changed.
     Keys(u32),
     /// Cast a spell.
     Cast(String, Option<(f32, f32)>),
-    /// What lies around.
+    /// List the objects in sight.
     Objects,
-    /// PrintScene updates or not.
+    /// Set whether updates are printed.
     Watch(bool),
-    /// Figures of the connection.
+    /// Print statistics of the connection.
     Stats,
-    /// Do nothing for a while.
-    WaitState(Duration),
-    /// Do nothing until an event comes, or the time is over.
+    /// Pause for a while.
+    Wait(Duration),
+    /// Pause until an event comes, or the time is over.
     WaitFor(String, Duration),
-    /// Leave for good.
+    /// Quit.
     Quit,
-    /// The list of commands.
+    /// Print the list of commands.
     Help,
 }
 
-/// How a line names a room.
+/// How a command refers to a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoomReference {
     /// By its number.
@@ -80,7 +80,7 @@ pub enum RoomReference {
     Name(String),
 }
 
-/// A line that makes no sense; says what was expected.
+/// An invalid line; the text says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -90,7 +90,7 @@ pub const CONTROLS: [&str; 10] = [
     "left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use",
 ];
 
-/// How long `wait-for` waits if it isn't told.
+/// The default time of `wait-for`.
 pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
 
 /// The list of commands, a line each.
@@ -111,14 +111,12 @@ pub const HELP: &[(&str, &str)] = &[
     ("nick NAME", "take another name"),
     (
         "say TEXT",
-        "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, '!TEXT' goes to the lobby",
+        "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, \
+         '!TEXT' goes to the lobby",
     ),
-    (
-        "kick NAME",
-        "throw a player out of the room (its host only)",
-    ),
+    ("kick NAME", "remove a player from the room (its host only)"),
     ("move X Y", "walk there, in metres"),
-    ("cast SPELL [X Y]", "cast a spell, perhaps at a place"),
+    ("cast SPELL [X Y]", "cast a spell, optionally at a position"),
     (
         "keys up,fire",
         "hold these controls until changed; 'keys none' lets go",
@@ -135,7 +133,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("help", "this list"),
 ];
 
-/// Reads a line; `Unchanged` if it says nothing.
+/// Parses a line; `None` if there is no command in it.
 pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -148,7 +146,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("rooms", []) => ConsoleCommand::Rooms,
         ("create", [name, options @ ..]) => create(name, options)?,
         ("join", [room, options @ ..]) => join(room, options)?,
-        ("start", []) => ConsoleCommand::ProgramStart,
+        ("start", []) => ConsoleCommand::Start,
         ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
         ("ready", ["off"]) => ConsoleCommand::Ready(false),
         ("leave", []) => ConsoleCommand::Leave,
@@ -166,7 +164,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
         ("stats", []) => ConsoleCommand::Stats,
-        ("wait", [time]) => ConsoleCommand::WaitState(duration(time)?),
+        ("wait", [time]) => ConsoleCommand::Wait(duration(time)?),
         ("wait-for", [event]) => ConsoleCommand::WaitFor((*event).to_owned(), DEFAULT_WAIT_FOR),
         ("wait-for", [event, time]) => {
             ConsoleCommand::WaitFor((*event).to_owned(), duration(time)?)
@@ -178,11 +176,11 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
     Ok(Some(parsed))
 }
 
-/// A time as people write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is seconds.
+/// A time as users write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is in seconds.
 pub fn duration(text: &str) -> Result<Duration, UsageError> {
     let bad = || {
         UsageError(format!(
-            "'{text}' is no time; expected something like 500ms, 5s or 2m"
+            "'{text}' is not a time; expected something like 500ms, 5s or 2m"
         ))
     };
     let digits = text.trim_end_matches(char::is_alphabetic);
@@ -202,13 +200,13 @@ pub fn duration(text: &str) -> Result<Duration, UsageError> {
 fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
     let mut parameters = options_of(options)?;
     let game = parameters.remove("game").ok_or_else(|| {
-        UsageError("which game? expected create NAME game=GAME, for example game=field".into())
+        UsageError("no game given; expected create NAME game=GAME, for example game=field".into())
     })?;
     let password = parameters.remove("password").unwrap_or_default();
     let capacity = match parameters.remove("capacity") {
         Some(text) => text
             .parse()
-            .map_err(|_| UsageError(format!("capacity={text} is no number of seats")))?,
+            .map_err(|_| UsageError(format!("capacity={text} is not a number of seats")))?,
         None => 0,
     };
     Ok(ConsoleCommand::Create {
@@ -242,7 +240,7 @@ fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, UsageError> {
             .split_once('=')
             .ok_or_else(|| UsageError(format!("'{word}' should be key=value")))?;
         if options.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(UsageError(format!("'{key}' stands twice")));
+            return Err(UsageError(format!("'{key}' is given twice")));
         }
     }
     Ok(options)
@@ -266,7 +264,7 @@ fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
     }
 }
 
-/// The name before a whisper's text; in quotes if it holds spaces.
+/// The name before a whisper's text, in quotes if it contains spaces.
 fn addressee(whisper: &str) -> Option<(&str, &str)> {
     match whisper.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"'),
@@ -274,10 +272,10 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Any number: whether it lies on the map is for the server to say.
+/// Accepts any number: the server checks whether it lies on the map.
 fn metres(text: &str) -> Result<f32, UsageError> {
     text.parse()
-        .map_err(|_| UsageError(format!("'{text}' is no number of metres")))
+        .map_err(|_| UsageError(format!("'{text}' is not a number of metres")))
 }
 
 fn keys(names: &str) -> Result<u32, UsageError> {
@@ -305,7 +303,7 @@ fn unknown_command(verb: &str, line: &str) -> UsageError {
         .iter()
         .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
     {
-        Some((usage, _)) => UsageError(format!("'{line}' can't be read; expected {usage}")),
+        Some((usage, _)) => UsageError(format!("'{line}' is invalid; expected {usage}")),
         None => UsageError(format!("unknown command '{verb}'; 'help' lists them all")),
     }
 }
@@ -354,7 +352,7 @@ mod tests {
         );
         check(
             "wait 500ms",
-            ConsoleCommand::WaitState(Duration::from_millis(500)),
+            ConsoleCommand::Wait(Duration::from_millis(500)),
         );
         check(
             "wait-for started",
@@ -396,8 +394,8 @@ mod tests {
             ("wait long", "500ms"),
             ("wait -5s", "500ms"),
         ] {
-            let mistake = parse(line).expect_err(line).to_string();
-            assert!(mistake.contains(hint), "{line}: {mistake}");
+            let error = parse(line).expect_err(line).to_string();
+            assert!(error.contains(hint), "{line}: {error}");
         }
     }
 

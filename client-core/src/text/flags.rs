@@ -1,6 +1,6 @@
-//! Command-line flags that the console and the bots have in common, and what follows from them.
+//! Command-line flags that the console and the bots share.
 //!
-//! Each flag is declared here once, with its variable, its default and its help.
+//! Each flag is declared here once, with its environment variable, its default and its help.
 
 use std::io;
 
@@ -14,28 +14,28 @@ use crate::trust::{KnownHosts, TrustError};
 
 const SERVER_HELP: &str = "The server, host:port.
 
-Its certificate is remembered at the first contact, as ssh does it: in the file that AMBIT_KNOWN_HOSTS names, else in \
-$XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
+Its certificate is stored at the first contact, as in ssh: in the file that AMBIT_KNOWN_HOSTS \
+names, else in $XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
 
-/// Which server, and over what kind of network.
+/// The server and the network conditions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConnectionFlags {
     /// The server, host:port; of a cluster several, with commas between them.
-    #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", default_value = "127.0.0.1:7777", value_parser = address)]
-    #[arg(long_help = SERVER_HELP)]
+    #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", value_parser = address)]
+    #[arg(default_value = "127.0.0.1:7777", long_help = SERVER_HELP)]
     pub server: String,
 
-    /// Bad weather in the client's own socket, both ways.
+    /// Impair the client's own sockets, in both directions.
     ///
     /// For example loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7: loss,
     /// duplicate and reorder in per cent, delay in one direction. Every part may be left out.
     #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
     pub impair: Option<Impairment>,
 
-    /// How often held keys are told, in a second: 20 or 60.
+    /// How often held keys are sent, per second: 20 or 60.
     ///
-    /// A key that goes down or comes up is told at once in any case, and until the server has
-    /// confirmed it. 60 repeats it sooner where much is lost, for three times as many datagrams.
+    /// A change of keys is sent at once in any case, and repeated until the server has confirmed
+    /// it. 60 repeats it sooner on a path with much loss, for three times as many datagrams.
     #[arg(
         long,
         value_name = "20|60",
@@ -45,18 +45,20 @@ pub struct ConnectionFlags {
     pub input_hz: InputRate,
 }
 
-/// What is drawn of objects with poses.
+/// How objects with poses are drawn.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct DrawingFlags {
     /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
-    /// 100ms: so long after it comes in on the quickest way, but not before its room time;
-    /// interpolated is the same as 100ms. room: at its room time, the local lag alone is the buffer
-    /// against jitter. adaptive: as early as lets 99 % of what came lately come in time.
-    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = RenderTiming::default())]
+    /// 100ms: this long after it arrives over the fastest path, but not before its room time;
+    /// interpolated is the same as 100ms. room: at its room time, with the local lag as the only
+    /// buffer against jitter. adaptive: as early as possible while 99 % of the recent ones come in
+    /// time.
+    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER")]
+    #[arg(default_value_t = RenderTiming::default())]
     pub render: RenderTiming,
 
-    /// Show the own avatar ahead, as its inputs will have moved it, in a game that is simulated.
+    /// Predict the player's own avatar from its inputs, in a game that is simulated.
     #[arg(long, env = "AMBIT_PREDICT")]
     pub predict: bool,
 }
@@ -66,8 +68,7 @@ pub fn trust() -> Result<ServerTrust, TrustError> {
     KnownHosts::for_user(|name| std::env::var_os(name)).map(ServerTrust::FirstUse)
 }
 
-/// Logs to the standard error if `AMBIT_LOG` says what (`debug`, `ambit_client_core=trace`); else
-/// there are none.
+/// Logs to standard error if `AMBIT_LOG` is set (`debug`, `ambit_client_core=trace`).
 pub fn start_log() {
     if let Ok(filter) = EnvFilter::try_from_env("AMBIT_LOG") {
         tracing_subscriber::fmt()
@@ -77,7 +78,7 @@ pub fn start_log() {
     }
 }
 
-/// Whether it can be an address at all; whether there is such a host shows at the call.
+/// Checks the form of an address; whether the host exists shows when it is dialled.
 fn address(text: &str) -> Result<String, String> {
     let is_one = |text: &str| {
         let parts = text.trim().rsplit_once(':');

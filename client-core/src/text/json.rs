@@ -1,9 +1,9 @@
 //! View events as JSON objects, one a line.
 //!
-//! A contract: every object has `ev`; everything in a game has `t`, the room's time in
-//! milliseconds; `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has
-//! `effect` (ms) and `late`; `error` has a stable `code` and a `message`. More keys may come; none
-//! changes its meaning. Positions are metres, rounded to a millimetre; angles are radians.
+//! A contract: every object has `ev`. Everything in a game has `t`, the room time in milliseconds.
+//! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has `effect` (ms) and
+//! `late`; `error` has a stable `code` and a `message`. Keys may be added; none changes its
+//! meaning. Positions are metres, rounded to a millimetre; angles are radians.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -16,17 +16,18 @@ use crate::client::event::{
 use crate::client::model::{PlayerListing, RoomListing};
 use crate::client::stats::{AgeByClass, Distribution, LengthDistribution, SimulationStats};
 
-/// What `ev` can be: the events of a view, and what the console itself prints.
+/// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
     "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map",
 ];
 
-/// The event's line, or none for those that are no concern of a script.
+/// The event's line; `None` for events that scripts do not need.
 pub fn event(event: &ViewEvent) -> Option<Json> {
     let json = match event {
         ViewEvent::Welcome(welcome) => json!({
-            "ev": "welcome", "player": welcome.player.0, "name": welcome.name, "resumed": welcome.resumed,
+            "ev": "welcome", "player": welcome.player.0, "name": welcome.name,
+            "resumed": welcome.resumed,
             "room": welcome.room.map(|room| room.0), "grace_ms": welcome.grace.as_millis() as u64,
             "games": welcome.games.iter().map(|game| &game.name).collect::<Vec<_>>(),
         }),
@@ -48,7 +49,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             ],
             room(joined),
         ),
-        ViewEvent::OmittedPoses {
+        ViewEvent::Left {
             room,
             code,
             message,
@@ -57,22 +58,24 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             json!({ "ev": "left", "room": room.0, "reason": code, "message": message })
         }
         ViewEvent::Players { room, players, .. } => {
-            json!({ "ev": "players", "room": room.map(|room| room.0), "players": players_of(players) })
+            let room = room.map(|room| room.0);
+            json!({ "ev": "players", "room": room, "players": players_of(players) })
         }
         ViewEvent::Renamed { player, name, .. } => {
             json!({ "ev": "renamed", "player": player.0, "name": name })
         }
         ViewEvent::Chat(chat) => json!({
-            "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name, "from_id": chat.from.0, "text": chat.text,
+            "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name,
+            "from_id": chat.from.0, "text": chat.text,
         }),
-        ViewEvent::GameStarted(started) => self::started(started),
+        ViewEvent::Started(started) => self::started(started),
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
-        ViewEvent::ObjectEntered(enter) => self::enter(enter),
-        ViewEvent::ObjectUpdated(update) => self::update(update),
+        ViewEvent::Enter(enter) => self::enter(enter),
+        ViewEvent::Update(update) => self::update(update),
         ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
-        ViewEvent::Event(happening) => self::happening(happening),
+        ViewEvent::Event(game_event) => self::game_event(game_event),
         ViewEvent::Error(failure) => self::failure(failure),
         ViewEvent::Connection(connection) => self::connection(connection)?,
         ViewEvent::RoomChanged(_)
@@ -85,7 +88,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
     Some(json)
 }
 
-/// An error that answers something names what, by its number.
+/// An error that answers a request or a command has its number.
 fn failure(failure: &Failure) -> Json {
     let mut json = error(&failure.code, &failure.message);
     match failure.subject {
@@ -96,12 +99,12 @@ fn failure(failure: &Failure) -> Json {
     json
 }
 
-/// Something went wrong.
+/// An error.
 pub fn error(code: &str, message: &str) -> Json {
     json!({ "ev": "error", "code": code, "message": message })
 }
 
-/// An object as it stands at `t`, for lists.
+/// An object at `t`, for lists.
 pub fn object(
     id: u32,
     kind: &str,
@@ -114,16 +117,21 @@ pub fn object(
     object
 }
 
-/// Median and 99th percentile of the ages by class, in milliseconds; null where nothing was
-/// sampled.
+/// Median and 99th percentile of the ages by class, in milliseconds; null without samples.
 pub fn age_by_class(ages: &AgeByClass) -> Json {
-    let of = |ages: &Distribution| json!({ "p50": ages.quantile_ms(0.5), "p99": ages.quantile_ms(0.99) });
+    let of = |ages: &Distribution| {
+        let (p50, p99) = (ages.quantile_ms(0.5), ages.quantile_ms(0.99));
+        json!({ "p50": p50, "p99": p99 })
+    };
     json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
 }
 
-/// What the client's own physics had to put right.
+/// Corrections of the client's own physics.
 pub fn simulation(stats: &SimulationStats) -> Json {
-    let of = |lengths: &LengthDistribution| json!({ "count": lengths.count(), "cm_p50": lengths.quantile_cm(0.5), "cm_p99": lengths.quantile_cm(0.99) });
+    let of = |lengths: &LengthDistribution| {
+        let (p50, p99) = (lengths.quantile_cm(0.5), lengths.quantile_cm(0.99));
+        json!({ "count": lengths.count(), "cm_p50": p50, "cm_p99": p99 })
+    };
     json!({
         "steps": stats.steps, "corrections": of(&stats.corrections), "late_poses": stats.late_poses,
         "restored": stats.restored, "reconciled": of(&stats.reconciled),
@@ -137,14 +145,19 @@ pub fn ms(time: GameTime) -> u64 {
 
 fn started(started: &GameStarted) -> Json {
     json!({
-        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.is_rejoin, "map": started.map_number, "address": started.address,
-        "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz, "width": started.map.width_m,
-        "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner, "outer": started.map.outer, "spells": started.spells,
+        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.is_rejoin,
+        "map": started.map_number, "address": started.address,
+        "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz,
+        "width": started.map.width_m,
+        "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner,
+        "outer": started.map.outer, "spells": started.spells,
     })
 }
 
 fn enter(enter: &ObjectEntered) -> Json {
-    let mut json = json!({ "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own });
+    let mut json = json!({
+        "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own,
+    });
     add_state(&mut json, Some(enter.position), &enter.components);
     json
 }
@@ -164,27 +177,27 @@ fn update(update: &ObjectUpdated) -> Json {
     json
 }
 
-fn happening(happening: &GameEvent) -> Json {
+fn game_event(game_event: &GameEvent) -> Json {
     let GameEvent {
         name,
         t,
         effect,
         late,
         fields,
-    } = happening;
+    } = game_event;
     let mut json =
         json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
     for field in fields {
         json[&*field.name] = match field.value {
             FieldValue::Object(id) => json!(id),
-            FieldValue::Position(position) => place(position),
+            FieldValue::Position(position) => position_json(position),
             FieldValue::Number(number) => json!(number),
         };
     }
     json
 }
 
-/// Only what ends something is worth a line: reconnecting is the client's business.
+/// Reconnect attempts are not printed, only breaks and ends.
 fn connection(connection: &ConnectionStatus) -> Option<Json> {
     match connection {
         ConnectionStatus::Closed { code, .. } if code == codes::QUIT => None,
@@ -196,16 +209,16 @@ fn connection(connection: &ConnectionStatus) -> Option<Json> {
     }
 }
 
-/// `x`, `y`, `z`, the components by name, and the name, if there is one, where people look for it.
+/// Adds `x`, `y`, `z`, the components by name, and the name, if any, at top level.
 fn add_state(
     json: &mut Json,
     position: Option<Position>,
     components: &[NamedValue<ComponentValue>],
 ) {
     if let Some(position) = position {
-        let place = place(position);
+        let position_json = position_json(position);
         for axis in ["x", "y", "z"] {
-            json[axis] = place[axis].clone();
+            json[axis] = position_json[axis].clone();
         }
     }
     let mut named = Map::new();
@@ -224,7 +237,7 @@ fn value(value: &ComponentValue) -> Json {
             to: Some((position, time)),
             ..
         } => {
-            let mut to = place(*position);
+            let mut to = position_json(*position);
             to["t"] = json!(ms(*time));
             json!({ "to": to })
         }
@@ -245,7 +258,8 @@ fn value(value: &ComponentValue) -> Json {
             ..
         } => json!({ "moves": moves, "turn": turn.map(round) }),
         ComponentValue::Gauge(gauge) => {
-            json!({ "value": round(gauge.value), "rate": round(gauge.rate), "max": round(gauge.max) })
+            let (value, rate, max) = (round(gauge.value), round(gauge.rate), round(gauge.max));
+            json!({ "value": value, "rate": rate, "max": max })
         }
         ComponentValue::Flag(flag) => json!(flag),
         ComponentValue::Number(number) => json!(number),
@@ -253,18 +267,19 @@ fn value(value: &ComponentValue) -> Json {
     }
 }
 
-fn place(position: Position) -> Json {
+fn position_json(position: Position) -> Json {
     json!({ "x": round(position.x), "y": round(position.y), "z": round(position.z) })
 }
 
-/// To a thousandth: what a float can't hold is noise to a reader.
+/// Rounds to a thousandth: further digits exceed the precision of the float.
 fn round(value: f32) -> f64 {
     (f64::from(value) * 1_000.0).round() / 1_000.0
 }
 
 fn room(room: &RoomListing) -> Json {
     json!({
-        "id": room.id.0, "name": room.name, "game": room.game, "players": room.players, "capacity": room.capacity, "running": room.running,
+        "id": room.id.0, "name": room.name, "game": room.game, "players": room.players,
+        "capacity": room.capacity, "running": room.running,
         "password": room.has_password, "host": room.host.0, "parameters": room.parameters,
     })
 }
@@ -272,7 +287,8 @@ fn room(room: &RoomListing) -> Json {
 fn players_of(players: &[PlayerListing]) -> Json {
     let player = |player: &PlayerListing| {
         json!({
-            "id": player.id.0, "name": player.name, "ready": player.ready, "host": player.host, "connected": player.connected,
+            "id": player.id.0, "name": player.name, "ready": player.ready, "host": player.host,
+            "connected": player.connected,
         })
     };
     players.iter().map(player).collect()
@@ -303,7 +319,7 @@ mod tests {
             },
         ];
         let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
-        let json = event(&ViewEvent::ObjectEntered(ObjectEntered {
+        let json = event(&ViewEvent::Enter(ObjectEntered {
             id: 7,
             kind: "avatar".into(),
             own: true,
@@ -312,7 +328,8 @@ mod tests {
             components,
         }));
         let expected = json!({
-            "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.25, "z": 0.0, "name": "ann",
+            "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.25,
+            "z": 0.0, "name": "ann",
             "components": { "name": "ann", "alive": true },
         });
         assert_eq!(json, Some(expected));
@@ -320,7 +337,7 @@ mod tests {
 
     #[test]
     fn an_event_says_when_it_takes_effect_and_whether_it_was_late() {
-        let happening = GameEvent {
+        let game_event = GameEvent {
             name: "damage".into(),
             t: GameTime::from_millis(900),
             effect: GameTime::from_millis(1_000),
@@ -336,8 +353,11 @@ mod tests {
                 },
             ],
         };
-        let expected = json!({ "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3, "amount": 25 });
-        assert_eq!(event(&ViewEvent::Event(happening)), Some(expected));
+        let expected = json!({
+            "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3,
+            "amount": 25,
+        });
+        assert_eq!(event(&ViewEvent::Event(game_event)), Some(expected));
     }
 
     #[test]
@@ -352,7 +372,7 @@ mod tests {
             value,
         }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::ObjectUpdated(ObjectUpdated {
+        let json = event(&ViewEvent::Update(ObjectUpdated {
             id: 3,
             t,
             at: t,

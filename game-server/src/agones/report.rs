@@ -1,19 +1,18 @@
-//! What Agones is told of this host, and when.
+//! Decides what this host reports to Agones, and when.
 //!
-//! What the host carries and what became of each call go in; the calls that are due come out, and
-//! news for the log. No clock, socket or thread.
+//! The host's load and the results of calls go in; due calls and events for the log come out. No
+//! clock, socket or thread.
 //!
-//! What always holds:
-//! 1. At most one call of each kind is under way, so that a slow answer to one delays no other:
-//!    health least of all.
-//! 2. `Ready` is said once, as soon as the WorldServer has taken this host.
-//! 3. A counter is told what it is when it is told, once in `COUNTER_INTERVAL` at most: each costs
-//!    a write in Kubernetes.
-//! 4. What fails is tried again, ever more rarely; the log hears of the first failure and of the
-//!    end of it.
-//! 5. After `handle_end` nothing but `Shutdown` leaves.
+//! Invariants:
+//! 1. At most one call of each kind is in flight. So a slow answer to one call delays no other,
+//!    health calls least of all.
+//! 2. `Ready` is sent once, as soon as the WorldServer has accepted this host.
+//! 3. A counter call carries the value of the time it is sent, at most once in `COUNTER_INTERVAL`:
+//!    each call costs a write in Kubernetes.
+//! 4. Failed calls are retried with backoff; the first failure and the recovery are logged.
+//! 5. After `handle_shutdown` only `Shutdown` is sent.
 //!
-//! PoseSource: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
+//! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -21,33 +20,33 @@ use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 
-/// Agones' own kits gather changes of a counter for so long.
+/// The interval in which Agones' own SDKs batch changes of a counter.
 const COUNTER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// HealthSpec is told twice in each period that the fleet sets; this is half of Agones' default.
+/// Health is sent twice in each period that the fleet sets; this is half of Agones' default.
 const DEFAULT_HEALTH_INTERVAL: Duration = Duration::from_millis(2_500);
-/// OffsetBounds of that: a fleet may set any period.
+/// Bounds of the interval: a fleet may set any period.
 const HEALTH_BOUNDS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// Waits before another try: doubled from the first to the last.
+/// Backoff before a retry: doubles from the first to the last value.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
 
-/// What a host carries.
+/// The load of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostLoad {
-    /// Whether a WorldServer has taken it: rooms may come.
+    /// Whether a WorldServer has accepted the host, so that it can get rooms.
     pub(crate) in_service: bool,
     pub(crate) rooms: u32,
-    /// Rooms at most.
+    /// The largest number of rooms.
     pub(crate) capacity: u32,
     pub(crate) players: u32,
-    /// Of all its rooms.
+    /// The seats of all its rooms.
     pub(crate) seats: u32,
 }
 
 impl HostLoad {
-    /// The count and its limit; Agones refuses a count beyond it.
+    /// The count and its limit; Agones refuses a count above the limit.
     fn counter_value(self, counter: FleetCounter) -> CounterValue {
         let (count, capacity) = match counter {
             FleetCounter::Rooms => (self.rooms, self.capacity),
@@ -76,23 +75,23 @@ impl FleetCounter {
     }
 }
 
-/// Of a counter.
+/// The value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CounterValue {
     pub(crate) count: u32,
     pub(crate) capacity: u32,
 }
 
-/// One request.
+/// One request to the sidecar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SidecarCall {
-    /// What does Agones say of this server?
+    /// Asks what Agones knows of this server.
     GetGameServer,
-    /// Rooms may come.
+    /// This server can get rooms.
     Ready,
-    HealthSpec,
+    Health,
     Count(FleetCounter, CounterValue),
-    /// This server ends.
+    /// This server shuts down.
     Shutdown,
 }
 
@@ -101,17 +100,17 @@ impl SidecarCall {
         match self {
             Self::GetGameServer => CallKind::GetGameServer,
             Self::Ready => CallKind::Ready,
-            Self::HealthSpec => CallKind::HealthSpec,
+            Self::Health => CallKind::Health,
             Self::Count(counter, _) => CallKind::Count(counter),
             Self::Shutdown => CallKind::Shutdown,
         }
     }
 }
 
-/// A call without what it says.
+/// A call without its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallKind {
-    HealthSpec,
+    Health,
     GetGameServer,
     Ready,
     Count(FleetCounter),
@@ -120,7 +119,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     const ALL: [Self; 6] = [
-        Self::HealthSpec,
+        Self::Health,
         Self::GetGameServer,
         Self::Ready,
         Self::Count(FleetCounter::Rooms),
@@ -132,8 +131,8 @@ impl CallKind {
 impl fmt::Display for CallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::HealthSpec => f.write_str("health"),
-            Self::GetGameServer => f.write_str("the look at its GameServer"),
+            Self::Health => f.write_str("health"),
+            Self::GetGameServer => f.write_str("the request for its GameServer"),
             Self::Ready => f.write_str("ready"),
             Self::Count(counter) => write!(f, "the counter '{}'", counter.name()),
             Self::Shutdown => f.write_str("shutdown"),
@@ -141,41 +140,41 @@ impl fmt::Display for CallKind {
     }
 }
 
-/// What came back.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SidecarAnswer {
     Done,
-    /// To `Look`.
+    /// To `GetGameServer`.
     GameServer {
-        /// Whether players' way to this server is known.
+        /// Whether the public address of this server is known.
         has_address: bool,
-        /// How often health is expected; `Unchanged` if never.
+        /// The expected period of health calls; `None` if they are disabled.
         health_period: Option<Duration>,
     },
 }
 
-/// What went wrong.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallError {
-    /// Nobody listens.
+    /// There is no sidecar at the port.
     Unreachable(String),
-    /// An error came back, or nothing in time.
+    /// The sidecar answered with an error, or not in time.
     Refused(String),
 }
 
-/// For the log.
+/// An event for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReportEvent {
-    /// There is no Agones, and why one thinks so.
+    /// There is no sidecar, with the reason.
     SidecarMissing(String),
     SidecarFound,
-    /// For the first time in a row.
+    /// The first failure in a row.
     CallFailed(CallKind, String),
-    /// Again; or for the only time, where once is all that is needed.
+    /// The first success after a failure, or the success of a call that is made only once.
     CallSucceeded(CallKind),
 }
 
-/// When a kind of call is due.
+/// When calls of one kind are due.
 #[derive(Clone, Debug)]
 struct CallSchedule {
     /// `LocalTime::MAX` for never.
@@ -196,17 +195,17 @@ impl CallSchedule {
     }
 }
 
-/// See the module.
+/// The state of the reporting. See the module.
 #[derive(Debug)]
 pub(crate) struct AgonesReporter {
-    /// Whether the look has to go on until Agones knows players' way to this server.
+    /// Whether `GetGameServer` is repeated until Agones knows the public address.
     needs_address: bool,
     schedules: BTreeMap<CallKind, CallSchedule>,
     load: Option<HostLoad>,
-    /// What the counters were told, and when.
+    /// The last value sent of each counter, and when.
     reported: BTreeMap<FleetCounter, (CounterValue, LocalTime)>,
     ready: bool,
-    /// `Unchanged` if nobody wants to hear of it.
+    /// `None` if health calls are disabled.
     health_interval: Option<Duration>,
     is_sidecar_missing: bool,
     events: VecDeque<ReportEvent>,
@@ -217,7 +216,7 @@ pub(crate) struct AgonesReporter {
 impl AgonesReporter {
     pub(crate) fn new(now: LocalTime, needs_address: bool) -> Self {
         let first = |kind| {
-            if matches!(kind, CallKind::GetGameServer | CallKind::HealthSpec) {
+            if matches!(kind, CallKind::GetGameServer | CallKind::Health) {
                 now
             } else {
                 LocalTime::MAX
@@ -240,7 +239,7 @@ impl AgonesReporter {
         }
     }
 
-    /// What the host carries now.
+    /// Takes the current load of the host.
     pub(crate) fn handle_load(&mut self, now: LocalTime, load: HostLoad) {
         self.load = Some(load);
         if self.ending {
@@ -251,7 +250,7 @@ impl AgonesReporter {
         }
         for counter in [FleetCounter::Rooms, FleetCounter::Players] {
             let due = match self.reported.get(&counter) {
-                Some((told, _)) if *told == load.counter_value(counter) => continue,
+                Some((reported, _)) if *reported == load.counter_value(counter) => continue,
                 Some((_, at)) => *at + COUNTER_INTERVAL,
                 None => now,
             };
@@ -259,7 +258,7 @@ impl AgonesReporter {
         }
     }
 
-    /// The host ends; its rooms are handed over or closed.
+    /// The host shuts down; its rooms are handed over or closed.
     pub(crate) fn handle_shutdown(&mut self, now: LocalTime) {
         self.ending = true;
         for turn in self.schedules.values_mut() {
@@ -268,7 +267,7 @@ impl AgonesReporter {
         self.set_due(CallKind::Shutdown, now);
     }
 
-    /// What became of a call.
+    /// Takes the result of a call.
     pub(crate) fn handle_answer(
         &mut self,
         now: LocalTime,
@@ -291,25 +290,25 @@ impl AgonesReporter {
                     self.events.push_back(ReportEvent::CallSucceeded(kind));
                 }
             }
-            Err(trouble) => {
-                self.schedule_retry(now, kind, &trouble);
-                match trouble {
+            Err(error) => {
+                self.schedule_retry(now, kind, &error);
+                match error {
                     CallError::Unreachable(_)
                         if std::mem::replace(&mut self.is_sidecar_missing, true) => {}
                     CallError::Unreachable(why) => {
-                        self.events.push_back(ReportEvent::SidecarMissing(why))
+                        self.events.push_back(ReportEvent::SidecarMissing(why));
                     }
                     CallError::Refused(_)
                         if std::mem::replace(&mut self.schedule_mut(kind).is_failing, true) => {}
                     CallError::Refused(why) => {
-                        self.events.push_back(ReportEvent::CallFailed(kind, why))
+                        self.events.push_back(ReportEvent::CallFailed(kind, why));
                     }
                 }
             }
         }
     }
 
-    /// The next news, until there are none: two at most for each answer.
+    /// The next event, until there are none: at most two for each answer.
     pub(crate) fn poll_event(&mut self) -> Option<ReportEvent> {
         self.events.pop_front()
     }
@@ -337,24 +336,24 @@ impl AgonesReporter {
         waiting.map(|turn| turn.due).min()
     }
 
-    /// Whether there is no more to say.
+    /// Whether nothing more will be sent.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// What a call says is decided when it leaves; a counter that is what it was needs none.
+    /// The contents of a call are those of the time it is sent. An unchanged counter needs no call.
     fn build_call(&self, kind: CallKind) -> Option<SidecarCall> {
         Some(match kind {
             CallKind::GetGameServer => SidecarCall::GetGameServer,
             CallKind::Ready => SidecarCall::Ready,
-            CallKind::HealthSpec => SidecarCall::HealthSpec,
+            CallKind::Health => SidecarCall::Health,
             CallKind::Shutdown => SidecarCall::Shutdown,
             CallKind::Count(counter) => {
                 let figures = self.load?.counter_value(counter);
                 let known = self
                     .reported
                     .get(&counter)
-                    .is_some_and(|(told, _)| *told == figures);
+                    .is_some_and(|(reported, _)| *reported == figures);
                 return (!known).then_some(SidecarCall::Count(counter, figures));
             }
         })
@@ -380,9 +379,9 @@ impl AgonesReporter {
                 self.ready = true;
                 self.schedule_mut(CallKind::Ready).due = LocalTime::MAX;
             }
-            SidecarCall::HealthSpec => {
+            SidecarCall::Health => {
                 if let Some(every) = self.health_interval {
-                    self.set_due(CallKind::HealthSpec, now + every);
+                    self.set_due(CallKind::Health, now + every);
                 }
             }
             SidecarCall::Count(counter, figures) => {
@@ -399,15 +398,15 @@ impl AgonesReporter {
         }
     }
 
-    fn schedule_retry(&mut self, now: LocalTime, kind: CallKind, trouble: &CallError) {
-        if kind == CallKind::Shutdown && matches!(trouble, CallError::Unreachable(_)) {
-            // Who is not there need not be told.
+    fn schedule_retry(&mut self, now: LocalTime, kind: CallKind, error: &CallError) {
+        if kind == CallKind::Shutdown && matches!(error, CallError::Unreachable(_)) {
+            // A missing sidecar needs no notification.
             self.ended = true;
             return;
         }
         let most = match (kind, self.health_interval) {
-            (CallKind::HealthSpec, None) => return,
-            (CallKind::HealthSpec, Some(every)) => every,
+            (CallKind::Health, None) => return,
+            (CallKind::Health, Some(every)) => every,
             _ => LAST_BACKOFF,
         };
         let turn = self.schedule_mut(kind);
@@ -417,7 +416,7 @@ impl AgonesReporter {
         self.set_due(kind, now + backoff);
     }
 
-    /// Unless something earlier is due, or the last try failed and the next one has its time.
+    /// Does nothing if an earlier time is set, or if the last call failed and its retry has a time.
     fn set_due(&mut self, kind: CallKind, due: LocalTime) {
         if self.ending && kind != CallKind::Shutdown {
             return;
@@ -431,7 +430,7 @@ impl AgonesReporter {
     fn schedule_mut(&mut self, kind: CallKind) -> &mut CallSchedule {
         self.schedules
             .get_mut(&kind)
-            .expect("there is a turn for each kind")
+            .expect("there is a schedule for each kind")
     }
 }
 

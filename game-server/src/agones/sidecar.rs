@@ -1,9 +1,9 @@
-//! Agones' sidecar, spoken to by HTTP: a call goes in, its answer comes out.
+//! Agones' sidecar, over HTTP: a call goes in, its answer comes out.
 //!
-//! The paths and bodies are those of the gateway before its gRPC services (the `google.api.http`
-//! options of `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`); 64-bit integers are strings
-//! in it, names may be written with underscores or as `camelCase`. Each call has a connection of
-//! its own: there are few, and none leaves the machine.
+//! Paths and bodies are those of the HTTP gateway of its gRPC services (the `google.api.http`
+//! options of `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`). There 64-bit integers are
+//! strings, and names may be written with underscores or as `camelCase`. Each call has a connection
+//! of its own: calls are rare, and none leaves the machine.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 
 use super::report::{CallError, CounterValue, SidecarAnswer, SidecarCall};
 
-/// Where Agones says which port its sidecar listens on.
+/// The variable in which Agones sets the port of its sidecar.
 const PORT_VARIABLE: &str = "AGONES_SDK_HTTP_PORT";
 const DEFAULT_PORT: u16 = 9358;
 
@@ -27,13 +27,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A `GameServer` with all its annotations is smaller than that.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// See the module.
+/// A client of the sidecar. See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Sidecar {
     port: u16,
 }
 
-/// What `GET /gameserver` says, as far as it matters here.
+/// The answer to `GET /gameserver`, as far as it is used here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GameServerResource {
@@ -69,16 +69,15 @@ struct StatusPort {
 }
 
 impl GameServerResource {
-    /// Where players reach this server from outside: the node's address, and the first port that
-    /// was given to it.
+    /// The public address of this server: the node's address and the first port assigned to it.
     pub(super) fn address(&self) -> Option<(&str, u16)> {
         let port = self.status.ports.first()?.port;
         (!self.status.address.is_empty() && port != 0)
             .then_some((self.status.address.as_str(), port))
     }
 
-    /// How often Agones wants to hear of its health, if at all. What is not said is left to its
-    /// default of 5 s.
+    /// How often Agones expects health calls; `None` if it disabled them. Without a period, the
+    /// default of Agones, 5 s, applies.
     pub(super) fn health_period(&self) -> Option<Duration> {
         let health = self.spec.health.as_ref();
         let period_s = health.map_or(0, |health| health.period_seconds);
@@ -89,7 +88,7 @@ impl GameServerResource {
 }
 
 impl Sidecar {
-    /// The one that the environment names.
+    /// The sidecar that the environment names.
     pub(super) fn from_environment() -> anyhow::Result<Self> {
         let port = match std::env::var(PORT_VARIABLE) {
             Err(_) => DEFAULT_PORT,
@@ -104,16 +103,16 @@ impl Sidecar {
         self.port
     }
 
-    /// Makes a call whose answer says no more than that it was taken.
+    /// Makes a call whose answer has no content.
     pub(super) async fn send(&self, call: SidecarCall) -> Result<SidecarAnswer, CallError> {
         self.request(call).await.map(|_| SidecarAnswer::Done)
     }
 
-    /// What Agones knows of this server.
+    /// Fetches what Agones knows of this server.
     pub(super) async fn fetch_game_server(&self) -> Result<GameServerResource, CallError> {
         let text = self.request(SidecarCall::GetGameServer).await?;
         serde_json::from_slice(&text)
-            .map_err(|error| CallError::Refused(format!("what came is no GameServer: {error}")))
+            .map_err(|error| CallError::Refused(format!("the answer is not a GameServer: {error}")))
     }
 
     async fn request(&self, call: SidecarCall) -> Result<Bytes, CallError> {
@@ -143,7 +142,7 @@ fn request_parts(call: SidecarCall) -> (Method, String, String) {
     match call {
         SidecarCall::GetGameServer => (Method::GET, "/gameserver".to_owned(), String::new()),
         SidecarCall::Ready => post("/ready"),
-        SidecarCall::HealthSpec => post("/health"),
+        SidecarCall::Health => post("/health"),
         SidecarCall::Shutdown => post("/shutdown"),
         SidecarCall::Count(counter, CounterValue { count, capacity }) => (
             Method::PATCH,
@@ -153,7 +152,7 @@ fn request_parts(call: SidecarCall) -> (Method, String, String) {
     }
 }
 
-/// The body of a good answer to one request.
+/// Sends one request and returns the body of a successful answer.
 async fn send_request(
     stream: TcpStream,
     method: Method,
@@ -179,7 +178,7 @@ async fn send_request(
     Ok(body)
 }
 
-/// Errors are JSON with a `message`; whatever else comes is told as it is, up to a line's length.
+/// The `message` of a JSON error; any other text as it is, shortened to a line.
 fn error_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct ErrorBody {
@@ -199,11 +198,17 @@ mod tests {
     fn a_game_server_is_read_in_both_spellings() {
         for (text, period_s) in [
             (
-                r#"{"spec":{"health":{"period_seconds":7}},"status":{"address":"192.0.2.1","ports":[{"name":"game","port":7001}]}}"#,
+                concat!(
+                    r#"{"spec":{"health":{"period_seconds":7}},"#,
+                    r#""status":{"address":"192.0.2.1","ports":[{"name":"game","port":7001}]}}"#
+                ),
                 7,
             ),
             (
-                r#"{"objectMeta":{"generation":"1"},"spec":{"health":{"periodSeconds":3}},"status":{"address":"192.0.2.1","ports":[{"port":7001}]}}"#,
+                concat!(
+                    r#"{"objectMeta":{"generation":"1"},"spec":{"health":{"periodSeconds":3}},"#,
+                    r#""status":{"address":"192.0.2.1","ports":[{"port":7001}]}}"#
+                ),
                 3,
             ),
         ] {

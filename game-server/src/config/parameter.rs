@@ -1,19 +1,19 @@
-//! Parameters: what may be given, and what was given.
+//! Declared parameters and given values.
 //!
-//! Tables of [`Parameter`]s and what a player wrote go in, checked [`Parameters`] come out, or a
-//! [`BadParameter`] that says what would be possible. Nothing here knows what the parameters mean.
+//! Tables of [`Parameter`]s and the player's input go in; checked [`Parameters`] come out, or a
+//! [`BadParameter`] that states what is allowed. Nothing here knows what the parameters mean.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A knob: its name, what it is if nobody turns it, how far it may be turned.
+/// The declaration of a parameter: name, default, and allowed values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// As in `key=value`.
     pub key: &'static str,
-    /// As a player would write it; empty for a value that somebody else chooses.
+    /// In the form of the player's input; empty if the server chooses the value.
     pub default: &'static str,
-    /// What may be given.
+    /// The values that may be given.
     pub allowed: Allowed,
     /// What it is, its unit, and what raising it costs.
     pub about: &'static str,
@@ -47,36 +47,36 @@ pub enum Allowed {
     Word(&'static [&'static str]),
 }
 
-/// A key that no player gives: which map of its world a room is.
+/// The key that only the lobby sets: the index of the room's map in its world.
 const LOBBY_ONLY_KEY: &str = "map";
 
-/// Why a room can't be made with these parameters.
+/// Why a room cannot be created with these parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadParameter {
-    /// Nobody knows the key.
+    /// No table declares the key.
     #[error("there is no parameter {key:?}; the known ones are {known}")]
     Unknown {
-        /// As given, shortened.
+        /// The given key, shortened.
         key: String,
         /// All keys.
         known: String,
     },
-    /// The value is out of range, or of another type.
+    /// The value is out of range or of another type.
     #[error("{key}={value} is not possible: it must be {allowed}")]
     Value {
         /// The key.
         key: &'static str,
-        /// As given, shortened.
+        /// The given value, shortened.
         value: String,
-        /// What is possible.
+        /// The allowed values.
         allowed: String,
     },
-    /// The value does not go with another one.
+    /// The value conflicts with another one.
     #[error("{key} does not fit: {problem}")]
     Conflict {
         /// The key to change.
         key: &'static str,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what is allowed.
         problem: String,
     },
 }
@@ -84,8 +84,7 @@ pub enum BadParameter {
 /// Checked parameters, read by name and type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
-    /// One entry for each declared key; `Unchanged` where the default is empty and nothing was
-    /// given.
+    /// One entry for each declared key; `None` if the default is empty and no value was given.
     values: BTreeMap<&'static str, ParameterEntry>,
 }
 
@@ -104,7 +103,7 @@ enum ParameterValue {
 }
 
 impl Parameters {
-    /// Checks what was given against the tables. Where two declare the same key, the later one
+    /// Checks the given values against the tables. If two tables declare a key, the later one
     /// counts.
     pub fn parse(
         given: &BTreeMap<String, String>,
@@ -141,14 +140,14 @@ impl Parameters {
     /// A declared whole number.
     ///
     /// # Panics
-    /// When `key` is not declared as one with a default, as for the other readers: a mistake of the
-    /// game's.
+    /// If `key` is not declared as a whole number with a default, like the other readers: a bug of
+    /// the game.
     pub fn whole(&self, key: &str) -> u64 {
         self.whole_if_given(key)
             .unwrap_or_else(|| panic!("the parameter {key} has no default"))
     }
 
-    /// A declared whole number that has no default.
+    /// A declared whole number without a default.
     pub fn whole_if_given(&self, key: &str) -> Option<u64> {
         self.value(key).map(|value| match value {
             ParameterValue::Whole(number) => number,
@@ -180,7 +179,7 @@ impl Parameters {
         }
     }
 
-    /// Whether a player has set this.
+    /// Whether the player has set this parameter.
     pub fn is_given(&self, key: &str) -> bool {
         self.entry(key).given
     }
@@ -252,7 +251,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// A number as one writes a length: `57.5`, but neither `1e3` nor `inf`.
+/// A number as people write a length: `57.5`, but neither `1e3` nor `inf`.
 fn plain_number(text: &str) -> Option<f32> {
     let plain = text
         .bytes()
@@ -268,14 +267,14 @@ fn alternatives(words: &[&str]) -> String {
     }
 }
 
-/// What somebody else wrote, short enough for a message.
+/// A player's input, short enough for a message.
 fn shortened(text: &str) -> String {
     const MAX_CHARS: usize = 40;
-    let mut shown: String = text.chars().take(MAX_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push_str("...");
+    let mut shortened: String = text.chars().take(MAX_CHARS).collect();
+    if shortened.len() < text.len() {
+        shortened.push_str("...");
     }
-    shown
+    shortened
 }
 
 #[cfg(test)]

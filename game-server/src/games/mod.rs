@@ -1,4 +1,5 @@
-//! The games that come with Ambit. A user's own live in the user's own crate: see `logic::game`.
+//! The games that come with Ambit. Users put their own games in their own crates: see
+//! `logic::game`.
 
 pub mod cubes;
 pub mod field;

@@ -1,33 +1,33 @@
-//! When two things on their paths first come within reach of each other.
+//! The first time at which two moving objects come within reach of each other.
 //!
-//! Exact, not sampled: between two points of either path both move in straight lines, so their
-//! distance squared is a parabola in time, and the first moment at which it is small enough is a
-//! root. A fast thing can't slip through a slow one between two ticks, whatever the tick rate. What
-//! has a pose moves straight from that of one tick to that of the next.
+//! The result is exact, not sampled. Between two points of a path an object moves in a straight
+//! line, so the squared distance of two objects is a parabola in time. The first contact is a root
+//! of it. A fast object cannot pass through a slow one between two ticks, whatever the tick rate.
+//! An object with a pose moves in a straight line from its pose of one tick to that of the next.
 //!
-//! Units: metres, seconds inside a stretch, microseconds outside. Cost: one root a stretch; a
-//! stretch ends at a point of either path.
+//! Units: metres; seconds inside an interval, microseconds outside. Cost: one root for each
+//! interval; an interval ends at a point of either path.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, TimelineValue, Waypoint};
 
-/// How a thing moves.
+/// How an object moves.
 #[derive(Clone, Copy, Debug)]
 pub enum ObjectMotion<'w> {
     /// Along a path.
     Path(&'w Timeline<Waypoint>),
-    /// From here at the one time straight to there at the other, at rest before and after.
+    /// In a straight line between two points in time, at rest before and after.
     Straight {
-        /// When and where it sets out.
+        /// Start time and position.
         from: (GameTime, Position),
-        /// When and where it arrives.
+        /// End time and position.
         to: (GameTime, Position),
     },
 }
 
 impl ObjectMotion<'_> {
-    /// Where the thing is at `t`, and whether it jumped there; nowhere if its path is empty.
+    /// The position at `t`, and whether the object jumped there. `None` if its path is empty.
     pub fn waypoint_at(&self, t: GameTime) -> Option<Waypoint> {
         match *self {
             Self::Path(path) => path.value_at(t),
@@ -41,7 +41,7 @@ impl ObjectMotion<'_> {
         }
     }
 
-    /// The first time after `t` at which it may turn.
+    /// The first time after `t` at which the direction may change.
     fn next_after(&self, t: GameTime) -> Option<GameTime> {
         match *self {
             Self::Path(path) => path.next_after(t),
@@ -56,7 +56,7 @@ impl<'w> From<&'w Timeline<Waypoint>> for ObjectMotion<'w> {
     }
 }
 
-/// The first time from `from` to `to`, both included, at which the two are at most `reach_m` apart.
+/// The first time in `from..=to` at which the two objects are at most `reach_m` apart.
 pub fn first_contact<'w>(
     one: impl Into<ObjectMotion<'w>>,
     other: impl Into<ObjectMotion<'w>>,
@@ -68,7 +68,7 @@ pub fn first_contact<'w>(
     loop {
         let end = [&one, &other]
             .into_iter()
-            .filter_map(|way| way.next_after(start))
+            .filter_map(|motion| motion.next_after(start))
             .fold(to, GameTime::min);
         let stretch = RelativeMotion::between(&one, &other, start, end)?;
         if let Some(seconds) = stretch.first_within(reach_m) {
@@ -81,16 +81,15 @@ pub fn first_contact<'w>(
     }
 }
 
-/// How two things lie to each other while both move in straight lines, or rest.
+/// The relative motion of two objects while both move in straight lines or rest.
 struct RelativeMotion {
     /// From one to the other at the start, in metres.
     offset: [f64; 3],
-    /// How that changes, in metres a second.
+    /// Change of the offset, in metres a second.
     velocity: [f64; 3],
-    /// In seconds.
     duration_s: f64,
-    /// From one to the other at the end, which lies elsewhere than the straight line leads if one
-    /// of them jumps there.
+    /// From one to the other at the end. It differs from the end of the straight line if an object
+    /// jumps there.
     offset_at_end: [f64; 3],
 }
 
@@ -129,7 +128,7 @@ impl RelativeMotion {
         })
     }
 
-    /// Seconds from the start to the first moment within reach.
+    /// Seconds from the start to the first contact.
     fn first_within(&self, reach_m: f32) -> Option<f64> {
         let reach_squared = f64::from(reach_m) * f64::from(reach_m);
         let gap = dot(self.offset, self.offset) - reach_squared;
@@ -143,7 +142,8 @@ impl RelativeMotion {
         })
     }
 
-    /// The first root of |apart + t * closing|^2 = reach^2; `gap` is its constant term, above zero.
+    /// The first root of |offset + t * velocity|^2 = reach^2. `gap` is the constant term, above
+    /// zero.
     fn root(&self, gap: f64) -> Option<f64> {
         let square = dot(self.velocity, self.velocity);
         let half = dot(self.offset, self.velocity);
@@ -152,20 +152,21 @@ impl RelativeMotion {
         if square == 0.0 || half >= 0.0 || discriminant < 0.0 {
             return None;
         }
-        // The form that loses no digits when the root is near.
+        // This form is numerically stable when the root is near zero.
         Some(gap / (discriminant.sqrt() - half))
     }
 }
 
-/// Where a thing is at `end` unless it jumps there, when it has no point between `start` and `end`.
+/// The position at `end` if the object does not jump there. There is no point of the path between
+/// `start` and `end`.
 fn position_before_jump(
-    way: &ObjectMotion<'_>,
+    motion: &ObjectMotion<'_>,
     start: GameTime,
     end: GameTime,
 ) -> Option<Position> {
-    let arrival = way.waypoint_at(end)?;
+    let arrival = motion.waypoint_at(end)?;
     if arrival.jump {
-        way.waypoint_at(start).map(|point| point.position)
+        motion.waypoint_at(start).map(|point| point.position)
     } else {
         Some(arrival.position)
     }
@@ -232,13 +233,13 @@ mod tests {
             Position::on_ground(0.0, 0.0),
             Position::on_ground(10.0, 0.0),
         );
-        let way = ObjectMotion::Straight {
+        let motion = ObjectMotion::Straight {
             from: (GameTime::from_millis(100), start),
             to: (GameTime::from_millis(200), end),
         };
         let met = |from: u64, to: u64, post: &Timeline<Waypoint>| {
             first_contact(
-                way,
+                motion,
                 post,
                 (GameTime::from_millis(from), GameTime::from_millis(to)),
                 REACH,
@@ -294,7 +295,7 @@ mod tests {
                     );
                 }
                 (Some(exact), None) => {
-                    assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}")
+                    assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}");
                 }
                 (None, stepped) => assert_eq!(stepped, None, "case {case}"),
             }

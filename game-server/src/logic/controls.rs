@@ -1,23 +1,24 @@
 //! The controls of one player, tick by tick.
 //!
-//! InputSampler go in as they arrive, in any order and perhaps more than once, with the times at
-//! which the client took them; out comes, at each tick, what is pressed, and what was pressed and
-//! released just now.
+//! Samples go in as they arrive: in any order, perhaps more than once, each with the time at which
+//! the client took it. At each tick the held controls and the press and release edges of that tick
+//! come out.
 //!
-//! Invariants, checked against a client's own samples in a lossy line:
-//! 1. Of samples, one that is not newer than the newest that was heard is ignored. So each change
-//!    counts once, and in order.
-//! 2. A tick takes all that has arrived, but nothing that would press or release a control twice in
-//!    it: that, and what is behind it, waits for the next tick. No tap is too short to be seen, and
-//!    no two become one.
-//! 3. Times are the client's word, and only an order. One that lies ahead of the server's clock
-//!    counts as [`MAX_CLOCK_LEAD`] ahead at most, and so keeps back what comes after it for no
-//!    longer than that.
-//! 4. Bounded: [`MOST_WAITING`] samples wait. Of more, the oldest do not wait any longer: a player
-//!    who taps faster than the server ticks, all the time, loses taps, and is not put off.
+//! Invariants, checked against a client's own samples over a lossy link:
+//! 1. A sample that is not newer than the newest one received is ignored. So each change counts
+//!    once, and in order.
+//! 2. A tick applies everything that has arrived, except a second press or release of the same
+//!    control: that change, and all later ones, wait for the next tick. No tap is too short to be
+//!    seen, and two taps never merge.
+//! 3. Sample times come from the client and only define an order. A time ahead of the server's
+//!    clock counts as at most [`MAX_CLOCK_LEAD`] ahead, so it delays later samples by no more than
+//!    that.
+//! 4. The queue is bounded: at most [`MAX_WAITING`] changes wait. If there are more, the oldest are
+//!    applied at once: a player who taps faster than the server ticks loses taps but gets no
+//!    growing delay.
 //!
-//! PoseSource: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what
-//! has changed.
+//! Source for dropping older samples: "Synchronisation par le reseau d'un monde virtuel sur Unity".
+//! Units: milliseconds. Cost: proportional to the changes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -26,36 +27,37 @@ use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
-/// By how much a client's clock may be ahead.
+/// The largest lead of a client's clock that counts.
 pub const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
-/// RecordChanges that wait for a tick of their own.
+/// Changes that may wait for a tick of their own.
 pub const MAX_WAITING: usize = 16;
 
-/// See the module.
+/// The controls of one player. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Controls {
-    /// The time of the newest sample that was heard, as it counts and as the client told it.
+    /// The time of the newest sample received: as it counts, and as the client sent it.
     newest_at: Option<(GameTime, GameTime)>,
-    /// What it said is held; a command may have said otherwise since.
+    /// The keys of the newest sample. A command may have changed the held keys since.
     sampled_keys: Keymap,
-    /// RecordChanges that no tick has taken yet, the oldest first.
+    /// Changes that no tick has applied yet, the oldest first.
     waiting: VecDeque<QueuedChange>,
-    /// Of the present tick.
+    /// Edges of the current tick.
     edges: ButtonEdges,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct QueuedChange {
-    /// As the client told it, if it did.
+    /// The client's time, for a change that comes from a sample.
     at: Option<GameTime>,
     keys: Keymap,
 }
 
 impl Controls {
-    /// A sample of the client's has arrived at `now`.
+    /// Takes a sample that arrived at `now`.
     pub fn receive_sample(&mut self, now: GameTime, sample: KeySample) {
         let at = sample.at.min(now + MAX_CLOCK_LEAD);
-        // Of those that lie too far ahead, the client's own times say which is newer.
+        // Samples too far ahead count as taken at the same time: the client's own times decide
+        // which is newer.
         if self
             .newest_at
             .is_some_and(|newest| (at, sample.at) <= newest)
@@ -71,41 +73,40 @@ impl Controls {
         }
     }
 
-    /// From now on these are held, until something else is said.
+    /// Sets the held keys until the next change.
     pub fn hold(&mut self, keys: Keymap) {
         self.enqueue(QueuedChange { at: None, keys });
     }
 
-    /// The player's connection is gone: nothing is held any more, and what comes next has other
-    /// times.
+    /// The player has disconnected: releases all keys, and accepts any sample times afterwards.
     pub fn release_all(&mut self) {
         (self.newest_at, self.sampled_keys) = (None, Keymap::default());
         self.hold(Keymap::default());
     }
 
-    /// Begins a tick, and takes what has arrived. Up to which time the client's samples have taken
-    /// effect with it, if any did.
+    /// Begins a tick and applies what has arrived. Returns the client time up to which samples have
+    /// taken effect with this tick, if any did.
     pub fn begin_tick(&mut self) -> Option<GameTime> {
         self.edges.begin_tick();
-        let mut taken = None;
+        let mut applied_until = None;
         while let Some(change) = self.waiting.front().copied() {
             let is_overdue = self.waiting.len() > MAX_WAITING;
             if !is_overdue && !self.edges.can_apply(change.keys) {
                 break;
             }
             self.edges.apply(change.keys);
-            taken = change.at.or(taken);
+            applied_until = change.at.or(applied_until);
             self.waiting.pop_front();
         }
-        taken
+        applied_until
     }
 
-    /// What became of the controls at this tick.
+    /// The held keys and the edges of this tick.
     pub fn edges(&self) -> &ButtonEdges {
         &self.edges
     }
 
-    /// Many may come before a tick; it takes most of them at once then.
+    /// The queue is larger than what may wait, since many changes can arrive between two ticks.
     fn enqueue(&mut self, change: QueuedChange) {
         const MOST: usize = 4 * MAX_WAITING;
         if self.waiting.len() >= MOST {
@@ -262,47 +263,47 @@ mod tests {
         assert!(controls.waiting.len() <= MAX_WAITING);
     }
 
-    /// A client samples and repeats, the line loses, doubles and overtakes; what the ticks tell is
-    /// what was sampled.
+    /// A client samples and repeats over a link that loses, duplicates and reorders; the ticks
+    /// report exactly the changes that the client sampled.
     #[test]
     fn each_press_and_release_counts_once_and_in_order_despite_loss() {
         for seed in 0..300 {
-            let mut line = LossyInputLink::new(seed);
+            let mut link = LossyInputLink::new(seed);
             for _ in 0..1_000 {
-                line.step(true);
+                link.step(true);
             }
-            // What is unconfirmed at the end arrives in time.
+            // What is unacknowledged at the end arrives in time.
             for _ in 0..100 {
-                line.step(false);
+                link.step(false);
             }
             for control in 0..4 {
                 assert_eq!(
-                    line.reported[control], line.sampled[control],
+                    link.reported[control], link.sampled[control],
                     "seed {seed}, control {control}"
                 );
                 assert!(
-                    line.sampled[control].len() > 5,
+                    link.sampled[control].len() > 5,
                     "seed {seed}, control {control}"
                 );
             }
         }
     }
 
-    /// A client of the plainest kind, which repeats all that is unconfirmed, and a server of 20
-    /// ticks a second; 10 ms a step.
+    /// A simple client that repeats all unacknowledged changes, and a server of 20 ticks a second;
+    /// 10 ms a step.
     struct LossyInputLink {
         rng: fastrand::Rng,
         loss: f32,
         now: u64,
         keys: Keymap,
-        /// Unconfirmed changes, with the first datagram that told each.
+        /// Unacknowledged changes, with the first datagram that contained each.
         unconfirmed: Vec<(KeySample, Seq)>,
         base: Keymap,
         seq: Seq,
         flying: Vec<(u64, Seq, KeyInput)>,
         acks: Vec<(u64, Seq)>,
         controls: Controls,
-        /// By control: what the client sampled, and what the ticks told; true for a press.
+        /// By control: the client's changes, and those that the ticks reported; true for a press.
         sampled: [Vec<bool>; 4],
         reported: [Vec<bool>; 4],
     }
@@ -311,7 +312,7 @@ mod tests {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
             let (flying, acks, unconfirmed) = Default::default();
-            let (sampled, told) = Default::default();
+            let (sampled, reported) = Default::default();
             let loss = (seed % 60) as f32 / 100.0;
             let (base, keys) = (Keymap(0), Keymap(0));
             let controls = Controls::default();
@@ -327,7 +328,7 @@ mod tests {
                 acks,
                 controls,
                 sampled,
-                reported: told,
+                reported,
             }
         }
 
@@ -396,23 +397,23 @@ mod tests {
             }
         }
 
-        /// Which of the two came first in a tick follows from what is held at its end.
+        /// If both edges occur in a tick, the state at its end tells which came first.
         fn record_edges(&mut self) {
-            let strokes = self.controls.edges();
+            let edges = self.controls.edges();
             for control in 0..4_u8 {
-                let told = &mut self.reported[usize::from(control)];
+                let reported = &mut self.reported[usize::from(control)];
                 let (down, up) = (
-                    strokes.just_pressed().down(control),
-                    strokes.just_released().down(control),
+                    edges.just_pressed().down(control),
+                    edges.just_released().down(control),
                 );
-                let held = strokes.held().down(control);
+                let held = edges.held().down(control);
                 if down && !held || up && held {
-                    told.push(!held);
+                    reported.push(!held);
                 }
                 if down || up {
-                    told.push(held);
+                    reported.push(held);
                 }
-                assert!(strokes.pressed().down(control) || !down);
+                assert!(edges.pressed().down(control) || !down);
             }
         }
     }
@@ -429,13 +430,13 @@ mod tests {
         }
     }
 
-    /// What is pressed, and was pressed and released just now.
+    /// The pressed controls, and those pressed and released in this tick.
     fn pressed_and_edges(controls: &Controls) -> (u32, u32, u32) {
-        let strokes = controls.edges();
+        let edges = controls.edges();
         (
-            strokes.pressed().0,
-            strokes.just_pressed().0,
-            strokes.just_released().0,
+            edges.pressed().0,
+            edges.just_pressed().0,
+            edges.just_released().0,
         )
     }
 

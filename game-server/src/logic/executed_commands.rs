@@ -1,36 +1,37 @@
-//! Which of a client's commands were carried out: so that none counts twice when it is said again
-//! at another host.
+//! Which of a client's commands were executed, so that none is executed twice when the client sends
+//! it again to another host.
 //!
-//! SentDatagrams ascend, wrapping; the newest `KEPT` of them are known. No client has so many on
-//! their way: an older one is of another client, and from then on that one's are known.
+//! Command numbers ascend and wrap. The set remembers the newest `REMEMBERED` numbers. No client
+//! has that many commands in flight: an older number belongs to another client, and then the set
+//! restarts with it.
 
 use serde::{Deserialize, Serialize};
 
-/// How many numbers back are known.
+/// How many numbers back are remembered.
 const REMEMBERED: u32 = 128;
 
-/// See the module.
+/// The executed command numbers of one client. See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutedCommands {
     newest: u32,
-    /// Bit n: the number n below the newest.
+    /// Bit n stands for the number n below the newest.
     bits: u128,
-    /// How many were carried out although they had been.
+    /// How many commands were executed a second time.
     repeated: u32,
 }
 
 impl ExecutedCommands {
-    /// A command is carried out.
+    /// Marks a command as executed.
     pub(crate) fn insert(&mut self, number: u32) {
         self.repeated += u32::from(self.contains(number));
         let ahead = number.wrapping_sub(self.newest);
         if self.bits == 0 || (1..1 << 31).contains(&ahead) {
-            let kept = if self.bits == 0 {
+            let shifted = if self.bits == 0 {
                 None
             } else {
                 self.bits.checked_shl(ahead)
             };
-            (self.newest, self.bits) = (number, kept.unwrap_or(0) | 1);
+            (self.newest, self.bits) = (number, shifted.unwrap_or(0) | 1);
         } else if let Some(bit) = self.bit_of(number) {
             self.bits |= bit;
         } else {
@@ -38,13 +39,13 @@ impl ExecutedCommands {
         }
     }
 
-    /// The newest number, those below it that were carried out as well, bit by bit, and how many
-    /// were a second time.
+    /// The newest number, the bits of the executed numbers below it, and the count of repeated
+    /// executions.
     pub fn to_parts(&self) -> (u32, u128, u32) {
         (self.newest, self.bits, self.repeated)
     }
 
-    /// Whether a command was carried out.
+    /// Whether a command was executed.
     pub fn contains(&self, number: u32) -> bool {
         self.bit_of(number).is_some_and(|bit| self.bits & bit != 0)
     }

@@ -1,29 +1,29 @@
-//! What a game has to say: its rules.
+//! The interface of a game: its rules.
 //!
 //! A game is a plain struct that works on a [`World`]. It knows nothing of packets, cells or
-//! clients: it spawns objects, gives their components another present and future, says who sees
-//! whom, and refuses what is against the rules. What its objects are made of it declares once, in
-//! its [`Schema`]; clients are handed the schema, and so understand the game.
+//! clients. It spawns objects, changes the present and future of their components, decides who sees
+//! whom, and refuses commands that are against the rules. It declares the components of its objects
+//! once, in its [`Schema`]. Clients receive the schema and so can interpret any game.
 //!
 //! # Time
 //!
-//! [`World::now`] is the moment at which everything that a game does takes effect, for everybody at
-//! once. It lies a little ahead of the players' clocks (the local lag), and so most of them know
-//! before it happens. For the rules it is simply now: check a command against the world as it is,
-//! and what you decide holds.
+//! [`World::now`] is the time at which everything that a game does takes effect, for all players at
+//! once. It lies a little ahead of the players' clocks (the local lag), so most players learn of a
+//! change before it happens. For the rules it is simply now: check a command against the world as
+//! it is, and the decision holds.
 //!
-//! A tick is: commands (and joins and leaves) in the order of their arrival, then [`Game::input`]
+//! A tick runs the commands, joins and leaves in the order of their arrival, then [`Game::input`]
 //! for each player whose controls have changed, in the order of the players, then [`Game::step`].
-//! Where something that was set going earlier decides whether a command is allowed (a bolt that
-//! kills its caster first), bring your rules up to `now` at the beginning of `command`, as the game
-//! `field` does.
+//! If something that started earlier decides whether a command is allowed (a bolt that kills the
+//! caster first), bring your rules up to `now` at the beginning of `command`, as the game `field`
+//! does.
 //!
-//! # What players press
+//! # Controls
 //!
-//! Each player has 32 controls; which one means what is up to the game. What a client sends of them
-//! is a stream that survives loss: every press and every release counts once and in order, if late.
-//! A game asks the world, from [`Game::input`] on: [`World::pressed`] for what is held,
-//! [`World::just_pressed`] for what is to happen once.
+//! Each player has 32 controls; the game decides what each one means. The stream of key samples
+//! from a client survives loss: every press and every release counts once and in order, perhaps
+//! late. From [`Game::input`] on, ask [`World::pressed`] for what is held and
+//! [`World::just_pressed`] for what must happen once.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -36,42 +36,42 @@
 //! const LEFT: u8 = 0;
 //! const JUMP: u8 = 5;
 //!
-//! /// What a game does in its `step`, a tick of 50 ms; how fast somebody runs, and flies up.
+//! /// What a game computes in its `step`: speed along x and upwards.
 //! fn step(world: &World, player: PlayerId) -> (f32, f32) {
 //!     let run = if world.pressed(player, LEFT) { -5.0 } else { 0.0 };
 //!     let jump = if world.just_pressed(player, JUMP) { 3.0 } else { 0.0 };
 //!     (run, jump)
 //! }
 //!
-//! // A test plays the room: it says what is held, and that a tick takes it.
+//! // A test takes the place of the room: it sets the held keys and applies them to a tick.
 //! let schema = Schema { game: "runners".into(), ..Schema::default() };
 //! let mut world = World::new(&RoomConfig::default(), schema);
 //! let ann = PlayerId(1);
-//! world.hold(ann, Keymap::default().with(LEFT, true).with(JUMP, true));
-//! world.hold(ann, Keymap::default().with(LEFT, true)); // A tap, over before the tick.
-//! world.take_inputs(&mut Vec::new());
+//! world.hold_controls(ann, Keymap::default().with(LEFT, true).with(JUMP, true));
+//! world.hold_controls(ann, Keymap::default().with(LEFT, true)); // The tap ends before the tick.
+//! world.apply_inputs(&mut Vec::new());
 //! assert_eq!(step(&world, ann), (-5.0, 3.0));
-//! world.take_inputs(&mut Vec::new());
+//! world.apply_inputs(&mut Vec::new());
 //! assert_eq!(step(&world, ann), (-5.0, 0.0));
 //! ```
 //!
-//! # What moves
+//! # Movement
 //!
-//! Component 0 of a kind says where its objects are, in one of two ways. A **path**
-//! ([`World::walk_to`]) is for what can be foretold: it is said once, and costs nothing until it
-//! changes. A **pose** ([`World::set_pose`]) is for what nobody can foretell: what is steered at
-//! every tick, or pushed about by physics. It is set at a tick and holds from `now` on; only the
-//! newest is sent, and not at every tick where it need not be.
+//! Component 0 of a kind is the position of its objects, in one of two forms. A **path**
+//! ([`World::walk_to`]) is for movement that is known in advance: it is sent once and costs nothing
+//! until it changes. A **pose** ([`World::set_pose`]) is for movement that cannot be predicted:
+//! objects that are steered at every tick or pushed by physics. A pose is set at a tick and holds
+//! from `now` on. Only the newest pose is sent, and not at every tick.
 //!
-//! # Chance and order
+//! # Randomness and order
 //!
-//! The same seed and inputs must give the same game: take dice from [`World::rng`] or
-//! [`World::rng_for`], time from the world, and order from sorted maps and lists (never from a
-//! `HashMap`).
+//! The same seed and inputs must give the same game: take random numbers from [`World::rng`] or
+//! [`World::rng_for`], time from the world, and order from sorted maps and lists, never from a
+//! `HashMap`.
 //!
 //! # A whole game
 //!
-//! Stones lie about; who comes near one picks it up, and its number counts.
+//! Stones lie on the map; an avatar that comes near one picks it up, and its counter goes up.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -84,7 +84,7 @@
 //! use ambit_proto::codes::ErrorCode;
 //! use ambit_proto::ids::{ObjectId, PlayerId};
 //! use ambit_proto::message::Action;
-//! use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+//! use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 //! use ambit_proto::space::Position;
 //!
 //! const WALKER: u8 = 0;
@@ -103,8 +103,16 @@
 //!         Schema {
 //!             game: "stones".into(),
 //!             kinds: vec![
-//!                 Kind { name: "walker".into(), components: vec![path(), stones], ..Kind::default() },
-//!                 Kind { name: "stone".into(), components: vec![path()], ..Kind::default() },
+//!                 ObjectKind {
+//!                     name: "walker".into(),
+//!                     components: vec![path(), stones],
+//!                     ..ObjectKind::default()
+//!                 },
+//!                 ObjectKind {
+//!                     name: "stone".into(),
+//!                     components: vec![path()],
+//!                     ..ObjectKind::default()
+//!                 },
 //!             ],
 //!             ..Schema::default()
 //!         }
@@ -131,8 +139,15 @@
 //!         }
 //!     }
 //!
-//!     fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
-//!         let Action::Move { x, y } = *action else { return Err(Refusal(ErrorCode::UnknownCommand)) };
+//!     fn command(
+//!         &mut self,
+//!         world: &mut World,
+//!         player: PlayerId,
+//!         action: &Action,
+//!     ) -> Result<(), Refusal> {
+//!         let Action::Move { x, y } = *action else {
+//!             return Err(Refusal(ErrorCode::UnknownCommand));
+//!         };
 //!         let target = Position::on_ground(x, y);
 //!         if !world.grid().contains(target) {
 //!             return Err(Refusal(ErrorCode::BadPosition)); // Off the map, or not a number.
@@ -144,8 +159,9 @@
 //!     fn step(&mut self, world: &mut World, _dt: Duration) {
 //!         let mut near = Vec::new();
 //!         for &walker in self.walkers.values() {
-//!             world.within(world.position(walker), 1.0, &mut near);
-//!             for &stone in near.iter().filter(|&&object| world.kind(object) == STONE).collect::<Vec<_>>() {
+//!             world.find_within(world.position(walker), 1.0, &mut near);
+//!             near.retain(|&object| world.kind(object) == STONE);
+//!             for &stone in &near {
 //!                 world.despawn(stone);
 //!                 let stones = world.number(walker, STONES);
 //!                 world.set_number(walker, STONES, stones + 1);
@@ -154,14 +170,20 @@
 //!     }
 //! }
 //!
-//! // One line makes it known to a server: `ambit_game_server::process::run(registry)`.
+//! // A server with this registry: `ambit_game_server::process::run(registry)`.
 //! let registry = Registry::standard().with(
-//!     GameInfo { name: "stones", description: "Pick up stones.", min_players: 1, join_running: true, parameters: &[] },
+//!     GameInfo {
+//!         name: "stones",
+//!         description: "Pick up stones.",
+//!         min_players: 1,
+//!         join_running: true,
+//!         parameters: &[],
+//!     },
 //!     |_: &Parameters| Ok(Box::new(Stones::default())),
 //! );
 //! assert!(registry.check("stones", &BTreeMap::new()).is_ok());
 //!
-//! // And so it is tested: a world, a few ticks.
+//! // A test needs only a world and a few ticks.
 //! use ambit_game_server::config::RoomConfig;
 //! use ambit_proto::time::GameTime;
 //! let mut game = Stones::default();
@@ -169,7 +191,8 @@
 //! game.start(&mut world);
 //! let ann = PlayerId(1);
 //! let walker = game.join(&mut world, ann, "ann");
-//! assert_eq!(game.command(&mut world, ann, &Action::Move { x: f32::NAN, y: 0.0 }), Err(Refusal(ErrorCode::BadPosition)));
+//! let refused = game.command(&mut world, ann, &Action::Move { x: f32::NAN, y: 0.0 });
+//! assert_eq!(refused, Err(Refusal(ErrorCode::BadPosition)));
 //! game.command(&mut world, ann, &Action::Move { x: 150.0, y: 100.0 }).unwrap();
 //! for tick in 1..=200 {
 //!     world.begin_tick(GameTime::from_millis(tick * 50));
@@ -195,30 +218,30 @@ use crate::saved::BadState;
 
 /// The rules of a room. See the module.
 pub trait Game: Send {
-    /// What the game's objects are made of, and what events and spells it has. The same at every
-    /// call.
+    /// The components of the game's objects, its events and its spells. The result is the same at
+    /// every call.
     fn schema(&self) -> Schema;
 
-    /// The room begins: puts up what stands and lives in the world. Called once, at the first tick,
-    /// before anything else.
+    /// Starts the room: creates the obstacles and objects of the world. Called once, at the first
+    /// tick, before anything else.
     fn start(&mut self, world: &mut World);
 
-    /// A player comes in for the first time; makes the avatar, through which the player sees, and
-    /// which has to be there until `leave`. Never for one who is in.
+    /// A player joins for the first time. Creates the avatar through which the player sees the
+    /// world; the avatar must exist until `leave`. Never called for a player who is in the room.
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId;
 
-    /// A player who is in has another name.
+    /// A player in the room has a new name.
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
         let _ = (world, player, name);
     }
 
-    /// A player has left for good; takes the avatar away. (Whoever only lost the connection keeps
-    /// it for the grace period.)
+    /// A player has left for good: removes the avatar. A player who only lost the connection keeps
+    /// the avatar for the grace period.
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
-    /// A player who is in wants something: does it, from `world.now()` on, or says why not.
-    /// SentDatagrams are as the client sent them: they may be anything. `Action::Keys` is none of
-    /// them: that counts as holding these controls.
+    /// Executes a command of a player in the room, effective at `world.now()`, or refuses it.
+    /// Numbers are as the client sent them: check them. `Action::Keys` never arrives here: it
+    /// counts as holding these controls.
     fn command(
         &mut self,
         world: &mut World,
@@ -226,45 +249,46 @@ pub trait Game: Send {
         action: &Action,
     ) -> Result<(), Refusal>;
 
-    /// A player presses other controls than at the tick before, or has pressed some anew; `keys`
-    /// are those that are held or were pressed in between. [`World::pressed`],
-    /// [`World::just_pressed`] and [`World::just_released`] say the same, here and in `step`, so a
-    /// game may do without this. What it does not want it ignores. Whoever loses the connection
-    /// lets go of everything.
+    /// The controls of a player differ from those at the previous tick, or a control was pressed
+    /// again. `keys` are the controls that are held now or were pressed in between.
+    /// [`World::pressed`], [`World::just_pressed`] and [`World::just_released`] give the same
+    /// answers, here and in `step`, so a game may leave this out. All controls of a player who
+    /// disconnects are released.
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
         let _ = (world, player, keys);
     }
 
-    /// The end of a tick; `dt` since the one before.
+    /// The end of a tick, `dt` after the previous one.
     fn step(&mut self, world: &mut World, dt: Duration);
 
-    /// Whether a viewer's avatar sees an object that is near enough; its own avatar everybody sees
-    /// in any case. What is not seen is not sent. It is asked when an object or a viewer changes
-    /// cell, and whenever the game says [`World::hide`] or [`World::reveal`]; so whatever else
-    /// changes the answer has to be said like that.
+    /// Whether a viewer's avatar sees an object that is near enough. A player's own avatar is
+    /// always visible to that player. Hidden objects are not sent. The room asks when an object or
+    /// a viewer changes cell, and when the game calls [`World::hide`] or [`World::reveal`]: call
+    /// these whenever anything else changes the answer.
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         let _ = (world, viewer, object);
         true
     }
 
-    /// The ways from this map to others of its world; asked once, after `start`. Whose avatar gets
-    /// into one is carried over: see `carry` and `arrive`.
+    /// The gates from this map to other maps of its world. Called once, after `start`. An avatar
+    /// that enters a gate is transferred: see `carry` and `arrive`.
     fn gates(&self, world: &World) -> Vec<Gate> {
         let _ = world;
         Vec::new()
     }
 
-    /// What a player who stands in a gate takes along to the other map, at most
-    /// `host::MAX_TRANSFER_STATE_BYTES`; nothing if the player is to stay for now (is dead, say).
-    /// `leave` follows at once. Each map has a time of its own: carry how long something still
-    /// lasts, not until when. `saved::of` makes bytes of whatever serde knows.
+    /// The state that a player in a gate takes to the other map, at most
+    /// `host::MAX_TRANSFER_STATE_BYTES`. `None` if the player must stay for now, for example
+    /// because it is dead. `leave` follows at once. Each map has its own time: save how long
+    /// something still lasts, not when it ends. `saved::of` encodes any type that serde can
+    /// serialize.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())
     }
 
-    /// A player comes through a gate of another map, to `at`, with what `carry` said there: as
-    /// `join`, which it is unless a game says more.
+    /// A player arrives at `at` through a gate of another map, with the state that `carry` returned
+    /// there. The default does the same as `join`.
     fn arrive(
         &mut self,
         world: &mut World,
@@ -279,16 +303,16 @@ pub trait Game: Send {
         avatar
     }
 
-    /// All that the game knows beside its parameters and the world, between two ticks, for
-    /// [`Game::restore`]: so a room goes on in another process when its own dies or ends. Nothing
-    /// if it can't: then its rooms end with their process. `saved::of` makes bytes of whatever
-    /// serde knows.
+    /// The state of the game beside its parameters and the world, between two ticks, for
+    /// [`Game::restore`]: it lets a room continue in another process when its own one dies or ends.
+    /// `None` if the game does not support this: its rooms then end with their process. `saved::of`
+    /// encodes any type that serde can serialize.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Goes on from what [`Game::save`] has said. This game was made with the same parameters, and
-    /// has started, in a world that has since become the one of then: same objects, same ids.
+    /// Continues from a state that [`Game::save`] returned. This game was created with the same
+    /// parameters and has started, in a world that has since been restored: same objects, same ids.
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
         let _ = (world, saved);
         Err(BadState::Unsupported)
@@ -300,7 +324,7 @@ pub trait Game: Send {
     }
 }
 
-/// A command is against the rules. The code reaches the player.
+/// A command is against the rules. The code is sent to the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused: {}", ambit_proto::codes::name(*.0))]
 pub struct Refusal(pub ErrorCode);
@@ -308,15 +332,15 @@ pub struct Refusal(pub ErrorCode);
 /// What the lobby knows of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GameInfo {
-    /// What `game=` names.
+    /// The value of `game=`.
     pub name: &'static str,
-    /// One line for people.
+    /// One line for users.
     pub description: &'static str,
-    /// Players that a start takes.
+    /// Players needed to start.
     pub min_players: u32,
-    /// Whether a running room may be joined.
+    /// Whether players may join a running room.
     pub join_running: bool,
-    /// The game's own parameters; of one that every room has, it may choose the default
-    /// (`config::override_default`).
+    /// The game's own parameters. A game may also override the default of a parameter that every
+    /// room has (`config::override_default`).
     pub parameters: &'static [Parameter],
 }

@@ -1,30 +1,29 @@
 //! Gates between the maps of one world.
 //!
 //! A world is several rooms of one game, one for each map ([`World::map`](super::world::World::map)
-//! says which one this is). A game says where its gates are
-//! ([`Game::gates`](super::game::Game::gates)), what an avatar carries
-//! ([`Game::carry`](super::game::Game::carry)), and how it appears at the other end
-//! ([`Game::arrive`](super::game::Game::arrive)); it learns nothing of hosts, tickets and full
-//! rooms. Units: metres.
+//! is the index). A game declares its gates ([`Game::gates`](super::game::Game::gates)), the state
+//! that an avatar takes along ([`Game::carry`](super::game::Game::carry)), and how it appears on
+//! the other map ([`Game::arrive`](super::game::Game::arrive)). It knows nothing of hosts, tickets
+//! and full rooms. Units: metres.
 
 use ambit_proto::space::Position;
 
-/// A way to another map: whose avatar gets into the area goes there.
+/// An area that leads to another map: an avatar that enters it is transferred there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// The corner of the area with the lowest x and y. Nobody is faster than the area is deep in a
-    /// tick.
+    /// The corner of the area with the lowest x and y. The area must be deeper than the distance
+    /// that the fastest avatar moves in a tick.
     pub low: Position,
-    /// The corner with the highest; it belongs to the area. Height does not count.
+    /// The corner with the highest x and y, included. Height does not count.
     pub high: Position,
-    /// The map that it leads to, from 0.
+    /// The target map, from 0.
     pub map: u32,
-    /// Where on that map; best outside of the gate that leads back.
+    /// The position on that map; best outside of the gate that leads back.
     pub at: Position,
 }
 
 impl Gate {
-    /// Whether an avatar at that place is in it.
+    /// Whether a position is in the area.
     pub fn contains(&self, place: Position) -> bool {
         (self.low.x..=self.high.x).contains(&place.x)
             && (self.low.y..=self.high.y).contains(&place.y)

@@ -1,10 +1,10 @@
-//! GameLogic: what happens in a room, without a thought of who is told.
+//! The game logic: what happens in a room, independent of who receives it.
 //!
-//! [`World`](world::World) holds the objects and says what has changed;
-//! [`Statics`](statics::Statics) is what stands in the way; a [`Game`](game::Game) makes the rules;
-//! the [`Registry`](registry::Registry) knows the games by name. Commands and ticks go in, changes
-//! come out ("this happened, in that cell"). Nothing here knows packets, clients or who follows
-//! what. PoseSource: reference 003.
+//! [`World`](world::World) holds the objects and reports what has changed;
+//! [`Statics`](statics::Statics) holds the static obstacles; a [`Game`](game::Game) is the rules;
+//! the [`Registry`](registry::Registry) finds games by name. Commands and ticks go in, changes come
+//! out ("this happened, in that cell"). Nothing here knows packets, clients or the area of
+//! interest. Source: "Architectures de developpement adaptees aux MMOGs" (Project Deus).
 
 pub mod contact;
 pub mod controls;

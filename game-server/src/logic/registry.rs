@@ -1,10 +1,10 @@
-//! The games that a host knows, by name.
+//! The games that a host offers, by name.
 //!
 //! A name and `key=value` parameters go in; a room's configuration and its game come out, or an
-//! [`OpenRoomError`] that tells the player what is wrong. Registering a game is one line
+//! [`OpenRoomError`] that explains to the player what is wrong. One call registers a game
 //! ([`Registry::with`]); lobby and hosts know nothing else of games.
 //!
-//! Invariant: what [`Registry::check`] accepts, [`Registry::prepare`] makes.
+//! Invariant: [`Registry::prepare`] succeeds for everything that [`Registry::check`] accepts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,27 +22,27 @@ use crate::room::Room;
 
 pub use super::game::GameInfo;
 
-/// Makes a game from parameters that were checked against its table and the room's.
+/// Creates a game from parameters that were checked against its table and the room's.
 pub type MakeGame = fn(&Parameters) -> Result<Box<dyn Game>, BadParameter>;
 
-/// See the module.
+/// The registered games. See the module.
 #[derive(Clone)]
 pub struct Registry {
     games: Vec<(GameInfo, MakeGame)>,
 }
 
-/// Why a room can't be opened.
+/// Why a room cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenRoomError {
-    /// Nobody knows the game.
+    /// No game has this name.
     #[error("there is no game {game:?}; the known ones are {known}")]
     UnknownGame {
-        /// As asked for.
+        /// The requested name, shortened.
         game: String,
         /// All names.
         known: String,
     },
-    /// Its parameters are not possible.
+    /// A parameter is invalid.
     #[error(transparent)]
     BadParameter(#[from] BadParameter),
 }
@@ -55,16 +55,16 @@ impl Registry {
             .with(CubesGame::INFO, CubesGame::make)
     }
 
-    /// These games and one more.
+    /// Adds a game.
     ///
     /// # Panics
-    /// When there is one of that name, or the game declares a parameter that every room has and
-    /// changes more than its default: a mistake of the game's.
+    /// If a game of that name is registered already, or if the game redeclares a parameter that
+    /// every room has and changes more than its default. Both are bugs of the game.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
         assert!(
             self.info(info.name).is_none(),
-            "there are two games {:?}",
+            "a game {:?} is registered already",
             info.name
         );
         for parameter in info.parameters {
@@ -73,23 +73,27 @@ impl Registry {
                 .find(|common| common.key == parameter.key);
             let fits = common
                 .is_none_or(|common| *parameter == override_default(common.key, parameter.default));
-            assert!(fits, "{:?} is a parameter of every room", parameter.key);
+            assert!(
+                fits,
+                "{:?} is a parameter of every room; a game may only override its default",
+                parameter.key
+            );
         }
         self.games.push((info, make));
         self
     }
 
-    /// What there is to know of each game, in the order in which they were registered.
+    /// The registered games, in the order of their registration.
     pub fn games(&self) -> impl Iterator<Item = &GameInfo> {
         self.games.iter().map(|(info, _)| info)
     }
 
-    /// What there is to know of one game.
+    /// One registered game.
     pub fn info(&self, game: &str) -> Option<&GameInfo> {
         self.games().find(|info| info.name == game)
     }
 
-    /// Whether a room of this game can be made with these parameters.
+    /// Whether a room of this game can be created with these parameters.
     pub fn check(
         &self,
         game: &str,
@@ -149,7 +153,7 @@ impl fmt::Debug for Registry {
 }
 
 impl OpenRoomError {
-    /// The stable code.
+    /// The stable error code.
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::UnknownGame { .. } => ErrorCode::UnknownGame,
@@ -158,7 +162,7 @@ impl OpenRoomError {
     }
 }
 
-/// What the player is told.
+/// The error that the player receives.
 impl From<OpenRoomError> for codes::Error {
     fn from(error: OpenRoomError) -> Self {
         codes::error(error.code(), error.to_string())
@@ -199,7 +203,8 @@ mod tests {
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
-                "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, seed, size, tick, walk"
+                "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, \
+                 seed, size, tick, walk"
             ),
             "{unknown}"
         );
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "there are two games \"field\"")]
+    #[should_panic(expected = "a game \"field\" is registered already")]
     fn two_games_of_one_name_are_a_mistake() {
         let _ = Registry::standard().with(FieldGame::INFO, FieldGame::make);
     }

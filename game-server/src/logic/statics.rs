@@ -1,11 +1,11 @@
-//! What stands in the way: fixed boxes and walls, asked by ray and by sweep.
+//! Static obstacles: fixed boxes and walls, queried by ray cast and sweep.
 //!
-//! A rapier3d world of fixed colliders that is never stepped: it answers questions. Bodies are
-//! balls that rest on the ground below them; a [`Position`] is the point where they touch it.
+//! A rapier3d world of fixed colliders that is never stepped; it only answers queries. Bodies are
+//! balls that rest on the ground; a [`Position`] is the point where the ball touches the ground.
 //!
 //! Invariants: the same boxes in the same order give the same answers; a body that stops where a
-//! sweep ends is not blocked there, and can leave in any direction that is free ([`SKIN_M`]).
-//! Units: metres. Cost of a question: logarithmic in the number of boxes.
+//! sweep ends is not blocked there, and can leave in any free direction ([`SKIN_M`]). Units:
+//! metres. Cost of a query: logarithmic in the number of boxes.
 
 use std::fmt;
 
@@ -19,27 +19,27 @@ use rapier3d::parry::query::{DefaultQueryDispatcher, ShapeCastHit, ShapeCastOpti
 use rapier3d::parry::shape::Ball;
 use rapier3d::pipeline::{QueryFilter, QueryPipeline};
 
-/// The gap that a sweep leaves before an obstacle: wider than the wire's grid is coarse (up to 3 mm
-/// off), so that nobody ends up inside a wall by rounding. A place that keeps it is as good as one
-/// where a sweep has ended.
+/// The gap that a sweep leaves before an obstacle. It is wider than the rounding of positions on
+/// the wire (up to 3 mm), so that rounding never puts a body inside a wall. A position that keeps
+/// this gap is as good as the end of a sweep.
 pub const SKIN_M: f32 = 0.02;
 
-/// Of a way, to find where a wall begins: to a millimetre on 60 m.
+/// Bisection steps to find where a wall begins: precise to a millimetre on 60 m.
 const BISECTION_STEPS: u32 = 16;
 
-/// See the module.
+/// The static obstacles of a map. See the module.
 pub struct Statics {
-    /// Empty: the colliders belong to no body. Queries ask for it.
+    /// Empty, since the colliders belong to no body. Queries need it.
     bodies: RigidBodySet,
     colliders: ColliderSet,
     tree: BroadPhaseBvh,
     boxes: Vec<Obstacle>,
 }
 
-/// A box, its edges along the axes.
+/// An axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
-    /// Its centre.
+    /// The centre of the box.
     pub centre: Position,
     /// Half its extent along x, y and z.
     pub half: [f32; 3],
@@ -75,10 +75,10 @@ impl Default for Statics {
 }
 
 impl Statics {
-    /// Puts a box up.
+    /// Adds a box.
     ///
     /// # Panics
-    /// When there are too many for a client to be told of ([`MAX_BOXES`]): a mistake of the game's.
+    /// If there are more boxes than clients can receive ([`MAX_BOXES`]): a bug of the game.
     pub fn add_box(&mut self, block: Obstacle) {
         assert!(
             self.boxes.len() < MAX_BOXES,
@@ -95,12 +95,12 @@ impl Statics {
         self.boxes.push(block);
     }
 
-    /// All boxes, in the order in which they were put up.
+    /// All boxes, in the order in which they were added.
     pub fn boxes(&self) -> &[Obstacle] {
         &self.boxes
     }
 
-    /// What clients are told of it: an encoded [`StaticMap`], or no byte if nothing stands there.
+    /// The encoded [`StaticMap`] for clients. Empty without obstacles.
     pub fn encode(&self) -> Bytes {
         if self.boxes.is_empty() {
             return Bytes::new();
@@ -125,26 +125,26 @@ impl Statics {
             .map(|(_, metres)| metres)
     }
 
-    /// How many metres a ball of `radius_m` that rests on `from` may roll towards `to`, at most all
-    /// the way.
+    /// How many metres a ball of `radius_m` that rests on `from` can roll towards `to`: at most the
+    /// whole distance.
     ///
-    /// The ball is taken to be wider by the gap that it keeps. One that is nearer to an obstacle
-    /// already, since it stopped there before, is taken as it is, and keeps the gap to what comes
-    /// next.
+    /// The ball is treated as wider by the gap that it keeps. A ball that is closer to an obstacle
+    /// already, because it stopped there before, keeps its real size, and the gap to the next
+    /// obstacle.
     pub fn sweep(&self, from: Position, to: Position, radius_m: f32) -> f32 {
-        let way = from.distance(to);
+        let distance_m = from.distance(to);
         let Some(direction) = (vector(to) - vector(from)).try_normalize() else {
             return 0.0;
         };
-        let cast = |width: f32| self.cast(from, direction, way, radius_m, width);
+        let cast = |width: f32| self.cast(from, direction, distance_m, radius_m, width);
         let free = match cast(radius_m + SKIN_M) {
-            None => way,
+            None => distance_m,
             Some(hit) if hit.time_of_impact > 0.0 => hit.time_of_impact,
-            Some(_) => cast(radius_m).map_or(way, |hit| {
+            Some(_) => cast(radius_m).map_or(distance_m, |hit| {
                 (hit.time_of_impact - gap_distance(&hit, direction)).max(0.0)
             }),
         };
-        self.clip_to_free(from, to, free / way, radius_m) * way
+        self.clip_to_free(from, to, free / distance_m, radius_m) * distance_m
     }
 
     /// Whether a ball of `radius_m` that rests on `position` touches an obstacle.
@@ -154,19 +154,19 @@ impl Statics {
         self.query().intersect_shape(pose, &ball).next().is_some()
     }
 
-    /// The first touch within `way` of a ball of radius `width` whose centre is that of one of
-    /// `radius_m`; none with what it touches already and moves away from.
+    /// The first contact within `distance` of a ball of radius `width` whose centre is that of a
+    /// ball of `radius_m`. Obstacles that it touches already and moves away from do not count.
     fn cast(
         &self,
         from: Position,
         direction: Vector,
-        way: f32,
+        distance_m: f32,
         radius_m: f32,
         width: f32,
     ) -> Option<ShapeCastHit> {
         let start = Pose::from_translation(centre(from, radius_m));
         let options = ShapeCastOptions {
-            max_time_of_impact: way,
+            max_time_of_impact: distance_m,
             stop_at_penetration: false,
             ..ShapeCastOptions::default()
         };
@@ -175,9 +175,9 @@ impl Statics {
             .map(|(_, hit)| hit)
     }
 
-    /// The share of the way where a ball is really free: `share`, unless it is blocked there. The
-    /// cast is iterative and may miss a long wall that is grazed; what lies in the wall is then one
-    /// stretch up to `share`, and its beginning is searched.
+    /// The share of the distance where the ball is really free: `share`, unless the ball is blocked
+    /// there. The shape cast is iterative and may miss a long wall at a grazing angle. The blocked
+    /// part is then one interval up to `share`, and bisection finds its beginning.
     fn clip_to_free(&self, from: Position, to: Position, share: f32, radius_m: f32) -> f32 {
         let blocked = |share: f32| self.is_blocked(from.lerp(to, share), radius_m);
         if !blocked(share) || blocked(0.0) {
@@ -213,7 +213,7 @@ impl fmt::Debug for Statics {
     }
 }
 
-/// How far before the touch the gap to the obstacle is [`SKIN_M`] wide.
+/// The distance before the contact at which the gap to the obstacle is [`SKIN_M`].
 fn gap_distance(hit: &ShapeCastHit, direction: Vector) -> f32 {
     SKIN_M / hit.normal1.dot(direction).abs().max(f32::EPSILON)
 }
@@ -288,7 +288,8 @@ mod tests {
     fn a_body_that_grazes_a_wall_ends_beside_it() {
         for length in [40.0, 500.0] {
             let mut statics = Statics::default();
-            statics.add_box(Obstacle::on_ground(50.0, 49.0, length, 1.0, 3.0)); // Its face is the line y = 50.
+            // Its face is the line y = 50.
+            statics.add_box(Obstacle::on_ground(50.0, 49.0, length, 1.0, 3.0));
             let mut rng = fastrand::Rng::with_seed(7);
             for _ in 0..500 {
                 let from = at(
@@ -349,9 +350,9 @@ mod tests {
                 continue;
             }
             let free = statics.sweep(from, to, RADIUS);
-            let way = from.distance(to);
+            let distance_m = from.distance(to);
             let gap = |metres: f32| {
-                let position = from.lerp(to, metres / way);
+                let position = from.lerp(to, metres / distance_m);
                 statics
                     .boxes()
                     .iter()
@@ -365,7 +366,7 @@ mod tests {
                 "case {case}: {from:?} {to:?} {free}"
             );
             assert!(
-                free == way || gap(free + 0.01) < RADIUS + SKIN_M + 1e-3,
+                free == distance_m || gap(free + 0.01) < RADIUS + SKIN_M + 1e-3,
                 "case {case}: nothing stops at {free} m"
             );
         }
@@ -392,7 +393,7 @@ mod tests {
         assert!(statics.is_blocked(at(50.0, 50.0), RADIUS));
         assert!(statics.is_blocked(at(44.7, 50.0), RADIUS));
         assert!(!statics.is_blocked(at(44.5, 50.0), RADIUS));
-        assert!(!statics.is_blocked(at(44.7, 44.7), RADIUS)); // Round the corner.
+        assert!(!statics.is_blocked(at(44.7, 44.7), RADIUS)); // Beside the corner.
     }
 
     #[test]
@@ -416,7 +417,7 @@ mod tests {
         );
     }
 
-    /// 10 x 10 m about (50, 50).
+    /// A box of 10 x 10 m around (50, 50).
     fn one_box() -> Statics {
         let mut statics = Statics::default();
         statics.add_box(Obstacle::on_ground(50.0, 50.0, 5.0, 5.0, 3.0));

@@ -1,24 +1,25 @@
-//! What a game works on: the objects of a room, where they are, and what has changed.
+//! The objects of a room: their components, their positions and what has changed.
 //!
-//! A tick is `begin_tick(horizon)`, then whatever the game does, then `finish_tick()`; after that
-//! [`World::drain_changes`] says what happened, in order. Inside, [`World::now`] is the tick's
-//! **horizon**: the room's clock plus the local lag, in whole milliseconds. What changes, changes
-//! there; nobody can change what lies before the horizon of the tick before.
+//! A tick is `begin_tick(horizon)`, then whatever the game does, then `finish_tick()`. After that
+//! [`World::drain_changes`] returns what happened, in order. During the tick, [`World::now`] is the
+//! tick's **horizon**: the room's clock plus the local lag, in whole milliseconds. Changes take
+//! effect at the horizon; nothing can change before the horizon of the previous tick.
 //!
 //! Invariants:
-//! 1. An object's position and cell are those of `now`, at any time; each change of cell is said
+//! 1. An object's position and cell are always those of `now`; each change of cell is reported
 //!    once.
-//! 2. Everything stored is what the wire can say: both ends compute with the same bits.
-//! 3. What is said about some objects, and its order, does not depend on what else there is: lists
-//!    are in the order of their causes, searches in the order of birth. So what is hidden can't
-//!    shuffle what is told.
+//! 2. Stored values are exactly those that the wire can carry: server and clients compute with the
+//!    same bits.
+//! 3. The changes of some objects, and their order, do not depend on other objects: lists are in
+//!    the order of their causes, searches in the order of birth. So hidden objects cannot influence
+//!    what clients receive.
 //! 4. The same seed and the same calls give the same world.
 //!
-//! An object is where its path says, or its pose ([`World::set_pose`]), whichever its kind has for
-//! component 0.
+//! The position of an object comes from its path or its pose ([`World::set_pose`]), whichever its
+//! kind has as component 0.
 //!
-//! Cost: what moves and what changes. What stands still costs nothing; in the steady state a tick
-//! allocates nothing for an object.
+//! Cost: proportional to moving objects and changes. An object at rest costs nothing; in the steady
+//! state a tick allocates nothing for an object.
 
 mod change;
 mod component_access;
@@ -56,35 +57,34 @@ pub use self::change::{EventField, WorldChange};
 pub use self::inputs::AppliedInputs;
 pub use self::trace::{TraceEvent, TraceLine};
 
-/// See the module.
+/// The objects of a room. See the module.
 #[derive(Debug)]
 pub struct World {
     schema: Schema,
     grid: Grid,
     statics: Statics,
-    /// What stands in the way, as the clients are told of it; made at the end of the first tick.
+    /// The encoded static obstacles for clients; set at the end of the first tick.
     static_map: Option<Bytes>,
-    /// Which of its world's maps this is.
+    /// Index of this map in its world.
     map: u32,
     seed: u64,
     rng: Rng,
     now: GameTime,
-    /// The horizon of the tick before.
+    /// The horizon of the previous tick.
     previous_horizon: GameTime,
     /// How far the clients' clock is behind `now`.
     delay: Duration,
     objects: Objects,
     poses: WorldPoses,
     cells: ObjectsByCell,
-    /// Of players who have said something of theirs.
+    /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, Controls>,
-    /// Objects whose path goes on after `now`, in the order in which they set out; also such as
-    /// rest since this tick.
+    /// Objects whose path continues after `now`, in the order in which they started, and objects
+    /// that came to rest in this tick.
     moving: Vec<ObjectId>,
-    /// Objects of which a component has changed in this tick, in that order.
+    /// Objects with a component that changed in this tick, in the order of the first change.
     changed: Vec<ObjectId>,
-    /// Objects with more points ahead than one record carries: to be told of again at the next
-    /// tick.
+    /// Objects with more points ahead than one record carries: reported again at the next tick.
     overflowing: Vec<ObjectId>,
     changes: Vec<WorldChange>,
     trace: WorldTrace,
@@ -95,7 +95,7 @@ impl World {
     /// A world without objects.
     ///
     /// # Panics
-    /// When the schema is none (see `Schema::check`): a mistake of the game's.
+    /// If the schema is invalid (see `Schema::check`): a bug of the game.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
         schema.check().expect("a game's schema is a valid one");
         let grid = config.grid();
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Moves all that moves on to the horizon of this tick.
+    /// Moves all moving objects to the horizon of this tick.
     pub fn begin_tick(&mut self, horizon: GameTime) {
         self.previous_horizon = std::mem::replace(&mut self.now, horizon.whole_millis());
         self.poses.begin_tick();
@@ -131,7 +131,8 @@ impl World {
         self.moving = moving;
     }
 
-    /// Says which components have changed. At the first tick, what stands in the way is final.
+    /// Reports which components have changed. At the end of the first tick the static obstacles are
+    /// final.
     pub fn finish_tick(&mut self) {
         if self.static_map.is_none() {
             self.static_map = Some(self.statics.encode());
@@ -148,18 +149,18 @@ impl World {
         self.trace_moves();
     }
 
-    /// Appends what has happened to `out`, in order, and forgets it.
+    /// Moves the changes since the last call to `out`, in order.
     pub fn drain_changes(&mut self, out: &mut Vec<WorldChange>) {
         out.append(&mut self.changes);
     }
 
-    /// Appends what really happened to `out` and forgets it; nothing unless the room's
-    /// configuration asks for it.
+    /// Moves the trace lines since the last call to `out`. There are none unless the room's
+    /// configuration enables the trace.
     pub fn drain_trace(&mut self, out: &mut Vec<TraceLine>) {
         self.trace.drain(out);
     }
 
-    /// A player has come.
+    /// Traces that a player has joined.
     pub fn trace_join(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
         self.trace.record(self.now, avatar, || TraceEvent::Joined {
             player,
@@ -167,65 +168,65 @@ impl World {
         });
     }
 
-    /// A player has left for good.
+    /// Traces that a player has left for good.
     pub fn trace_leave(&mut self, player: PlayerId, avatar: ObjectId) {
         self.trace
-            .record(self.now, avatar, || TraceEvent::OmittedPoses { player });
+            .record(self.now, avatar, || TraceEvent::Left { player });
     }
 }
 
 /// The world as a whole.
 impl World {
-    /// The horizon of this tick: when what is done now takes effect.
+    /// The horizon of this tick: the time at which changes take effect.
     pub fn now(&self) -> GameTime {
         self.now
     }
 
-    /// What the objects are made of.
+    /// The schema of the game.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The map.
+    /// The map and its cells.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// Which of its world's maps this is, from 0.
+    /// Index of this map in its world, from 0.
     pub fn map(&self) -> u32 {
         self.map
     }
 
-    /// The point in the middle of the map, on the ground.
+    /// The centre of the map, on the ground.
     pub fn middle(&self) -> Position {
         Position::on_ground(self.grid.width() / 2.0, self.grid.height() / 2.0)
     }
 
-    /// What stands in the way.
+    /// The static obstacles.
     pub fn statics(&self) -> &Statics {
         &self.statics
     }
 
-    /// The encoded `map::StaticMap` of what stands in the way, as it is at the end of the first
-    /// tick: what each client is told once. Empty before that, and if nothing stands there.
+    /// The encoded `map::StaticMap` with the obstacles at the end of the first tick. Each client
+    /// receives it once. Empty before that, and without obstacles.
     pub fn static_map(&self) -> Bytes {
         self.static_map.clone().unwrap_or_default()
     }
 
-    /// To put obstacles up; always in the same order, and in the first tick: later ones stand in
-    /// the way, but no client is told.
+    /// For adding obstacles: always in the same order, and in the first tick. Later obstacles block
+    /// movement, but clients are not notified.
     pub fn statics_mut(&mut self) -> &mut Statics {
         &mut self.statics
     }
 
-    /// The world's own dice. Every throw shifts all later ones: where a throw for one player must
-    /// not touch another's, give each their own with [`World::rng_for`].
+    /// The world's own random numbers. Each call shifts all later ones: if numbers for one player
+    /// must not influence another's, give each their own generator with [`World::rng_for`].
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
 
-    /// Dice for one purpose (a `domain` of the game's choosing, and a number within it), which
-    /// depend on nothing but the room's seed.
+    /// A generator for one purpose (a `domain` that the game chooses, and an index within it) that
+    /// depends only on the room's seed.
     pub fn rng_for(&self, domain: u64, index: u64) -> Rng {
         rng_stream(self.seed, domain.wrapping_add(1), index)
     }
@@ -233,10 +234,10 @@ impl World {
 
 /// The objects.
 impl World {
-    /// Makes an object of a kind, with all its components, from now on.
+    /// Creates an object of a kind with all its components, from now on.
     ///
     /// # Panics
-    /// When the components are not those that the schema says: a mistake of the game's.
+    /// If the components do not match the schema: a bug of the game.
     pub fn spawn(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
         self.check_components(kind, &components);
         let components: Vec<_> = components
@@ -263,13 +264,13 @@ impl World {
         id
     }
 
-    /// Takes an object away, now.
+    /// Removes an object, now.
     pub fn despawn(&mut self, object: ObjectId) {
         self.despawn_at(object, self.now);
     }
 
-    /// Takes an object away that was there until `at`: not later than now, and after the horizon of
-    /// the tick before. One that is gone already stays gone.
+    /// Removes an object that existed until `at`: not later than now, and after the horizon of the
+    /// previous tick. Does nothing if the object is removed already.
     pub fn despawn_at(&mut self, object: ObjectId, at: GameTime) {
         let pose_slot = self.pose_slot_of(object);
         if self.objects.remove(object).is_none() {
@@ -284,7 +285,7 @@ impl World {
         self.trace.record(at, object, || TraceEvent::Despawned);
     }
 
-    /// Whether an object is there.
+    /// Whether an object exists.
     pub fn contains(&self, object: ObjectId) -> bool {
         self.objects.slot(object).is_some()
     }
@@ -299,7 +300,7 @@ impl World {
         self.len() == 0
     }
 
-    /// All objects, oldest first. Cost: all of them, sorted: for the start of a game and for
+    /// All objects, oldest first. Cost: all objects, sorted. Meant for the start of a game and for
     /// checks.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<> {
         self.objects.ids().into_iter()
@@ -310,12 +311,12 @@ impl World {
         self.object(object).kind
     }
 
-    /// The player whose avatar an object is.
+    /// The player whose avatar this object is.
     pub fn owner(&self, object: ObjectId) -> Option<PlayerId> {
         self.object(object).owner
     }
 
-    /// Makes an object a player's: who is told what only its owner may know.
+    /// Assigns an object to a player, who then receives its owner-only components.
     pub fn set_owner(&mut self, object: ObjectId, player: PlayerId) {
         if self.object_mut(object).owner.replace(player) != Some(player) {
             self.changes.push(WorldChange::Team { object });
@@ -327,26 +328,26 @@ impl World {
         self.object(object).team
     }
 
-    /// Makes an object one of a team, or of none: who is told what only its team may know, and
-    /// whose players want the freshest news of each other.
+    /// Assigns an object to a team, or to none. Players of the team then receive its team-only
+    /// components, and get fresher updates of each other.
     pub fn set_team(&mut self, object: ObjectId, team: Option<u8>) {
         if std::mem::replace(&mut self.object_mut(object).team, team) != team {
             self.changes.push(WorldChange::Team { object });
         }
     }
 
-    /// Says that the avatar `viewer` has to do with an object, until a time: its target, its
-    /// attacker. Its player wants the freshest news of it. Only what the player knows in any case
-    /// may be said here: it shows in the traffic.
+    /// Marks an object as engaged with the avatar `viewer` until a time, as its target or its
+    /// attacker: the viewer's player then gets the freshest updates of it. The traffic reveals
+    /// this, so mark only what the player knows in any case.
     pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
-        self.changes.push(WorldChange::EngagedObjects {
+        self.changes.push(WorldChange::Engaged {
             viewer,
             object,
             until,
         });
     }
 
-    /// Sets what a player is sent at most, or all of them, those to come included.
+    /// Sets the bandwidth limit of a player, or of all players (`None`), including later ones.
     pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
         self.changes.push(WorldChange::Budget {
             player,
@@ -354,8 +355,8 @@ impl World {
         });
     }
 
-    /// Whether an object is somewhere else in a moment: its path goes on after now, or its pose has
-    /// changed at this tick or the one before.
+    /// Whether an object is about to move: its path continues after now, or its pose has changed at
+    /// this tick or the previous one.
     pub fn is_moving(&self, object: ObjectId) -> bool {
         match self.pose_slot_of(object) {
             Some(slot) => self.poses.is_moving(slot),
@@ -403,26 +404,26 @@ impl World {
         found.sort_unstable();
     }
 
-    /// Says that others may see an object no more, from now on. To be said before the events that
-    /// they must not learn of.
+    /// Reports that other players can no longer see an object. Call it before emitting events that
+    /// they must not receive.
     pub fn hide(&mut self, object: ObjectId) {
         self.changes.push(WorldChange::Visibility { object });
         self.trace.record(self.now, object, || TraceEvent::Hidden);
     }
 
-    /// Says that others may see an object again, from now on. To be said before the events that
-    /// they are to learn of.
+    /// Reports that other players can see an object again. Call it before emitting events that they
+    /// must receive.
     pub fn reveal(&mut self, object: ObjectId) {
         self.changes.push(WorldChange::Visibility { object });
         self.trace.record(self.now, object, || TraceEvent::Revealed);
     }
 
-    /// Tells those who follow `about` that something happens at `effect`.
+    /// Sends an event, effective at `effect`, to the clients that follow `about`.
     pub fn emit(&mut self, kind: u8, about: ObjectId, effect: GameTime, fields: Vec<EventField>) {
         debug_assert_eq!(
             self.schema.events[usize::from(kind)].fields.len(),
             fields.len(),
-            "fields as the schema says"
+            "the fields must match the schema"
         );
         self.changes.push(WorldChange::Event {
             kind,
@@ -460,7 +461,7 @@ impl World {
         assert_eq!(
             kind.components.len(),
             components.len(),
-            "a {} has all its components",
+            "an object of kind {} needs all its components",
             kind.name
         );
         for (component, spec) in components.iter().zip(&kind.components) {
@@ -468,13 +469,13 @@ impl World {
                 component.fits(&spec.codec) && !component_access::is_empty_timeline(component);
             assert!(
                 fits,
-                "{component:?} is not what the schema says of {}'s {}",
+                "{component:?} does not match the schema of {}'s {}",
                 kind.name, spec.name
             );
         }
     }
 
-    /// A component has another present or future.
+    /// Marks a component as changed.
     fn mark_dirty(&mut self, id: ObjectId, index: u8) {
         let object = self.object_mut(id);
         if object.dirty == 0 {
@@ -484,7 +485,7 @@ impl World {
     }
 
     fn push_component_change(&mut self, id: ObjectId) {
-        // The client's clock: what is sent begins there.
+        // The client's clock: sent data begins there.
         let from = self.now.saturating_sub(self.delay);
         let Some(object) = self.objects.get_mut(id) else {
             return;
@@ -504,7 +505,7 @@ impl World {
             .push(WorldChange::Components { object: id, mask });
     }
 
-    /// What did not fit into one record is to be sent when its time comes.
+    /// Marks components that did not fit into one record as changed again.
     fn mark_overflowing_dirty(&mut self) {
         let mut crowded = std::mem::take(&mut self.overflowing);
         for id in crowded.drain(..) {
@@ -536,13 +537,13 @@ impl World {
     }
 }
 
-/// Dice that share nothing with those of another domain or index.
+/// A generator that is independent of those of other domains and indices.
 fn rng_stream(seed: u64, domain: u64, index: u64) -> Rng {
     Rng::with_seed(mix_bits(mix_bits(mix_bits(seed) ^ domain) ^ index))
 }
 
-/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014): neighbouring numbers come out far
-/// apart.
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014): consecutive numbers give unrelated results.
 fn mix_bits(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

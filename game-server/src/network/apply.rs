@@ -1,8 +1,8 @@
-//! From what has changed in the world to what each client is to be told of it.
+//! Turns the changes of the world into what each client has to be sent.
 //!
-//! The order within a tick: first what is where, then who follows what, then what is told to them,
-//! then what is gone. So an event reaches those who follow its object at the end of the tick, be it
-//! that the object goes with it.
+//! The order within a tick: first the positions, then who follows what, then the changes for the
+//! followers, and the removed objects last. So an event reaches all clients that follow its object
+//! at the end of the tick, even if the object is removed at that tick.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{EventValue, Notice};
@@ -16,96 +16,98 @@ use crate::logic::world::{EventField, World, WorldChange};
 use crate::stats::RoomStats;
 
 impl Network {
-    /// Takes over what has changed in the world at this tick, and lets newcomers see.
+    /// Applies the world's changes of this tick and adds the clients that join.
     pub fn apply(
         &mut self,
-        moment: TickTimes,
+        times: TickTimes,
         changes: &[WorldChange],
-        arrivals: &[JoiningClient],
-        eyes: &GameVisibility<'_>,
+        joining: &[JoiningClient],
+        visibility: &GameVisibility<'_>,
         stats: &mut RoomStats,
     ) {
         for change in changes {
-            self.note_change(moment, change, eyes.world);
+            self.note_change(times, change, visibility.world);
         }
-        self.note_poses(moment, eyes.world);
-        self.move_homes(eyes.world);
-        self.add_viewers(arrivals);
-        self.interest.settle(eyes, &mut self.changes);
-        self.apply_interest_changes(moment.horizon, eyes.world, stats);
+        self.note_poses(times, visibility.world);
+        self.move_homes(visibility.world);
+        self.add_viewers(joining);
+        self.interest.settle(visibility, &mut self.changes);
+        self.apply_interest_changes(times.horizon, visibility.world, stats);
         for change in changes {
-            self.dispatch_change(moment, change, eyes.world, stats);
+            self.dispatch_change(times, change, visibility.world, stats);
         }
         for change in changes {
             if let WorldChange::Despawned { object, at } = *change {
                 self.interest.remove_object(object, &mut self.changes);
-                self.apply_interest_changes(at, eyes.world, stats);
+                self.apply_interest_changes(at, visibility.world, stats);
             }
         }
     }
 
-    /// What is where. Whatever came and went within the tick was never there for anybody.
-    fn note_change(&mut self, moment: TickTimes, change: &WorldChange, world: &World) {
+    /// Notes positions, visibility and budgets. An object that is spawned and despawned within one
+    /// tick is skipped: no client ever follows it.
+    fn note_change(&mut self, times: TickTimes, change: &WorldChange, world: &World) {
         match *change {
             WorldChange::Spawned { object, cell } if world.contains(object) => {
                 let kind = world.kind(object);
                 self.interest
                     .add_object(object, self.interest_classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
-                    let (pose, place) = (world.pose(object), ground_position(world, object));
+                    let (pose, position_m) = (world.pose(object), ground_position(world, object));
                     self.shared_state.pose_table.insert(
                         world.pose_slot(object),
                         kind,
-                        stamp(moment),
+                        stamp(times),
                         pose,
-                        place,
+                        position_m,
                     );
                 }
             }
             WorldChange::ChangeCell { object, to, .. } if world.contains(object) => {
-                self.interest.change_cell(object, to)
+                self.interest.change_cell(object, to);
             }
             WorldChange::Visibility { object } if world.contains(object) => {
-                self.interest.refresh(object)
+                self.interest.refresh(object);
             }
             WorldChange::Budget {
                 player,
                 bytes_per_s,
-            } => self.set_budget(moment.now, player, bytes_per_s),
+            } => self.set_budget(times.now, player, bytes_per_s),
             _ => {}
         }
     }
 
-    fn note_poses(&mut self, moment: TickTimes, world: &World) {
+    fn note_poses(&mut self, times: TickTimes, world: &World) {
         for &object in world.active_objects() {
-            let (slot, pose, place) = (
+            let (slot, pose, position_m) = (
                 world.pose_slot(object),
                 world.pose(object),
                 ground_position(world, object),
             );
             self.shared_state
                 .pose_table
-                .update(slot, stamp(moment), pose, place);
+                .update(slot, stamp(times), pose, position_m);
         }
     }
 
-    fn add_viewers(&mut self, arrivals: &[JoiningClient]) {
-        for &JoiningClient { client, avatar, .. } in arrivals {
+    fn add_viewers(&mut self, joining: &[JoiningClient]) {
+        for &JoiningClient { client, avatar, .. } in joining {
             let home = self
                 .viewers
                 .get(client)
-                .expect("who arrives was admitted")
+                .expect("a joining client was admitted")
                 .home;
             self.interest.add_viewer(client, avatar, home);
-            let number = self
+            let slot = self
                 .interest
                 .viewer_slot(client)
                 .expect("it was just added");
-            self.viewers.set_interest_slot(client, number);
+            self.viewers.set_interest_slot(client, slot);
         }
     }
 
-    /// A viewer's zones follow its avatar, once it is a margin beyond its home cell.
+    /// Moves the home cells of the viewers whose avatars are beyond the margin around theirs
+    /// (hysteresis).
     fn move_homes(&mut self, world: &World) {
         let Network {
             viewers,
@@ -125,7 +127,7 @@ impl Network {
 
     fn dispatch_change(
         &mut self,
-        moment: TickTimes,
+        times: TickTimes,
         change: &WorldChange,
         world: &World,
         stats: &mut RoomStats,
@@ -133,13 +135,13 @@ impl Network {
         match *change {
             WorldChange::Components { object, mask } => {
                 self.for_each_follower(object, |viewer| {
-                    viewer.slots.mark_changed(object, mask, moment.horizon)
+                    viewer.slots.mark_changed(object, mask, times.horizon);
                 });
             }
             WorldChange::BecameActive { object } => {
-                self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object))
+                self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object));
             }
-            WorldChange::EngagedObjects {
+            WorldChange::Engaged {
                 viewer,
                 object,
                 until,
@@ -149,7 +151,7 @@ impl Network {
                 }
             }
             WorldChange::Team { object } if world.contains(object) => {
-                self.change_team(moment, object, world)
+                self.change_team(times, object, world);
             }
             WorldChange::Event {
                 kind,
@@ -158,8 +160,8 @@ impl Network {
                 ref fields,
             } => {
                 self.for_each_follower(about, |viewer| {
-                    // What happened to it before it came into sight is not for this client, be it a
-                    // moment before.
+                    // The client must not learn what happened to the object before the object came
+                    // into sight, not even a moment before.
                     if viewer
                         .slots
                         .visible_since(about)
@@ -168,7 +170,7 @@ impl Network {
                         return;
                     }
                     let mut notice = event_notice(kind, effect, fields, viewer);
-                    if viewer.send_notice(moment.now, &mut notice) {
+                    if viewer.send_notice(times.now, &mut notice) {
                         stats.events += 1;
                     } else {
                         stats.notices_dropped += 1;
@@ -179,22 +181,22 @@ impl Network {
         }
     }
 
-    fn for_each_follower(&mut self, object: ObjectId, mut tell: impl FnMut(&mut Viewer)) {
-        for &number in self.interest.follower_slots(object) {
-            tell(self.viewers.at_interest_slot_mut(number));
+    fn for_each_follower(&mut self, object: ObjectId, mut apply: impl FnMut(&mut Viewer)) {
+        for &slot in self.interest.follower_slots(object) {
+            apply(self.viewers.at_interest_slot_mut(slot));
         }
     }
 
-    /// An object belongs to another team: others may know it better, and if it is an avatar, its
-    /// player knows others better.
-    fn change_team(&mut self, moment: TickTimes, object: ObjectId, world: &World) {
+    /// Updates the audiences after an object has changed teams: other clients may know more or less
+    /// of it, and if it is an avatar, its player may know more or less of other objects.
+    fn change_team(&mut self, times: TickTimes, object: ObjectId, world: &World) {
         let schema = &self.shared_state.schema;
-        for &number in self.interest.follower_slots(object) {
-            let viewer = self.viewers.at_interest_slot_mut(number);
-            let known = ViewerAccess::of(world, schema, object, viewer);
+        for &slot in self.interest.follower_slots(object) {
+            let viewer = self.viewers.at_interest_slot_mut(slot);
+            let access = ViewerAccess::of(world, schema, object, viewer);
             viewer
                 .slots
-                .set_audience(object, known.components, known.is_ally, moment.horizon);
+                .set_audience(object, access.components, access.is_ally, times.horizon);
         }
         if let Some(viewer) = self.viewers.get_by_avatar_mut(object) {
             let followed: Vec<ObjectId> = viewer
@@ -203,34 +205,34 @@ impl Network {
                 .filter(|&object| world.contains(object))
                 .collect();
             for other in followed {
-                let known = ViewerAccess::of(world, schema, other, viewer);
+                let access = ViewerAccess::of(world, schema, other, viewer);
                 viewer
                     .slots
-                    .set_audience(other, known.components, known.is_ally, moment.horizon);
+                    .set_audience(other, access.components, access.is_ally, times.horizon);
             }
         }
     }
 
-    /// Hands what `interest` said to the clients' slots.
+    /// Applies the changes of `interest` to the clients' slots.
     fn apply_interest_changes(&mut self, at: GameTime, world: &World, stats: &mut RoomStats) {
         for change in self.changes.drain(..) {
             match change {
-                interest::InterestChange::ObjectEntered { viewer, object } => {
+                interest::InterestChange::Enter { viewer, object } => {
                     let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
                     let ViewerAccess {
                         components,
-                        is_ally: close,
+                        is_ally,
                     } = ViewerAccess::of(world, &self.shared_state.schema, object, viewer);
-                    let (kind, own) = (world.kind(object), object == viewer.avatar);
+                    let (kind, is_own) = (world.kind(object), object == viewer.avatar);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
                     viewer.slots.follow(
                         EnteringObject {
                             object,
                             kind,
-                            is_own: own,
+                            is_own,
                             components,
                             pose_slot: pose,
-                            is_ally: close,
+                            is_ally,
                         },
                         at,
                     );
@@ -248,9 +250,9 @@ impl Network {
 
 const FOLLOWER_IS_CLIENT: &str = "a follower is a client of the room";
 
-/// What the datagrams of a tick are stamped with.
-fn stamp(moment: TickTimes) -> GameTime {
-    moment.now.whole_millis()
+/// The stamp of the datagrams of this tick.
+fn stamp(times: TickTimes) -> GameTime {
+    times.now.whole_millis()
 }
 
 fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
@@ -258,7 +260,7 @@ fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
     [position.x, position.y]
 }
 
-/// An event in the words of one client, who knows objects by its own aliases.
+/// An event for one client, with the aliases under which that client knows the objects.
 fn event_notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
     let fields = fields.iter().map(|field| match *field {
         EventField::Object(object) => EventValue::Object(viewer.slots.alias(object)),

@@ -1,7 +1,8 @@
-//! What one client wants, as far as it may want something.
+//! Filters the commands of one client.
 //!
-//! Commands as they arrive go in; those that count come out. OffsetBounds: [`COMMANDS_PER_S`], the
-//! rest is refused; an answer to one that is refused so, once a second.
+//! Commands go in as they arrive; those that are within the client's allowance and not outdated
+//! come out. Bounds: [`COMMANDS_PER_S`]; commands above that are refused, and at most one such
+//! refusal a second is answered.
 
 use std::time::Duration;
 
@@ -9,42 +10,41 @@ use ambit_proto::message::{Action, Command, KeyInput};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
-/// Commands that a client may send in a second, and at once: a held click that steers at the
-/// highest tick rate.
+/// Commands that a client may send in a second, and in one burst: enough for a held mouse button
+/// that steers at the highest tick rate.
 pub const COMMANDS_PER_S: f64 = 64.0;
 
-/// What came out of a client's datagram.
+/// What a datagram of a client contained.
 #[derive(Debug, PartialEq)]
 pub enum UplinkEvent {
-    /// A command within the allowance.
+    /// A command within the client's allowance.
     Command(Command),
-    /// A command to go or to hold keys that was sent before one that has been heard already: what
-    /// it wanted is out of date.
+    /// A command to move or to hold keys that is older than one already received; it is ignored.
     Outdated,
-    /// A command over the allowance: its number, if the client is to be told; it is told once a
-    /// second.
+    /// A command above the allowance. Holds its number if the client is to be notified, which
+    /// happens at most once a second.
     OverRate(Option<u32>),
-    /// A message that makes no sense.
+    /// A message that cannot be decoded.
     Malformed(WireError),
-    /// The player's controls, perhaps older than what was heard.
+    /// The player's controls; they may be older than those already received.
     Input(KeyInput),
-    /// The client cannot read poses for want of their bases.
+    /// The client cannot decode poses because it misses their baselines.
     MissingBaseline,
 }
 
-/// See the module.
+/// The limits for one client's commands; see the module.
 #[derive(Debug)]
 pub struct CommandFilter {
-    /// Number of the newest command to go or to hold keys.
+    /// Number of the newest command to move or to hold keys.
     last_steer: Option<u32>,
     tokens: f64,
     tokens_at: GameTime,
-    /// When it was told last that it speaks too often.
+    /// When the client was last notified of a refusal.
     last_refusal_at: Option<GameTime>,
 }
 
 impl CommandFilter {
-    /// Of a client that has just come in.
+    /// The filter for a client that joins at `now`.
     pub fn new(now: GameTime) -> Self {
         CommandFilter {
             last_steer: None,
@@ -54,7 +54,7 @@ impl CommandFilter {
         }
     }
 
-    /// A reliable message.
+    /// Decodes a reliable message and applies the limits to it.
     pub fn handle_message(&mut self, at: GameTime, bytes: &[u8]) -> UplinkEvent {
         match wire::decode::<Command>(bytes) {
             Err(error) => UplinkEvent::Malformed(error),
@@ -66,8 +66,7 @@ impl CommandFilter {
         }
     }
 
-    /// Commands come in any order. For those where the last word counts, a late one must not undo a
-    /// newer one.
+    /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
     fn is_outdated(&mut self, command: &Command) -> bool {
         if !matches!(command.action, Action::Move { .. } | Action::Keys(_)) {
             return false;
@@ -80,15 +79,15 @@ impl CommandFilter {
         outdated
     }
 
-    /// An answer for each command of a flood would cost more than the flood.
+    /// Limits the answers: one for each command of a flood would cost more than the flood itself.
     fn may_answer_refusal(&mut self, at: GameTime) -> bool {
-        let may = self
+        let is_allowed = self
             .last_refusal_at
-            .is_none_or(|told| at.since(told) >= Duration::from_secs(1));
-        if may {
+            .is_none_or(|last| at.since(last) >= Duration::from_secs(1));
+        if is_allowed {
             self.last_refusal_at = Some(at);
         }
-        may
+        is_allowed
     }
 
     /// A token bucket over the client's commands.
@@ -96,11 +95,11 @@ impl CommandFilter {
         let earned = at.since(self.tokens_at).as_secs_f64() * COMMANDS_PER_S;
         self.tokens = (self.tokens + earned).min(COMMANDS_PER_S);
         self.tokens_at = self.tokens_at.max(at);
-        let may = self.tokens >= 1.0;
-        if may {
+        let is_allowed = self.tokens >= 1.0;
+        if is_allowed {
             self.tokens -= 1.0;
         }
-        may
+        is_allowed
     }
 }
 
@@ -110,17 +109,17 @@ mod tests {
 
     #[test]
     fn the_newest_key_command_wins_whatever_the_order() {
-        let mut hearing = CommandFilter::new(GameTime::ZERO);
-        let heard = [7, 6, 9].map(|number| {
+        let mut filter = CommandFilter::new(GameTime::ZERO);
+        let accepted = [7, 6, 9].map(|number| {
             let bytes = wire::encode(&mut Command {
                 number,
                 action: Action::Keys(number),
             });
             matches!(
-                hearing.handle_message(GameTime::ZERO, &bytes),
+                filter.handle_message(GameTime::ZERO, &bytes),
                 UplinkEvent::Command(_)
             )
         });
-        assert_eq!(heard, [true, false, true]);
+        assert_eq!(accepted, [true, false, true]);
     }
 }

@@ -1,15 +1,18 @@
-//! What each cell of a map costs: the seam at which a large map can be cut.
+//! The load of each cell of a map: the data by which a large map could be split.
 //!
-//! What has changed in the world goes in, figures of cells, of rectangles of cells and of the whole
-//! map come out. The sums of at most [`REGIONS`] x [`REGIONS`] regions are kept along, so a summary
-//! of any map costs the same; hosts report it (`RoomLoad`). A cut looks at regions first and at the
-//! cells of one region then. Nothing in the room depends on these figures.
+//! The changes of the world go in; the loads of cells, of rectangles of cells and of the whole map
+//! come out. The sums of at most [`MAX_REGIONS_PER_AXIS`] x [`MAX_REGIONS_PER_AXIS`] regions are
+//! kept up to date, so a summary of any map costs the same; hosts report it (`RoomLoad`). To split
+//! a map, look at the regions first and then at the cells of one region. Nothing in the room
+//! depends on these figures.
 //!
-//! Invariant: a region's figures are the sums of its cells', and the map's those of its regions.
-//! Units: objects and players now; changes (components, poses and events that are told) in the last
-//! whole window of [`WINDOW_S`] seconds. Cost: what changed. 16 bytes a cell. PoseSource: reference
-//! 003, section 2.1 (cells that inform a load balancer; a k-d tree whose nodes know load and
-//! capacity).
+//! Invariant: the load of a region is the sum over its cells, and the load of the map the sum over
+//! its regions.
+//!
+//! Units: present objects and players; changes (components, poses and events that are sent) in the
+//! last complete window of [`WINDOW_S`] seconds. Cost: what changed. Memory: 16 bytes a cell.
+//! Source: "Architectures de développement adaptées aux MMOGs" (Project Deus): cells that inform a
+//! load balancer, and a k-d tree whose nodes know load and capacity.
 
 use std::collections::HashMap;
 
@@ -21,29 +24,29 @@ use crate::logic::world::{World, WorldChange};
 
 /// Regions along each axis, at most.
 pub const MAX_REGIONS_PER_AXIS: u16 = 8;
-/// How long changes are counted together: long enough for a crowd's noise, short enough for a cut
-/// that is needed.
+/// How long changes are counted together: long enough to average out short bursts, short enough to
+/// react in time.
 pub const WINDOW_S: u64 = 4;
 
-/// What some cells have to bear.
+/// The load of a cell, or the sum over several cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellLoad {
     /// Objects, avatars among them.
     pub objects: u32,
-    /// Avatars.
+    /// Objects that players own.
     pub players: u32,
-    /// RecordChanges in the last whole window.
+    /// Changes in the last complete window.
     pub changes: u32,
 }
 
-/// Sums of cells, row by row.
+/// The loads of the regions of a map, row by row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegionLoads {
-    /// Along x.
+    /// Regions along x.
     pub columns: u16,
-    /// Along y.
+    /// Regions along y.
     pub rows: u16,
-    /// Edge of a region, in cells; the last ones may stick out of the map.
+    /// Edge of a region, in cells; the last regions may extend beyond the map.
     pub edge_cells: u16,
     /// `columns` x `rows` of them.
     pub loads: Vec<CellLoad>,
@@ -53,13 +56,13 @@ pub struct RegionLoads {
 struct CellCounter {
     objects: u32,
     players: u16,
-    /// Of which window `changes` is, by its lowest bits.
+    /// The window that `changes` counts, by its lowest bits.
     window: u16,
     changes: u32,
     previous_changes: u32,
 }
 
-/// See the module.
+/// The loads of all cells of a map; see the module.
 #[derive(Debug)]
 pub struct LoadMap {
     columns: u16,
@@ -68,12 +71,12 @@ pub struct LoadMap {
     window: u16,
     cells: Vec<CellCounter>,
     regions: Vec<CellCounter>,
-    /// Where each object is counted, and whether as an avatar.
+    /// The cell in which each object is counted, and whether it counts as a player.
     objects: HashMap<ObjectId, (Cell, bool)>,
 }
 
 impl LoadMap {
-    /// Of a map on which nothing is.
+    /// The loads of an empty map.
     pub fn new(grid: Grid) -> Self {
         let (columns, rows) = (grid.columns(), grid.rows());
         let edge_cells = columns.max(rows).div_ceil(MAX_REGIONS_PER_AXIS);
@@ -90,7 +93,7 @@ impl LoadMap {
         }
     }
 
-    /// Takes over what a tick has changed.
+    /// Applies the world's changes of a tick.
     pub fn note_changes(&mut self, now: GameTime, changes: &[WorldChange], world: &World) {
         self.window = (now.micros() / 1_000_000 / WINDOW_S) as u16;
         for change in changes {
@@ -116,12 +119,12 @@ impl LoadMap {
         }
     }
 
-    /// The figures of one cell.
+    /// The load of one cell.
     pub fn cell(&self, cell: Cell) -> CellLoad {
         self.cells[self.index(cell)].load(self.window)
     }
 
-    /// The sum of the cells from `low` to `high`, both included. Cost: these cells.
+    /// The sum over the cells from `low` to `high`, both included. Cost: the number of these cells.
     pub fn within(&self, low: Cell, high: Cell) -> CellLoad {
         let rows = low.row..=high.row.min(self.rows - 1);
         let cells = rows.flat_map(|row| {
@@ -132,7 +135,7 @@ impl LoadMap {
             .fold(CellLoad::default(), CellLoad::plus)
     }
 
-    /// The summary. Cost: the regions, 64 at most.
+    /// The loads of all regions, at most 64.
     pub fn regions(&self) -> RegionLoads {
         RegionLoads {
             columns: self.columns.div_ceil(self.edge_cells),
@@ -170,13 +173,13 @@ impl LoadMap {
         }
     }
 
-    /// The cell and its region.
-    fn for_cell_and_region(&mut self, cell: Cell, then: impl Fn(&mut CellCounter, u16)) {
+    /// Calls `apply` with the counters of the cell and of its region.
+    fn for_cell_and_region(&mut self, cell: Cell, apply: impl Fn(&mut CellCounter, u16)) {
         let (index, window) = (self.index(cell), self.window);
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
         let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
-        then(&mut self.cells[index], window);
-        then(
+        apply(&mut self.cells[index], window);
+        apply(
             &mut self.regions[usize::from(row) * columns + usize::from(column)],
             window,
         );
@@ -188,8 +191,8 @@ impl LoadMap {
 }
 
 impl CellCounter {
-    /// Counters of old windows are turned over when they are touched or read, not at each window's
-    /// end.
+    /// The counter of an old window is replaced when it is next used, so the end of a window costs
+    /// nothing.
     fn note_change(&mut self, window: u16) {
         if self.window != window {
             self.previous_changes = if self.window.wrapping_add(1) == window {
@@ -217,7 +220,7 @@ impl CellCounter {
 }
 
 impl CellLoad {
-    /// Both together.
+    /// The sum of two loads.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -229,7 +232,7 @@ impl CellLoad {
 }
 
 impl RegionLoads {
-    /// The whole map.
+    /// The load of the whole map.
     pub fn total(&self) -> CellLoad {
         self.loads
             .iter()
@@ -267,7 +270,7 @@ mod tests {
         let mut world = World::new(&config, game.schema());
         let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
         let mut by_window: BTreeMap<(u64, Cell), u32> = BTreeMap::new();
-        let mut seen = 0;
+        let mut compared = 0;
         for tick in 0..400_u64 {
             let now = GameTime::from_millis(tick * 50);
             world.begin_tick(now);
@@ -299,14 +302,15 @@ mod tests {
                 }
             }
             changes.clear();
-            // Not with what has left in this tick: where that was told is nobody's business any
-            // more.
-            seen += compare(&loads, &world, tick / 80, &by_window);
+            // Changes of an object that was removed at this tick have no cell here any more: they
+            // are not compared.
+            compared += compare(&loads, &world, tick / 80, &by_window);
         }
-        assert!(seen > 100, "{seen} changes");
+        assert!(compared > 100, "{compared} changes");
     }
 
-    /// How many changes there were in the last whole window.
+    /// Compares all cells and regions with a recount; returns the changes of the last complete
+    /// window.
     fn compare(
         loads: &LoadMap,
         world: &World,

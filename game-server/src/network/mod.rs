@@ -1,11 +1,15 @@
-//! GameNetwork: who is told what.
+//! The network half of a room: decides which client gets which state and events.
 //!
-//! The logic's changes go in ([`Network::apply`]), datagrams come out ([`Network::send`]). In
-//! between: `interest` says who follows what, `replication` what each of them is still to be told,
-//! and each viewer's link what arrived. Nothing reaches a client but through its own slots (objects
-//! it follows, components of its audience) and the events of objects that it follows. Cost: what
-//! changed, times who follows it; for each client a look at what stirs around it. What many are
-//! told is encoded once (`commons`).
+//! The changes of the logic go in ([`Network::apply`]), datagrams come out ([`Network::send`]). In
+//! between, `interest` decides which viewer follows which object, `replication` tracks what each
+//! viewer has and what it still has to get, and the link of each viewer reports what arrived.
+//!
+//! Invariant: a client learns only of objects that it follows, and only of components whose
+//! audience includes it. All that it gets comes from its own slots and from events of objects that
+//! it follows.
+//!
+//! Cost: each change, times the number of its followers; for each client, a pass over the active
+//! objects that it follows. What several clients need is encoded once (`shared_state`).
 
 mod apply;
 mod audience;
@@ -39,51 +43,51 @@ use shared_state::{SendBuffers, SharedTickState, TickContext};
 use viewer::Viewer;
 use viewers::Viewers;
 
-/// Clients are put in order of where they are once in so many ticks.
+/// Ticks between two sorts of the clients by their home cells.
 const SORT_INTERVAL_TICKS: u64 = 20;
 
-/// The network half of a room.
+/// The network half of a room; see the module.
 pub struct Network {
     grid: Grid,
     margin_m: f32,
     tick: Duration,
-    /// Class of interest of each kind.
+    /// Class of interest, by kind: an index into the areas of interest.
     interest_classes: Vec<u8>,
     interest: Interest,
     viewers: Viewers,
-    /// Bytes a second for who comes in.
+    /// The budget of a client that joins.
     budget_bytes_per_s: u32,
     shared_state: SharedTickState,
-    /// What `interest` said last; empty between calls.
+    /// A buffer for what `interest` reports; empty between calls.
     changes: Vec<interest::InterestChange>,
     buffers: SendBuffers,
 }
 
-/// When things happen: the room's clock, and when what is decided now takes effect.
+/// The times of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct TickTimes {
-    /// The room's clock.
+    /// The room's time.
     pub now: GameTime,
-    /// `now` plus the local lag.
+    /// When what is decided at this tick takes effect: `now` plus the local lag.
     pub horizon: GameTime,
 }
 
-/// A client that comes in at this tick.
+/// A client that joins at this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct JoiningClient {
-    /// The connection.
+    /// The client's connection.
     pub client: ClientId,
-    /// Who plays.
+    /// The player behind the connection.
     pub player: PlayerId,
-    /// The object through which the client is to see.
+    /// The object through which the client sees the world.
     pub avatar: ObjectId,
 }
 
-/// The game's say on who sees what.
+/// Visibility by the rules of the game.
 pub struct GameVisibility<'a> {
-    /// The rules.
+    /// Decides which object is visible to which avatar.
     pub game: &'a dyn Game,
-    /// What they apply to.
+    /// The world that the objects are in.
     pub world: &'a World,
 }
 
@@ -95,12 +99,12 @@ impl Visibility for GameVisibility<'_> {
 }
 
 impl Network {
-    /// A network without clients for a world without objects.
+    /// A network without clients, for a world without objects.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
         let grid = config.grid();
-        let (classes, zones) = interest_classes(config, &schema);
+        let (classes, areas) = interest_classes(config, &schema);
         Network {
-            interest: Interest::new(&grid, &zones),
+            interest: Interest::new(&grid, &areas),
             grid,
             margin_m: config.margin_m,
             tick: Duration::from_secs(1) / config.tick_hz,
@@ -113,13 +117,14 @@ impl Network {
         }
     }
 
-    /// A client is in: what it says is heard from now on. It sees once its `Arrival` is applied.
-    pub fn admit(&mut self, now: GameTime, arrival: JoiningClient, world: &World) {
+    /// Adds a client. Its datagrams are processed from now on; it gets the world once its
+    /// [`JoiningClient`] is applied.
+    pub fn admit(&mut self, now: GameTime, joining: JoiningClient, world: &World) {
         let JoiningClient {
             client,
             player,
             avatar,
-        } = arrival;
+        } = joining;
         let home = self.grid.cell_at(world.position(avatar));
         self.viewers.insert(Viewer::new(
             client,
@@ -131,7 +136,7 @@ impl Network {
         ));
     }
 
-    /// The clients that have confirmed nothing for too long.
+    /// The clients that have acknowledged nothing for too long.
     pub fn unresponsive_clients(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
         self.viewers
             .iter()
@@ -139,29 +144,29 @@ impl Network {
             .map(|viewer| viewer.client)
     }
 
-    /// The client is gone.
+    /// Removes a client that has disconnected.
     pub fn remove_viewer(&mut self, client: ClientId) {
         if self.viewers.remove(client) {
             self.interest.remove_viewer(client);
         }
     }
 
-    /// A datagram of a client; what it said goes to `heard`. A client that is not there is ignored:
-    /// its last datagrams may be under way when it leaves.
+    /// Processes a datagram from a client and appends what it contains to `events`. A datagram of
+    /// an unknown client is ignored: its last datagrams may be under way when it leaves.
     pub fn handle_datagram(
         &mut self,
         client: ClientId,
         at: GameTime,
         bytes: &[u8],
-        heard: &mut Vec<UplinkEvent>,
+        events: &mut Vec<UplinkEvent>,
     ) -> Result<(), WireError> {
         match self.viewers.get_mut(client) {
-            Some(viewer) => viewer.handle_datagram(at, bytes, heard),
+            Some(viewer) => viewer.handle_datagram(at, bytes, events),
             None => Ok(()),
         }
     }
 
-    /// Tells a client that its command was refused.
+    /// Notifies a client that its command was refused.
     pub fn refuse_command(
         &mut self,
         now: GameTime,
@@ -178,14 +183,15 @@ impl Network {
         }
     }
 
-    /// Tells a client when inputs of its take effect.
+    /// Queues a report to the client: when its inputs take effect.
     pub fn queue_effect(&mut self, client: ClientId, effect: EffectTime) {
         if let Some(viewer) = self.viewers.get_mut(client) {
             viewer.queue_effect(effect);
         }
     }
 
-    /// Hands out what is to be sent to each client now; neighbours are told one after the other.
+    /// Passes the datagrams of this tick to `send`. Neighbours come one after the other, so that
+    /// what they share is still in the CPU's cache.
     pub fn send(
         &mut self,
         now: GameTime,
@@ -196,8 +202,8 @@ impl Network {
         self.send_to_all(now, world, stats, false, send);
     }
 
-    /// After the last tick, at `now`: hands out the same for clients that heard nothing at that
-    /// tick, so that they know all that there is.
+    /// After the last tick, at `now`: sends the same to the clients that got no datagram at that
+    /// tick, so that every client has the room's final state.
     pub fn send_final(
         &mut self,
         now: GameTime,
@@ -213,12 +219,12 @@ impl Network {
         now: GameTime,
         world: &World,
         stats: &mut RoomStats,
-        parting: bool,
+        is_final: bool,
         mut send: impl FnMut(ClientId, Bytes),
     ) {
         let Network {
             shared_state,
-            buffers: scratch,
+            buffers,
             viewers,
             tick,
             ..
@@ -227,16 +233,16 @@ impl Network {
         if stats.ticks.is_multiple_of(SORT_INTERVAL_TICKS) {
             viewers.sort_by_cell();
         }
-        let clients = viewers.len();
+        let client_count = viewers.len();
         let mut tick = TickContext {
             now,
             next_tick_at: now + *tick,
             world,
             shared_state,
-            buffers: scratch,
+            buffers,
             stats,
-            client_count: clients,
-            is_final: parting,
+            client_count,
+            is_final,
         };
         viewers.for_each(|viewer| {
             tick.stats.late_events += viewer.lateness.take();
@@ -253,8 +259,8 @@ impl Network {
         );
     }
 
-    /// Sets what a player's clients are sent at most; all clients', those to come included, if it
-    /// is nobody's.
+    /// Sets the budget of a player's clients; without a player that of all clients, also of those
+    /// that join later.
     pub fn set_budget(&mut self, now: GameTime, player: Option<PlayerId>, bytes_per_s: u32) {
         if player.is_none() {
             self.budget_bytes_per_s = bytes_per_s;
@@ -266,14 +272,14 @@ impl Network {
         });
     }
 
-    /// Sets what one client is sent at most.
+    /// Sets the budget of one client.
     pub fn set_client_budget(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
         if let Some(viewer) = self.viewers.get_mut(client) {
             viewer.set_budget(now, bytes_per_s);
         }
     }
 
-    /// What all clients together may be sent, in bytes a second, as their lines are now.
+    /// The sum of the clients' budgets, in bytes a second, at the present quality of their links.
     pub fn total_budget_bytes_per_s(&self) -> u64 {
         self.viewers
             .iter()
@@ -281,7 +287,7 @@ impl Network {
             .sum()
     }
 
-    /// Who follows what: for checks from outside.
+    /// Which client follows which object; for checks from outside.
     pub fn interest(&self) -> &Interest {
         &self.interest
     }
@@ -291,38 +297,39 @@ impl Network {
         self.viewers.iter()
     }
 
-    /// One client.
+    /// The client with this id.
     pub fn viewer(&self, client: ClientId) -> Option<&Viewer> {
         self.viewers.get(client)
     }
 }
 
-fn add_sharing(sharing: &mut EncodingReuse, (made, used): (u64, u64)) {
-    sharing.encoded += made;
-    sharing.uses += used;
+fn add_sharing(reuse: &mut EncodingReuse, (encoded, used): (u64, u64)) {
+    reuse.encoded += encoded;
+    reuse.uses += used;
 }
 
-/// The class of interest of each kind, and the zones of each class; class 0 has the room's.
+/// The class of interest of each kind, and the area of interest of each class. Class 0 has the
+/// room's own area.
 fn interest_classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<AreaOfInterest>) {
-    let mut sights = vec![InterestRadii {
+    let mut radii = vec![InterestRadii {
         inner: config.inner,
         outer: config.outer,
     }];
     let mut classes = Vec::with_capacity(schema.kinds.len());
     for kind in &schema.kinds {
-        let sight = kind.interest_radii.unwrap_or(sights[0]);
-        let class = sights
+        let kind_radii = kind.interest_radii.unwrap_or(radii[0]);
+        let class = radii
             .iter()
-            .position(|&known| known == sight)
+            .position(|&other| other == kind_radii)
             .unwrap_or_else(|| {
-                sights.push(sight);
-                sights.len() - 1
+                radii.push(kind_radii);
+                radii.len() - 1
             });
         classes.push(class as u8);
     }
     (
         classes,
-        sights
+        radii
             .into_iter()
             .map(|InterestRadii { inner, outer }| AreaOfInterest { inner, outer })
             .collect(),

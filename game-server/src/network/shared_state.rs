@@ -1,8 +1,8 @@
-//! What all clients of a room share: what is computed once for them, and the buffers of whoever
-//! writes just now.
+//! What all clients of a room share: what is computed once for all of them, and the buffers of the
+//! client that is being written to.
 //!
-//! Nothing here is about one client; so nothing that one is told can reach another but through what
-//! both are told in any case.
+//! Nothing here depends on a single client. So a client can learn nothing about what another one
+//! gets, except for what both get anyway.
 
 use std::time::Duration;
 
@@ -22,77 +22,78 @@ use crate::config::{PoseCoding, RoomConfig};
 use crate::logic::world::World;
 use crate::stats::RoomStats;
 
-/// Poses a second, over all clients, that the fine level may code: at some 2.5 us each, a tenth of
-/// a core.
+/// How many poses a second, over all clients, may be coded at the fine level: at some 2.5 us each,
+/// this is a tenth of a core.
 const FINE_POSES_PER_S: u64 = 40_000;
-/// Datagrams are cut from blocks of this size, in bytes: one allocation for a hundred of them. A
+/// Datagrams are cut from blocks of this size: one allocation for about a hundred datagrams. A
 /// block lives until the last of them is sent.
 const BLOCK_BYTES: usize = 64 * 1_024;
 
-/// See the module.
+/// What all clients of a room share; see the module.
 pub struct SharedTickState {
-    /// What the game's objects are made of.
+    /// The kinds of objects and events of the game.
     pub schema: Schema,
-    /// What every pose was lately.
+    /// The recent poses of all objects.
     pub pose_table: PoseTable,
-    /// Poses, coded.
+    /// The poses of this tick, coded once per baseline.
     pub coded_poses: CodedPoseCache,
-    /// Components, encoded.
+    /// The components of this tick, encoded once per audience.
     pub records: RecordCache,
     /// The local lag.
     pub delay: Duration,
     coding: PoseCoding,
     tick_hz: u64,
-    /// By kind; any for a kind without poses.
+    /// By kind; a placeholder for a kind without poses.
     formats: Vec<PoseFormat>,
     /// By kind.
     rates: Vec<FreshnessRates>,
-    /// Whether a kind turns freely: those gain most by the fine level.
+    /// Whether any kind turns freely: such poses gain most from the fine level.
     has_free_turning: bool,
     block: BytesMut,
 }
 
-/// What one client after the other writes into.
+/// Buffers that each client reuses in turn.
 #[derive(Default)]
 pub struct SendBuffers {
-    /// WrittenRecords that are due, the most urgent last.
+    /// Records that are due, the most urgent last.
     pub due_records: Vec<DueRecord>,
-    /// WrittenRecords that did not fit.
+    /// Records that did not fit.
     pub skipped_records: Vec<DueRecord>,
-    /// WrittenRecords that the datagram in hand carries.
+    /// Records that the present datagram carries.
     pub sent_records: Vec<SentRecord>,
-    /// Poses that are due, by slots.
+    /// Poses that are due, in ascending order of slots.
     pub due_poses: Vec<PoseCandidate>,
-    /// For the choice among them.
+    /// For the choice of the poses that fit.
     pub section_buffers: SectionBuffers,
-    /// The pose section in hand.
+    /// The pose section that is being written.
     pub section_bytes: Vec<u8>,
-    /// The datagram in hand.
+    /// The datagram that is being written.
     pub datagram_bytes: Vec<u8>,
 }
 
-/// A tick, as a client's datagrams are written in it.
+/// What a client needs to write its datagrams at a tick.
 pub struct TickContext<'t> {
-    /// The room's clock.
+    /// The room's time at this tick.
     pub now: GameTime,
-    /// When the next tick is.
+    /// When the next tick begins.
     pub next_tick_at: GameTime,
-    /// The logic's side.
+    /// The state to send.
     pub world: &'t World,
-    /// What all share.
+    /// State that all clients share.
     pub shared_state: &'t mut SharedTickState,
-    /// The buffers.
+    /// Buffers that all clients reuse.
     pub buffers: &'t mut SendBuffers,
     /// The room's counters.
     pub stats: &'t mut RoomStats,
-    /// How many clients there are.
+    /// Number of clients in the room.
     pub client_count: usize,
-    /// Whether it is a tick's second turn, for those whom it told nothing: no other follows here.
+    /// Whether this is the second pass of the room's last tick, for clients that got nothing in the
+    /// first. No tick follows at this host.
     pub is_final: bool,
 }
 
 impl SharedTickState {
-    /// Of a room with nobody in it.
+    /// The state of a room without clients.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
         const NONE: PoseFormat = PoseFormat {
             per_metre: 1,
@@ -121,25 +122,25 @@ impl SharedTickState {
         }
     }
 
-    /// Whether the poses of a client to whom `active` objects stir are coded with the shared level.
-    /// What others are told, and how many objects there are, has no say in this: it would tell of
-    /// what is hidden.
-    pub fn uses_shared_level(&self, clients: usize, active: usize) -> bool {
+    /// Whether a client that has `active` active objects gets its poses at the shared level. What
+    /// other clients get, and the number of objects in the room, must not affect this: it would
+    /// reveal hidden objects.
+    pub fn uses_shared_level(&self, client_count: usize, active_count: usize) -> bool {
         match self.coding {
             PoseCoding::Shared => true,
             PoseCoding::Fine => false,
             PoseCoding::Auto => {
                 !self.has_free_turning
-                    || clients as u64 * active as u64 * self.tick_hz > FINE_POSES_PER_S
+                    || client_count as u64 * active_count as u64 * self.tick_hz > FINE_POSES_PER_S
             }
         }
     }
 
-    /// What poses are judged by, and the cache to look them up in.
+    /// What the choice of poses depends on, and the cache of the coded poses.
     pub fn pose_context(
         &mut self,
         stamp: GameTime,
-        shared: bool,
+        is_shared_level: bool,
     ) -> (PoseContext<'_>, &mut CodedPoseCache) {
         let source = PoseSource {
             table: &self.pose_table,
@@ -151,13 +152,13 @@ impl SharedTickState {
             PoseContext {
                 source,
                 rates: &self.rates,
-                is_shared_level: shared,
+                is_shared_level,
             },
             &mut self.coded_poses,
         )
     }
 
-    /// The written bytes as a datagram, without an allocation of its own.
+    /// Copies the written bytes into a datagram that shares its allocation with others.
     pub fn allocate_datagram(&mut self, bytes: &[u8]) -> Bytes {
         if self.block.capacity() < bytes.len() {
             self.block.reserve(BLOCK_BYTES.max(bytes.len()));

@@ -1,12 +1,11 @@
-//! The clients of a room, each found in one step.
+//! The clients of a room, each found by one look-up.
 //!
-//! A client has a *place*, a dense index, for as long as it is there. What is told to the followers
-//! of an object goes by the dense numbers that `interest` has for them, and from there to the place
-//! by an array.
+//! A client has a dense *index* for as long as it is in the room. `interest` has its own dense slot
+//! for each viewer; an array leads from that slot to the index.
 //!
-//! Invariant: whoever walks through all of them does so in an order that is the same in each run:
-//! that of their ids ([`Viewers::iter`]), or that of where they are ([`Viewers::for_each`]), so
-//! that what neighbours share lies in the nearest cache.
+//! Invariant: an iteration over all clients has the same order in each run: by id
+//! ([`Viewers::iter`]), or by home cell ([`Viewers::for_each`]). The latter visits neighbours one
+//! after the other, so that what they share stays in the CPU's cache.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -19,139 +18,137 @@ use super::viewer::Viewer;
 
 type IndexById<Id> = HashMap<Id, u32, BuildHasherDefault<IdHasher>>;
 
-/// See the module.
+/// The clients of a room; see the module.
 #[derive(Default)]
 pub(super) struct Viewers {
-    /// By place.
+    /// By index.
     entries: Vec<Option<Box<Viewer>>>,
     free: Vec<u32>,
-    /// Places, in the order of the clients' ids.
+    /// Indices, in the order of the clients' ids.
     by_id_order: Vec<u32>,
-    /// Places, neighbours beside each other; see [`Viewers::arrange`].
+    /// Indices, neighbours beside each other; see [`Viewers::sort_by_cell`].
     by_cell_order: Vec<u32>,
     by_client: IndexById<ClientId>,
     by_avatar: IndexById<ObjectId>,
-    /// By the number that `interest` has for a viewer.
+    /// Indices, by the slot that `interest` has for a viewer.
     by_interest_slot: Vec<u32>,
 }
 
 impl Viewers {
-    /// Takes in a client that is not there.
+    /// Adds a client that is not in the room.
     pub(super) fn insert(&mut self, viewer: Viewer) {
         let (client, avatar) = (viewer.client, viewer.avatar);
-        let place = self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() as u32 - 1
         });
-        self.entries[place as usize] = Some(Box::new(viewer));
+        self.entries[index as usize] = Some(Box::new(viewer));
         let at = self
             .by_id_order
             .partition_point(|&other| self.at(other).client < client);
-        self.by_id_order.insert(at, place);
-        self.by_cell_order.push(place);
-        let before = self.by_client.insert(client, place);
-        assert!(before.is_none(), "a client comes once");
-        self.by_avatar.insert(avatar, place);
+        self.by_id_order.insert(at, index);
+        self.by_cell_order.push(index);
+        let previous = self.by_client.insert(client, index);
+        assert!(previous.is_none(), "a client is inserted once");
+        self.by_avatar.insert(avatar, index);
     }
 
-    /// Whether the client was there.
+    /// Removes a client. Returns whether it was in the room.
     pub(super) fn remove(&mut self, client: ClientId) -> bool {
-        let Some(place) = self.by_client.remove(&client) else {
+        let Some(index) = self.by_client.remove(&client) else {
             return false;
         };
-        let viewer = self.entries[place as usize]
+        let viewer = self.entries[index as usize]
             .take()
-            .expect("a place that is given");
-        // Its player may look on through the same avatar by another connection already.
-        if self.by_avatar.get(&viewer.avatar) == Some(&place) {
+            .expect("an index in use has a client");
+        // The player may already see through the same avatar by another connection.
+        if self.by_avatar.get(&viewer.avatar) == Some(&index) {
             self.by_avatar.remove(&viewer.avatar);
         }
-        self.by_id_order.retain(|&other| other != place);
-        self.by_cell_order.retain(|&other| other != place);
-        self.free.push(place);
+        self.by_id_order.retain(|&other| other != index);
+        self.by_cell_order.retain(|&other| other != index);
+        self.free.push(index);
         true
     }
 
-    /// From now on `interest` calls the client this.
-    pub(super) fn set_interest_slot(&mut self, client: ClientId, number: u32) {
-        let index = number as usize;
+    /// Sets the slot that `interest` has for the client.
+    pub(super) fn set_interest_slot(&mut self, client: ClientId, slot: u32) {
+        let index = slot as usize;
         if self.by_interest_slot.len() <= index {
             self.by_interest_slot.resize(index + 1, u32::MAX);
         }
         self.by_interest_slot[index] = self.by_client[&client];
     }
 
-    /// The client that `interest` calls `number`.
-    pub(super) fn at_interest_slot_mut(&mut self, number: u32) -> &mut Viewer {
-        self.at_mut(self.by_interest_slot[number as usize])
+    /// The client that has this slot in `interest`.
+    pub(super) fn at_interest_slot_mut(&mut self, slot: u32) -> &mut Viewer {
+        self.at_mut(self.by_interest_slot[slot as usize])
     }
 
-    /// One client.
     pub(super) fn get(&self, client: ClientId) -> Option<&Viewer> {
-        self.by_client.get(&client).map(|&place| self.at(place))
+        self.by_client.get(&client).map(|&index| self.at(index))
     }
 
-    /// One client.
     pub(super) fn get_mut(&mut self, client: ClientId) -> Option<&mut Viewer> {
-        let place = *self.by_client.get(&client)?;
-        Some(self.at_mut(place))
+        let index = *self.by_client.get(&client)?;
+        Some(self.at_mut(index))
     }
 
     /// The client that sees through this object.
     pub(super) fn get_by_avatar_mut(&mut self, avatar: ObjectId) -> Option<&mut Viewer> {
-        let place = *self.by_avatar.get(&avatar)?;
-        Some(self.at_mut(place))
+        let index = *self.by_avatar.get(&avatar)?;
+        Some(self.at_mut(index))
     }
 
     /// All clients, by their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Viewer> {
-        self.by_id_order.iter().map(|&place| self.at(place))
+        self.by_id_order.iter().map(|&index| self.at(index))
     }
 
-    /// Brings neighbours together again: to be called now and then.
+    /// Sorts the clients by their home cells; the order decays as they move, so it is called now
+    /// and then.
     pub(super) fn sort_by_cell(&mut self) {
         let Viewers {
-            by_cell_order: round,
-            entries: seats,
+            by_cell_order: order,
+            entries,
             ..
         } = self;
-        round.sort_unstable_by_key(|&place| {
-            let viewer = seats[place as usize].as_ref().expect(OCCUPIED);
+        order.sort_unstable_by_key(|&index| {
+            let viewer = entries[index as usize].as_ref().expect(OCCUPIED);
             (z_order(viewer.home), viewer.client)
         });
     }
 
     /// Calls `each` with every client, neighbours one after the other.
     pub(super) fn for_each(&mut self, mut each: impl FnMut(&mut Viewer)) {
-        for &place in &self.by_cell_order {
-            each(self.entries[place as usize].as_mut().expect(OCCUPIED));
+        for &index in &self.by_cell_order {
+            each(self.entries[index as usize].as_mut().expect(OCCUPIED));
         }
     }
 
-    /// One client after the other, in turns without end.
+    /// The client whose turn it is: turns go round all clients.
     pub(super) fn round_robin(&self, turn: u64) -> Option<&Viewer> {
         let turn = turn.checked_rem(self.by_id_order.len() as u64)?;
         Some(self.at(self.by_id_order[turn as usize]))
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.by_id_order.len()
     }
 
-    fn at(&self, place: u32) -> &Viewer {
-        self.entries[place as usize].as_ref().expect(OCCUPIED)
+    fn at(&self, index: u32) -> &Viewer {
+        self.entries[index as usize].as_ref().expect(OCCUPIED)
     }
 
-    fn at_mut(&mut self, place: u32) -> &mut Viewer {
-        self.entries[place as usize].as_mut().expect(OCCUPIED)
+    fn at_mut(&mut self, index: u32) -> &mut Viewer {
+        self.entries[index as usize].as_mut().expect(OCCUPIED)
     }
 }
 
-const OCCUPIED: &str = "a place that is given";
+const OCCUPIED: &str = "an index in use has a client";
 
-/// Number of a cell on a curve on which neighbours are near each other: the bits of column and row
-/// by turns.
+/// The number of a cell on the Z-order curve (Morton code), on which near cells have near numbers:
+/// the interleaved bits of column and row.
 fn z_order(cell: Cell) -> u32 {
     let spread = |part: u16| {
         (0..16).fold(0, |spread, bit| {

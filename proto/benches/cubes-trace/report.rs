@@ -2,11 +2,11 @@
 
 use std::fmt::{Display, Formatter};
 
-use ambit_proto::pose::fine::Spent;
+use ambit_proto::pose::fine::SpentBits;
 
-use crate::trace::FRAMES_PER_SECOND;
-
-/// What needs to be undercut, in kbit/s on `cubes_A`.
+/// Of packets.
+const FRAMES_PER_SECOND: f64 = 60.0;
+/// Rates to compare with, in kbit/s on `cubes_A`.
 const BARS: [(f64, &str); 3] = [
     (253.0, "packing by hand"),
     (194.8, "the best published coder that obeys the rule"),
@@ -15,18 +15,18 @@ const BARS: [(f64, &str); 3] = [
 /// Microseconds a packet, each way.
 const TIME_BAR_US: f64 = 200.0;
 
-/// Of one packet.
+/// The figures of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketFigures {
     pub(crate) bytes: usize,
-    /// Cubes that differ from the base.
+    /// Cubes that differ from the baseline.
     pub(crate) changed: usize,
-    pub(crate) spent: Spent,
+    pub(crate) spent: SpentBits,
     pub(crate) encode_us: f64,
     pub(crate) decode_us: f64,
 }
 
-/// Of all packets, in their order.
+/// The figures of all packets, in their order.
 #[derive(Default)]
 pub(crate) struct Report {
     packets: Vec<PacketFigures>,
@@ -71,7 +71,7 @@ impl Display for Report {
             writeln!(
                 f,
                 "bar {bar:6.1} kbit/s   {} ({what}, on cubes_A)",
-                verdict(rate < bar)
+                status(rate < bar)
             )?;
         }
         Ok(())
@@ -80,7 +80,7 @@ impl Display for Report {
 
 impl Report {
     fn categories(&self, f: &mut Formatter<'_>, changed: usize) -> std::fmt::Result {
-        let sum = |part: fn(&Spent) -> f32| {
+        let sum = |part: fn(&SpentBits) -> f32| {
             self.packets
                 .iter()
                 .map(|packet| f64::from(part(&packet.spent)))
@@ -88,10 +88,10 @@ impl Report {
         };
         let parts = [
             ("membership", sum(|spent| spent.membership)),
-            ("position", sum(|spent| spent.place)),
+            ("position", sum(|spent| spent.position)),
             ("turn", sum(|spent| spent.turn)),
-            ("rest and flags", sum(|spent| spent.flags)),
-            ("newcomers", sum(|spent| spent.newcomers)),
+            ("unchanged, flags", sum(|spent| spent.flags)),
+            ("end", sum(|spent| spent.unacknowledged)),
             ("whole bytes", sum(|spent| spent.end)),
             (
                 "header",
@@ -127,13 +127,14 @@ fn times(f: &mut Formatter<'_>, name: &str, times: impl Iterator<Item = f64>) ->
     let quantile = |part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
     writeln!(
         f,
-        "{name}             {mean:.1} us a packet, p50 {:.1}, p99 {:.1} (bar {TIME_BAR_US:.0} us: {})",
+        "{name}             {mean:.1} us a packet, p50 {:.1}, p99 {:.1} \
+         (bar {TIME_BAR_US:.0} us: {})",
         quantile(0.5),
         quantile(0.99),
-        verdict(mean <= TIME_BAR_US)
+        status(mean <= TIME_BAR_US)
     )
 }
 
-fn verdict(holds: bool) -> &'static str {
+fn status(holds: bool) -> &'static str {
     if holds { "held" } else { "MISSED" }
 }

@@ -1,4 +1,4 @@
-//! Recordings of 901 cubes: the format of the 2015 challenge.
+//! Recordings of 901 cubes: the format of G. Fiedler's compression challenge of 2015.
 //!
 //! Each frame holds 901 times 8 little-endian 32-bit integers: index of the largest part of the
 //! orientation, the other three in 9 bits, x, y and z in 1/512 m, and whether the cube interacts.
@@ -6,84 +6,88 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ambit_proto::pose::trained::PoseRecording;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use anyhow::{Context, bail, ensure};
 
 /// Cubes in a frame.
 pub(crate) const CUBES: usize = 901;
-/// Frames a second.
-pub(crate) const FRAMES_PER_SECOND: f64 = 60.0;
-/// Between frames.
-pub(crate) const FRAME_US: u32 = 16_667;
+const FRAME_US: u32 = 16_667;
 /// Grid and turn of the recordings.
-pub(crate) const FORMAT: PoseFormat = PoseFormat {
+const FORMAT: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
     motion: None,
 };
 
-const FRAME_BYTES: usize = CUBES * 32;
-/// What is taken at most: an hour.
+const CUBE_BYTES: usize = 32;
+const FRAME_BYTES: usize = CUBES * CUBE_BYTES;
+/// An hour.
 const MAX_BYTES: u64 = FRAME_BYTES as u64 * 60 * 3_600;
 
-/// Half the edge of a cube: the player's is 1.5 m, the others' 0.4 m.
-pub(crate) const fn half_edge_m(cube: usize) -> f32 {
-    if cube == 0 { 0.75 } else { 0.2 }
+/// A file, relative to the folder where `cargo` was called: benches run in the folder of their
+/// package.
+pub(crate) fn find(file: &str) -> PathBuf {
+    let folders = [
+        std::env::var_os("PWD").map(PathBuf::from),
+        Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))),
+    ];
+    let named = folders
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.join(file));
+    named
+        .chain([PathBuf::from(file)])
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from(file))
 }
 
-/// All frames, one after the other.
-pub(crate) struct Trace {
-    poses: Vec<Pose>,
-}
-
-impl Trace {
-    /// Reads a recording: raw, or compressed if its name ends in `.xz`.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let context = || format!("cannot read the recording {}", path.display());
-        let file = BufReader::new(File::open(path).with_context(context)?);
-        let mut bytes = Vec::new();
-        if path.extension().is_some_and(|extension| extension == "xz") {
-            let reader = lzma_rust2::XzReader::new(file, true);
-            reader
-                .take(MAX_BYTES)
-                .read_to_end(&mut bytes)
-                .with_context(context)?;
-        } else {
-            file.take(MAX_BYTES)
-                .read_to_end(&mut bytes)
-                .with_context(context)?;
-        }
-        Self::parse(&bytes).with_context(context)
+/// Reads a recording: raw, or compressed if its name ends in `.xz`.
+pub(crate) fn read(path: &Path) -> anyhow::Result<PoseRecording> {
+    let context = || format!("cannot read the recording {}", path.display());
+    let file = BufReader::new(File::open(path).with_context(context)?);
+    let mut bytes = Vec::new();
+    if path.extension().is_some_and(|extension| extension == "xz") {
+        let reader = lzma_rust2::XzReader::new(file, true);
+        reader
+            .take(MAX_BYTES)
+            .read_to_end(&mut bytes)
+            .with_context(context)?;
+    } else {
+        file.take(MAX_BYTES)
+            .read_to_end(&mut bytes)
+            .with_context(context)?;
     }
+    parse(&bytes).with_context(context)
+}
 
-    fn parse(bytes: &[u8]) -> anyhow::Result<Self> {
-        ensure!(
-            !bytes.is_empty() && bytes.len().is_multiple_of(FRAME_BYTES),
-            "{} bytes are not a whole number of frames of {FRAME_BYTES} bytes",
-            bytes.len()
-        );
-        let poses = bytes.chunks_exact(32).enumerate().map(|(index, cube)| {
-            pose(cube).with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
+fn parse(bytes: &[u8]) -> anyhow::Result<PoseRecording> {
+    ensure!(
+        !bytes.is_empty() && bytes.len().is_multiple_of(FRAME_BYTES),
+        "{} bytes are not a whole number of frames of {FRAME_BYTES} bytes",
+        bytes.len()
+    );
+    let poses = bytes
+        .chunks_exact(CUBE_BYTES)
+        .enumerate()
+        .map(|(index, cube)| {
+            parse_pose(cube)
+                .with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
         });
-        Ok(Self {
-            poses: poses.collect::<anyhow::Result<_>>()?,
-        })
-    }
-
-    /// How many frames there are.
-    pub(crate) fn len(&self) -> usize {
-        self.poses.len() / CUBES
-    }
-
-    /// All cubes of a frame.
-    pub(crate) fn frame(&self, index: usize) -> &[Pose] {
-        &self.poses[index * CUBES..][..CUBES]
-    }
+    Ok(PoseRecording {
+        format: FORMAT,
+        frame_us: FRAME_US,
+        // The player's cube has edges of 1.5 m, the others of 0.4 m.
+        half_edges_m: (0..CUBES)
+            .map(|cube| if cube == 0 { 0.75 } else { 0.2 })
+            .collect(),
+        poses: poses.collect::<anyhow::Result<_>>()?,
+    })
 }
 
-fn pose(cube: &[u8]) -> anyhow::Result<Pose> {
+fn parse_pose(cube: &[u8]) -> anyhow::Result<Pose> {
     let mut words = cube
         .chunks_exact(4)
         .map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
@@ -97,7 +101,7 @@ fn pose(cube: &[u8]) -> anyhow::Result<Pose> {
         ..Pose::default()
     };
     if !FORMAT.fits(&pose) || !(0..=1).contains(&interacting) {
-        bail!("{words:?} is no state of a cube");
+        bail!("{words:?} is not the state of a cube");
     }
     Ok(pose)
 }

@@ -7,18 +7,18 @@ use crate::wire::WireError;
 const STATE_BYTES: usize = 4;
 
 /// Reads one stream, which takes all of the bytes.
-pub struct Decoder<'a> {
+pub struct RangeDecoder<'a> {
     bytes: &'a [u8],
-    /// How many bytes were asked for, zeros past the end included.
+    /// Bytes read so far, zeros past the end included.
     taken: usize,
-    /// Where in the interval the stream's number lies; below `range` unless the bytes are nobody's.
+    /// Where in the interval the stream's number lies; below `range` unless the bytes are invalid.
     code: u32,
     range: u32,
-    /// Of the last [`Decoder::slot`]: what one part of the total is wide.
+    /// The width of one part of the total in the last [`RangeDecoder::slot`].
     unit: u32,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> RangeDecoder<'a> {
     /// The stream in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self {
@@ -50,17 +50,16 @@ impl<'a> Decoder<'a> {
     }
 
     /// Which part of `0 .. 2^total_bits` comes: the symbol is the one that holds it, and
-    /// [`Decoder::consume`] follows.
+    /// [`RangeDecoder::consume`] follows.
     #[inline]
     pub fn slot(&mut self, total_bits: u32) -> u32 {
         debug_assert!(total_bits <= MAX_TOTAL_BITS);
         self.unit = self.range >> total_bits;
-        // Past the last part lies what rounding left over: no encoder writes it, arbitrary bytes
-        // may hold it.
+        // Rounding leaves a rest behind the last part: no encoder uses it, arbitrary bytes may.
         (self.code / self.unit).min((1 << total_bits) - 1)
     }
 
-    /// Takes the symbol at `start .. start + size` that the last [`Decoder::slot`] lies in.
+    /// Takes the symbol at `start .. start + size` that the last [`RangeDecoder::slot`] lies in.
     #[inline]
     pub fn consume(&mut self, start: u32, size: u32) {
         debug_assert!(size > 0);
@@ -85,8 +84,7 @@ impl<'a> Decoder<'a> {
         self.taken > self.bytes.len() + STATE_BYTES
     }
 
-    /// Whether the stream ended here: an error if it ended before, or if there are bytes that said
-    /// nothing.
+    /// Checks that the stream ends here: an error if it ended before, or if there are more bytes.
     pub fn finish(&self) -> Result<(), WireError> {
         if self.is_overrun() {
             return Err(WireError::Truncated);

@@ -2,10 +2,10 @@
 
 use super::{MAX_RAW_BITS, MAX_TOTAL_BITS, NARROWEST};
 
-/// Appends one stream to a buffer of the caller; [`Encoder::finish`] writes its end.
-pub struct Encoder<'o> {
+/// Appends one stream to a buffer of the caller; [`RangeEncoder::finish`] writes its end.
+pub struct RangeEncoder<'o> {
     out: &'o mut Vec<u8>,
-    /// Where this stream starts in `out`: no carry gets past it.
+    /// Where this stream starts in `out`: no carry goes beyond.
     start: usize,
     /// The interval's lower end: the 32 bits behind those in `out`.
     low: u32,
@@ -13,7 +13,7 @@ pub struct Encoder<'o> {
     range: u32,
 }
 
-impl<'o> Encoder<'o> {
+impl<'o> RangeEncoder<'o> {
     /// A stream that starts behind what is in `out`.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
@@ -63,7 +63,8 @@ impl<'o> Encoder<'o> {
     /// How much the decisions so far weigh, in bits, within 0.1: for statistics.
     pub fn bits(&self) -> f32 {
         let exponent = self.range.ilog2();
-        let above = self.range as f32 / (1_u32 << exponent) as f32 - 1.0; // As if the logarithm were straight in between.
+        // The logarithm is interpolated linearly between powers of two.
+        let above = self.range as f32 / (1_u32 << exponent) as f32 - 1.0;
         (self.out.len() - self.start) as f32 * 8.0 + (32.0 - exponent as f32 - above)
     }
 

@@ -1,9 +1,9 @@
 //! Round trips, lengths, and what arbitrary bytes do.
 
-use super::{Decoder, Encoder};
+use super::{RangeDecoder, RangeEncoder};
 use crate::wire::WireError;
 
-/// One decision with all that a coder is told.
+/// One decision with the arguments of a coder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     Bit(bool, u16),
@@ -42,7 +42,7 @@ impl Decision {
         }
     }
 
-    fn encode(self, encoder: &mut Encoder) {
+    fn encode(self, encoder: &mut RangeEncoder) {
         match self {
             Self::Bit(bit, chance) => encoder.bit(bit, chance),
             Self::Symbol {
@@ -54,8 +54,8 @@ impl Decision {
         }
     }
 
-    /// Decodes what stands in the place of `self`: a slot within the symbol counts as the symbol.
-    fn decode(self, decoder: &mut Decoder) -> Self {
+    /// Decodes the decision that `self` was: a slot within the symbol counts as the symbol.
+    fn decode(self, decoder: &mut RangeDecoder) -> Self {
         match self {
             Self::Bit(_, chance) => Self::Bit(decoder.bit(chance), chance),
             Self::Symbol {
@@ -96,7 +96,7 @@ impl Decision {
 
 fn encode(decisions: &[Decision]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(&mut out);
+    let mut encoder = RangeEncoder::new(&mut out);
     for decision in decisions {
         decision.encode(&mut encoder);
     }
@@ -112,7 +112,7 @@ fn what_was_encoded_is_decoded() {
             .map(|_| Decision::random(&mut rng))
             .collect();
         let bytes = encode(&decisions);
-        let mut decoder = Decoder::new(&bytes);
+        let mut decoder = RangeDecoder::new(&bytes);
         for (index, &decision) in decisions.iter().enumerate() {
             assert_eq!(
                 decision.decode(&mut decoder),
@@ -145,7 +145,7 @@ fn a_stream_is_appended_and_its_length_known_beforehand() {
             .map(|_| Decision::random(&mut rng))
             .collect();
         let mut out = vec![0xff; 3];
-        let mut encoder = Encoder::new(&mut out);
+        let mut encoder = RangeEncoder::new(&mut out);
         for decision in &decisions {
             decision.encode(&mut encoder);
         }
@@ -172,7 +172,7 @@ fn a_carry_runs_through_written_bytes() {
         })
         .collect();
     let bytes = encode(&decisions);
-    let mut decoder = Decoder::new(&bytes);
+    let mut decoder = RangeDecoder::new(&bytes);
     for &decision in &decisions {
         assert_eq!(decision.decode(&mut decoder), decision);
     }
@@ -181,7 +181,7 @@ fn a_carry_runs_through_written_bytes() {
 #[test]
 fn nothing_takes_no_byte() {
     assert_eq!(encode(&[]), []);
-    assert_eq!(Decoder::new(&[]).finish(), Ok(()));
+    assert_eq!(RangeDecoder::new(&[]).finish(), Ok(()));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn arbitrary_bytes_are_read_without_a_panic() {
                 }
             })
             .collect();
-        let mut decoder = Decoder::new(&bytes);
+        let mut decoder = RangeDecoder::new(&bytes);
         for _ in 0..200 {
             Decision::random(&mut rng).decode(&mut decoder);
         }
@@ -212,7 +212,7 @@ fn a_decoder_knows_when_it_has_read_past_the_end() {
         .collect();
     let bytes = encode(&decisions);
     for length in 0..bytes.len() - 1 {
-        let mut decoder = Decoder::new(&bytes[..length]);
+        let mut decoder = RangeDecoder::new(&bytes[..length]);
         for &decision in &decisions {
             decision.decode(&mut decoder);
         }
@@ -225,7 +225,7 @@ fn a_decoder_knows_when_it_has_read_past_the_end() {
     }
     let mut longer = bytes.clone();
     longer.extend([1, 2]);
-    let mut decoder = Decoder::new(&longer);
+    let mut decoder = RangeDecoder::new(&longer);
     for &decision in &decisions {
         decision.decode(&mut decoder);
     }

@@ -1,14 +1,15 @@
-//! `cubes`: a floor with walls, small cubes that lie about, and a larger one for each player, which
-//! rolls among them.
+//! `cubes`: a floor with walls, small cubes that lie on it, and a larger cube for each player,
+//! which rolls among them.
 //!
 //! Both ends run the same physics ([`Physics`], feature `physics`) in frames of 1/60 s, whatever
-//! the room's tick rate: the host's is the truth, a client's goes on from what it was told. Frames
-//! are counted from the beginning of the room; which one a moment belongs to follows from the time
-//! alone ([`frame_at`]), so no frame number travels.
+//! the room's tick rate. The host's simulation is authoritative; a client's continues from the
+//! poses it received. Frames count from the beginning of the room. The time alone gives the frame
+//! ([`frame_at`]), so no frame number is sent.
 //!
 //! Units: metres, seconds, radians; z is up, the floor lies at z = 0 and begins at (0, 0). Sources:
-//! reference 000 for the world and the controls, 002 for the grid (4,096 positions a metre, 15 bits
-//! a component of the orientation).
+//! "Synchronisation par le reseau d'un monde virtuel sur Unity" for the world and the controls; G.
+//! Fiedler, "State Synchronization", for the grid (4,096 positions a metre, 15 bits a component of
+//! the orientation).
 
 mod driver;
 #[cfg(feature = "physics")]
@@ -24,7 +25,7 @@ use crate::time::GameTime;
 /// Name of the game.
 pub const GAME: &str = "cubes";
 
-/// The kind of the small cubes: nothing but a pose.
+/// The kind of the small cubes: a pose only.
 pub const CUBE: u8 = 0;
 /// The kind of the players' cubes.
 pub const PLAYER: u8 = 1;
@@ -37,7 +38,7 @@ pub const PLAYER_EDGE_M: f32 = 1.0;
 /// Physics frames a second.
 pub const FRAMES_PER_S: u64 = 60;
 
-/// The grid of all poses, which both ends put their simulation on after each frame.
+/// The grid of all poses. Both ends quantise their simulation to it after each frame.
 pub const POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 4_096,
     turn: Turning::Free { bits: 15 },
@@ -47,9 +48,9 @@ pub const POSE_FORMAT: PoseFormat = PoseFormat {
     }),
 };
 
-/// The grid of poses that clients interpolate: no fine one is needed where nothing goes on from
-/// them (reference 000 and 002). With velocities, a client knows the curve between two poses, and
-/// not only the straight line.
+/// The grid of poses that clients interpolate. It can be coarser, since no simulation continues
+/// from them (see the sources above). Velocities are included, so that a client knows the curve
+/// between two poses and not only the straight line.
 pub const SNAPSHOT_POSE_FORMAT: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
@@ -59,7 +60,7 @@ pub const SNAPSHOT_POSE_FORMAT: PoseFormat = PoseFormat {
     }),
 };
 
-/// The controls, as indices of a keymap. OmittedPoses and right are along x, up and down along y.
+/// The controls, as indices of a keymap. Left and right are along x, up and down along y.
 pub mod control {
     /// Towards smaller x.
     pub const LEFT: u8 = 0;
@@ -69,20 +70,20 @@ pub mod control {
     pub const UP: u8 = 2;
     /// Towards smaller y.
     pub const DOWN: u8 = 3;
-    /// Off the ground, once each time it goes down.
+    /// Jumps, once for each press.
     pub const JUMP: u8 = 5;
-    /// Draws near cubes to the player's.
+    /// Pulls near cubes towards the player's.
     pub const ATTRACT: u8 = 6;
-    /// Drives near cubes away.
+    /// Pushes near cubes away.
     pub const REPEL: u8 = 7;
 }
 
-/// The components of [`PLAYER`], as indices of its schema; [`CUBE`] has the first alone.
+/// The components of [`PLAYER`], as indices of its schema; [`CUBE`] has only the first.
 pub mod component {
-    /// Where it is.
+    /// Position, orientation and velocities.
     pub const POSE: u8 = 0;
-    /// The flags: what its player holds, as others' physics must know to go on alike; each with its
-    /// control.
+    /// The flags for the controls that the player holds, with the control of each. Other clients'
+    /// physics needs them to predict the same motion.
     pub const HELD_CONTROLS: [(u8, u8); 6] = [
         (1, super::control::LEFT),
         (2, super::control::RIGHT),
@@ -91,7 +92,7 @@ pub mod component {
         (5, super::control::ATTRACT),
         (6, super::control::REPEL),
     ];
-    /// Its player's name.
+    /// The player's name.
     pub const NAME: u8 = 7;
 }
 
@@ -118,12 +119,12 @@ pub const fn frame_at(horizon: GameTime) -> u64 {
     (horizon.millis() * FRAMES_PER_S + 500) / 1_000
 }
 
-/// When a frame is reached; `frame_at` of it is that frame.
+/// The time of a frame; `frame_at` of it is that frame.
 pub const fn frame_time(frame: u64) -> GameTime {
     GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
 }
 
-/// The last whole millisecond of a frame: keys that changed up to then act in the step from this
+/// The last whole millisecond of a frame: changes of keys up to then act in the step from this
 /// frame to the next.
 pub const fn frame_end(frame: u64) -> GameTime {
     GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)

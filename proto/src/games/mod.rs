@@ -1,8 +1,8 @@
-//! What both ends know of shipped games beyond their schemas: rules that a client's own simulation
-//! goes on with.
+//! What both ends know of the shipped games beyond their schemas: the rules of the client's own
+//! simulation.
 //!
-//! Any client understands any game by its schema; what stands here is for games whose objects
-//! clients simulate (`schema::PosePresentation::Simulated`). Names, grids and controls are there
-//! for everybody, physics behind the feature `physics`.
+//! Any client understands any game by its schema. This module is for games whose objects clients
+//! simulate (`schema::PosePresentation::Simulated`). Names, grids and controls are always
+//! available, physics only with the feature `physics`.
 
 pub mod cubes;

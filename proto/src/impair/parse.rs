@@ -1,9 +1,9 @@
-//! An impairment as people write it:
+//! The text form of an impairment:
 //! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`.
 //!
-//! Each key at most once, in any order; `none` (or nothing) for a perfect path. What is printed
-//! reads back as the same value, durations to the microsecond. An error names the key, the value
-//! and what is allowed.
+//! Each key at most once, in any order; `none` (or nothing) for a perfect path. Printed text parses
+//! to the same value, durations to the microsecond. An error names the key, the value and what is
+//! allowed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ const RATE_SYNTAX: &str =
     "a number followed by kbit or mbit, such as 256kbit, from 1kbit to 10000mbit";
 const SEED_SYNTAX: &str = "a whole number from 0 to 18446744073709551615";
 
-/// Longer delays are typing errors, and packets that are held back take memory.
+/// Longer delays are typing errors, and delayed packets take memory.
 const MAX_DURATION: Duration = Duration::from_mins(1);
 /// In bits a second.
 const RATE_RANGE: std::ops::RangeInclusive<f64> = 1e3..=1e10;
 
-/// What is wrong with an impairment in text.
+/// Why a text is not an impairment.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ImpairmentError {
     /// A part without `=`.
@@ -32,20 +32,20 @@ pub enum ImpairmentError {
         /// As written.
         part: String,
     },
-    /// A key that there is not.
+    /// An unknown key.
     #[error("unknown key `{key}` (with the value `{value}`); keys are {KEYS}")]
-    UnknownRecordKey {
+    UnknownKey {
         /// As written.
         key: String,
         /// As written.
         value: String,
     },
-    /// A key that was there before.
+    /// A repeated key.
     #[error("`{key}` is given twice, again as `{value}`; once is allowed")]
     Repeated {
         /// As written.
         key: String,
-        /// As written the second time.
+        /// The second value.
         value: String,
     },
     /// A value that the key does not allow.
@@ -55,7 +55,7 @@ pub enum ImpairmentError {
         key: String,
         /// As written.
         value: String,
-        /// What would have been.
+        /// Description of the allowed values.
         allowed: &'static str,
     },
 }
@@ -116,7 +116,7 @@ impl Impairment {
                 .map(|it| self.seed = it)
                 .map_err(|_| SEED_SYNTAX),
             _ => {
-                return Err(ImpairmentError::UnknownRecordKey {
+                return Err(ImpairmentError::UnknownKey {
                     key: key.into(),
                     value: value.into(),
                 });
@@ -149,7 +149,7 @@ fn parse_rate(value: &str) -> Option<u64> {
     RATE_RANGE.contains(&bits).then(|| bits.round() as u64)
 }
 
-/// A number and one of some units, given with what they stand for.
+/// Parses a number followed by one of `units`, given as (suffix, factor).
 fn parse_with_unit(value: &str, units: &[(&str, f64)]) -> Option<f64> {
     let number = |(unit, factor): &(&str, f64)| {
         let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
@@ -158,7 +158,7 @@ fn parse_with_unit(value: &str, units: &[(&str, f64)]) -> Option<f64> {
     units.iter().find_map(number)
 }
 
-/// What differs from a perfect path, in the form that is parsed.
+/// The differences from a perfect path, in the form that `from_str` parses.
 impl fmt::Display for Impairment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::default() {
@@ -297,7 +297,8 @@ mod tests {
             ),
             (
                 "loss",
-                "`loss` is not of the form key=value; keys are loss, duplicate, reorder, delay, jitter, rate, seed",
+                "`loss` is not of the form key=value; keys are loss, duplicate, reorder, delay, \
+                 jitter, rate, seed",
             ),
         ] {
             let error = text.parse::<Impairment>().expect_err(text);
@@ -318,7 +319,7 @@ mod tests {
         }
         let unknown = "los=3"
             .parse::<Impairment>()
-            .expect_err("no such key")
+            .expect_err("the key is unknown")
             .to_string();
         assert!(
             unknown.contains("`los`")

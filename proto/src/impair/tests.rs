@@ -1,4 +1,4 @@
-//! Shares over many packets, bounds over each.
+//! Rates over many packets, bounds for each packet.
 
 use super::*;
 
@@ -64,14 +64,14 @@ fn loss_and_duplicates_occur_at_their_rates() {
     let doubled = per_cent_of(&packets, |packet| packet.len() == 2);
     assert!((12.0..14.0).contains(&lost), "{lost} % lost");
     assert!((8.0..9.5).contains(&doubled), "{doubled} % doubled");
-    let gone = arrivals(
+    let lost_packets = arrivals(
         Impairment {
             loss: 100.0,
             ..Impairment::default()
         },
         5,
     );
-    assert!(gone.iter().all(Vec::is_empty));
+    assert!(lost_packets.iter().all(Vec::is_empty));
 }
 
 #[test]

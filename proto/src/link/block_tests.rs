@@ -1,4 +1,4 @@
-//! Blocks beside the game, over a path of the tests' choosing.
+//! Blocks beside the game, over impaired paths.
 
 use super::harness::{End, Pair, ms, path};
 use super::*;
@@ -20,7 +20,7 @@ fn server(bytes_per_s: u32) -> LinkConfig {
     }
 }
 
-/// The first end sends blocks as fast as its budget allows; the second takes them. Both react at
+/// The first end sends blocks as fast as its budget allows; the second receives them. Both react at
 /// once.
 fn pair(bytes_per_s: u32, impairment: Impairment) -> Pair {
     Pair::new(
@@ -38,21 +38,21 @@ impl Pair {
         self.ends[0]
             .link
             .send_block(now, block.clone())
-            .expect("there is room");
+            .expect("the queue has room");
     }
 
-    /// Until so many blocks have arrived in all; returns how many milliseconds that took.
+    /// Runs until `count` blocks have arrived in all; returns how many milliseconds that took.
     fn run_until_blocks(&mut self, count: usize, limit: Duration) -> u64 {
         let start = self.now_ms;
         while self.ends[1].blocks.len() < count {
             self.step();
-            let told = (
+            let state = (
                 self.ends[0].link.stats(),
                 self.ends[0].link.outgoing_block_progress(),
             );
             assert!(
                 ms(self.now_ms - start) < limit,
-                "blocks are stuck: {told:?}"
+                "blocks are stuck: {state:?}"
             );
         }
         self.now_ms - start
@@ -146,12 +146,12 @@ fn the_queue_is_bounded() {
     let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
     (0..4).for_each(|_| {
         link.send_block(now, megabyte.clone())
-            .expect("there is room")
+            .expect("the queue has room")
     });
     assert_eq!(link.send_block(now, block(1, 1)), Err(QueueFull));
 }
 
-/// Mean over the seeds, in seconds, of 256 KiB at 100 ms of round trip.
+/// Mean time over the seeds, in seconds, for 256 KiB at a round trip of 100 ms.
 fn mean_time(bytes_per_s: u32, loss: f32, seeds: u64) -> f64 {
     let total: u64 = (0..seeds)
         .map(|seed| {
@@ -167,8 +167,8 @@ fn mean_time(bytes_per_s: u32, loss: f32, seeds: u64) -> f64 {
     total as f64 / seeds as f64 / 1_000.0
 }
 
-/// The bars are those of an ideal selective repeat with 36 bytes of overhead a slice, and 10 %;
-/// ours pays 53 bytes of UDP, IP and QUIC, and its own header.
+/// The limits are those of an ideal selective repeat with 36 bytes of overhead a slice, plus 10 %.
+/// This implementation has 53 bytes of UDP, IP and QUIC, and its own header.
 #[test]
 fn a_block_takes_at_most_a_tenth_longer_than_with_an_ideal_sender() {
     for (bytes_per_s, ideal, ideal_at_20) in
@@ -213,15 +213,18 @@ fn no_second_exceeds_the_budget_and_the_game_keeps_its_share() {
                 last.at_ms
             );
         }
-        // Of 700 bytes a tick it gets 650 at least: the link's header and the way are part of its
-        // share.
-        let talk: usize = sent
+        // Of 700 bytes a tick it gets 650 at least: the link's header and the overhead are part of
+        // its share.
+        let body_bytes: usize = sent
             .iter()
             .filter(|sent| sent.at_ms > start)
             .map(|sent| sent.body_bytes)
             .sum();
         let ticks = time as usize / 50;
-        assert!(talk >= ticks * 650, "{talk} bytes in {ticks} ticks");
+        assert!(
+            body_bytes >= ticks * 650,
+            "{body_bytes} bytes in {ticks} ticks"
+        );
         assert!(
             time < [22_000, 30_000][usize::from(loss > 0.0)],
             "{time} ms"
@@ -352,7 +355,7 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
     for bits in [3, 17, 64, 700, 5_000] {
         let [mut left, mut right] = [LinkConfig::server(), LinkConfig::client()].map(Link::new);
         left.send_block(now, block(5_000, 1))
-            .expect("there is room");
+            .expect("the queue has room");
         let mut bytes = Vec::new();
         left.write_datagram(now, &mut bytes, |writer, _| {
             writer.append(&[0x5a; 700], bits);
@@ -376,7 +379,7 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
     }
 }
 
-/// A peer that sends nothing but slices of its own invention.
+/// A peer that sends only invented slices.
 #[test]
 fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     let now = LocalTime::from_millis(1_000);
@@ -392,14 +395,14 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
         let mut writer = Writer::new(&mut bytes);
         tests::header_with_extras(number)
             .wire(&mut writer)
-            .expect("a writer refuses nothing");
+            .expect("writing cannot fail");
         Messages::default()
             .wire(&mut writer)
-            .expect("a writer refuses nothing");
+            .expect("writing cannot fail");
         writer
             .flag(&mut false)
             .and_then(|()| writer.flag(&mut true))
-            .expect("a writer refuses nothing");
+            .expect("writing cannot fail");
         slice.wire(&mut writer).expect("a valid slice");
         writer.finish();
         link.handle_datagram(now, &bytes)
@@ -415,11 +418,11 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     });
     assert!(
         send(&mut link, 0, slice(1, 0, 9, 0, 1_024)).is_err(),
-        "a chunk that was not to come yet"
+        "a chunk that is not expected yet"
     );
     assert!(
         send(&mut link, 0, slice(0, 0, 255, 50, 1_024)).is_err(),
-        "longer than is taken"
+        "longer than allowed"
     );
     assert!(send(&mut link, 0, slice(0, 0, 9, 0, 1_024)).is_ok());
     assert!(
@@ -446,7 +449,7 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     let mut deaf = Link::new(LinkConfig::server());
     assert!(matches!(
         send(&mut deaf, 0, slice(0, 0, 0, 0, 1)),
-        Err(WireError::LineTooLong { .. })
+        Err(WireError::TooLong { .. })
     ));
 
     for seed in 0..50 {
@@ -489,7 +492,7 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     }
 }
 
-/// SliceSet on their way use storage that is there.
+/// Slices in flight reuse existing storage.
 #[test]
 fn storage_does_not_grow_with_slices() {
     let mut pair = pair(125_000, path(10.0, 50, 1));

@@ -1,23 +1,24 @@
-//! Blocks of many kilobytes beside the game: the static world, for whoever comes late.
+//! Blocks of many kilobytes beside the game: the static world, for a client that joins.
 //!
-//! A block goes in at one end and comes out whole at the other. On the way it is a queue of
-//! *chunks* of up to 256 KiB, each cut in up to 256 *slices* of 1 KiB. One chunk is under way at a
-//! time. A slice travels in a datagram of the link's, so the link's own acknowledgements tell of it
-//! within a round trip, and its own loss detection sends it again; the *set* of all slices
-//! received, in at most 274 bits, tells the rest: it is idempotent, so it may be lost, and it goes
-//! along when many slices came, when one came again, and when the chunk is complete. How fast
-//! slices leave is the budget's business.
+//! A block is sent at one end and arrives whole at the other. It travels as a queue of *chunks* of
+//! up to 256 KiB, each divided into up to 256 *slices* of 1 KiB. One chunk is sent at a time. A
+//! slice travels in a datagram of the link, so the link's acknowledgements confirm it within a
+//! round trip, and the link's loss detection causes a resend. The *set* of all received slices, in
+//! at most 274 bits, covers the remaining cases. It is idempotent, so it may be lost. The receiver
+//! sends it after many slices, after a duplicate, and when the chunk is complete. The budget
+//! decides how fast slices leave.
 //!
 //! Invariants:
-//! 1. Blocks arrive whole, once, in the order of sending, as long as anything gets through.
+//! 1. Blocks arrive whole, once, in the order of sending, as long as any datagrams get through.
 //! 2. A slice that is not known to be lost is sent again only when nothing else is left to send,
 //!    and no sooner than [`RESEND_AFTER`] or 1.25 round trips after the last time.
-//! 3. Whatever the peer sends, the receiving end holds no more than [`ChunkConfig::largest_block`],
-//!    and nothing unless that is set. What contradicts an earlier slice is refused as an error.
+//! 3. For any input of the peer, the receiving end holds no more than
+//!    [`ChunkConfig::largest_block`], and nothing unless that is set. A slice that contradicts an
+//!    earlier one is refused as an error.
 //!
-//! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they are sent
-//! to many) and 3 KiB; a receiver the block. PoseSource: reference 001, "Sending large blocks of
-//! data"; beyond it, pace and resending follow what the path does.
+//! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they go to
+//! many clients) and 3 KiB; a receiver holds the block. Source: G. Fiedler, "Sending Large Blocks
+//! of Data"; unlike there, pacing and resending follow the path.
 
 mod format;
 mod receiver;
@@ -34,28 +35,27 @@ pub(super) use self::sender::{BlockSender, SliceId};
 /// it leaves 116 bytes to a small body.
 pub const SLICE_BYTES: usize = 1_024;
 
-/// SliceSet of a chunk at most.
+/// The highest number of slices in a chunk.
 pub const MAX_SLICES: usize = 256;
 
-/// A block is so many chunks at most: 64 MiB.
+/// The highest number of chunks in a block: 64 MiB.
 const MAX_CHUNKS: usize = 256;
 
-/// Nothing is sent again blindly before this: as in the reference.
+/// The shortest time before a slice that is not known to be lost is sent again: as in the article.
 const RESEND_AFTER: Duration = Duration::from_millis(100);
 
-/// How a link treats blocks.
+/// How a link sends and receives blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkConfig {
-    /// Bytes of blocks that may wait to be sent, the one under way included. Beyond it the newest
-    /// is refused: its owner knows whether it can wait. They are shared with the caller, so raising
-    /// it costs what the caller holds anyway.
+    /// Bytes of blocks that may wait to be sent, the current one included. Beyond it the newest
+    /// block is refused: its owner knows whether it can wait. The blocks are shared with the
+    /// caller, so a higher value costs only what the caller holds anyway.
     pub queue_bytes: usize,
-    /// What leaves at once when a block begins, in bytes, within what the budget allows for a
-    /// second. It gets a small block through in one round trip, and makes the game wait if the path
-    /// cannot take it.
+    /// Bytes that leave at once when a block begins, within the budget of a second. It delivers a
+    /// small block in one round trip, but delays the game if the path cannot carry it.
     pub first_burst_bytes: usize,
-    /// The longest block that is taken, in bytes; 0 refuses all. A peer can make this end hold as
-    /// much.
+    /// The longest block that is accepted, in bytes; 0 refuses all. A peer can make this end hold
+    /// this much.
     pub largest_block: usize,
 }
 
@@ -69,16 +69,16 @@ impl Default for ChunkConfig {
     }
 }
 
-/// How far a block has come, in bytes, counted in whole slices: `total` is up to 1,023 too high.
+/// Progress of a block, in bytes, counted in whole slices: `total` is up to 1,023 too high.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChunkProgress {
-    /// What has arrived; at the sending end, what is known to have.
+    /// Bytes that have arrived; at the sending end, bytes that are known to have arrived.
     pub received: usize,
-    /// Of so many.
+    /// Length of the block.
     pub total: usize,
 }
 
-/// Which slices of a chunk; the lowest bit of the first word is the first slice.
+/// A set of slices of a chunk; the lowest bit of the first word is the first slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SliceSet([u64; MAX_SLICES / 64]);
 
@@ -122,7 +122,7 @@ impl SliceSet {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
-    /// The first member from `index` on, or else the first of all.
+    /// The first member from `index` on, wrapping around.
     fn next_from(&self, index: usize) -> Option<usize> {
         let after = self.0[index / 64] >> (index % 64);
         if after != 0 {

@@ -1,4 +1,4 @@
-//! How a link behaves, and what it tells its owner.
+//! Configuration of a link, and the events for its owner.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use super::{
 use crate::ids::Seq;
 use crate::time::LocalTime;
 
-/// How a link behaves. Both ends may differ in everything but the constants of this module.
+/// Configuration of a link. The two ends may differ in everything but the constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
     /// Longest datagram to write, in bytes: 1,072 (the longest message and a body must fit) to
     /// [`MAX_DATAGRAM`].
     pub max_datagram: usize,
     /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`].
-    /// More of them cost the memory of what they hold.
+    /// More of them cost their memory.
     pub queue_limit: usize,
-    /// What the round trip is taken for before it is measured.
+    /// The assumed round trip before it is measured.
     pub initial_rtt: Duration,
-    /// A datagram is never taken for lost by time alone before this: schedulers are late, too.
+    /// A datagram never counts as lost by time alone before this: schedulers are late, too.
     pub min_timeout: Duration,
     /// A datagram without an answer is lost after this at the latest.
     pub max_timeout: Duration,
@@ -32,11 +32,11 @@ pub struct LinkConfig {
     pub ack_delay: Duration,
     /// How many datagrams may wait for their acknowledgement.
     pub ack_after: u16,
-    /// When to ask for the peer's clock: clients do.
+    /// When to ping for the peer's clock; clients do.
     pub pings: Option<PingSchedule>,
-    /// How much may leave; `Unchanged` for as much as the owner has to say.
+    /// How much may leave; `None` for no limit.
     pub budget: Option<BudgetConfig>,
-    /// How blocks are sent, and which are taken.
+    /// How blocks are sent, and which are accepted.
     pub chunks: ChunkConfig,
     /// Number of the first datagram.
     pub first_seq: Seq,
@@ -85,7 +85,7 @@ impl LinkConfig {
         }
     }
 
-    /// Panics when a bound is out of its range.
+    /// Panics if a limit is out of its range.
     pub(super) fn assert_valid(&self) {
         let least_bits = MAX_HEADER_BITS
             + MAX_SET_BITS
@@ -93,27 +93,27 @@ impl LinkConfig {
             + 8 * MIN_BODY_BYTES;
         assert!(
             (least_bits..=8 * MAX_DATAGRAM).contains(&(8 * self.max_datagram)),
-            "datagrams of {self:?}"
+            "max_datagram is out of range: {self:?}"
         );
         assert!(
             (1..=MESSAGE_WINDOW as usize).contains(&self.queue_limit),
-            "queue of {self:?}"
+            "queue_limit is out of range: {self:?}"
         );
     }
 }
 
-/// What the owner is told.
+/// An event for the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// The peer has received that datagram.
     Acked(Seq),
-    /// That datagram counts as lost: what it carried is to be sent anew, in its newest state.
-    LostLeader(Seq),
-    /// A reliable message of the peer's.
+    /// That datagram counts as lost: its contents are to be sent again, in their newest state.
+    Lost(Seq),
+    /// A reliable message of the peer.
     Message(Bytes),
-    /// A block of the peer's, whole.
+    /// A whole block of the peer.
     Block(Bytes),
-    /// One of our blocks has arrived: the oldest of those of which this was not said yet.
+    /// The oldest of our blocks that was not reported yet has arrived.
     BlockSent,
     /// An answered ping, for [`ClockEstimate`](crate::clock::ClockEstimate).
     Pong {

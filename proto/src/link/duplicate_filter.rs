@@ -1,14 +1,13 @@
-//! Which messages were delivered, so that each is delivered once.
+//! Detects copies of delivered messages, so that each message is delivered once.
 //!
-//! Why a window of [`MESSAGE_WINDOW`] ids is enough. A sender gives out ids in order and has fewer
+//! Why a window of [`MESSAGE_WINDOW`] ids is enough: a sender assigns ids in order and has fewer
 //! than a window between its oldest unfinished message and its newest one. Let message `m` arrive
-//! here when the newest id received is `n`, with `n - m` a window or more. When `n` was first sent,
-//! `m` was finished: acknowledged, hence delivered, or out of date. So whatever is behind the
-//! window is refused, and nothing is delivered late that way. What is within the window has its
-//! bit, which is cleared when the window reaches it. An id ahead of `n` is always new; how far
-//! ahead does not matter (all between may have gone out of date), as long as it is less than 2^31:
-//! ids have 32 bits, so an old one does not come to look new, however long its datagram was on its
-//! way.
+//! here when the newest received id is `n`, with `n - m` a window or more. When `n` was first sent,
+//! `m` was finished: acknowledged, hence delivered, or expired. So every id behind the window is
+//! refused, and no refused message was undelivered and still valid. Each id in the window has a
+//! bit, which is cleared when the window reaches it. An id ahead of `n` is always new. Its distance
+//! does not matter (all ids between may have expired) as long as it is less than 2^31: ids have 32
+//! bits, so an old id never looks new, however long its datagram was delayed.
 
 use super::MESSAGE_WINDOW;
 
@@ -22,7 +21,7 @@ pub(super) struct DuplicateFilter {
 }
 
 impl DuplicateFilter {
-    /// Whether this is the first copy; from then on it is not.
+    /// Records an id. Returns whether this is its first copy.
     pub(super) fn insert(&mut self, id: u32) -> bool {
         let newest = *self.newest.get_or_insert(id);
         let ahead = id.wrapping_sub(newest);
@@ -70,7 +69,7 @@ mod tests {
     fn it_agrees_with_a_set_in_the_window_and_refuses_all_older_ids() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut inbox, mut delivered) = (DuplicateFilter::default(), BTreeSet::new());
+            let (mut filter, mut delivered) = (DuplicateFilter::default(), BTreeSet::new());
             let mut head = i64::from(u32::MAX) - 3_000;
             for _ in 0..20_000 {
                 head += [0, 0, 1, 3, 200][rng.usize(0..5)];
@@ -79,7 +78,7 @@ mod tests {
                 let expected =
                     number > newest - i64::from(MESSAGE_WINDOW) && !delivered.contains(&number);
                 assert_eq!(
-                    inbox.insert(number as u32),
+                    filter.insert(number as u32),
                     expected,
                     "seed {seed}, {number} after {newest}"
                 );
@@ -92,12 +91,12 @@ mod tests {
 
     #[test]
     fn a_jump_forward_forgets_ids_behind_the_window() {
-        let mut inbox = DuplicateFilter::default();
-        assert!(inbox.insert(5));
-        assert!(inbox.insert(5 + MESSAGE_WINDOW));
-        assert!(!inbox.insert(5));
-        assert!(inbox.insert(6));
-        assert!(inbox.insert(2_000_000_000));
-        assert!(!inbox.insert(6));
+        let mut filter = DuplicateFilter::default();
+        assert!(filter.insert(5));
+        assert!(filter.insert(5 + MESSAGE_WINDOW));
+        assert!(!filter.insert(5));
+        assert!(filter.insert(6));
+        assert!(filter.insert(2_000_000_000));
+        assert!(!filter.insert(6));
     }
 }

@@ -1,4 +1,4 @@
-//! What a link puts in front of a body: the header and the messages, as the module above describes
+//! What a link writes before a body: the header and the messages, as the parent module describes
 //! them bit by bit.
 
 use bytes::Bytes;
@@ -7,22 +7,22 @@ use super::{MAX_MESSAGE, MESSAGE_WINDOW};
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
-/// Everything present: number, question, acknowledgement, ping, pong, and the flags of the parts
-/// behind the messages.
+/// Everything present: number, request, acknowledgement, ping, pong, and the flags of the parts
+/// after the messages.
 pub(super) const MAX_HEADER_BITS: usize = 14 + 1 + (3 + 14 + 32) + 1 + 1 + (1 + 86) + 2;
 
 /// The same in whole bytes, for a datagram of nothing else.
 pub(super) const MAX_HEADER_BYTES: usize = (MAX_HEADER_BITS + 1).div_ceil(8);
 
-/// Width of a datagram's number on the wire. At 20 a second the numbers come round after 13
-/// minutes; at 800 a second half of them are still more than the 10 s after which the connection
-/// below is given up.
+/// Width of a datagram's number on the wire. At 20 a second the numbers wrap after 13 minutes; at
+/// 800 a second half of them still last longer than the 10 s after which the connection below is
+/// closed.
 const NUMBER_BITS: u32 = 14;
 
 /// Width of a receive time: microseconds for nine years.
 pub(super) const RECEIVED_BITS: u32 = 48;
 
-/// Width of a waiting time: microseconds for 16 seconds.
+/// Width of a holding time: microseconds for 16 seconds.
 pub(super) const HELD_BITS: u32 = 24;
 
 /// The lowest bits of a datagram's number.
@@ -34,8 +34,8 @@ pub(crate) struct DatagramHeader {
     pub(crate) number: ShortNumber,
     pub(crate) asks_for_ack: bool,
     pub(crate) ack: Option<Ack>,
-    /// Absent in a datagram of a body and nothing else; the messages and what follows them are then
-    /// absent, too.
+    /// Absent in a datagram of a body and nothing else; the messages and the parts after them are
+    /// then absent, too.
     pub(crate) extras: Option<HeaderExtras>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Ack {
     pub(crate) earlier: u32,
 }
 
-/// Answer to a ping. The sending time is told as the time since the arrival, which is short.
+/// Answer to a ping. The sending time is sent as the time since the arrival, which is short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pong {
     pub(crate) pinged: ShortNumber,
@@ -78,8 +78,8 @@ impl ShortNumber {
         Self((number & Self::MASK) as u16)
     }
 
-    /// The number that ends in these bits and lies nearest to `known`; half of all are older, and
-    /// those before 0 are none.
+    /// The number with these lowest bits that is nearest to `known`: half of the candidates are
+    /// older. `None` for a number before 0.
     pub(super) fn near(self, known: u64) -> Option<u64> {
         let ahead = u64::from(self.0).wrapping_sub(known) & Self::MASK;
         if ahead < 1 << (NUMBER_BITS - 1) {
@@ -89,13 +89,13 @@ impl ShortNumber {
         }
     }
 
-    /// The newest number before `next` that ends in these bits.
+    /// The newest number before `next` with these lowest bits.
     pub(super) fn before(self, next: u64) -> Option<u64> {
         let back = next.wrapping_sub(1).wrapping_sub(u64::from(self.0)) & Self::MASK;
         next.checked_sub(1 + back)
     }
 
-    /// What the number is taken for when no other is known: one of the first.
+    /// The number when no other is known: one of the first.
     pub(super) fn first(self) -> u64 {
         self.0.into()
     }
@@ -110,12 +110,12 @@ impl Wire for ShortNumber {
     }
 }
 
-/// Sets the bit in a datagram that was written without: whether there is a body is known last.
+/// Sets the bit in a datagram that was written without it: whether there is a body is known last.
 pub(super) fn ask_for_ack(datagram: &mut [u8]) {
     datagram[NUMBER_BITS as usize / 8] |= 1 << (NUMBER_BITS % 8);
 }
 
-/// 31 bits when nothing is missing and nothing stands between header and body.
+/// 31 bits when nothing is missing and the body follows the header directly.
 impl Wire for DatagramHeader {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         self.number.wire(coder)?;
@@ -174,8 +174,7 @@ impl Wire for Pong {
     }
 }
 
-/// A flag before each and after the last. How many there can be follows from the length of the
-/// datagram.
+/// A flag before each and after the last. The length of the datagram bounds their number.
 impl Wire for Messages {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut previous = None;
@@ -207,18 +206,18 @@ fn coder_reads<C: Coder>(_: &C) -> bool {
 }
 
 impl Messages {
-    /// What a list of one message of that length takes.
+    /// Length of a list with one message of that length.
     pub(super) fn bits_of_one(length: usize) -> usize {
         1 + 32 + 10 + 8 * length + 1
     }
 }
 
 impl Message {
-    /// What this takes in a list behind `previous`, its flag included.
+    /// Length of this message in a list after `previous`, its flag included.
     pub(super) fn bits_after(&mut self, previous: Option<u32>) -> usize {
         let mut measure = Measure::new();
         self.wire_after(previous, &mut measure)
-            .expect("a measure refuses nothing");
+            .expect("measuring cannot fail");
         1 + measure.bits()
     }
 
@@ -247,7 +246,7 @@ impl Message {
         Ok(())
     }
 
-    /// [`Coder::bytes`] wants a vector; what is sent to many stays shared this way.
+    /// [`Coder::bytes`] needs a vector; this way messages to many clients share their bytes.
     fn wire_bytes<C: Coder>(&mut self, length: usize, coder: &mut C) -> Result<(), WireError> {
         if !C::READS {
             return write_bytes(&self.bytes, coder);

@@ -1,6 +1,6 @@
-//! Two links on an impaired path, in steps of a millisecond. What [`super`] promises is checked in
-//! every step: fates are reported once and in time, messages delivered once, bodies come with their
-//! datagram, deadlines agree with wishes.
+//! Two links on an impaired path, in steps of a millisecond. Each step checks the guarantees of
+//! [`super`]: outcomes are reported once and in time, messages are delivered once, bodies arrive
+//! with their datagram, and deadlines agree with `wants_to_send`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,24 +33,23 @@ pub(super) struct End {
     pub(super) tick_ms: u64,
     /// Whether it writes a body every tick.
     pub(super) sends_bodies: bool,
-    /// If it writes a body of so many bytes a tick, or of as many as it may; and after it what else
-    /// is due.
+    /// If set, it writes a body of at most this many bytes a tick, and then whatever else is due.
     pub(super) max_bodies: Option<usize>,
     /// Whether its bodies ask for no acknowledgement.
     pub(super) quiet: bool,
     /// Its clock is ahead of the harness' by this.
     pub(super) clock_ahead: Duration,
     pub(super) sent: Vec<SentDatagram>,
-    /// Number of each message delivered, in that order, and when.
+    /// Number of each delivered message, in order, and when.
     pub(super) delivered: Vec<(u64, u64)>,
     delivered_numbers: BTreeSet<u64>,
     pub(super) pongs: Vec<LinkEvent>,
-    /// Blocks that arrived, and when; and how many of its own are known to have.
+    /// Blocks that arrived, and when; and how many of its own are known to have arrived.
     pub(super) blocks: Vec<(Bytes, u64)>,
     pub(super) blocks_sent: usize,
     first_seq: Seq,
     max_timeout: Duration,
-    /// All older ones that asked for an acknowledgement have a fate.
+    /// All older ones that asked for an acknowledgement have an outcome.
     settled: usize,
 }
 
@@ -67,7 +66,7 @@ pub(super) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A message that tells its number, of `length` bytes in all.
+/// A message of `length` bytes that contains its number.
 pub(super) fn message(number: u64, length: usize) -> Bytes {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(length.max(8), 0xa5);
@@ -83,7 +82,7 @@ fn number_of(message: &[u8]) -> u64 {
 }
 
 impl Pair {
-    /// A client that reacts at once, and a server that talks 20 times a second.
+    /// A client that reacts at once, and a server that sends bodies 20 times a second.
     pub(super) fn client_and_server(impairment: Impairment) -> Self {
         let mut server = End::new(LinkConfig::default(), 50);
         server.sends_bodies = true;
@@ -122,7 +121,7 @@ impl Pair {
         self.ends[from]
             .link
             .send_reliable(now, message(number, length), until)
-            .expect("there is room");
+            .expect("the queue has room");
     }
 
     pub(super) fn run(&mut self, duration: Duration) {
@@ -131,7 +130,7 @@ impl Pair {
         }
     }
 
-    /// Until all messages are delivered; returns how many milliseconds that took.
+    /// Runs until all messages are delivered; returns how many milliseconds that took.
     pub(super) fn run_until_delivered(&mut self, from: usize, limit: Duration) -> u64 {
         let start = self.now_ms;
         while !self.ends[from].link.reliable_queue.is_empty() {
@@ -209,22 +208,25 @@ impl End {
     }
 
     fn take(&mut self, now_ms: u64, bytes: &[u8], seq: Seq, talked: bool) {
-        let taken = self
+        let received_number = self
             .link
             .handle_datagram(self.local(now_ms), bytes)
             .expect("well formed");
-        if let Some(mut body) = taken.filter(|_| talked) {
+        if let Some(mut body) = received_number.filter(|_| talked) {
             let mut number = 0;
             body.u64(&mut number).expect("a body");
             assert_eq!(number, u64::from(seq.0), "the body of another datagram");
-            let taken = self.link.last_received_number().expect("one was taken");
-            assert_eq!(taken % 16_384, number % 16_384);
+            let received_number = self
+                .link
+                .last_received_number()
+                .expect("a datagram was received");
+            assert_eq!(received_number % 16_384, number % 16_384);
         }
         self.poll(now_ms);
     }
 
-    /// The datagrams that it is time for: one, or with a budget or a block as many as the link
-    /// wants to send.
+    /// The datagrams that are due: one, or with a budget or a block as many as the link wants to
+    /// send.
     fn act(&mut self, now_ms: u64) -> Vec<Vec<u8>> {
         let now = self.local(now_ms);
         self.link.handle_timeout(now);
@@ -257,20 +259,20 @@ impl End {
         wants
     }
 
-    pub(super) fn write(&mut self, now_ms: u64, talks: bool) -> Vec<u8> {
+    pub(super) fn write(&mut self, now_ms: u64, sends_bodies: bool) -> Vec<u8> {
         let (now, mut bytes, mut body_bits) = (self.local(now_ms), Vec::new(), 0);
         let budget = self.link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES || self.link.budget.is_some());
         let most = self.max_bodies;
         let body = |writer: &mut Writer<'_>, seq: Seq| {
-            if let Some(most) = most.filter(|_| talks) {
+            if let Some(most) = most.filter(|_| sends_bodies) {
                 body_bits = (8 * most).min(budget);
                 writer.append(&[0x5a; MAX_DATAGRAM], body_bits);
-            } else if talks {
+            } else if sends_bodies {
                 body_bits = budget;
                 writer
                     .bits(&mut u64::from(seq.0), 64)
-                    .expect("a writer refuses nothing");
+                    .expect("writing cannot fail");
                 writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
             }
         };
@@ -282,7 +284,7 @@ impl End {
             self.link.write_datagram(now, &mut bytes, body)
         };
         assert_eq!(self.link.number_of(seq), number);
-        let is_full = bytes.len() == MAX_DATAGRAM || !talks || most.is_some();
+        let is_full = bytes.len() == MAX_DATAGRAM || !sends_bodies || most.is_some();
         assert!(
             bytes.len() <= MAX_DATAGRAM && is_full,
             "{} bytes",
@@ -315,7 +317,7 @@ impl End {
     fn poll(&mut self, now_ms: u64) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) | LinkEvent::LostLeader(seq) => {
+                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
                     let back = seq.distance_to(self.seq_of(self.sent.len()));
                     let sent = self
                         .sent
@@ -347,7 +349,7 @@ impl End {
                 let age = ms(now_ms - sent.at_ms);
                 assert!(
                     age <= self.max_timeout,
-                    "no word of datagram {} for {age:?}",
+                    "no outcome of datagram {} after {age:?}",
                     self.settled
                 );
                 return;

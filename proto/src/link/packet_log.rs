@@ -1,13 +1,13 @@
-//! Which datagram carried which state: a datagram's number goes in with what it carried, and comes
-//! back with it when the link reports its fate.
+//! Which datagram carried which state. The owner stores a datagram's contents under its number, and
+//! gets them back when the link reports the outcome.
 //!
 //! The owner records while it writes a datagram, and takes at
-//! [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new base) and at
-//! [`LinkEvent::LostLeader`](super::LinkEvent::LostLeader) (dirty again).
+//! [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new baseline) and at
+//! [`LinkEvent::Lost`](super::LinkEvent::Lost) (changed again).
 //!
-//! Invariant: nothing is remembered of datagrams 1,024 and more before the newest. A link has half
-//! as many in flight, so an owner that polls the reports after each write or after some never loses
-//! any. Cost: a binary search; storage is recycled, and empty logs hold none.
+//! Invariant: datagrams 1,024 and more before the newest are forgotten. A link has half as many in
+//! flight, so an owner that polls the events after each write, or after a few, loses none. Cost: a
+//! binary search; storage is reused, and empty logs hold none.
 
 use std::collections::VecDeque;
 use std::vec::Drain;
@@ -15,10 +15,11 @@ use std::vec::Drain;
 use super::SENT_WINDOW;
 use crate::ids::Seq;
 
-/// How far back a log goes: those in flight, and as many that were reported but not asked for yet.
+/// How far back a log reaches: the datagrams in flight, and as many whose outcome the owner has not
+/// handled yet.
 const REMEMBERED_NUMBERS: i16 = 2 * SENT_WINDOW as i16;
 
-/// What each datagram in flight carried.
+/// The contents of each datagram in flight.
 #[derive(Clone, Debug)]
 pub struct PacketLog<T> {
     /// In the order of sending.
@@ -37,13 +38,12 @@ impl<T> Default for PacketLog<T> {
 }
 
 impl<T> PacketLog<T> {
-    /// A log of nothing.
+    /// An empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The list of what `seq` carries, to be appended to. Datagrams are recorded in the order of
-    /// sending.
+    /// The list of contents of `seq`, to append to. Datagrams are recorded in the order of sending.
     pub fn record(&mut self, seq: Seq) -> &mut Vec<T> {
         self.forget_before(seq);
         if self.entries.back().is_none_or(|&(newest, _)| newest != seq) {
@@ -54,7 +54,7 @@ impl<T> PacketLog<T> {
         list
     }
 
-    /// What `seq` carried, each item once; nothing if it was not recorded or was taken before.
+    /// Removes and returns the contents of `seq`; empty if it was not recorded or was taken before.
     pub fn take(&mut self, seq: Seq) -> Drain<'_, T> {
         let place = self
             .entries
@@ -85,7 +85,8 @@ impl<T> PacketLog<T> {
         self.entries.is_empty()
     }
 
-    /// What the link has reported long before `seq` leaves, to an owner that did not listen.
+    /// Forgets datagrams whose outcome the link reported long before `seq` leaves, but the owner
+    /// did not handle.
     fn forget_before(&mut self, seq: Seq) {
         let outdated = |&mut (entry, _): &mut (Seq, Vec<T>)| {
             let age = entry.distance_to(seq);
@@ -123,7 +124,7 @@ mod tests {
                         "seed {seed}"
                     );
                 }
-                // The link reports the oldest before it needs its place.
+                // The link reports the oldest before it needs its slot.
                 let oldest = number - 126;
                 assert_eq!(
                     log.take(Seq(oldest as u16)).collect::<Vec<_>>(),

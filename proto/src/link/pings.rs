@@ -1,7 +1,7 @@
-//! When to ask the peer for its clock, and what to answer when it asks.
+//! When to ping the peer for its clock, and what to answer to its pings.
 //!
-//! One question is open on the answering side: a newer ping takes the place of an older one, so a
-//! flood of them costs nothing. A ping or a pong that is lost is not repeated.
+//! The answering side stores one open ping: a newer one replaces an older one, so a flood of pings
+//! costs nothing. A lost ping or pong is not repeated.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::time::LocalTime;
 /// How often to ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingSchedule {
-    /// Between pings while the clock settles, for which this many answers are needed. Four times as
-    /// many pings are sent this way at most.
+    /// Between pings while the clock settles, which takes `settling_answers` answers. At most four
+    /// times as many pings are sent this way.
     pub settling_interval: Duration,
-    /// See there.
+    /// See `settling_interval`.
     pub settling_answers: u32,
-    /// Between pings after that, while anything is said.
+    /// Between pings after that, while there is traffic.
     pub interval: Duration,
-    /// Between pings where nothing is said, once they are answered: each costs a datagram both ways
-    /// and QUIC's acknowledgement of it. A clock's samples are forgotten after 10 s.
+    /// Between pings without traffic, once they are answered: each costs a datagram both ways and
+    /// QUIC's acknowledgement of it. A clock's samples expire after 10 s.
     pub quiet_interval: Duration,
 }
 
@@ -39,20 +39,20 @@ pub(super) struct Pings {
     schedule: Option<PingSchedule>,
     /// When the last one left, if any.
     last_sent: LocalTime,
-    /// Whether anything has been said since, or it has no answer yet.
+    /// Whether there was traffic since, or the ping has no answer yet.
     is_busy: bool,
     sent: u32,
     answered: u32,
     /// Smoothed, zero before the first answer.
     round_trip: Duration,
-    /// The newest ping of the peer's that has no answer yet, and when it arrived.
+    /// The peer's newest ping without an answer, and when it arrived.
     unanswered: Option<(u64, LocalTime)>,
 }
 
 impl Pings {
-    pub(super) fn new(plan: Option<PingSchedule>) -> Self {
+    pub(super) fn new(schedule: Option<PingSchedule>) -> Self {
         Self {
-            schedule: plan,
+            schedule,
             last_sent: LocalTime::ZERO,
             is_busy: false,
             sent: 0,
@@ -63,13 +63,13 @@ impl Pings {
     }
 
     pub(super) fn deadline(&self) -> Option<LocalTime> {
-        let plan = self.schedule?;
+        let schedule = self.schedule?;
         let settling =
-            self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
+            self.answered < schedule.settling_answers && self.sent / 4 < schedule.settling_answers;
         let interval = match self.is_busy {
-            _ if settling => plan.settling_interval,
-            true => plan.interval,
-            false => plan.quiet_interval,
+            _ if settling => schedule.settling_interval,
+            true => schedule.interval,
+            false => schedule.quiet_interval,
         };
         Some(if self.sent == 0 {
             LocalTime::ZERO
@@ -78,7 +78,7 @@ impl Pings {
         })
     }
 
-    /// Either side has said something.
+    /// Either side has sent data.
     pub(super) fn note_busy(&mut self) {
         self.is_busy = true;
     }
@@ -87,14 +87,14 @@ impl Pings {
         self.deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// What to answer in a datagram that leaves at `now`.
+    /// The answer for a datagram that leaves at `now`.
     pub(super) fn pong(&self, now: LocalTime) -> Option<Pong> {
         let (pinged, arrived) = self.unanswered?;
-        // A datagram may be handed over after the tick's `now`, with its true time of arrival: then
-        // nothing was held.
+        // A datagram may be handled after the tick's `now`, with its true time of arrival: the
+        // holding time is then 0.
         let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
-        let told = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
-        told.then_some(Pong {
+        let fits = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
+        fits.then_some(Pong {
             pinged: ShortNumber::from_number(pinged),
             received_us,
             held_us,
@@ -102,7 +102,9 @@ impl Pings {
     }
 
     pub(super) fn handle_ping(&mut self, now: LocalTime, number: u64) {
-        let newer = self.unanswered.is_none_or(|(asked, _)| number > asked);
+        let newer = self
+            .unanswered
+            .is_none_or(|(unanswered, _)| number > unanswered);
         if newer {
             self.unanswered = Some((number, now));
         }
@@ -118,7 +120,7 @@ impl Pings {
         };
     }
 
-    /// A datagram has left, with the answer that was due, and with a ping or without.
+    /// A datagram has left with the due answer, and with or without a ping.
     pub(super) fn note_sent(&mut self, now: LocalTime, with_ping: bool) {
         self.unanswered = None;
         if with_ping {
@@ -136,7 +138,7 @@ impl Pings {
 mod tests {
     use super::*;
 
-    /// The pings of 10 s, of which each is answered or none, while something is said or nothing.
+    /// The number of pings in 10 s, all answered or none, with or without traffic.
     fn pings_in_ten_seconds(answered: bool, busy: bool) -> usize {
         let mut pings = Pings::new(Some(PingSchedule::default()));
         let times = (0..10_000).map(LocalTime::from_millis);

@@ -1,4 +1,4 @@
-//! What a datagram of the peer's changes, from its first bit to its body.
+//! Receiving a datagram of the peer, from its first bit to its body.
 
 use super::chunk::{ReceivedSet, SliceStatus};
 use super::format::{DatagramHeader, HeaderExtras, ShortNumber};
@@ -9,25 +9,25 @@ use super::{
 };
 use crate::wire::{Coder, Wire};
 
-/// The parts of a datagram beside header, messages and slice, which the link keeps.
+/// The parts of a datagram except its messages and its slice, which the link keeps.
 struct DatagramParts {
     number: u64,
     header: DatagramHeader,
-    /// The newest of ours that the peer has, and which of those before it.
+    /// The newest of our datagrams that the peer has, and which of those before it.
     acked: Option<(u64, u32)>,
     set: Option<ReceivedSet>,
     slice: Option<SliceStatus>,
 }
 
 impl Link {
-    /// Takes a datagram whole or not at all.
+    /// Processes a datagram completely or not at all.
     pub(super) fn receive_datagram<'a>(
         &mut self,
         now: LocalTime,
         datagram: &'a [u8],
     ) -> Result<Option<Reader<'a>>, WireError> {
         if datagram.len() > MAX_DATAGRAM {
-            return Err(WireError::LineTooLong {
+            return Err(WireError::TooLong {
                 length: datagram.len() as u64,
                 max: MAX_DATAGRAM as u64,
             });
@@ -36,7 +36,7 @@ impl Link {
         let Some(parts) = self.read_parts(&mut reader)? else {
             return Ok(None);
         };
-        // From here on nothing is refused.
+        // From here on no part is refused.
         self.received_numbers
             .record(now, parts.number, parts.header.asks_for_ack);
         self.stats.received += 1;
@@ -57,15 +57,15 @@ impl Link {
         }
         self.handle_pings(now, parts.number, extras);
         self.deliver_messages();
-        if let Some(fit) = parts.slice {
-            self.accept_slice(fit);
+        if let Some(status) = parts.slice {
+            self.accept_slice(status);
         }
         self.handle_timeout(now);
         Ok(Some(reader))
     }
 
-    /// Reads all before the body and refuses what cannot be; `Unchanged` if the datagram is not to
-    /// be taken.
+    /// Reads everything before the body and refuses invalid parts; `None` if the datagram is to be
+    /// dropped.
     fn read_parts(&mut self, reader: &mut Reader<'_>) -> Result<Option<DatagramParts>, WireError> {
         let mut header = DatagramHeader::default();
         header.wire(reader)?;
@@ -103,15 +103,15 @@ impl Link {
     }
 
     fn read_slice(&mut self, reader: &mut Reader<'_>) -> Result<Option<SliceStatus>, WireError> {
-        let mut is_there = false;
-        reader.flag(&mut is_there)?;
-        if !is_there {
+        let mut has_slice = false;
+        reader.flag(&mut has_slice)?;
+        if !has_slice {
             return Ok(None);
         }
         self.slice.wire(reader)?;
         let largest = self.config.chunks.largest_block;
         if largest == 0 {
-            return Err(WireError::LineTooLong {
+            return Err(WireError::TooLong {
                 length: self.slice.bytes.len() as u64,
                 max: 0,
             });
@@ -122,9 +122,9 @@ impl Link {
             .map(Some)
     }
 
-    /// The number of the datagram if it is to be taken; counts why not.
-    fn fresh_number(&mut self, shown: ShortNumber) -> Option<u64> {
-        let number = self.received_numbers.full_number(shown);
+    /// The number of the datagram if it is fresh; otherwise counts the reason to drop it.
+    fn fresh_number(&mut self, short_number: ShortNumber) -> Option<u64> {
+        let number = self.received_numbers.full_number(short_number);
         match number.map_or(NumberStatus::TooOld, |number| {
             self.received_numbers.status(number)
         }) {
@@ -137,28 +137,28 @@ impl Link {
     }
 
     fn handle_ack(&mut self, now: LocalTime, latest: u64, earlier: u32) {
-        // The newest of them that could not wait measures the round trip; also if it was taken for
-        // lost: a round trip that has become longer than the time-out must not stay unnoticed.
+        // The newest acknowledged datagram that asked for it gives the round trip, even if it was
+        // counted as lost: a round trip that has grown beyond the time-out must be noticed.
         let mut measured = None;
-        let steps_back = (0..32)
+        let distances = (0..32)
             .rev()
             .filter(|bit| earlier >> bit & 1 == 1)
             .map(|bit| bit + 1)
             .chain([0]);
-        for number in steps_back.map(|back| latest - back) {
-            let verdict = self.sent_packets.acknowledge(number);
-            let (AckResult::InTime(packet) | AckResult::AfterLoss(packet)) = verdict else {
+        for number in distances.map(|back| latest - back) {
+            let result = self.sent_packets.acknowledge(number);
+            let (AckResult::InTime(packet) | AckResult::AfterLoss(packet)) = result else {
                 continue;
             };
-            let after_loss = matches!(verdict, AckResult::AfterLoss(_));
+            let after_loss = matches!(result, AckResult::AfterLoss(_));
             if packet.contents.messages {
                 self.reliable_queue.handle_acked(seq_of(number));
             }
-            if let Some(carried) = packet.contents.slice
+            if let Some(slice_id) = packet.contents.slice
                 && self
                     .sender
                     .as_mut()
-                    .is_some_and(|sender| sender.handle_acked(carried))
+                    .is_some_and(|sender| sender.handle_acked(slice_id))
             {
                 self.finish_block(now);
             }
@@ -208,7 +208,7 @@ impl Link {
             self.pings.handle_ping(now, number);
         }
         let Some(pong) = extras.pong else { return };
-        // Whoever answers a ping that was not sent, or twice, is not listened to.
+        // A pong for a ping that was not sent, or a second one, is ignored.
         let Some(sent) = self.sent_packets.take_ping(pong.pinged) else {
             return;
         };
@@ -235,13 +235,16 @@ impl Link {
         self.messages = messages;
     }
 
-    fn accept_slice(&mut self, fit: SliceStatus) {
-        match fit {
+    fn accept_slice(&mut self, status: SliceStatus) {
+        match status {
             SliceStatus::New => self.stats.slices_received += 1,
             SliceStatus::Duplicate => self.stats.slices_repeated += 1,
         }
-        let receiver = self.receiver.as_mut().expect("it has checked the slice");
-        if let Some(block) = receiver.accept(&self.slice, fit) {
+        let receiver = self
+            .receiver
+            .as_mut()
+            .expect("the receiver has checked the slice");
+        if let Some(block) = receiver.accept(&self.slice, status) {
             self.queue_event(LinkEvent::Block(block));
         }
     }
@@ -261,8 +264,8 @@ impl Link {
             if packet.contents.messages {
                 self.reliable_queue.handle_lost(seq_of(number));
             }
-            if let (Some(carried), Some(sender)) = (packet.contents.slice, &mut self.sender) {
-                sender.handle_lost(carried, packet.sent_at);
+            if let (Some(slice_id), Some(sender)) = (packet.contents.slice, &mut self.sender) {
+                sender.handle_lost(slice_id, packet.sent_at);
             }
             if packet.contents.asks_for_ack {
                 self.stats.lost += 1;
@@ -270,7 +273,7 @@ impl Link {
                     budget.rate_controller.handle_lost(packet.sent_at);
                 }
             }
-            self.queue_event(LinkEvent::LostLeader(seq_of(number)));
+            self.queue_event(LinkEvent::Lost(seq_of(number)));
         }
     }
 }

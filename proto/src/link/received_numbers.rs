@@ -1,16 +1,16 @@
-//! What has arrived: which datagrams, and how long the peer has waited to hear of it.
+//! What has arrived: which datagrams, and how long the peer has waited for an acknowledgement.
 //!
-//! Invariant: `earlier` tells the 32 datagrams before `latest`; of older ones nothing is known, and
-//! they are refused.
+//! Invariant: `earlier` covers the 32 datagrams before `latest`; older ones are unknown, and are
+//! refused.
 
 use super::LinkConfig;
 use super::format::{Ack, ShortNumber};
 use crate::time::LocalTime;
 
-/// How many datagrams before the latest can still be taken and acknowledged.
+/// How many datagrams before the latest can still be received and acknowledged.
 pub(super) const ACK_HISTORY: u64 = 32;
-/// With more of those missing, a path loses so much that most acknowledgements would come too late
-/// if they waited.
+/// With more of those missing, a path loses so much that delayed acknowledgements would mostly come
+/// too late.
 const MANY_GAPS: u32 = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(super) enum NumberStatus {
     TooOld,
 }
 
-/// A number, and which of the 32 before it belong to it.
+/// A number, and which of the 32 before it are members.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NumberSet {
     latest: Option<u64>,
@@ -28,12 +28,13 @@ pub(super) struct NumberSet {
 }
 
 impl NumberSet {
-    /// The newest member, and from the lowest bit up: the one 1, 2, ... before it.
+    /// The newest member, and from the lowest bit up: whether the one 1, 2, ... before it is a
+    /// member.
     pub(super) fn newest_and_earlier(&self) -> Option<(u64, u32)> {
         self.latest.map(|latest| (latest, self.earlier))
     }
 
-    /// How many of those before the newest don't belong to it.
+    /// How many of those before the newest are not members.
     fn missing(&self) -> u32 {
         let before = self
             .latest
@@ -53,7 +54,7 @@ impl NumberSet {
         }
     }
 
-    /// Adds a number; one that is too old is not remembered.
+    /// Adds a number; one that is too old is ignored.
     pub(super) fn insert(&mut self, number: u64) {
         match self.latest {
             None => self.latest = Some(number),
@@ -74,7 +75,7 @@ impl NumberSet {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReceivedNumbers {
     numbers: NumberSet,
-    /// The datagram that was taken last.
+    /// The datagram that was processed last.
     last: Option<u64>,
     /// How many datagrams that asked for it have not been acknowledged, and since when the first of
     /// them waits.
@@ -83,19 +84,20 @@ pub(super) struct ReceivedNumbers {
 }
 
 impl ReceivedNumbers {
-    /// The number of a datagram that shows these bits of it; `Unchanged` for one from before the
-    /// first.
-    pub(super) fn full_number(&self, shown: ShortNumber) -> Option<u64> {
+    /// The full number for these lowest bits; `None` for one from before the first.
+    pub(super) fn full_number(&self, short_number: ShortNumber) -> Option<u64> {
         self.numbers
             .latest
-            .map_or(Some(shown.first()), |latest| shown.near(latest))
+            .map_or(Some(short_number.first()), |latest| {
+                short_number.near(latest)
+            })
     }
 
     pub(super) fn status(&self, number: u64) -> NumberStatus {
         self.numbers.status(number)
     }
 
-    /// Notes a fresh datagram.
+    /// Records a fresh datagram.
     pub(super) fn record(&mut self, now: LocalTime, number: u64, asks_for_ack: bool) {
         self.numbers.insert(number);
         self.last = Some(number);
@@ -121,7 +123,7 @@ impl ReceivedNumbers {
             })
     }
 
-    /// A datagram has left, and with it [`ReceivedNumbers::ack`].
+    /// A datagram has left with [`ReceivedNumbers::ack`].
     pub(super) fn note_acknowledged(&mut self) {
         self.unacknowledged = 0;
     }
@@ -131,7 +133,7 @@ impl ReceivedNumbers {
         self.unacknowledged > 0
     }
 
-    /// When an acknowledgement is owed even if nothing else is to be sent.
+    /// When an acknowledgement must be sent even if nothing else is to be sent.
     pub(super) fn ack_deadline(&self, config: &LinkConfig) -> Option<LocalTime> {
         match self.unacknowledged {
             0 => None,
@@ -180,13 +182,13 @@ mod tests {
                     .numbers
                     .newest_and_earlier()
                     .expect("something was received");
-                let told: BTreeSet<_> = (0..32)
+                let reported: BTreeSet<_> = (0..32)
                     .filter(|bit| earlier >> bit & 1 == 1)
                     .map(|bit| latest - 1 - bit)
                     .collect();
                 assert_eq!(Some(&latest), known.last());
                 assert_eq!(
-                    told,
+                    reported,
                     known.range(latest - 32..latest).copied().collect(),
                     "seed {seed}"
                 );

@@ -1,17 +1,17 @@
 //! Reliable messages that are not known to have arrived.
 //!
-//! A message *waits* until a datagram carries it, and again when that datagram is lost; it leaves
-//! when any datagram that carried it is acknowledged, or when it waits and is no longer useful. It
-//! is *due* from its `send_deadline` on, at once when it was lost, and when as much waits as a
-//! datagram holds: small messages travel together (reference 004). What waits and is not due goes
-//! along with any datagram that has room.
+//! A message *waits* until a datagram carries it, and again when that datagram is lost. It is
+//! removed when any datagram that carried it is acknowledged, or when it waits and has expired. It
+//! is *due* from its `leave_by` on, at once after a loss, and when the waiting messages fill a
+//! datagram: small messages travel together ("Optimisation des echanges de donnees"). A waiting
+//! message that is not due joins any datagram with room for it.
 //!
 //! Invariants:
-//! 1. Ids ascend (wrapping), and all are within one [`MESSAGE_WINDOW`]: the receiver tells copies
-//!    apart by that ([`super::inbox`]). A message that stays unfinished for very long so stops new
-//!    ones, not old ones.
-//! 2. There are at most `bound` messages. The newest is refused, since the owner alone knows what
-//!    may be left out.
+//! 1. Ids ascend (wrapping), and all are within one [`MESSAGE_WINDOW`]: the receiver detects copies
+//!    by that ([`super::duplicate_filter`]). A message that stays unfinished for very long blocks
+//!    new messages, not old ones.
+//! 2. There are at most `bound` messages. The newest is refused, since only the owner knows which
+//!    one to leave out.
 
 use std::collections::VecDeque;
 
@@ -22,22 +22,22 @@ use super::{MAX_MESSAGE, MESSAGE_WINDOW};
 use crate::ids::Seq;
 use crate::time::LocalTime;
 
-/// Of the datagrams that carried a message, so many are remembered: their acknowledgement finishes
-/// it even if they were taken for lost. All within a sender's memory of datagrams, as a due message
-/// leaves with the next few of them.
+/// How many datagrams that carried a message are remembered: an acknowledgement of one finishes the
+/// message even after it counted as lost. All are within the sender's memory of datagrams, since a
+/// due message leaves with one of the next few.
 const MAX_CARRIERS: usize = 4;
 
-/// What an id takes that is the next one, and one at the other end of the window.
+/// Bits of the id that follows directly, and of one at the other end of the window.
 const MIN_ID_BITS: usize = 5;
 const MAX_ID_BITS: usize = 15;
 
-/// The smallest place that a message could need: flag, shortest id, length.
+/// The smallest space that a message can need: flag, shortest id, length.
 const MIN_MESSAGE_BITS: usize = 1 + MIN_ID_BITS + 10;
 
-/// The queue of reliable messages is full, or the oldest of them has been waiting for
-/// [`MESSAGE_WINDOW`] newer ones: the peer acknowledges too little.
+/// The queue of reliable messages is full, or its oldest message has waited for [`MESSAGE_WINDOW`]
+/// newer ones: the peer acknowledges too little.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("too many reliable messages wait for their acknowledgement")]
+#[error("too many reliable messages are waiting for acknowledgement")]
 pub struct QueueFull;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) struct ReliableQueue {
     queue: VecDeque<QueuedMessage>,
     bound: usize,
     next: u32,
-    /// As many bits of waiting messages make a datagram full.
+    /// Waiting messages of this many bits fill a datagram.
     full_bits: usize,
 }
 
@@ -54,9 +54,9 @@ struct QueuedMessage {
     id: u32,
     bytes: Bytes,
     expires_at: LocalTime,
-    /// When it has waited long enough for company.
+    /// The latest time to send it, even alone.
     leave_by: LocalTime,
-    /// Datagrams that carried it, the latest first; the first `carried` count.
+    /// Datagrams that carried it, the latest first; the first `carrier_count` are valid.
     carriers: [Seq; MAX_CARRIERS],
     carrier_count: u8,
     in_flight: bool,
@@ -80,7 +80,7 @@ impl ReliableQueue {
     ) -> Result<(), QueueFull> {
         assert!(
             bytes.len() <= MAX_MESSAGE,
-            "a message of {} bytes",
+            "a message of {} bytes is too long",
             bytes.len()
         );
         let span = self
@@ -103,7 +103,8 @@ impl ReliableQueue {
         Ok(())
     }
 
-    /// What is not known to have arrived and is still of use, in the order in which it was queued.
+    /// The messages that are neither acknowledged nor expired, in the order in which they were
+    /// queued.
     pub(super) fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
         self.queue
             .iter()
@@ -111,7 +112,7 @@ impl ReliableQueue {
             .map(|message| &message.bytes)
     }
 
-    /// Drops what is due and no longer useful, and says how many those were. What is in flight may
+    /// Removes waiting messages that have expired, and returns their number. Messages in flight may
     /// still arrive.
     pub(super) fn expire(&mut self, now: LocalTime) -> u64 {
         let before = self.queue.len();
@@ -120,8 +121,8 @@ impl ReliableQueue {
         (before - self.queue.len()) as u64
     }
 
-    /// Fills `picked` with messages that fit into so many bits: the oldest due ones, then the
-    /// oldest that wait for company; one that does not fit makes place for smaller ones.
+    /// Fills `picked` with messages that fit into `budget_bits`: the oldest due ones, then the
+    /// oldest others. Smaller messages take the place of one that does not fit.
     pub(super) fn pick(&self, now: LocalTime, budget_bits: usize, picked: &mut Messages) {
         picked.0.clear();
         let Some(mut left) = budget_bits.checked_sub(1) else {
@@ -152,15 +153,15 @@ impl ReliableQueue {
         }
     }
 
-    /// What is not due, as far as it fits wherever it comes to stand between the others.
+    /// Adds messages that are not due, if they fit at any position among the others.
     fn pick_early(&self, now: LocalTime, mut left: usize, picked: &mut Messages) {
         for message in self.waiting().filter(|message| !message.is_due(now)) {
-            let most_bits = if picked.0.is_empty() { 32 } else { MAX_ID_BITS }
+            let max_bits = if picked.0.is_empty() { 32 } else { MAX_ID_BITS }
                 + 1
                 + 10
                 + 8 * message.bytes.len();
-            if most_bits <= left {
-                left -= most_bits;
+            if max_bits <= left {
+                left -= max_bits;
                 picked.0.push(Message {
                     id: message.id,
                     bytes: message.bytes.clone(),
@@ -173,18 +174,19 @@ impl ReliableQueue {
             .sort_unstable_by_key(|message| message.id.wrapping_sub(oldest));
     }
 
-    /// The datagram `seq` leaves with these messages. Returns how many of them were sent before.
+    /// Records that the datagram `seq` carries these messages. Returns how many of them were sent
+    /// before.
     pub(super) fn note_carried(&mut self, seq: Seq, picked: &Messages) -> u64 {
         let mut repeated = 0;
         for message in &picked.0 {
-            let outgoing = self
+            let queued = self
                 .find(message.id)
-                .expect("what was picked is in the queue");
-            repeated += u64::from(outgoing.carrier_count > 0);
-            outgoing.carriers.rotate_right(1);
-            outgoing.carriers[0] = seq;
-            outgoing.carrier_count = (outgoing.carrier_count + 1).min(MAX_CARRIERS as u8);
-            outgoing.in_flight = true;
+                .expect("picked messages are in the queue");
+            repeated += u64::from(queued.carrier_count > 0);
+            queued.carriers.rotate_right(1);
+            queued.carriers[0] = seq;
+            queued.carrier_count = (queued.carrier_count + 1).min(MAX_CARRIERS as u8);
+            queued.in_flight = true;
         }
         repeated
     }
@@ -193,7 +195,7 @@ impl ReliableQueue {
         self.queue.retain(|message| !message.was_in(seq));
     }
 
-    /// What travelled again since does not wait, although an earlier copy is lost.
+    /// A message that was sent again since does not wait, although an earlier copy is lost.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
         for message in self
             .queue
@@ -209,7 +211,7 @@ impl ReliableQueue {
         self.queue.is_empty()
     }
 
-    /// The bits that the smallest message which is due takes in a datagram of its own.
+    /// Length of a datagram's message list with only the smallest due message, in bits.
     pub(super) fn min_due_bits(&self, now: LocalTime) -> Option<usize> {
         let full = self.is_full();
         let due = self
@@ -219,9 +221,9 @@ impl ReliableQueue {
             .min()
     }
 
-    /// When something is to be sent, or to be dropped; `affordable_at` says when so many bits can
-    /// be.
-    pub(super) fn deadline(&self, payable_at: impl Fn(usize) -> LocalTime) -> Option<LocalTime> {
+    /// When a message is to be sent or expires; `payable_at` returns when that many bits can be
+    /// sent.
+    pub(super) fn deadline(&self, affordable_at: impl Fn(usize) -> LocalTime) -> Option<LocalTime> {
         let full = self.is_full();
         let deadlines = self.waiting().map(|message| {
             let due = if full {
@@ -229,7 +231,7 @@ impl ReliableQueue {
             } else {
                 message.leave_by
             };
-            due.max(payable_at(Messages::bits_of_one(message.bytes.len())))
+            due.max(affordable_at(Messages::bits_of_one(message.bytes.len())))
                 .min(message.expires_at)
         });
         deadlines.min()
@@ -239,7 +241,7 @@ impl ReliableQueue {
         self.queue.iter().filter(|message| !message.in_flight)
     }
 
-    /// Whether what waits makes a datagram full.
+    /// Whether the waiting messages fill a datagram.
     fn is_full(&self) -> bool {
         let bits = self
             .waiting()
@@ -249,10 +251,10 @@ impl ReliableQueue {
 
     fn find(&mut self, id: u32) -> Option<&mut QueuedMessage> {
         let first = self.queue.front()?.id;
-        let place = self
+        let index = self
             .queue
             .partition_point(|message| message.id.wrapping_sub(first) < id.wrapping_sub(first));
-        self.queue.get_mut(place).filter(|message| message.id == id)
+        self.queue.get_mut(index).filter(|message| message.id == id)
     }
 }
 
@@ -273,50 +275,50 @@ mod tests {
 
     const ROOM: usize = 5_000;
 
-    fn outbox(bound: usize, messages: usize) -> ReliableQueue {
-        let mut outbox = ReliableQueue::new(bound, u32::MAX - 5, ROOM);
+    fn queue(bound: usize, messages: usize) -> ReliableQueue {
+        let mut queue = ReliableQueue::new(bound, u32::MAX - 5, ROOM);
         (0..messages).for_each(|number| {
-            outbox
+            queue
                 .push(vec![number as u8; 4].into(), None, None)
-                .expect("there is room")
+                .expect("the queue has room")
         });
-        outbox
+        queue
     }
 
-    fn pick(outbox: &ReliableQueue, budget_bits: usize) -> Messages {
+    fn pick(queue: &ReliableQueue, budget_bits: usize) -> Messages {
         let mut picked = Messages::default();
-        outbox.pick(LocalTime::ZERO, budget_bits, &mut picked);
+        queue.pick(LocalTime::ZERO, budget_bits, &mut picked);
         picked
     }
 
-    fn carry(outbox: &mut ReliableQueue, seq: u16) -> usize {
-        let picked = pick(outbox, ROOM);
-        outbox.note_carried(Seq(seq), &picked);
+    fn carry(queue: &mut ReliableQueue, seq: u16) -> usize {
+        let picked = pick(queue, ROOM);
+        queue.note_carried(Seq(seq), &picked);
         picked.0.len()
     }
 
     #[test]
     fn a_message_is_sent_again_only_when_its_last_carrier_is_lost() {
-        let mut outbox = outbox(8, 1);
-        assert_eq!(carry(&mut outbox, 1), 1);
-        assert_eq!(carry(&mut outbox, 2), 0);
-        outbox.handle_lost(Seq(1));
-        assert_eq!(carry(&mut outbox, 3), 1);
-        outbox.handle_lost(Seq(1));
-        assert_eq!(carry(&mut outbox, 4), 0);
-        outbox.handle_acked(Seq(1)); // It was late, but it did arrive.
-        assert!(outbox.is_empty());
+        let mut queue = queue(8, 1);
+        assert_eq!(carry(&mut queue, 1), 1);
+        assert_eq!(carry(&mut queue, 2), 0);
+        queue.handle_lost(Seq(1));
+        assert_eq!(carry(&mut queue, 3), 1);
+        queue.handle_lost(Seq(1));
+        assert_eq!(carry(&mut queue, 4), 0);
+        queue.handle_acked(Seq(1)); // It was late, but it did arrive.
+        assert!(queue.is_empty());
     }
 
     #[test]
     fn the_oldest_go_first_and_a_large_one_does_not_block_small_ones() {
-        let mut outbox = ReliableQueue::new(8, 0, ROOM);
+        let mut queue = ReliableQueue::new(8, 0, ROOM);
         for length in [100, 400, 10] {
-            outbox
+            queue
                 .push(vec![0; length].into(), None, None)
-                .expect("there is room");
+                .expect("the queue has room");
         }
-        let ids: Vec<_> = pick(&outbox, 8 * 150)
+        let ids: Vec<_> = pick(&queue, 8 * 150)
             .0
             .iter()
             .map(|message| message.id)
@@ -327,7 +329,7 @@ mod tests {
     #[test]
     fn the_pick_fills_the_budget_and_never_exceeds_it() {
         for budget in 2_200..2_400 {
-            let mut picked = pick(&outbox(256, 256), budget);
+            let mut picked = pick(&queue(256, 256), budget);
             let bits = crate::wire::measure(&mut picked);
             assert!(
                 bits <= budget && bits + 1 + 5 + 10 + 32 > budget,
@@ -338,44 +340,44 @@ mod tests {
 
     #[test]
     fn a_full_queue_refuses_and_an_acknowledgement_makes_room() {
-        let mut outbox = outbox(8, 8);
-        assert_eq!(outbox.push(Bytes::new(), None, None), Err(QueueFull));
-        carry(&mut outbox, 1);
-        outbox.handle_acked(Seq(1));
-        assert_eq!(outbox.push(Bytes::new(), None, None), Ok(()));
+        let mut queue = queue(8, 8);
+        assert_eq!(queue.push(Bytes::new(), None, None), Err(QueueFull));
+        carry(&mut queue, 1);
+        queue.handle_acked(Seq(1));
+        assert_eq!(queue.push(Bytes::new(), None, None), Ok(()));
     }
 
     #[test]
     fn expired_messages_are_removed_unless_they_are_in_flight() {
-        let (mut outbox, at) = (ReliableQueue::new(8, 0, ROOM), LocalTime::from_millis);
-        outbox
+        let (mut queue, at) = (ReliableQueue::new(8, 0, ROOM), LocalTime::from_millis);
+        queue
             .push(Bytes::from_static(b"a"), Some(at(100)), None)
-            .expect("there is room");
-        carry(&mut outbox, 1);
-        outbox
+            .expect("the queue has room");
+        carry(&mut queue, 1);
+        queue
             .push(Bytes::from_static(b"b"), Some(at(100)), None)
-            .expect("there is room");
-        assert!(outbox.min_due_bits(at(99)).is_some() && outbox.min_due_bits(at(100)).is_none());
-        assert_eq!(outbox.deadline(|_| LocalTime::ZERO), Some(LocalTime::ZERO));
-        assert_eq!(outbox.expire(at(100)), 1);
-        outbox.handle_lost(Seq(1));
-        assert_eq!(outbox.expire(at(100)), 1);
-        assert!(outbox.is_empty());
+            .expect("the queue has room");
+        assert!(queue.min_due_bits(at(99)).is_some() && queue.min_due_bits(at(100)).is_none());
+        assert_eq!(queue.deadline(|_| LocalTime::ZERO), Some(LocalTime::ZERO));
+        assert_eq!(queue.expire(at(100)), 1);
+        queue.handle_lost(Seq(1));
+        assert_eq!(queue.expire(at(100)), 1);
+        assert!(queue.is_empty());
     }
 
     #[test]
     fn a_delayed_message_leaves_at_its_deadline_or_with_others() {
         let at = LocalTime::from_millis;
-        let mut outbox = ReliableQueue::new(64, 0, ROOM);
-        let push = |outbox: &mut ReliableQueue, length: usize, leave_by| {
-            outbox
+        let mut queue = ReliableQueue::new(64, 0, ROOM);
+        let push = |queue: &mut ReliableQueue, length: usize, leave_by| {
+            queue
                 .push(vec![0; length].into(), None, leave_by)
-                .expect("there is room");
+                .expect("the queue has room");
         };
-        let due = |outbox: &ReliableQueue, now| outbox.min_due_bits(now).is_some();
-        let picked = |outbox: &ReliableQueue, now, room| {
+        let due = |queue: &ReliableQueue, now| queue.min_due_bits(now).is_some();
+        let picked = |queue: &ReliableQueue, now, room| {
             let mut picked = Messages::default();
-            outbox.pick(now, room, &mut picked);
+            queue.pick(now, room, &mut picked);
             assert!(crate::wire::measure(&mut picked) <= room.max(1));
             picked
                 .0
@@ -383,63 +385,63 @@ mod tests {
                 .map(|message| message.id)
                 .collect::<Vec<_>>()
         };
-        push(&mut outbox, 20, Some(at(100)));
-        assert!(!due(&outbox, at(99)) && due(&outbox, at(100)));
-        assert_eq!(outbox.deadline(|_| at(7)), Some(at(100)));
-        assert_eq!(outbox.deadline(|_| at(170)), Some(at(170)));
+        push(&mut queue, 20, Some(at(100)));
+        assert!(!due(&queue, at(99)) && due(&queue, at(100)));
+        assert_eq!(queue.deadline(|_| at(7)), Some(at(100)));
+        assert_eq!(queue.deadline(|_| at(170)), Some(at(170)));
         assert_eq!(
-            picked(&outbox, at(50), ROOM),
+            picked(&queue, at(50), ROOM),
             [0],
-            "what leaves anyway takes it along"
+            "any datagram takes it along"
         );
-        push(&mut outbox, 30, None);
-        push(&mut outbox, 20, Some(at(90)));
-        assert_eq!(picked(&outbox, at(50), ROOM), [0, 1, 2]);
-        assert_eq!(picked(&outbox, at(50), 300), [1], "the due one first");
-        assert_eq!(picked(&outbox, at(95), 500), [1, 2]);
-        outbox.note_carried(
+        push(&mut queue, 30, None);
+        push(&mut queue, 20, Some(at(90)));
+        assert_eq!(picked(&queue, at(50), ROOM), [0, 1, 2]);
+        assert_eq!(picked(&queue, at(50), 300), [1], "the due one first");
+        assert_eq!(picked(&queue, at(95), 500), [1, 2]);
+        queue.note_carried(
             Seq(1),
             &Messages(vec![Message {
                 id: 1,
                 ..Message::default()
             }]),
         );
-        assert!(!due(&outbox, at(50)));
-        (0..30).for_each(|_| push(&mut outbox, 10, Some(at(1_000))));
-        assert!(!due(&outbox, at(50)));
-        push(&mut outbox, 300, Some(at(1_000)));
-        assert!(due(&outbox, at(50)), "they fill a datagram");
-        outbox.handle_acked(Seq(1));
+        assert!(!due(&queue, at(50)));
+        (0..30).for_each(|_| push(&mut queue, 10, Some(at(1_000))));
+        assert!(!due(&queue, at(50)));
+        push(&mut queue, 300, Some(at(1_000)));
+        assert!(due(&queue, at(50)), "they fill a datagram");
+        queue.handle_acked(Seq(1));
         let mut all = Messages::default();
-        outbox.pick(at(50), ROOM, &mut all);
-        outbox.note_carried(Seq(2), &all);
-        outbox.handle_lost(Seq(2));
-        assert!(due(&outbox, at(50)), "what was lost does not wait again");
+        queue.pick(at(50), ROOM, &mut all);
+        queue.note_carried(Seq(2), &all);
+        queue.handle_lost(Seq(2));
+        assert!(due(&queue, at(50)), "a lost message does not wait again");
     }
 
-    /// One message never gets through while thousands of newer ones do: new ones are refused in the
-    /// end, and whatever arrives at last, in whatever order, is delivered once.
+    /// One message never gets through while thousands of newer ones do. New ones are refused in the
+    /// end, and everything that arrives at last, in any order, is delivered once.
     #[test]
     fn a_stuck_message_stops_new_ones_before_the_receiver_forgets() {
-        let (mut outbox, mut inbox) = (outbox(256, 1), DuplicateFilter::default());
-        carry(&mut outbox, 0);
+        let (mut queue, mut filter) = (queue(256, 1), DuplicateFilter::default());
+        carry(&mut queue, 0);
         let mut refused = false;
         for number in 1..3_000 {
-            refused = outbox.push(Bytes::new(), None, None).is_err();
+            refused = queue.push(Bytes::new(), None, None).is_err();
             if refused {
                 break;
             }
-            let picked = pick(&outbox, ROOM);
-            outbox.note_carried(Seq(number), &picked);
-            assert!(picked.0.iter().all(|message| inbox.insert(message.id)));
-            outbox.handle_acked(Seq(number));
+            let picked = pick(&queue, ROOM);
+            queue.note_carried(Seq(number), &picked);
+            assert!(picked.0.iter().all(|message| filter.insert(message.id)));
+            queue.handle_acked(Seq(number));
         }
-        assert!(refused, "the window has no end");
-        assert_eq!(outbox.queue.len(), 1);
+        assert!(refused, "the window must stop new messages");
+        assert_eq!(queue.queue.len(), 1);
         assert!(
-            inbox.insert(outbox.queue[0].id),
+            filter.insert(queue.queue[0].id),
             "the stuck one is behind the window"
         );
-        assert!(!inbox.insert(outbox.queue[0].id));
+        assert!(!filter.insert(queue.queue[0].id));
     }
 }

@@ -1,12 +1,12 @@
-//! The round trip as resending needs it: until the acknowledgement is here, so with the peer's tick
-//! in it.
+//! The round trip for loss detection: until the acknowledgement arrives, so it includes the peer's
+//! tick.
 //!
-//! Smoothed mean and variation go in steps of 1/8 and 1/4 (RFC 6298). A time-out doubles with each
-//! one in a row, until a new sample: if the path has become slower than the time-out, repeating
-//! faster would make it slower still.
+//! Smoothed mean and variation with weights of 1/8 and 1/4 (RFC 6298). Each time-out in a row
+//! doubles the next one, until a new sample arrives: if the path has become slower than the
+//! time-out, faster repetition would make it slower still.
 //!
-//! Invariant: a time-out is within the bounds of the configuration, whatever the peer's
-//! acknowledgements pretend.
+//! Invariant: a time-out is within the bounds of the configuration, for any acknowledgements of the
+//! peer.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ const MAX_DOUBLINGS: u8 = 6;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RttEstimator {
-    /// Mean and variation; `Unchanged` until the first sample.
+    /// Mean and variation; `None` until the first sample.
     measured: Option<(Duration, Duration)>,
     initial: Duration,
-    /// The peer may wait so long with an acknowledgement.
+    /// How long the peer may delay an acknowledgement.
     ack_delay: Duration,
     min_timeout: Duration,
     max_timeout: Duration,
@@ -43,9 +43,9 @@ impl RttEstimator {
         }
     }
 
-    /// A datagram was acknowledged, so long after it left.
+    /// A datagram was acknowledged `sample` after it left.
     pub(super) fn handle_sample(&mut self, sample: Duration) {
-        // What is longer than any time-out changes nothing any more.
+        // A sample beyond any time-out has no further effect.
         let sample = sample.min(self.max_timeout);
         self.doublings = 0;
         self.measured = Some(match self.measured {
@@ -57,7 +57,7 @@ impl RttEstimator {
         });
     }
 
-    /// A datagram that left at `read_game` has timed out. Those that left before the last doubling
+    /// A datagram that left at `sent_at` has timed out. Those that left before the last doubling
     /// don't count again.
     pub(super) fn handle_timeout(&mut self, now: LocalTime, sent_at: LocalTime) {
         if self.doublings == 0 || sent_at >= self.doubled_at {
@@ -66,12 +66,12 @@ impl RttEstimator {
         }
     }
 
-    /// The mean; what it is assumed to be before the first sample.
+    /// The mean; the configured assumption before the first sample.
     pub(super) fn smoothed(&self) -> Duration {
         self.measured.map_or(self.initial, |(mean, _)| mean)
     }
 
-    /// How long to wait for an acknowledgement when nothing tells that the datagram was overtaken.
+    /// How long to wait for an acknowledgement when no later datagram was acknowledged.
     pub(super) fn timeout(&self) -> Duration {
         let variation = self
             .measured
@@ -80,7 +80,8 @@ impl RttEstimator {
         (once * (1 << self.doublings)).min(self.max_timeout)
     }
 
-    /// How long after its sending a datagram that others have overtaken may still come.
+    /// How long after its sending a datagram may still arrive although later ones have overtaken
+    /// it.
     pub(super) fn reorder_timeout(&self) -> Duration {
         self.smoothed() * 5 / 4
     }
@@ -126,7 +127,7 @@ mod tests {
         }
         let (once, at) = (rtt.timeout(), LocalTime::from_millis);
         rtt.handle_timeout(at(1_110), at(1_000));
-        rtt.handle_timeout(at(1_120), at(1_010)); // It was under way when the first one timed out.
+        rtt.handle_timeout(at(1_120), at(1_010)); // In flight when the first one timed out.
         assert_eq!(rtt.timeout(), once * 2);
         rtt.handle_timeout(at(1_400), at(1_120));
         assert_eq!(rtt.timeout(), once * 4);

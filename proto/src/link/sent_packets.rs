@@ -1,15 +1,14 @@
-//! What was sent: when it left, what it carried in rough terms, and what became of it.
+//! The sent datagrams: when each one left, what it contained in rough terms, and its state.
 //!
 //! Invariants:
-//! 1. A datagram is in flight, then acknowledged or lost; each of the two transitions away from "in
-//!    flight" happens once.
-//! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a place for
+//! 1. A datagram is in flight, then acknowledged or lost; it leaves the state "in flight" once.
+//! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a slot for
 //!    the next one.
 //! 3. `oldest` is not newer than the oldest one in flight.
 //!
-//! Cost: a look at those between `oldest` and `next`, usually a few. Memory: 24 bytes for each of
-//! the last 64 datagrams; for more, up to [`SENT_WINDOW`], only once so many were on their way, or
-//! taken for lost, within [`REMEMBERED`].
+//! Cost: proportional to the datagrams between `oldest` and `next`, usually a few. Memory: 24 bytes
+//! for each of the last 64 datagrams. It grows up to [`SENT_WINDOW`] of them only when that many
+//! were in flight, or counted as lost, within [`REMEMBER_FOR`].
 
 use std::time::Duration;
 
@@ -22,18 +21,18 @@ use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::WireError;
 
-/// So many newer ones must have arrived before one is thought to be lost rather than overtaken.
-/// PoseSource: RFC 9002, 6.1.1.
+/// How many newer ones must have arrived before one counts as lost rather than overtaken. Source:
+/// RFC 9002, 6.1.1.
 const REORDER_THRESHOLD: usize = 3;
 
-/// Places of a new ring: a second at 60 a second.
+/// Slots of a new ring: one second at 60 datagrams a second.
 const INITIAL_CAPACITY: usize = 64;
 
-/// A datagram that nobody has acknowledged is remembered so long, if there is room: an
-/// acknowledgement that comes late saves what would travel again. As long as the longest time-out.
+/// How long a datagram without an acknowledgement is remembered if there is room: a late
+/// acknowledgement avoids resending its contents. As long as the longest time-out.
 const REMEMBER_FOR: Duration = Duration::from_secs(2);
 
-/// What a datagram carried besides acknowledgements, and whether the peer owes an acknowledgement.
+/// What a datagram contained besides acknowledgements, and whether the peer is to acknowledge it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct PacketContents {
     pub(super) asks_for_ack: bool,
@@ -46,7 +45,7 @@ pub(super) struct PacketContents {
 pub(super) struct SentPacket {
     pub(super) sent_at: LocalTime,
     pub(super) contents: PacketContents,
-    /// What it cost.
+    /// Its cost.
     pub(super) bytes: u16,
     awaits_pong: bool,
     state: PacketState,
@@ -57,17 +56,17 @@ enum PacketState {
     #[default]
     InFlight,
     Acked,
-    LostLeader,
+    Lost,
 }
 
-/// What the acknowledgement of one datagram says.
+/// The effect of the acknowledgement of one datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AckResult {
     /// It has arrived.
     InTime(SentPacket),
-    /// It has arrived, although it was taken for lost.
+    /// It has arrived, although it counted as lost.
     AfterLoss(SentPacket),
-    /// That was known, or it is too long ago.
+    /// It was acknowledged before, or is too old.
     NothingNew,
 }
 
@@ -76,7 +75,7 @@ pub(super) enum AckResult {
 pub(super) struct LostPacket {
     pub(super) number: u64,
     pub(super) packet: SentPacket,
-    /// Nothing but time says so.
+    /// Only the time-out indicates the loss.
     pub(super) by_timeout: bool,
 }
 
@@ -87,15 +86,16 @@ pub(super) struct SentPackets {
     first: u64,
     next: u64,
     oldest: u64,
-    /// What was before this had been forgotten when the ring grew.
+    /// Older datagrams had been forgotten when the ring grew.
     known_from: u64,
 }
 
-/// Which datagrams of those still looked at are acknowledged.
+/// The newest acknowledged datagrams, for loss detection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckMarks {
     newest: Option<u64>,
-    /// The one with [`OVERTAKERS`] of them from it on.
+    /// Together with those after it, [`REORDER_THRESHOLD`] datagrams are acknowledged from this one
+    /// on.
     threshold: Option<u64>,
 }
 
@@ -111,32 +111,32 @@ impl SentPackets {
         }
     }
 
-    /// The number that the next datagram will have.
+    /// The number of the next datagram.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The number that `seq` stands for: the one nearest to the next.
+    /// The full number of `seq`: the one nearest to the next.
     pub(super) fn number_of(&self, seq: Seq) -> u64 {
         self.next
             .saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
     }
 
-    /// Notes that the next datagram leaves.
-    pub(super) fn push(&mut self, now: LocalTime, cargo: PacketContents, bytes: u16) {
+    /// Records that the next datagram leaves.
+    pub(super) fn push(&mut self, now: LocalTime, contents: PacketContents, bytes: u16) {
         self.grow_if_needed(now);
         *self.packet_mut(self.next) = SentPacket {
             sent_at: now,
-            contents: cargo,
+            contents,
             bytes,
-            awaits_pong: cargo.ping,
+            awaits_pong: contents.ping,
             state: PacketState::InFlight,
         };
         self.next += 1;
     }
 
-    /// The numbers that the peer says it has received, the oldest first. Refuses those of datagrams
-    /// that were never sent.
+    /// The newest number that the peer has received, and the bit set of earlier ones. Refuses
+    /// numbers that were never sent.
     pub(super) fn check(&self, ack: Ack) -> Result<(u64, u32), WireError> {
         let latest = ack.latest.before(self.next).filter(|latest| {
             let bits = u64::from(32 - ack.earlier.leading_zeros());
@@ -149,7 +149,7 @@ impl SentPackets {
             })
     }
 
-    /// The peer says that it has received that datagram.
+    /// The peer has received that datagram.
     pub(super) fn acknowledge(&mut self, number: u64) -> AckResult {
         if !self.remembers(number) {
             return AckResult::NothingNew;
@@ -160,21 +160,21 @@ impl SentPackets {
         self.advance_oldest();
         match before {
             PacketState::InFlight => AckResult::InTime(packet),
-            PacketState::LostLeader => AckResult::AfterLoss(packet),
+            PacketState::Lost => AckResult::AfterLoss(packet),
             PacketState::Acked => AckResult::NothingNew,
         }
     }
 
-    /// When the ping in that datagram left, if there was one and its first answer is this.
-    pub(super) fn take_ping(&mut self, shown: ShortNumber) -> Option<LocalTime> {
-        let number = shown
+    /// When the ping in that datagram left, if it had one and this is the first answer.
+    pub(super) fn take_ping(&mut self, short_number: ShortNumber) -> Option<LocalTime> {
+        let number = short_number
             .before(self.next)
             .filter(|&number| self.remembers(number))?;
         let packet = self.packet_mut(number);
         std::mem::take(&mut packet.awaits_pong).then_some(packet.sent_at)
     }
 
-    /// For a walk with [`SentPackets::next_lost`], during which nothing is acknowledged.
+    /// The marks for a loop over [`SentPackets::next_lost`], during which nothing is acknowledged.
     pub(super) fn marks(&self) -> AckMarks {
         let mut newest_first = (self.oldest..self.next)
             .rev()
@@ -186,7 +186,7 @@ impl SentPackets {
         }
     }
 
-    /// Takes the oldest datagram from `from` on that is lost by `now` out of flight.
+    /// Finds the oldest datagram from `from` on that is lost by `now`, and marks it as lost.
     pub(super) fn next_lost(
         &mut self,
         now: LocalTime,
@@ -201,7 +201,7 @@ impl SentPackets {
             (overtaken || timed_out).then_some((number, !overtaken))
         })?;
         let packet = self.packet_mut(number);
-        packet.state = PacketState::LostLeader;
+        packet.state = PacketState::Lost;
         let packet = *packet;
         self.advance_oldest();
         Some(LostPacket {
@@ -211,7 +211,7 @@ impl SentPackets {
         })
     }
 
-    /// When the next datagram in flight will count as lost if nothing is heard of it.
+    /// When the next datagram in flight will count as lost without an acknowledgement.
     pub(super) fn loss_deadline(&self, rtt: &RttEstimator) -> Option<LocalTime> {
         let marks = self.marks();
         let deadline = |number| {
@@ -224,7 +224,7 @@ impl SentPackets {
             .filter(|&deadline| deadline < LocalTime::MAX)
     }
 
-    /// No acknowledgement can tell of it any more, or its place in the ring is needed.
+    /// No acknowledgement can include it any more, or its slot in the ring is needed.
     fn is_beyond_acknowledgement(&self, number: u64, marks: AckMarks) -> bool {
         self.next - number >= SENT_WINDOW as u64
             || marks
@@ -241,7 +241,7 @@ impl SentPackets {
         }
     }
 
-    /// One that asks for no acknowledgement may get none, so time says nothing about it.
+    /// A datagram that asks for no acknowledgement may get none, so it never times out.
     fn times_out_at(&self, number: u64, rtt: &RttEstimator) -> LocalTime {
         let packet = self.packet(number);
         if packet.contents.asks_for_ack {
@@ -257,15 +257,15 @@ impl SentPackets {
             .filter(|&number| self.packet(number).state == PacketState::InFlight)
     }
 
-    /// Moves `oldest` past what is no longer in flight.
+    /// Moves `oldest` past datagrams that are no longer in flight.
     fn advance_oldest(&mut self) {
         while self.oldest != self.next && self.packet(self.oldest).state != PacketState::InFlight {
             self.oldest += 1;
         }
     }
 
-    /// Doubles the ring when the place of the next datagram holds one of which an acknowledgement
-    /// may still come.
+    /// Doubles the ring when the slot of the next datagram holds one whose acknowledgement may
+    /// still arrive.
     fn grow_if_needed(&mut self, now: LocalTime) {
         let places = self.ring.len();
         let Some(before) = self
@@ -277,7 +277,7 @@ impl SentPackets {
         };
         let packet = self.packet(before);
         let waits = packet.state == PacketState::InFlight
-            || packet.state == PacketState::LostLeader && now.since(packet.sent_at) < REMEMBER_FOR;
+            || packet.state == PacketState::Lost && now.since(packet.sent_at) < REMEMBER_FOR;
         if !waits || places >= SENT_WINDOW {
             return;
         }
@@ -390,9 +390,11 @@ mod tests {
         }
         assert_eq!(sent.ring.len(), 512);
         assert!(matches!(sent.acknowledge(17_800), AckResult::NothingNew));
-        assert!(
-            matches!(sent.acknowledge(18_000), AckResult::InTime(packet) if packet.sent_at == LocalTime::from_millis(18_000))
-        );
+        let left_at = LocalTime::from_millis(18_000);
+        assert!(matches!(
+            sent.acknowledge(18_000),
+            AckResult::InTime(packet) if packet.sent_at == left_at
+        ));
     }
 
     #[test]

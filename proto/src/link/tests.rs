@@ -1,4 +1,4 @@
-//! Two links that talk over a path of the tests' choosing.
+//! Two links that communicate over impaired paths.
 
 use std::collections::BTreeSet;
 
@@ -65,8 +65,8 @@ fn messages_are_delivered_exactly_once_at_half_the_datagrams_lost() {
 
 #[test]
 fn every_datagram_is_reported_exactly_once() {
-    // The harness checks "at most once" and "in time" in every step; here: nobody is forgotten, and
-    // most were acked.
+    // The harness checks "at most once" and "in time" in every step; this test checks that every
+    // datagram has an outcome, and that most were acknowledged.
     for seed in 0..5 {
         let mut pair = about_to_wrap(stormy(20.0, seed));
         pair.run(ms(20_000));
@@ -79,7 +79,8 @@ fn every_datagram_is_reported_exactly_once() {
                 .iter()
                 .filter(|sent| sent.asks_for_ack && sent.outcome.is_none())
                 .count();
-            assert!(asked > 20 && unsettled <= 2, "{unsettled} of {asked}"); // The last pings may be on their way.
+            // The last pings may be in flight.
+            assert!(asked > 20 && unsettled <= 2, "{unsettled} of {asked}");
             assert!(
                 end.acked() * 10 > end.sent.len() * 6,
                 "{:?}",
@@ -132,7 +133,7 @@ fn a_lost_message_is_resent_soon_and_delays_no_other() {
         };
         assert!(
             arrived(2) <= 50,
-            "it waited for the lost one: {}",
+            "it waited for the lost message: {}",
             arrived(2)
         );
         assert!(arrived(1) <= 4 * 130, "{} ms", arrived(1));
@@ -190,7 +191,7 @@ fn small_messages_leave_together_and_by_their_deadline() {
         pair.ends[0]
             .link
             .send_reliable_with_deadline(now, message(number, 12), None, wait)
-            .expect("there is room");
+            .expect("the queue has room");
         pair.run(ms(10));
     }
     pair.run(ms(1_000));
@@ -199,10 +200,7 @@ fn small_messages_leave_together_and_by_their_deadline() {
         .iter()
         .filter(|sent| !sent.messages.is_empty())
         .count();
-    assert_eq!(
-        carriers, 34,
-        "those that must leave at once take the others along"
-    );
+    assert_eq!(carriers, 34, "messages that are due take the others along");
     for (sent, late) in pair.ends[0].sent[before..]
         .iter()
         .flat_map(|sent| sent.messages.iter().map(move |&number| (sent, number)))
@@ -441,9 +439,9 @@ fn a_refused_datagram_changes_nothing() {
     assert!(right.handle_datagram(now, &[0; MAX_DATAGRAM + 1]).is_err());
     assert!(right.handle_datagram(now, &[]).is_err());
     left.send_reliable(now, message(1, 100), None)
-        .expect("there is room");
+        .expect("the queue has room");
     left.send_reliable(now, message(2, 100), None)
-        .expect("there is room");
+        .expect("the queue has room");
     let mut bytes = Vec::new();
     left.write_datagram(now, &mut bytes, |_, _| ());
     assert!(
@@ -466,11 +464,11 @@ fn a_late_acknowledgement_still_confirms_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let (mut there, mut back) = (Vec::new(), Vec::new());
     left.send_reliable(LocalTime::ZERO, message(1, 100), None)
-        .expect("there is room");
+        .expect("the queue has room");
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
     let late = LocalTime::from_millis(3_000);
     left.handle_timeout(late);
-    assert_eq!(left.poll_event(), Some(LinkEvent::LostLeader(seq)));
+    assert_eq!(left.poll_event(), Some(LinkEvent::Lost(seq)));
     assert!(left.wants_to_send(late));
     right.handle_datagram(late, &there).expect("well formed");
     right.write_datagram(late, &mut back, |_, _| ());
@@ -517,7 +515,7 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
         let now = LocalTime::from_millis(1_000);
         (0..256).for_each(|number| {
             link.send_reliable(now, message(number, length), None)
-                .expect("there is room")
+                .expect("the queue has room")
         });
         let budget = link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES);
@@ -530,7 +528,8 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
     }
 }
 
-/// Arbitrary bytes, and datagrams of a peer that knows the format and lies in every field.
+/// Arbitrary bytes, and datagrams of a peer that knows the format and sends invalid values in every
+/// field.
 #[test]
 fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
     for seed in 0..20 {
@@ -559,10 +558,10 @@ fn any_input_keeps_state_bounded_and_reports_each_outcome_once() {
                 let _ = link.send_block(now, message(step, 5_000));
             }
             while let Some(event) = link.poll_event() {
-                if let LinkEvent::Acked(seq) | LinkEvent::LostLeader(seq) = event {
+                if let LinkEvent::Acked(seq) | LinkEvent::Lost(seq) = event {
                     assert!(
                         in_flight.remove(&seq.0),
-                        "seed {seed}: {event:?} is told again, or was never sent"
+                        "seed {seed}: {event:?} is reported again, or was never sent"
                     );
                 }
             }
@@ -625,16 +624,14 @@ fn invalid_datagram(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
     }
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    header.wire(&mut writer).expect("a writer refuses nothing");
-    messages
-        .wire(&mut writer)
-        .expect("a writer refuses nothing");
+    header.wire(&mut writer).expect("writing cannot fail");
+    messages.wire(&mut writer).expect("writing cannot fail");
     writer
         .option(&mut rng.bool().then(|| ReceivedSet::example(rng)))
-        .expect("a writer refuses nothing");
+        .expect("writing cannot fail");
     writer
         .option(&mut (rng.u32(..4) == 0).then(|| Slice::example(rng)))
-        .expect("a writer refuses nothing");
+        .expect("writing cannot fail");
     writer.finish();
     bytes
 }
@@ -670,17 +667,17 @@ fn storage_does_not_grow_with_traffic() {
             .map(|end| (end.link.events.capacity(), end.link.messages.0.capacity()))
     };
     let mut number = 0;
-    let mut talk = |pair: &mut Pair| {
+    let mut exchange = |pair: &mut Pair| {
         for _ in 0..200 {
             pair.send(0, number, 20, None);
             number += 1;
             pair.run(ms(50));
         }
     };
-    talk(&mut pair);
+    exchange(&mut pair);
     let before = capacities(&pair);
-    talk(&mut pair);
-    talk(&mut pair);
+    exchange(&mut pair);
+    exchange(&mut pair);
     for ((events, messages), (events_before, messages_before)) in
         capacities(&pair).into_iter().zip(before)
     {

@@ -1,9 +1,9 @@
-//! What a datagram of ours holds, part by part, and who pays for it.
+//! Writing a datagram, part by part, and paying for it from the budget.
 //!
-//! A slice goes along with a body only if both fit, and how long the body is shows when it is
-//! written. So while slices are due, the body is written aside first, at the offset within a byte
-//! that it will have in the end: a slice is a whole number of bytes, so what the body aligns to
-//! bytes stays aligned with a slice before it or without.
+//! A slice joins a body only if both fit, and the body's length is known only after it is written.
+//! So while slices are due, the body is first written to a separate buffer, at the bit offset
+//! within a byte that it will have in the end. A slice is a whole number of bytes, so a body that
+//! aligns to bytes stays aligned with or without a slice before it.
 
 use super::budget::{Budget, TrafficClass};
 use super::chunk::{MAX_SET_BITS, ReceivedSet, SLICE_BYTES, SLICE_HEADER_BITS, Slice, SliceId};
@@ -14,17 +14,17 @@ use super::sent_packets::PacketContents;
 use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer, seq_of};
 use crate::wire::{Coder, Reader, Wire, measure};
 
-/// What a datagram with a slice and no body may take, in bytes.
+/// The longest datagram with a slice and no body, in bytes.
 pub(super) const MAX_SLICE_DATAGRAM: usize =
     MAX_HEADER_BYTES + SLICE_HEADER_BITS / 8 + 2 + SLICE_BYTES;
 
-/// What stands before a body, but for a slice.
+/// The parts before the body, except the messages and the slice.
 struct DatagramPrefix {
     header: DatagramHeader,
     set: Option<ReceivedSet>,
 }
 
-/// What messages may take, with the flag behind them.
+/// The most bits that messages may take, with the flag after them.
 pub(super) fn max_message_bits(config: &LinkConfig) -> usize {
     8 * (config.max_datagram - MIN_BODY_BYTES) - MAX_HEADER_BITS - MAX_SET_BITS
 }
@@ -34,35 +34,35 @@ impl Link {
         &mut self,
         now: LocalTime,
         out: &mut Vec<u8>,
-        body_asks: bool,
+        body_wants_ack: bool,
         body: impl FnOnce(&mut Writer<'_>, Seq),
     ) -> Seq {
         self.handle_timeout(now);
         let (seq, start) = (seq_of(self.sent_packets.next()), out.len());
         self.pick_messages(now);
-        let mut front = self.prefix(now);
+        let mut prefix = self.prefix(now);
         let slice_due = self.slice_due_at().is_some_and(|due| due <= now);
         let (body_bits, slice_bytes) = if slice_due {
-            self.write_with_slice(now, &mut front, out, |writer| body(writer, seq))
+            self.write_with_slice(now, &mut prefix, out, |writer| body(writer, seq))
         } else {
             let mut writer = Writer::new(out);
-            front.write(&mut self.messages, None, &mut writer);
+            prefix.write(&mut self.messages, None, &mut writer);
             (write_body(&mut writer, |writer| body(writer, seq)), 0)
         };
         let length = out.len() - start;
         assert!(
             length <= self.config.max_datagram,
-            "a body of {body_bits} bits is longer than its budget"
+            "the body has {body_bits} bits, more than its budget"
         );
-        let ping = front.header.extras.is_some_and(|extras| extras.ping);
+        let ping = prefix.header.extras.is_some_and(|extras| extras.ping);
         let messages = !self.messages.0.is_empty();
         let slice = (slice_bytes > 0).then(|| self.note_slice(now)).flatten();
-        let asks_for_ack = ping || messages || slice.is_some() || body_asks && body_bits > 0;
+        let asks_for_ack = ping || messages || slice.is_some() || body_wants_ack && body_bits > 0;
         if asks_for_ack {
             format::ask_for_ack(&mut out[start..]);
         }
         let bytes = self.spend_budget(now, length, slice_bytes, messages || body_bits > 0);
-        if let Some(receiver) = self.receiver.as_mut().filter(|_| front.set.is_some()) {
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| prefix.set.is_some()) {
             receiver.note_reported();
         }
         self.note_sent(
@@ -78,12 +78,12 @@ impl Link {
         seq
     }
 
-    /// What stands before the body, in bits.
+    /// Length of everything before the body, in bits.
     pub(super) fn bits_before_body(&mut self, now: LocalTime) -> usize {
         self.prefix(now).bits(&mut self.messages)
     }
 
-    /// What a datagram of the game may have.
+    /// How many bits a datagram of the game may have.
     pub(super) fn game_bits(&self, now: LocalTime) -> usize {
         self.budget.as_ref().map_or(usize::MAX, |budget| {
             8 * budget
@@ -93,19 +93,19 @@ impl Link {
     }
 
     pub(super) fn pick_messages(&mut self, now: LocalTime) {
-        let payable = self.game_bits(now).saturating_sub(8 * MAX_HEADER_BYTES);
+        let affordable = self.game_bits(now).saturating_sub(8 * MAX_HEADER_BYTES);
         self.reliable_queue.pick(
             now,
-            max_message_bits(&self.config).min(payable),
+            max_message_bits(&self.config).min(affordable),
             &mut self.messages,
         );
     }
 
-    /// The parts of a datagram with the messages that were picked. Whether it asks for an
-    /// acknowledgement is not known yet.
+    /// The parts of a datagram with the picked messages. Whether it asks for an acknowledgement is
+    /// decided later.
     fn prefix(&self, now: LocalTime) -> DatagramPrefix {
         let (ping, pong) = (self.pings.is_due(now), self.pings.pong(now));
-        let payable = || {
+        let affordable = || {
             self.can_afford(
                 TrafficClass::Control,
                 MAX_HEADER_BYTES + MAX_SET_BITS / 8,
@@ -116,7 +116,7 @@ impl Link {
             .receiver
             .as_ref()
             .and_then(|receiver| receiver.received_set())
-            .filter(|_| payable());
+            .filter(|_| affordable());
         let messages = !self.messages.0.is_empty();
         let has_extras =
             ping || pong.is_some() || messages || set.is_some() || self.sender.is_some();
@@ -129,62 +129,65 @@ impl Link {
         DatagramPrefix { header, set }
     }
 
-    /// Writes a datagram with a slice if it fits beside the body and can be paid. Returns the bits
-    /// of the body and the bytes of the slice.
+    /// Writes a datagram, with a slice if it fits beside the body and the budget allows. Returns
+    /// the bits of the body and the bytes of the slice.
     fn write_with_slice(
         &mut self,
         now: LocalTime,
-        front: &mut DatagramPrefix,
+        prefix: &mut DatagramPrefix,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Writer<'_>),
     ) -> (usize, usize) {
         let sender = self.sender.as_mut().expect("a slice is due");
-        let mut aside = std::mem::take(&mut sender.body);
-        aside.clear();
-        let front_bits = front.bits(&mut self.messages);
-        let mut writer = Writer::new(&mut aside);
+        let mut body_buffer = std::mem::take(&mut sender.body);
+        body_buffer.clear();
+        let prefix_bits = prefix.bits(&mut self.messages);
+        let mut writer = Writer::new(&mut body_buffer);
         writer
-            .bits(&mut 0, (front_bits % 8) as u32)
-            .expect("a writer refuses nothing");
+            .bits(&mut 0, (prefix_bits % 8) as u32)
+            .expect("writing cannot fail");
         let body_bits = write_body(&mut writer, body);
         writer.finish();
-        let alone = body_bits == 0 && self.messages.0.is_empty();
+        let is_slice_only = body_bits == 0 && self.messages.0.is_empty();
         let slice = sender.pick(now, self.rtt.smoothed()).filter(|slice| {
-            let length = (front_bits + body_bits).div_ceil(8) + slice.length();
-            let pays = |budget: &Budget| {
-                if alone {
+            let length = (prefix_bits + body_bits).div_ceil(8) + slice.length();
+            let cost_of_slice = |budget: &Budget| {
+                if is_slice_only {
                     budget.cost(length)
                 } else {
                     slice.length()
                 }
             };
-            let can_afford =
-                |budget: &Budget| budget.available(TrafficClass::SliceSet, now) >= pays(budget);
+            let can_afford = |budget: &Budget| {
+                budget.available(TrafficClass::Slices, now) >= cost_of_slice(budget)
+            };
             length <= self.config.max_datagram && self.budget.as_deref().is_none_or(can_afford)
         });
         let slice_bytes = slice.as_ref().map_or(0, |slice| slice.length());
         let mut writer = Writer::new(out);
-        front.write(&mut self.messages, slice, &mut writer);
-        let mut reader = Reader::new(&aside);
-        reader.skip(front_bits % 8).expect("they were written");
+        prefix.write(&mut self.messages, slice, &mut writer);
+        let mut reader = Reader::new(&body_buffer);
+        reader
+            .skip(prefix_bits % 8)
+            .expect("these bits were written");
         copy_bits(&mut reader, body_bits, &mut writer);
         writer.finish();
-        sender.body = aside;
+        sender.body = body_buffer;
         (body_bits, slice_bytes)
     }
 
     fn note_slice(&mut self, now: LocalTime) -> Option<SliceId> {
-        let (repeated, carried) = self.sender.as_mut()?.note_sent(now);
+        let (repeated, slice_id) = self.sender.as_mut()?.note_sent(now);
         *(if repeated {
             &mut self.stats.slices_resent
         } else {
             &mut self.stats.slices_sent
         }) += 1;
-        Some(carried)
+        Some(slice_id)
     }
 
-    /// Takes what the datagram costs out of the budget; the game pays the way if it has something
-    /// to say. Returns the cost.
+    /// Spends the datagram's cost from the budget; the game pays the overhead if it sends anything.
+    /// Returns the cost.
     fn spend_budget(
         &mut self,
         now: LocalTime,
@@ -201,17 +204,17 @@ impl Link {
                 now,
                 &[
                     (TrafficClass::Game, cost - slice_bytes),
-                    (TrafficClass::SliceSet, slice_bytes),
+                    (TrafficClass::Slices, slice_bytes),
                 ],
             ),
             (false, 0) => budget.spend(now, &[(TrafficClass::Control, cost)]),
-            (false, _) => budget.spend(now, &[(TrafficClass::SliceSet, cost)]),
+            (false, _) => budget.spend(now, &[(TrafficClass::Slices, cost)]),
         };
         self.stats.over_budget += u64::from(!within);
         cost as u16
     }
 
-    fn note_sent(&mut self, now: LocalTime, cargo: PacketContents, bytes: u16) {
+    fn note_sent(&mut self, now: LocalTime, contents: PacketContents, bytes: u16) {
         let repeated = self
             .reliable_queue
             .note_carried(seq_of(self.sent_packets.next()), &self.messages);
@@ -220,16 +223,16 @@ impl Link {
         self.stats.resent += repeated;
         self.messages.0.clear();
         self.received_numbers.note_acknowledged();
-        self.pings.note_sent(now, cargo.ping);
-        if cargo.asks_for_ack && !cargo.ping {
+        self.pings.note_sent(now, contents.ping);
+        if contents.asks_for_ack && !contents.ping {
             self.pings.note_busy();
         }
-        self.sent_packets.push(now, cargo, bytes);
-        if let Some(budget) = self.budget.as_mut().filter(|_| cargo.asks_for_ack) {
+        self.sent_packets.push(now, contents, bytes);
+        if let Some(budget) = self.budget.as_mut().filter(|_| contents.asks_for_ack) {
             budget.rate_controller.handle_sent(now);
         }
-        // The place of the next datagram is made free now, so that the owner hears of it before it
-        // writes that one.
+        // Frees the slot of the next datagram now, so that the owner learns of a loss before it
+        // writes that datagram.
         self.handle_losses(now);
     }
 }
@@ -248,21 +251,17 @@ impl DatagramPrefix {
         slice: Option<&mut Slice>,
         writer: &mut Writer<'_>,
     ) {
-        self.header.wire(writer).expect("a writer refuses nothing");
+        self.header.wire(writer).expect("writing cannot fail");
         if self.header.extras.is_none() {
             return;
         }
-        messages.wire(writer).expect("a writer refuses nothing");
-        writer
-            .option(&mut self.set)
-            .expect("a writer refuses nothing");
+        messages.wire(writer).expect("writing cannot fail");
+        writer.option(&mut self.set).expect("writing cannot fail");
         writer
             .flag(&mut slice.is_some())
-            .expect("a writer refuses nothing");
+            .expect("writing cannot fail");
         if let Some(slice) = slice {
-            slice
-                .wire(writer)
-                .expect("a writer refuses what is no slice");
+            slice.wire(writer).expect("the slice is valid");
         }
     }
 }
@@ -279,20 +278,20 @@ fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> us
     };
     writer
         .bits(&mut 0, padding as u32)
-        .expect("a writer refuses nothing");
+        .expect("writing cannot fail");
     bits + padding
 }
 
 fn copy_bits(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
-    let mut left = bits;
-    while left > 0 {
-        let (width, mut word) = (left.min(64), 0);
+    let mut remaining = bits;
+    while remaining > 0 {
+        let (width, mut word) = (remaining.min(64), 0);
         reader
             .bits(&mut word, width as u32)
-            .expect("so much was written");
+            .expect("these bits were written");
         writer
             .bits(&mut word, width as u32)
-            .expect("a writer refuses nothing");
-        left -= width;
+            .expect("writing cannot fail");
+        remaining -= width;
     }
 }

@@ -1,9 +1,9 @@
-//! The body of a datagram from a server: a stamp, records until a zero bit, and perhaps a pose
+//! The body of a datagram from a server: a stamp, records until a zero bit, and an optional pose
 //! section.
 //!
-//! The bits stand in [`super`]. A server writes a body piece by piece, as far as its budget goes; a
-//! client reads it whole. Memory, when read: a record of some 20 bits takes some 70 bytes, one of a
-//! path (of 80 bits or more) some 600.
+//! [`super`] describes the bits. A server writes a body piece by piece, as far as its budget
+//! allows; a client reads it whole. Memory, when read: a record of some 20 bits takes some 70
+//! bytes, one of a path (of 80 bits or more) some 600.
 
 use std::time::Duration;
 
@@ -12,31 +12,32 @@ use crate::schema::Schema;
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, WireError, Writer};
 
-/// Width of a stamp: the low bits of the room's milliseconds, which start over after 4.6 hours.
+/// Width of a stamp: the low bits of the room's milliseconds, which wrap after 4.6 hours.
 pub const STAMP_BITS: u32 = 24;
-/// What a body takes without any record or pose.
+/// Length of a body without any record or pose.
 pub const BODY_OVERHEAD_BITS: usize = STAMP_BITS as usize + 1;
 
 /// What both ends know before they read or write a body.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyContext<'s> {
-    /// Of the game.
+    /// The game's schema.
     pub schema: &'s Schema,
     /// The local lag: the horizon of a datagram is its stamp plus this.
     pub delay: Duration,
-    /// For a reader: about now. A stamp is the moment nearest to this, of those with its low bits.
-    /// A writer ignores it.
+    /// For a reader: the approximate current time. A stamp is the moment nearest to it with the
+    /// stamp's low bits. A writer ignores it.
     pub near: GameTime,
 }
 
 impl BodyContext<'_> {
-    /// From when on holds what a datagram of this stamp says, unless it says otherwise.
+    /// From when on the contents of a datagram with this stamp are valid, unless they give another
+    /// time.
     pub fn horizon(&self, stamp: GameTime) -> GameTime {
         (stamp.whole_millis() + self.delay).whole_millis()
     }
 }
 
-/// What a client reads of a datagram.
+/// The body of a server's datagram, as a client reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatagramBody {
     /// Room time of the tick that wrote it: whole milliseconds.
@@ -47,7 +48,7 @@ pub struct DatagramBody {
     pub poses: Vec<u8>,
 }
 
-/// Begins a body. Returns the base of all times behind it: the stamp as the client reads it.
+/// Begins a body. Returns the base of all times after it: the stamp as the client reads it.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
     coder
         .bits(&mut low_time_bits(now).into(), STAMP_BITS)
@@ -73,7 +74,7 @@ pub fn end_records(coder: &mut impl Coder) {
     coder.flag(&mut false).expect(WRITE_CANNOT_FAIL);
 }
 
-/// Adds the pose section, behind the records' end: it is the last of a datagram.
+/// Adds the pose section after the end of the records: it is the last part of a datagram.
 pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
     if !section.is_empty() {
         writer.align();
@@ -81,10 +82,10 @@ pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
     }
 }
 
-pub(super) const WRITE_CANNOT_FAIL: &str = "a writer refuses nothing";
+pub(super) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
 
-/// Reads what follows the link's part of a datagram; `Unchanged` if there is no body. An error
-/// spoils the whole body.
+/// Reads the bits after the link's part of a datagram; `None` if there is no body. An error makes
+/// the whole body invalid.
 pub fn read_body(
     mut reader: Reader<'_>,
     context: &BodyContext<'_>,
@@ -99,7 +100,7 @@ pub fn read_body(
 }
 
 impl DatagramBody {
-    /// Reads, writes or measures stamp and records; the pose section is not part of this.
+    /// Reads, writes or measures stamp and records, but not the pose section.
     pub fn wire<C: Coder>(
         &mut self,
         context: &BodyContext<'_>,
@@ -145,7 +146,7 @@ pub fn low_time_bits(time: GameTime) -> u32 {
 
 const LOW_BITS_MASK: u64 = (1 << STAMP_BITS) - 1;
 
-/// Of the moments with these low bits of their milliseconds, the one nearest to `near`.
+/// The moment with these low bits of its milliseconds that is nearest to `near`.
 pub fn nearest_time(low: u32, near: GameTime) -> GameTime {
     let (period, half) = (LOW_BITS_MASK + 1, LOW_BITS_MASK / 2 + 1);
     let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW_BITS_MASK;
@@ -173,7 +174,7 @@ mod tests {
         let at = context(&Schema::example(), stamp).horizon(stamp);
         assert_eq!(at, GameTime::from_millis(10_150));
         let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
-        let enter = Record::ObjectEntered {
+        let enter = Record::Enter {
             alias: Alias { slot: 1, epoch: 2 },
             kind: 1,
             at,
@@ -207,7 +208,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         let stamp = write_stamp(now, &mut writer);
-        let said = records
+        let record_bits = records
             .iter_mut()
             .map(|record| record.bits(&context, stamp))
             .sum::<usize>();
@@ -215,7 +216,7 @@ mod tests {
             write_record(record, &context, stamp, &mut writer);
         }
         end_records(&mut writer);
-        assert_eq!(writer.bits_written(), said + BODY_OVERHEAD_BITS);
+        assert_eq!(writer.bits_written(), record_bits + BODY_OVERHEAD_BITS);
         write_poses(&[7, 0, 9], &mut writer);
         writer.finish();
         let body = DatagramBody {
@@ -250,7 +251,7 @@ mod tests {
     fn a_kind_unknown_to_the_schema_fails_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::ObjectUpdated {
+        let update = |kind| Record::Update {
             alias: Alias::default(),
             kind,
             at: NEAR,
@@ -306,7 +307,7 @@ mod tests {
                 );
             }
         }
-        // PriorEstimate the beginning there is nothing.
+        // There is no time before 0.
         assert_eq!(
             nearest_time(LOW_BITS_MASK as u32, GameTime::ZERO).millis(),
             LOW_BITS_MASK

@@ -1,7 +1,7 @@
 //! Random messages for the list of formats ([`crate::wire::formats`]).
 //!
-//! Test support. WrittenRecords and bodies are read in a context; here each brings one along:
-//! [`Schema::example_with_poses`], a local lag of 150 ms, and a moment in the room's life.
+//! Test support. Records and bodies need a context to be read; here each comes with one:
+//! [`Schema::example_with_poses`], a local lag of 150 ms, and a fixed room time.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::wire::{Coder, Wire, WireError};
 /// Not on a whole millisecond, with room on both sides.
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
-/// A context of this schema.
+/// A context with this schema.
 pub(crate) const fn context(schema: &Schema, near: GameTime) -> BodyContext<'_> {
     BodyContext {
         schema,
@@ -187,25 +187,25 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
     match rng.u8(..4) {
-        0 => Record::ObjectEntered {
+        0 => Record::Enter {
             alias,
             kind,
             at,
             own: rng.bool(),
             components,
         },
-        1 => Record::ObjectUpdated {
+        1 => Record::Update {
             alias,
             kind,
             at,
             components,
         },
         2 => Record::Leave { alias, at },
-        _ => Record::EffectReports(any_effect_times(rng)),
+        _ => Record::Effects(any_effect_times(rng)),
     }
 }
 
-/// As many as there is time for since the room began.
+/// As many as fit in the time since the room began.
 fn any_effect_times(rng: &mut fastrand::Rng) -> Vec<EffectTime> {
     let mut effects = vec![EffectTime {
         sampled_until: any_time(rng),
@@ -280,7 +280,7 @@ pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
             );
         }),
         (Component::Flag(flag), _) => {
-            any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())))
+            any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())));
         }
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
@@ -319,7 +319,7 @@ pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
     }
 }
 
-/// Points around [`BASE`], often close together, sometimes more than one record carries.
+/// Points around [`BASE_TIME`], often close together, sometimes more than one record carries.
 fn any_points(rng: &mut fastrand::Rng, mut insert: impl FnMut(&mut fastrand::Rng, GameTime)) {
     for _ in 0..rng.usize(..MAX_POINTS + 3) {
         let time = GameTime::from_micros(rng.u64(..2 * BASE_TIME.micros()) >> rng.u8(..20));

@@ -1,8 +1,8 @@
-//! What a datagram's body says of one object.
+//! Records: the part of a datagram's body about one object.
 //!
-//! The bits stand in [`super`]. Each record stands for itself: it says of which kind the object is,
-//! so that one of an object that the client does not (or no longer) know can be passed over.
-//! Invariant: components are in ascending order of their index, each at most once.
+//! [`super`] describes the bits. Each record is self-contained: it names the kind of the object, so
+//! a client can skip the record of an object that it does not know. Invariant: components are in
+//! ascending order of their index, each at most once.
 
 use super::body::{BodyContext, WRITE_CANNOT_FAIL};
 use super::wire_variant;
@@ -11,57 +11,58 @@ use crate::schema::{Component, ObjectKind};
 use crate::time::GameTime;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
-/// EffectReports in one record, at most.
+/// The highest number of effects in one record.
 pub const MAX_EFFECTS: usize = 8;
 
 const RECORD_BITS: u32 = 2;
 const KIND_BITS: u32 = 6;
 
-/// News of one object, from the time `at` on. A component goes by its index in the kind.
+/// The state of one object, from the time `at` on. Components are referenced by their index in the
+/// kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// The client follows it.
-    ObjectEntered {
-        /// The client's name for it.
+    /// The client follows the object from now on.
+    Enter {
+        /// The client's identifier for it.
         alias: Alias,
         /// Index in the schema's kinds.
         kind: u8,
-        /// From when on.
+        /// The time from which it applies.
         at: GameTime,
-        /// Whether it is the player's avatar.
+        /// Whether it is the player's own avatar.
         own: bool,
         /// Its state, or the first part of it.
         components: Vec<(u8, Component)>,
     },
-    /// Something about it has changed.
-    ObjectUpdated {
-        /// The client's name for it.
+    /// The object has changed.
+    Update {
+        /// The client's identifier for it.
         alias: Alias,
-        /// As in its `ObjectEntered`.
+        /// As in its `Enter`.
         kind: u8,
-        /// From when on the numbers and texts hold.
+        /// The time from which the numbers and texts apply.
         at: GameTime,
-        /// What has changed.
+        /// The changed components.
         components: Vec<(u8, Component)>,
     },
-    /// The client follows it no longer.
+    /// The client no longer follows the object.
     Leave {
-        /// The client's name for it.
+        /// The client's identifier for it.
         alias: Alias,
-        /// From when on.
+        /// The time from which it applies.
         at: GameTime,
     },
     /// When inputs of the client take effect; the newest first, 1 to [`MAX_EFFECTS`].
-    EffectReports(Vec<EffectTime>),
+    Effects(Vec<EffectTime>),
 }
 
 /// When inputs take effect. Whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EffectTime {
-    /// All that were sampled up to then, as the client told the time, unless an earlier effect
-    /// covers them ...
+    /// Covers the inputs that were sampled up to then, by the client's timestamps, and that no
+    /// earlier effect covers.
     pub sampled_until: GameTime,
-    /// ... take effect then.
+    /// When these inputs take effect.
     pub takes_effect_at: GameTime,
 }
 
@@ -75,23 +76,21 @@ impl Default for Record {
 }
 
 impl Record {
-    /// The object's name, if it is about one.
+    /// The object's alias, if the record is about an object.
     pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::ObjectEntered { alias, .. }
-            | Self::ObjectUpdated { alias, .. }
-            | Self::Leave { alias, .. } => Some(*alias),
-            Self::EffectReports(_) => None,
+            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
+                Some(*alias)
+            }
+            Self::Effects(_) => None,
         }
     }
 
-    /// The components that it carries.
+    /// The components that it contains.
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
-            Self::ObjectEntered { components, .. } | Self::ObjectUpdated { components, .. } => {
-                components
-            }
-            Self::Leave { .. } | Self::EffectReports(_) => &[],
+            Self::Enter { components, .. } | Self::Update { components, .. } => components,
+            Self::Leave { .. } | Self::Effects(_) => &[],
         }
     }
 
@@ -99,14 +98,14 @@ impl Record {
     pub fn bits(&mut self, context: &BodyContext<'_>, stamp: GameTime) -> usize {
         let mut measure = Measure::new();
         self.wire(context, stamp, &mut measure)
-            .expect("a measure refuses nothing");
+            .expect("measuring cannot fail");
         1 + measure.bits()
     }
 
     /// Reads, writes or measures; `stamp` is the body's.
     ///
     /// # Panics
-    /// With a writer or a measure, when the record does not fit the schema: our bug.
+    /// With a writer or a measure, if the record does not match the schema.
     pub fn wire<C: Coder>(
         &mut self,
         context: &BodyContext<'_>,
@@ -122,7 +121,7 @@ impl Record {
             Self::blank,
         )?;
         match self {
-            Self::ObjectEntered {
+            Self::Enter {
                 alias,
                 kind,
                 at,
@@ -133,7 +132,7 @@ impl Record {
                 coder.flag(own)?;
                 wire_components(components, kind, stamp, coder)
             }
-            Self::ObjectUpdated {
+            Self::Update {
                 alias,
                 kind,
                 at,
@@ -146,7 +145,7 @@ impl Record {
                 alias.wire(coder)?;
                 coder.time(at, context.horizon(stamp))
             }
-            Self::EffectReports(effects) => {
+            Self::Effects(effects) => {
                 wire_effect_times(effects, stamp, context.horizon(stamp), coder)
             }
         }
@@ -154,10 +153,10 @@ impl Record {
 
     const fn variant(&self) -> u64 {
         match self {
-            Self::ObjectEntered { .. } => 0,
-            Self::ObjectUpdated { .. } => 1,
+            Self::Enter { .. } => 0,
+            Self::Update { .. } => 1,
             Self::Leave { .. } => 2,
-            Self::EffectReports(_) => 3,
+            Self::Effects(_) => 3,
         }
     }
 
@@ -165,21 +164,21 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            0 => Self::ObjectEntered {
+            0 => Self::Enter {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             },
-            1 => Self::ObjectUpdated {
+            1 => Self::Update {
                 alias,
                 kind,
                 at,
                 components,
             },
             2 => Self::Leave { alias, at },
-            3 => Self::EffectReports(Vec::new()),
+            3 => Self::Effects(Vec::new()),
             _ => return None,
         })
     }
@@ -214,7 +213,7 @@ fn wire_effect_times<C: Coder>(
     Ok(())
 }
 
-/// A moment before another one: a varint of the milliseconds between, less 1.
+/// A moment before another one: a varint of the milliseconds between them, less 1.
 fn wire_earlier_time<C: Coder>(
     time: &mut GameTime,
     later: GameTime,
@@ -228,7 +227,7 @@ fn wire_earlier_time<C: Coder>(
     } else {
         latest
             .checked_sub(time.millis())
-            .expect("effects in order of time")
+            .expect("effects must be in order of time")
     };
     coder.varint(&mut before)?;
     if C::READS {
@@ -240,7 +239,7 @@ fn wire_earlier_time<C: Coder>(
     Ok(())
 }
 
-/// What `ObjectEntered` and `ObjectUpdated` begin with; the object's kind.
+/// The beginning of `Enter` and `Update`; returns the object's kind.
 fn wire_record_head<'s>(
     alias: &mut Alias,
     kind: &mut u8,
@@ -284,13 +283,13 @@ fn wire_components<C: Coder>(
 fn mask_of(components: &[(u8, Component)]) -> u64 {
     assert!(
         components.is_sorted_by(|a, b| a.0 < b.0),
-        "components in order, each once"
+        "components must be in order, each once"
     );
     components.iter().map(|(index, _)| 1 << index).sum()
 }
 
-/// Writes or measures records straight from the components of objects, without copies. What it
-/// writes is what [`Record::wire`] reads; each begins with the bit that says that there is one.
+/// Writes or measures records directly from the components of objects, without copies.
+/// [`Record::wire`] reads the result; each record begins with the bit that announces it.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordWriter<'s> {
     /// What both ends know.
@@ -299,32 +298,32 @@ pub struct RecordWriter<'s> {
     pub stamp: GameTime,
 }
 
-/// What a record says of the object as a whole.
+/// The fields of a record about the object as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHead {
-    /// The client's name for it.
+    /// The client's identifier for it.
     pub alias: Alias,
     /// Index in the schema's kinds.
     pub kind: u8,
-    /// From when on.
+    /// The time from which the record applies.
     pub at: GameTime,
-    /// Whether it is the player's avatar: for an `ObjectEntered`.
+    /// Whether it is the player's own avatar: for an `Enter`.
     pub own: bool,
 }
 
-/// Which components of an object are told, and from when on.
+/// Which components of an object are sent, and from which time on.
 #[derive(Clone, Copy, Debug)]
 pub struct ComponentSelection<'c> {
     /// All components of the object, in the order of its kind.
     pub all: &'c [Component],
-    /// Bit `i`, from the lowest: component `i` is told.
+    /// Bit `i`, from the lowest: component `i` is sent.
     pub mask: u16,
-    /// What holds from then on is told, and nothing that was before. Not before the stamp.
+    /// The values from then on are sent, and none before. Not before the stamp.
     pub from: GameTime,
 }
 
 impl RecordWriter<'_> {
-    /// An `ObjectEntered`.
+    /// Writes an `Enter`.
     pub fn write_enter(
         &self,
         head: &RecordHead,
@@ -335,7 +334,7 @@ impl RecordWriter<'_> {
         self.write_components(head.kind, parts, coder);
     }
 
-    /// An `ObjectUpdated`.
+    /// Writes an `Update`.
     pub fn write_update(
         &self,
         head: &RecordHead,
@@ -346,7 +345,7 @@ impl RecordWriter<'_> {
         self.write_components(head.kind, parts, coder);
     }
 
-    /// A `Leave`.
+    /// Writes a `Leave`.
     pub fn write_leave(&self, alias: Alias, at: GameTime, coder: &mut impl Coder) {
         coder.flag(&mut true).expect(WRITE_CANNOT_FAIL);
         Record::Leave { alias, at }
@@ -354,19 +353,19 @@ impl RecordWriter<'_> {
             .expect(WRITE_CANNOT_FAIL);
     }
 
-    /// The first half of an `ObjectEntered`: what differs from client to client.
+    /// Writes the first half of an `Enter`, which differs between clients.
     pub fn write_enter_head(&self, head: &RecordHead, coder: &mut impl Coder) {
         self.write_head(0, head, coder);
         coder.flag(&mut { head.own }).expect(WRITE_CANNOT_FAIL);
     }
 
-    /// The first half of an `ObjectUpdated`.
+    /// Writes the first half of an `Update`.
     pub fn write_update_head(&self, head: &RecordHead, coder: &mut impl Coder) {
         self.write_head(1, head, coder);
     }
 
-    /// The second half of an `ObjectEntered` or an `ObjectUpdated`: the same bits for all clients
-    /// that may know the same.
+    /// Writes the second half of an `Enter` or an `Update`: the same bits for all clients with the
+    /// same access.
     pub fn write_components(
         &self,
         kind: u8,
@@ -377,15 +376,15 @@ impl RecordWriter<'_> {
             .context
             .schema
             .kind(kind)
-            .expect("a kind of the schema");
+            .expect("the kind is in the schema");
         coder
             .bits(&mut parts.mask.into(), kind.components.len() as u32)
             .expect(WRITE_CANNOT_FAIL);
-        let told = (0..)
+        let sent = (0..)
             .zip(&kind.components)
             .zip(parts.all)
             .filter(|((index, _), _)| parts.mask >> index & 1 == 1);
-        for ((_, spec), component) in told {
+        for ((_, spec), component) in sent {
             component.wire_from(&spec.codec, parts.from, self.stamp, coder);
         }
     }
@@ -464,10 +463,10 @@ mod tests {
             let mut reader = Reader::new(&bytes);
             for expected in [0, 1, 2] {
                 let (mut there, mut record) = (false, Record::default());
-                reader.flag(&mut there).expect("what was written");
+                reader.flag(&mut there).expect("the encoding is valid");
                 record
                     .wire(&writer.context, stamp, &mut reader)
-                    .expect("what was written");
+                    .expect("the encoding is valid");
                 assert!(
                     there && record.variant() == expected && record.alias() == Some(head.alias),
                     "seed {seed}"
@@ -480,12 +479,12 @@ mod tests {
                         "seed {seed}"
                     );
                 }
-                let told = record
+                let sent = record
                     .components()
                     .iter()
                     .map(|(index, _)| 1 << index)
                     .sum::<u16>();
-                assert_eq!(told, if expected == 2 { 0 } else { mask }, "seed {seed}");
+                assert_eq!(sent, if expected == 2 { 0 } else { mask }, "seed {seed}");
             }
         }
     }
@@ -499,7 +498,7 @@ mod tests {
             takes_effect_at: context.horizon(stamp),
         };
         assert_eq!(
-            Record::EffectReports(vec![effect]).bits(&context, stamp),
+            Record::Effects(vec![effect]).bits(&context, stamp),
             1 + 2 + 3 + 10 + 5
         );
         let mut bytes = Vec::new();
@@ -519,7 +518,7 @@ mod tests {
         );
     }
 
-    /// The plain way: the value at `from`, and the points behind it.
+    /// The value at `from` and the points after it, computed in the simplest manner.
     fn from_then_on(component: &Component, from: GameTime) -> Component {
         use crate::timeline::{Timeline, TimelineValue};
         fn cut<T: TimelineValue>(timeline: &Timeline<T>, from: GameTime) -> Timeline<T> {

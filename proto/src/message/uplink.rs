@@ -1,8 +1,8 @@
-//! The body of a datagram from a client: what it says without waiting for an answer.
+//! The body of a datagram from a client: reports and inputs, which wait for no answer.
 //!
-//! The bits stand in [`super`]. Nothing here is repeated by the link: the next one says it anew.
-//! What must not get lost, the changes of the controls, is said in each until one of them is known
-//! to have arrived.
+//! [`super`] describes the bits. The link repeats nothing of it: the next datagram contains the
+//! newest state. Changes of the controls must not get lost, so each datagram contains them until
+//! one of them is acknowledged.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, Wire, WireError};
 
-/// RecordChanges of the controls in one datagram, at most: at 20 a second, what a player does in
-/// one and a half seconds.
+/// The highest number of changes of the controls in one datagram: at 20 a second, those of one and
+/// a half seconds.
 pub const MAX_CHANGES: usize = 31;
-/// How long before the sample the oldest of them may lie.
+/// The largest age of the oldest of them, relative to the sample.
 pub const MAX_CHANGE_AGE: Duration = Duration::from_millis(MAX_AGE_MS);
 
 const MAX_AGE_MS: u64 = 65_535;
@@ -22,31 +22,29 @@ const MAX_AGE_MS: u64 = 65_535;
 /// The body of a client's datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uplink {
-    /// How much came late, about once a second.
+    /// How many events and updates were late; about once a second.
     pub report: Option<LatenessReport>,
     /// The controls.
     pub input: Option<KeyInput>,
-    /// The low 16 bits of the number of the newest datagram whose poses could not be read, for want
-    /// of a base. It is said in each datagram until a section names no acked set, or only datagrams
-    /// that came after that one.
+    /// The low 16 bits of the number of the newest datagram whose poses could not be read because
+    /// their baseline is missing. The client repeats it until a section names no acknowledged set,
+    /// or only datagrams after that one.
     pub missing_baseline: Option<u16>,
 }
 
-/// How much of what a client was told came after it took effect. Counts events and updates since
-/// the join.
+/// How many events and updates arrived after their effect time, counted from the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatenessReport {
     /// Events and updates that arrived.
     pub received: u64,
-    /// Those of them that arrived after their effect time.
+    /// Those that arrived after their effect time.
     pub late: u64,
 }
 
-/// The controls at a moment, and how they came to be so: the changes of which the client does not
-/// know that they have arrived.
+/// The controls at a moment, and the changes before it that are not known to have arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyInput {
-    /// Held down then.
+    /// The controls held at that moment.
     pub keys: Keymap,
     /// The low 24 bits of the room's milliseconds, as the client estimates them.
     pub at: u32,
@@ -59,12 +57,12 @@ pub struct KeyInput {
 struct ButtonChange {
     /// Milliseconds before the sample, or before the change that came after this one.
     before_ms: u64,
-    /// Which controls; at least one.
+    /// The changed controls; at least one.
     toggled: Keymap,
 }
 
 impl KeyInput {
-    /// These controls, held at `now`, and nothing else to tell.
+    /// These controls, held at `now`, without changes.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
         Self {
             keys,
@@ -73,11 +71,12 @@ impl KeyInput {
         }
     }
 
-    /// The newest of `samples` is what is held at `now`; each of them is a change, oldest first,
-    /// and before the first one `base` was held. Such as change nothing are left out.
+    /// The input at `now`, with a change for each of `samples` that differs from the one before it.
+    /// The samples are ordered, the oldest first; `base` was held before the first, and the newest
+    /// is still held at `now`.
     ///
     /// # Panics
-    /// When they are too many, too old or not in order, in whole milliseconds: our bug.
+    /// If they are too many, too old or not in order, in whole milliseconds.
     pub fn with_changes(
         now: GameTime,
         base: Keymap,
@@ -93,13 +92,13 @@ impl KeyInput {
         }
         assert!(
             changes.is_sorted_by(|earlier, later| earlier.0 < later.0),
-            "samples in the order of their times"
+            "samples must be in the order of their times"
         );
         let mut later = now.millis();
         let before = |(at, toggled): &(u64, Keymap)| {
             let before_ms = std::mem::replace(&mut later, *at)
                 .checked_sub(*at)
-                .expect("samples of the past");
+                .expect("samples must not be later than `now`");
             ButtonChange {
                 before_ms,
                 toggled: *toggled,
@@ -108,7 +107,7 @@ impl KeyInput {
         let changes: Vec<ButtonChange> = changes.iter().rev().map(before).collect();
         assert!(
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
-            "few changes, and new ones"
+            "too many changes, or too old ones"
         );
         Self {
             keys,
@@ -117,18 +116,18 @@ impl KeyInput {
         }
     }
 
-    /// Whether it tells of changes.
+    /// Whether it contains changes.
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// When the keys were held: of all moments that it may have been, the one nearest to `near`.
+    /// When the keys were held: the moment nearest to `near` with the low bits of `at`.
     pub fn at(&self, near: GameTime) -> GameTime {
         nearest_time(self.at, near)
     }
 
-    /// The changes, oldest first, and behind them what is held now: the same as the newest change,
-    /// or later than it. `near` as in [`Input::at`].
+    /// The changes, oldest first, and after them the current sample, which equals the newest change
+    /// or is later. `near` as in [`KeyInput::at`].
     pub fn samples(&self, near: GameTime) -> impl Iterator<Item = KeySample> {
         let newest = KeySample {
             at: self.at(near),
@@ -160,13 +159,13 @@ pub fn nearest_datagram_number(low: u16, near: u64) -> u64 {
 }
 
 impl Uplink {
-    /// Whether there is nothing to say.
+    /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it should be acknowledged: what only repeats which controls are held is out of date
-    /// before it could be sent again.
+    /// Whether it should be acknowledged: an uplink that only repeats the held controls would be
+    /// out of date before it could be sent again.
     pub fn asks_for_ack(&self) -> bool {
         self.report.is_some()
             || self.missing_baseline.is_some()
@@ -174,7 +173,7 @@ impl Uplink {
     }
 }
 
-/// Reads what follows the link's part of a datagram; `Unchanged` if there is no body.
+/// Reads the bits after the link's part of a datagram; `None` if there is no body.
 pub fn read_uplink(mut reader: Reader<'_>) -> Result<Option<Uplink>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
@@ -200,7 +199,7 @@ impl Wire for LatenessReport {
     }
 }
 
-/// 24 bits of time, the keys, 5 bits for how many changes there are, and the changes.
+/// 24 bits of time, the keys, 5 bits for the number of changes, and the changes.
 impl Wire for KeyInput {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut at = u64::from(self.at);
@@ -226,8 +225,8 @@ impl Wire for KeyInput {
 }
 
 impl ButtonChange {
-    /// Its time, a varint counted from `least_ms`; a flag and 5 bits if there is one control, or a
-    /// flag and all of them.
+    /// Its time, a varint counted from `least_ms`; a flag and 5 bits for one control, or a flag and
+    /// all of them.
     fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
         let mut more_ms = self.before_ms.saturating_sub(least_ms);
         coder.varint(&mut more_ms)?;
@@ -252,7 +251,7 @@ impl ButtonChange {
     }
 }
 
-/// As a number: most games make do with the lowest few controls.
+/// As a number: most games use only the lowest few controls.
 fn wire_keys(keys: &mut Keymap, coder: &mut impl Coder) -> Result<(), WireError> {
     let mut number = u64::from(keys.0);
     coder.varint(&mut number)?;
@@ -339,11 +338,11 @@ mod tests {
             keys: Keymap(keys),
         });
         let input = KeyInput::with_changes(at(45), Keymap(1), samples);
-        let told = [(30, 0), (45, 0)].map(|(ms, keys)| KeySample {
+        let expected = [(30, 0), (45, 0)].map(|(ms, keys)| KeySample {
             at: at(ms),
             keys: Keymap(keys),
         });
-        assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), told);
+        assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Velocities of what is simulated at both ends.
+//! Velocities of objects that are simulated at both ends.
 //!
-//! A kind whose objects clients simulate tells with each pose how the object goes on: a velocity
-//! and an angular velocity, in whole numbers, unless it is at rest. Both follow in part from the
-//! pose and the base it is told relative to; only what does not is sent ([`foretell`]).
+//! The poses of such a kind carry a velocity and an angular velocity, in whole numbers, unless the
+//! object is at rest. Both are predicted from the pose and its baseline ([`predict_velocities`]);
+//! only the difference is sent.
 //!
-//! Invariant: what is at rest has no velocity. Units: grid units, as [`MotionFormat`] says; metres
-//! and radians a second outside. PoseSource: reference 002 (velocities unless at rest; quantise
-//! both ends).
+//! Invariant: an object at rest has no velocity. Units: grid units, as [`MotionFormat`] defines
+//! them; metres and radians a second outside. Velocities unless at rest: G. Fiedler, "State
+//! Synchronization".
 
-use super::fine::space::{add, scale, sub, turn_between};
+use super::fine::vector::{add, scale, sub, turn_between};
 use super::{Pose, PoseFormat};
 use crate::wire::{Coder, WireError};
 
@@ -46,10 +46,9 @@ impl MotionFormat {
         }
     }
 
-    /// The nearest to these metres and radians a second; what is too fast is as fast as can be
-    /// told.
+    /// The nearest motion to these metres and radians a second, within the range of the grid.
     pub fn motion(self, linear: [f32; 3], angular: [f32; 3]) -> Motion {
-        // The cast saturates, and what is no number is 0.
+        // The cast saturates; NaN becomes 0.
         let units =
             |value: f32, per_unit: u16| (f64::from(value) * f64::from(per_unit)).round() as i16;
         Motion {
@@ -74,14 +73,14 @@ impl MotionFormat {
 }
 
 impl Motion {
-    /// All six numbers, in the order in which they are told.
+    /// All six numbers, in the order in which they are coded.
     pub(super) fn parts(self) -> [i16; 6] {
         let ([a, b, c], [d, e, f]) = (self.linear, self.angular);
         [a, b, c, d, e, f]
     }
 
     /// The reverse.
-    pub(super) fn of_parts([a, b, c, d, e, f]: [i16; 6]) -> Self {
+    pub(super) fn from_parts([a, b, c, d, e, f]: [i16; 6]) -> Self {
         Self {
             linear: [a, b, c],
             angular: [d, e, f],
@@ -96,44 +95,44 @@ impl Motion {
             coder.signed_varint(&mut wide)?;
             *part = narrow(wide)?;
         }
-        *self = Self::of_parts(parts);
+        *self = Self::from_parts(parts);
         Ok(())
     }
 }
 
-/// A part of a motion, if it is one.
+/// A part of a motion, if it is within range.
 pub(super) fn narrow(wide: i64) -> Result<i16, WireError> {
     i16::try_from(wide).map_err(|_| WireError::OutOfRange {
         what: "velocity of a pose",
     })
 }
 
-/// What a motion is foretold to be, part by part in grid units, and how far off that may be: after
-/// `age_us` from `base` to `pose`, of which all but the motion is known.
+/// Predicts the six parts of a motion, in grid units: the velocities of `pose`, of which all but
+/// the motion is known, `age_us` after `baseline`.
 ///
-/// In even acceleration the mean velocity lies half way between those at both ends; a collision in
-/// between makes the newer one the mean's. The middles and spreads are those that took the fewest
-/// bits on recordings of the game `cubes`.
-pub(super) fn foretell(
+/// With constant acceleration the mean velocity is half way between those at both ends; after a
+/// collision in between, the newer velocity is closer to the mean. The constants are those that
+/// took the fewest bits on recordings of the game `cubes`.
+pub(super) fn predict_velocities(
     format: PoseFormat,
     grid: MotionFormat,
-    base: &Pose,
+    baseline: &Pose,
     age_us: u32,
     pose: &Pose,
-) -> [Forecast; 6] {
+) -> [VelocityPrediction; 6] {
     let per_s = 1e6 / (age_us.max(1_000)) as f32;
     let metres = 1.0 / f32::from(format.per_metre);
-    let way: [f32; 3] =
-        std::array::from_fn(|axis| pose.at[axis].wrapping_sub(base.at[axis]) as f32 * metres);
-    let turned = turn_between(format.quaternion(base), format.quaternion(pose));
-    let linear = LINEAR.parts(
-        scale(way, per_s),
-        grid.linear(base.motion),
+    let moved: [f32; 3] =
+        std::array::from_fn(|axis| pose.at[axis].wrapping_sub(baseline.at[axis]) as f32 * metres);
+    let turned = turn_between(format.quaternion(baseline), format.quaternion(pose));
+    let linear = LINEAR_MODEL.predict(
+        scale(moved, per_s),
+        grid.linear(baseline.motion),
         f32::from(grid.linear),
     );
-    let angular = ANGULAR.parts(
+    let angular = ANGULAR_MODEL.predict(
         scale(turned, per_s),
-        grid.angular(base.motion),
+        grid.angular(baseline.motion),
         f32::from(grid.angular),
     );
     std::array::from_fn(|part| {
@@ -145,48 +144,49 @@ pub(super) fn foretell(
     })
 }
 
-/// A part of a motion that is yet to be told, in grid units.
+/// The prediction of a part of a motion, in grid units.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Forecast {
+pub(super) struct VelocityPrediction {
     pub(super) middle: f32,
     pub(super) spread: f32,
 }
 
-/// How a velocity follows from the mean one since the base and from the base's.
-struct Model {
-    /// How far beyond the mean it lies, as a part of what the mean has changed since the base.
+/// How a velocity follows from the mean velocity since the baseline and from the baseline's.
+struct VelocityModel {
+    /// How far beyond the mean the middle lies, as a part of the change: mean minus baseline.
     beyond: f32,
-    /// How far off it is at least, in metres or radians a second.
-    least: f32,
-    /// As a part of that change along the same axis.
+    /// The least spread, in metres or radians a second.
+    min_spread: f32,
+    /// What the spread grows by, as a part of the change along the same axis.
     of_change: f32,
-    /// As a part of how fast it is, over all axes.
+    /// What the spread grows by, as a part of the speed over all axes.
     of_speed: f32,
 }
 
-const LINEAR: Model = Model {
+const LINEAR_MODEL: VelocityModel = VelocityModel {
     beyond: 0.3,
-    least: 0.04,
+    min_spread: 0.04,
     of_change: 0.56,
     of_speed: 0.15,
 };
-const ANGULAR: Model = Model {
+const ANGULAR_MODEL: VelocityModel = VelocityModel {
     beyond: 0.0,
-    least: 0.04,
+    min_spread: 0.04,
     of_change: 0.44,
     of_speed: 0.19,
 };
 
-impl Model {
-    fn parts(&self, mean: [f32; 3], before: [f32; 3], units: f32) -> [Forecast; 3] {
+impl VelocityModel {
+    fn predict(&self, mean: [f32; 3], before: [f32; 3], units: f32) -> [VelocityPrediction; 3] {
         let change = sub(mean, before);
         let middle = scale(add(mean, scale(change, self.beyond)), units);
         let speed = mean[0].abs() + mean[1].abs() + mean[2].abs();
         std::array::from_fn(|axis| {
-            let off = self.least + self.of_change * change[axis].abs() + self.of_speed * speed;
-            Forecast {
+            let spread =
+                self.min_spread + self.of_change * change[axis].abs() + self.of_speed * speed;
+            VelocityPrediction {
                 middle: middle[axis].clamp(-32_768.0, 32_767.0),
-                spread: (off * units).max(0.5),
+                spread: (spread * units).max(0.5),
             }
         })
     }
@@ -202,7 +202,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_told_is_the_nearest_on_the_grid_and_stays_there() {
+    fn a_motion_is_the_nearest_on_the_grid_and_stays_there() {
         let motion = GRID.motion([1.0, -0.5, 1_000.0], [f32::NAN, 0.008, -3.0]);
         assert_eq!(
             motion,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn free_fall_is_foretold_within_a_spread() {
+    fn free_fall_is_predicted_within_a_spread() {
         use crate::pose::Turning;
         let format = PoseFormat {
             per_metre: 4_096,
@@ -230,15 +230,15 @@ mod tests {
             turn: format.turn.upright(),
             ..Pose::default()
         };
-        let base = Pose {
+        let baseline = Pose {
             motion: GRID.motion([0.0, 0.0, 2.0], [0.0; 3]),
             ..upright
         };
         let pose = Pose {
             at: [0, 0, (0.0875 * 4_096.0) as i32],
-            ..base
+            ..baseline
         };
-        let up = foretell(format, GRID, &base, 50_000, &pose)[2];
+        let up = predict_velocities(format, GRID, &baseline, 50_000, &pose)[2];
         assert!((up.middle - 1.675 * 128.0).abs() < 1.0, "{up:?}");
         assert!((up.middle - 1.5 * 128.0).abs() < up.spread, "{up:?}");
     }

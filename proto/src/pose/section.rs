@@ -1,7 +1,7 @@
 //! The part of a datagram that carries poses.
 //!
-//! Poses and their bases go in, in ascending order of their slots; bytes come out, up to the end of
-//! the datagram, and back.
+//! Poses and their baselines go in, in ascending order of their slots; bytes come out, up to the
+//! end of the datagram, and back.
 //!
 //! # Bits
 //! The header, in the words of [`crate::message`]: level, 1 (0 [`Level::Shared`], 1
@@ -12,8 +12,8 @@
 //! newest. Zeros up to a whole byte.
 //!
 //! Behind it one stream of the range coder ([`crate::entropy`]) up to the end of the datagram: for
-//! each object, in ascending order of their slots, its place and then its pose, as
-//! [`super::shared`] or [`super::fine`] says; then an end. A place is
+//! each object, in ascending order of their slots, its slot and baseline mode, and then its pose,
+//! as [`super::shared`] or [`super::fine`] defines; then an end. Slot and mode are
 //! 1. bit: the slot is the one behind the last (the first: 0). The probability of 1 begins at 3/4
 //!    of 65,536; after a 1 it grows by a sixteenth of what it lacks, after a 0 it falls by a
 //!    sixteenth, and it stays within 2,048 to 64,000;
@@ -24,61 +24,60 @@
 //!    before was of mode window, or this is the first; 40, 208 and 8 if it was of mode old; 24, 4
 //!    and 228 if it was of mode absolute.
 //!
-//! How weights become symbols stands in [`super::shared`]. At the fine level, before all places:
-//! whether an object is told as the *reference*, one bit of even chance; if so its slot, a number
-//! as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is
-//! `DatagramWindow`: it is the object that others move with, such as the player's own, and does not
-//! stand among the others. An object in mode `DatagramWindow` is a candidate that is in, any other
-//! is the pose of a newcomer; behind the end of the places there is the end of newcomers.
+//! How weights become symbols: [`super::shared`]. At the fine level, before all slots: whether
+//! there is a *reference*, one bit of even probability; if so its slot, a number as [`super::fine`]
+//! codes them (middle 0, spread 8), and its pose, whose mode is `Window`: the object that others
+//! move with, such as the player's own avatar; it is not among the others. An object in mode
+//! `Window` is a candidate that is in, any other an unacknowledged object; behind the end of the
+//! slots comes the end of the fine level's section.
 //!
-//! # Bases
-//! Datagrams that are named are the section's acked set. The base of a pose in mode
-//! `DatagramWindow` is the object's pose in the newest datagram of that set that told one, in a
-//! section or in a record; in mode `Old` the newest one that came before the 33 datagrams that the
-//! set can hold; in mode `Absolute` there is none. The fine level uses all poses of the set in mode
-//! `DatagramWindow`.
+//! # Baselines
+//! The datagrams that the header names are the section's acked set. The baseline of a pose in mode
+//! `Window` is the object's pose in the newest datagram of that set that had one, in a section or
+//! in a record; in mode `Old` the newest pose from before the 33 datagrams that the set can hold;
+//! in mode `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
 //!
 //! Invariants:
-//! 1. A reader never takes a base that it does not have: it stops, and says of which slot
-//!    ([`SectionError::LostTrack`]).
-//! 2. What was read before an error holds. Whatever the bytes are, a pose that comes out is one of
+//! 1. A reader never uses a baseline that it does not have: it stops, and reports the slot
+//!    ([`SectionError::MissingBaseline`]).
+//! 2. What was read before an error is valid. Whatever the bytes are, a pose that comes out fits
 //!    its object's format.
 //!
-//! A section may be cut short without this being noticed: datagrams come whole or not at all.
+//! A section that is cut short is not always detected: datagrams arrive whole or not at all.
 
-mod slots;
+mod slot_coder;
 
-use self::slots::{END_BYTES, Slots};
-use super::fine::{self, Known, Scene, Seen};
-use super::{AckedSet, Coded, Entry, Kept, Pose, PoseFormat, shared};
-use crate::entropy::{Decoder, Encoder};
+use self::slot_coder::{END_BYTES, SlotCoder};
+use super::fine::{self, AgedPose, FineState, KnownObject};
+use super::{AckedSet, BaselineHistory, CodedPose, Pose, PoseFormat, ReceivedPose, shared};
+use crate::entropy::{RangeDecoder, RangeEncoder};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, WireError, Writer};
 
 /// How a section is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Level {
-    /// By static tables, symbols shared between clients: for crowds.
+    /// Static tables; symbols are shared between clients: for crowds.
     #[default]
     Shared,
-    /// By contexts that adapt, at a higher price: for few clients.
+    /// Prediction from several poses and adaptive probabilities, at a higher cost: for few clients.
     Fine,
 }
 
-/// What a section begins with.
+/// The beginning of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SectionHeader {
-    /// How it is coded.
+    /// How the section is coded.
     pub level: Level,
-    /// Of the datagram: both ends know it.
+    /// The datagram's number, which both ends know.
     pub number: u64,
-    /// The datagrams that are known to have arrived; none of them as long as nothing is known, or
-    /// what is known is older than [`super::MAX_LAG`].
+    /// The datagrams that are known to have arrived, if any is that is not older than
+    /// [`super::MAX_LAG`].
     pub acked: Option<AckedSet>,
 }
 
 impl SectionHeader {
-    /// The header of datagram `number`, which names `acked` if it may.
+    /// The header of datagram `number`, which names `acked` unless that is too old.
     pub fn new(level: Level, number: u64, acked: Option<AckedSet>) -> Self {
         Self {
             level,
@@ -112,75 +111,79 @@ impl SectionHeader {
     }
 }
 
-/// Relative to what a pose is told.
+/// What a pose is coded relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum BaselineMode {
     /// The newest pose in the acked set.
-    DatagramWindow,
-    /// The newest before the acked set's window: only while nothing newer than that has been sent.
+    Window,
+    /// The newest pose before the acked set's window: only while no newer pose has been sent.
     Old,
-    /// Nothing.
+    /// No other pose.
     Absolute,
 }
 
 /// Why reading a section has stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SectionError {
-    /// The bytes make no sense.
+    /// The bytes are not a valid section.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The object of a slot, or the base that is claimed, is not known here: say so to the server.
-    #[error("no base is known for the pose of slot {slot}")]
-    LostTrack {
+    /// The object of a slot, or its baseline, is not known here: the server must be notified.
+    #[error("the baseline of the pose in slot {slot} is missing")]
+    MissingBaseline {
         /// Of the object.
         slot: u16,
     },
 }
 
-/// What a receiver knows of the objects that it follows.
-pub trait Bases {
-    /// The object of a slot, if its kind has poses. One that has left should be found for a while,
-    /// since a section that its `Leave` has overtaken still speaks of it, and what stands behind it
-    /// could not be read otherwise.
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)>;
+/// The poses that a receiver has of the objects that it follows.
+pub trait BaselineSource {
+    /// The object of a slot, if its kind has poses. An object that has left should be found for
+    /// some time: a late section may still contain its pose, and the poses behind that could not be
+    /// read otherwise.
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)>;
 }
 
 /// Writes a section.
 pub struct SectionWriter<'o> {
-    stream: Stream<'o>,
-    slots: Slots,
+    stream: LevelEncoder<'o>,
+    slots: SlotCoder,
     header_bytes: usize,
-    /// Ages for the fine level; kept for its storage.
-    seen: Vec<Seen>,
-    /// Whether it is known if there is a reference.
-    begun: bool,
+    /// For the fine level; reused for its storage.
+    aged: Vec<AgedPose>,
+    /// Whether the fine level's section begins with the reference or its absence: that is written.
+    has_begun: bool,
 }
 
-enum Stream<'o> {
-    Shared(Encoder<'o>),
-    Fine(fine::Encoder<'o, 'o>),
+enum LevelEncoder<'o> {
+    Shared(RangeEncoder<'o>),
+    Fine(fine::FineEncoder<'o, 'o>),
 }
 
 impl<'o> SectionWriter<'o> {
     /// Begins a section of the shared level behind what is in `out`.
     ///
     /// # Panics
-    /// When the header says [`Level::Fine`]: our bug.
+    /// When the header has [`Level::Fine`]: a bug.
     pub fn new(out: &'o mut Vec<u8>, header: &SectionHeader) -> Self {
         assert!(
             header.level == Level::Shared,
-            "the fine level needs a scene"
+            "the fine level needs a state"
         );
-        Self::begin(out, header, Stream::Shared)
+        Self::begin(out, header, LevelEncoder::Shared)
     }
 
-    /// Begins a section of either level behind what is in `out`. The scene is for the fine one: it
-    /// is cleared, and saves allocations from one section to the next.
-    pub fn with_scene(out: &'o mut Vec<u8>, header: &SectionHeader, scene: &'o mut Scene) -> Self {
+    /// Begins a section of either level behind what is in `out`. The state is for the fine level:
+    /// it is cleared, and reused to save allocations.
+    pub fn with_state(
+        out: &'o mut Vec<u8>,
+        header: &SectionHeader,
+        state: &'o mut FineState,
+    ) -> Self {
         match header.level {
-            Level::Shared => Self::begin(out, header, Stream::Shared),
+            Level::Shared => Self::begin(out, header, LevelEncoder::Shared),
             Level::Fine => Self::begin(out, header, |encoder| {
-                Stream::Fine(fine::Encoder::new(encoder, scene))
+                LevelEncoder::Fine(fine::FineEncoder::new(encoder, state))
             }),
         }
     }
@@ -188,7 +191,7 @@ impl<'o> SectionWriter<'o> {
     fn begin(
         out: &'o mut Vec<u8>,
         header: &SectionHeader,
-        stream: impl FnOnce(Encoder<'o>) -> Stream<'o>,
+        stream: impl FnOnce(RangeEncoder<'o>) -> LevelEncoder<'o>,
     ) -> Self {
         let mut writer = Writer::new(out);
         { *header }
@@ -196,21 +199,21 @@ impl<'o> SectionWriter<'o> {
             .expect("a writer refuses nothing");
         let header_bytes = writer.finish();
         Self {
-            stream: stream(Encoder::new(out)),
-            slots: Slots::default(),
+            stream: stream(RangeEncoder::new(out)),
+            slots: SlotCoder::default(),
             header_bytes,
-            seen: Vec::new(),
-            begun: false,
+            aged: Vec::new(),
+            has_begun: false,
         }
     }
 
-    /// Adds a pose at the shared level: what [`super::code`] has made of it and of the base of this
-    /// mode.
+    /// Adds a pose at the shared level: the symbols that [`super::code`] made of it and of the
+    /// baseline of this mode.
     ///
     /// # Panics
-    /// When the slots do not ascend, or the section is of the fine level: our bug.
-    pub fn shared(&mut self, slot: u16, mode: Mode, coded: &Coded) {
-        let Stream::Shared(encoder) = &mut self.stream else {
+    /// When the slots do not ascend, or the section is of the fine level: a bug.
+    pub fn write_shared(&mut self, slot: u16, mode: BaselineMode, coded: &CodedPose) {
+        let LevelEncoder::Shared(encoder) = &mut self.stream else {
             panic!("a section has one level")
         };
         self.slots.write(slot, mode, encoder);
@@ -218,44 +221,45 @@ impl<'o> SectionWriter<'o> {
     }
 
     /// Adds a pose at the fine level: `history` are the object's poses in the acked set, the newest
-    /// first; in mode `Old` the one base; in mode `Absolute` none.
+    /// first; in mode `Old` the baseline alone; in mode `Absolute` none.
     ///
     /// # Panics
-    /// When the slots do not ascend, or the section is of the shared level: our bug.
-    pub fn fine(
+    /// When the slots do not ascend, or the section is of the shared level: a bug.
+    pub fn write_fine(
         &mut self,
         slot: u16,
-        mode: Mode,
+        mode: BaselineMode,
         format: &PoseFormat,
         history: &[(GameTime, Pose)],
         stamp: GameTime,
         pose: &Pose,
     ) {
-        let Stream::Fine(encoder) = &mut self.stream else {
+        let LevelEncoder::Fine(encoder) = &mut self.stream else {
             panic!("a section has one level")
         };
-        if !std::mem::replace(&mut self.begun, true) {
-            encoder.names_reference(None);
+        if !std::mem::replace(&mut self.has_begun, true) {
+            encoder.write_reference_slot(None);
         }
         self.slots.write(slot, mode, encoder.stream());
-        take_seen(history, stamp, &mut self.seen);
-        let known = Known {
+        collect_ages(history, stamp, &mut self.aged);
+        let known = KnownObject {
             format: *format,
             half_edge_m: 0.0,
-            history: &self.seen,
+            history: &self.aged,
         };
         match mode {
-            Mode::DatagramWindow => encoder.object(&known, Some(pose)),
-            Mode::Old | Mode::Absolute => encoder.stranger(&known, pose),
+            BaselineMode::Window => encoder.write_object(&known, Some(pose)),
+            BaselineMode::Old | BaselineMode::Absolute => {
+                encoder.write_unacknowledged(&known, pose);
+            }
         }
     }
 
-    /// Adds the pose of the object that others move with, before all others; told as
-    /// [`SectionWriter::fine`] does in mode `DatagramWindow`.
+    /// Adds the pose of the object that others move with, before all others, in mode `Window`.
     ///
     /// # Panics
-    /// When the section is of the shared level, or not at its beginning: our bug.
-    pub fn reference(
+    /// When the section is of the shared level, or not at its beginning: a bug.
+    pub fn write_reference(
         &mut self,
         slot: u16,
         format: &PoseFormat,
@@ -263,50 +267,50 @@ impl<'o> SectionWriter<'o> {
         stamp: GameTime,
         pose: &Pose,
     ) {
-        let Stream::Fine(encoder) = &mut self.stream else {
+        let LevelEncoder::Fine(encoder) = &mut self.stream else {
             panic!("a section has one level")
         };
         assert!(
-            !std::mem::replace(&mut self.begun, true),
+            !std::mem::replace(&mut self.has_begun, true),
             "the reference comes first"
         );
-        encoder.names_reference(Some(slot));
-        take_seen(history, stamp, &mut self.seen);
-        encoder.reference(
-            &Known {
+        encoder.write_reference_slot(Some(slot));
+        collect_ages(history, stamp, &mut self.aged);
+        encoder.write_reference(
+            &KnownObject {
                 format: *format,
                 half_edge_m: 0.0,
-                history: &self.seen,
+                history: &self.aged,
             },
             Some(pose),
         );
     }
 
-    /// How many bytes the section has if it is finished now; at most two less, at the fine level
+    /// The length of the section if it is finished now; at most two bytes less, at the fine level
     /// three.
     pub fn bytes(&self) -> usize {
         let stream = match &self.stream {
-            Stream::Shared(encoder) => encoder.bytes_if_finished(),
-            Stream::Fine(encoder) => encoder.bytes_so_far() + 1,
+            LevelEncoder::Shared(encoder) => encoder.bytes_if_finished(),
+            LevelEncoder::Fine(encoder) => encoder.bytes_so_far() + 1,
         };
         self.header_bytes + stream + END_BYTES
     }
 
-    /// What slot and mode of the next pose take at most, in bits.
-    pub fn place_bits_at_most(&self, slot: u16, mode: Mode) -> usize {
-        self.slots.bits_at_most(slot, mode)
+    /// The length in bits of the next pose's slot and mode, at most.
+    pub fn max_slot_bits(&self, slot: u16, mode: BaselineMode) -> usize {
+        self.slots.max_bits(slot, mode)
     }
 
-    /// Ends the section, which runs to the end of the datagram.
+    /// Ends the section, and with it the datagram.
     pub fn finish(self) {
         match self.stream {
-            Stream::Shared(mut encoder) => {
+            LevelEncoder::Shared(mut encoder) => {
                 self.slots.write_end(&mut encoder);
                 encoder.finish();
             }
-            Stream::Fine(mut encoder) => {
-                if !self.begun {
-                    encoder.names_reference(None);
+            LevelEncoder::Fine(mut encoder) => {
+                if !self.has_begun {
+                    encoder.write_reference_slot(None);
                 }
                 self.slots.write_end(encoder.stream());
                 encoder.finish();
@@ -315,15 +319,16 @@ impl<'o> SectionWriter<'o> {
     }
 }
 
-/// Poses with their ages, which rise: a pose that is not older than the one before it is left out.
-fn take_seen(history: &[(GameTime, Pose)], stamp: GameTime, out: &mut Vec<Seen>) {
+/// Replaces `out` by poses with rising ages: a pose that is not older than the one before is left
+/// out.
+fn collect_ages(history: &[(GameTime, Pose)], stamp: GameTime, out: &mut Vec<AgedPose>) {
     out.clear();
     for (time, pose) in history {
-        // In whole milliseconds: a receiver knows no more.
+        // In whole milliseconds, as a receiver knows them.
         let age_us = u32::try_from(stamp.whole_millis().since(time.whole_millis()).as_micros())
             .unwrap_or(u32::MAX);
         if out.last().is_none_or(|newer| newer.age_us < age_us) {
-            out.push(Seen {
+            out.push(AgedPose {
                 age_us,
                 pose: *pose,
             });
@@ -337,7 +342,7 @@ pub fn read_section(
     bytes: &[u8],
     number: u64,
     stamp: GameTime,
-    bases: &impl Bases,
+    source: &impl BaselineSource,
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<Option<AckedSet>, SectionError> {
     let mut reader = Reader::new(bytes);
@@ -346,28 +351,31 @@ pub fn read_section(
         ..SectionHeader::default()
     };
     header.wire(&mut reader)?;
-    let decoder = Decoder::new(reader.rest()?);
+    let decoder = RangeDecoder::new(reader.rest()?);
     match header.level {
-        Level::Shared => read_shared(decoder, &header, stamp, bases, out)?,
-        Level::Fine => read_fine(decoder, &header, stamp, bases, out)?,
+        Level::Shared => read_shared(decoder, &header, stamp, source, out)?,
+        Level::Fine => read_fine(decoder, &header, stamp, source, out)?,
     }
     Ok(header.acked)
 }
 
 fn read_shared(
-    mut decoder: Decoder<'_>,
+    mut decoder: RangeDecoder<'_>,
     header: &SectionHeader,
     stamp: GameTime,
-    bases: &impl Bases,
+    source: &impl BaselineSource,
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<(), SectionError> {
-    let mut slots = Slots::default();
+    let mut slots = SlotCoder::default();
     while let Some((slot, mode)) = slots.read(&mut decoder)? {
-        let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
-        let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, &entry.pose));
-        let pose = shared::read(*format, base, stamp, &mut decoder)?;
-        check(&decoder)?;
-        if kept.admits(header.number) {
+        let (format, received) = source
+            .object(slot)
+            .ok_or(SectionError::MissingBaseline { slot })?;
+        let baseline = find_baseline(slot, mode, header, received)?
+            .map(|received| (received.stamp, &received.pose));
+        let pose = shared::read(*format, baseline, stamp, &mut decoder)?;
+        check_not_overrun(&decoder)?;
+        if received.is_of_present_tenant(header.number) {
             out.push((slot, pose));
         }
     }
@@ -375,34 +383,38 @@ fn read_shared(
 }
 
 fn read_fine(
-    decoder: Decoder<'_>,
+    decoder: RangeDecoder<'_>,
     header: &SectionHeader,
     stamp: GameTime,
-    bases: &impl Bases,
+    source: &impl BaselineSource,
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<(), SectionError> {
-    let mut scene = Scene::default();
-    let mut decoder = fine::Decoder::new(decoder, &mut scene);
-    let (mut slots, mut history, mut seen) = (Slots::default(), Vec::new(), Vec::new());
-    let reference = decoder.reference_named()?;
+    let mut state = FineState::default();
+    let mut decoder = fine::FineDecoder::new(decoder, &mut state);
+    let (mut slots, mut history, mut aged) = (SlotCoder::default(), Vec::new(), Vec::new());
+    let reference = decoder.read_reference_slot()?;
     if let Some(slot) = reference {
-        let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
-        base_of(slot, Mode::DatagramWindow, header, kept)?;
+        let (format, received) = source
+            .object(slot)
+            .ok_or(SectionError::MissingBaseline { slot })?;
+        find_baseline(slot, BaselineMode::Window, header, received)?;
         header
             .acked
             .iter()
-            .for_each(|acked| kept.history(acked, &mut history));
-        take_seen(&history, stamp, &mut seen);
-        let known = Known {
+            .for_each(|acked| received.acked_poses(acked, &mut history));
+        collect_ages(&history, stamp, &mut aged);
+        let known = KnownObject {
             format: *format,
             half_edge_m: 0.0,
-            history: &seen,
+            history: &aged,
         };
-        let pose = decoder.reference(&known)?.ok_or(WireError::OutOfRange {
-            what: "pose that is not in",
-        })?;
-        check(decoder.stream())?;
-        if kept.admits(header.number) {
+        let pose = decoder
+            .read_reference(&known)?
+            .ok_or(WireError::OutOfRange {
+                what: "pose that is not in",
+            })?;
+        check_not_overrun(decoder.stream())?;
+        if received.is_of_present_tenant(header.number) {
             out.push((slot, pose));
         }
     }
@@ -413,60 +425,62 @@ fn read_fine(
             }
             .into());
         }
-        let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
-        let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, entry.pose));
-        if let (Mode::DatagramWindow, Some(acked)) = (mode, header.acked) {
-            kept.history(&acked, &mut history);
+        let (format, received) = source
+            .object(slot)
+            .ok_or(SectionError::MissingBaseline { slot })?;
+        let baseline = find_baseline(slot, mode, header, received)?
+            .map(|received| (received.stamp, received.pose));
+        if let (BaselineMode::Window, Some(acked)) = (mode, header.acked) {
+            received.acked_poses(&acked, &mut history);
         } else {
             history.clear();
-            history.extend(base);
+            history.extend(baseline);
         }
-        take_seen(&history, stamp, &mut seen);
-        let known = Known {
+        collect_ages(&history, stamp, &mut aged);
+        let known = KnownObject {
             format: *format,
             half_edge_m: 0.0,
-            history: &seen,
+            history: &aged,
         };
         let pose = match mode {
-            Mode::DatagramWindow => decoder.object(&known)?.ok_or(WireError::OutOfRange {
+            BaselineMode::Window => decoder.read_object(&known)?.ok_or(WireError::OutOfRange {
                 what: "pose that is not in",
             })?,
-            Mode::Old | Mode::Absolute => decoder.newcomer_pose(&known)?,
+            BaselineMode::Old | BaselineMode::Absolute => decoder.read_unacknowledged(&known)?,
         };
-        check(decoder.stream())?;
-        if kept.admits(header.number) {
+        check_not_overrun(decoder.stream())?;
+        if received.is_of_present_tenant(header.number) {
             out.push((slot, pose));
         }
-    }
-    if decoder.newcomer()?.is_some() {
-        return Err(WireError::TrailingBits.into());
     }
     Ok(decoder.finish()?)
 }
 
-/// The base that is claimed.
-fn base_of<'k>(
+/// The baseline of a mode.
+fn find_baseline<'k>(
     slot: u16,
-    mode: Mode,
+    mode: BaselineMode,
     header: &SectionHeader,
-    kept: &'k Kept,
-) -> Result<Option<&'k Entry>, SectionError> {
-    let base = match (mode, header.acked) {
-        (Mode::Absolute, _) => return Ok(None),
-        (Mode::DatagramWindow, Some(acked)) => kept.base(&acked),
-        (Mode::Old, Some(acked)) => kept.older_than(acked.window_start()),
+    received: &'k BaselineHistory,
+) -> Result<Option<&'k ReceivedPose>, SectionError> {
+    let baseline = match (mode, header.acked) {
+        (BaselineMode::Absolute, _) => return Ok(None),
+        (BaselineMode::Window, Some(acked)) => received.baseline(&acked),
+        (BaselineMode::Old, Some(acked)) => received.newest_before(acked.window_start()),
         (_, None) => {
             return Err(WireError::OutOfRange {
-                what: "base of a pose",
+                what: "baseline of a pose",
             }
             .into());
         }
     };
-    base.map(Some).ok_or(SectionError::LostTrack { slot })
+    baseline
+        .map(Some)
+        .ok_or(SectionError::MissingBaseline { slot })
 }
 
-/// Behind the end anything might seem to stand.
-fn check(decoder: &Decoder<'_>) -> Result<(), WireError> {
+/// Behind the end of the bytes a decoder reads zeros.
+fn check_not_overrun(decoder: &RangeDecoder<'_>) -> Result<(), WireError> {
     if decoder.is_overrun() {
         Err(WireError::Truncated)
     } else {

@@ -1,11 +1,11 @@
 //! Sine and cosine in whole numbers, the same on every machine.
 //!
-//! An angle is a 4,096th of a turn, counted from x towards y; a part of a unit vector is in
+//! Units: angles are in 1/4,096 of a turn, counted from x towards y; components of a unit vector in
 //! 1/16,384.
 
-/// Of a turn.
+/// Angles in a turn.
 pub(super) const ANGLES: i32 = 4_096;
-/// A part of a unit vector is in 1/2^14.
+/// A component of a unit vector is in 1/2^14.
 pub(super) const BITS: u32 = 14;
 
 const QUARTER: usize = ANGLES as usize / 4;
@@ -31,7 +31,7 @@ fn sine(angle: i32) -> i32 {
     if half == 0 { part } else { -part }
 }
 
-/// By the series, at compile time: IEEE arithmetic without a library.
+/// Computed from the series at compile time, with IEEE arithmetic and no library.
 const fn wave() -> [i16; QUARTER + 1] {
     let mut wave = [0; QUARTER + 1];
     let mut index = 0;
@@ -54,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_direction_is_what_the_library_says() {
+    fn a_direction_equals_that_of_the_library() {
         for angle in -5_000..5_000 {
             let radians = f64::from(angle) / f64::from(ANGLES) * std::f64::consts::TAU;
             let (cos, sin) = direction(angle);
-            for (ours, theirs) in [(cos, radians.cos()), (sin, radians.sin())] {
+            for (computed, exact) in [(cos, radians.cos()), (sin, radians.sin())] {
                 assert!(
-                    (f64::from(ours) / 16_384.0 - theirs).abs() < 4e-5,
+                    (f64::from(computed) / 16_384.0 - exact).abs() < 4e-5,
                     "{angle}"
                 );
             }

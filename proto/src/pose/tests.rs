@@ -36,13 +36,13 @@ fn a_pose_is_off_by_half_a_step_at_most() {
         let pose = WALKER.pose(position, yaw, speed);
         assert!(WALKER.fits(&pose));
         let read = WALKER.position(&pose);
-        for (ours, theirs) in [
+        for (original, read_back) in [
             (position.x, read.x),
             (position.y, read.y),
             (position.z, read.z),
         ] {
             assert!(
-                (ours - theirs).abs() < 0.005_1,
+                (original - read_back).abs() < 0.005_1,
                 "{position:?} became {read:?}"
             );
         }
@@ -56,7 +56,7 @@ fn a_pose_is_off_by_half_a_step_at_most() {
 fn a_pose_that_became_metres_becomes_itself_again() {
     let mut rng = fastrand::Rng::with_seed(2);
     for _ in 0..10_000 {
-        // Within what an f32 tells apart on this grid.
+        // Within the resolution of an f32 on this grid.
         let mut pose = any_pose(&mut rng, WALKER);
         pose.at = pose.at.map(|at| at >> 6);
         let again = WALKER.pose(
@@ -83,7 +83,7 @@ fn a_pose_that_became_metres_becomes_itself_again() {
 }
 
 #[test]
-fn upright_is_exact_and_extremes_are_kept_within_bounds() {
+fn upright_is_exact_and_extremes_are_clamped() {
     for format in FORMATS {
         let pose = format.pose(Position::default(), 0.0, 0.0);
         assert_eq!(format.quaternion(&pose), [0.0, 0.0, 0.0, 1.0], "{format:?}");
@@ -118,15 +118,15 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
                 .expect("a measure refuses nothing");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, pose);
-            assert!(measure.bits() <= format.most_bits(), "{format:?}, {pose:?}");
+            assert!(measure.bits() <= format.max_bits(), "{format:?}, {pose:?}");
         }
     }
 }
 
 #[test]
-fn what_walks_goes_on_along_its_heading() {
+fn a_walker_is_extrapolated_along_its_heading() {
     let pose = WALKER.pose(Position::on_ground(10.0, 10.0), PI / 2.0, 4.0);
-    let shown = estimate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
+    let shown = extrapolate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
     assert_eq!(
         shown,
         Pose {
@@ -134,27 +134,33 @@ fn what_walks_goes_on_along_its_heading() {
             ..pose
         }
     );
-    assert_eq!(estimate(&WALKER, (ms(1_000), &pose), None, ms(900)), pose);
+    assert_eq!(
+        extrapolate(&WALKER, (ms(1_000), &pose), None, ms(900)),
+        pose
+    );
 }
 
 #[test]
-fn what_tumbles_goes_on_as_it_did() {
+fn a_tumbling_object_is_extrapolated_from_two_poses() {
     let half = |angle: f32| [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()];
     let before = CUBE.free(Position::new(1.0, 1.0, 1.0), half(0.0));
     let newest = CUBE.free(Position::new(2.0, 1.0, 0.5), half(0.1));
-    let shown = estimate(&CUBE, (ms(100), &newest), Some((ms(0), &before)), ms(200));
+    let shown = extrapolate(&CUBE, (ms(100), &newest), Some((ms(0), &before)), ms(200));
     assert_eq!(shown.at, [1_536, 512, 0]);
     let [_, _, z, w] = CUBE.quaternion(&shown);
     assert!((2.0 * z.atan2(w) - 0.2).abs() < 0.02, "{z} {w}");
-    assert_eq!(estimate(&CUBE, (ms(100), &newest), None, ms(200)), newest);
     assert_eq!(
-        estimate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)),
+        extrapolate(&CUBE, (ms(100), &newest), None, ms(200)),
+        newest
+    );
+    assert_eq!(
+        extrapolate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)),
         newest
     );
 }
 
 #[test]
-fn between_two_poses_the_way_is_straight_and_the_turn_the_shorter_one() {
+fn interpolation_is_straight_and_turns_the_shorter_way() {
     let from = Pose {
         at: [0, -100, 7],
         turn: [250, 0, 0, 0],
@@ -168,7 +174,7 @@ fn between_two_poses_the_way_is_straight_and_the_turn_the_shorter_one() {
         speed: 5,
         ..Pose::default()
     };
-    let at = |t| between(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
+    let at = |t| interpolate(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
     assert_eq!(
         at(150),
         Pose {
@@ -197,8 +203,8 @@ fn nothing_overflows_at_the_ends_of_the_grid() {
             let time =
                 |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
             let (t, from, to) = (time(&mut rng), time(&mut rng), time(&mut rng));
-            assert!(format.fits(&between(&format, (from, &a), (to, &b), t)));
-            assert!(format.fits(&estimate(&format, (to, &b), Some((from, &a)), t)));
+            assert!(format.fits(&interpolate(&format, (from, &a), (to, &b), t)));
+            assert!(format.fits(&extrapolate(&format, (to, &b), Some((from, &a)), t)));
         }
     }
 }
@@ -208,7 +214,7 @@ fn ms(millis: u64) -> GameTime {
 }
 
 #[test]
-fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
+fn interpolation_with_velocities_follows_the_cubic_curve() {
     let grid = MotionFormat {
         linear: 256,
         angular: 64,
@@ -218,7 +224,7 @@ fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
         turn: Turning::Free { bits: 15 },
         motion: Some(grid),
     };
-    // Thrown up at 1 m/s under 10 m/s2, told 200 ms apart: back where it was, and 5 cm up in
+    // Thrown up at 1 m/s under 10 m/s2, sent 200 ms apart: back where it was, and 5 cm up in
     // between.
     let thrown = |speed: f32| {
         format.moving(
@@ -229,7 +235,7 @@ fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
     };
     let (up, down) = (thrown(1.0), thrown(-1.0));
     let at = |ms| {
-        between(
+        interpolate(
             &format,
             (GameTime::ZERO, &up),
             (GameTime::from_millis(200), &down),
@@ -242,7 +248,7 @@ fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
         "{:?}",
         at(100)
     );
-    let ahead = estimate(
+    let ahead = extrapolate(
         &format,
         (GameTime::ZERO, &up),
         None,
@@ -252,7 +258,7 @@ fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
 }
 
 #[test]
-fn what_is_at_rest_has_no_velocity_and_stays() {
+fn an_object_at_rest_has_no_velocity_and_stays() {
     let grid = MotionFormat {
         linear: 256,
         angular: 64,
@@ -265,7 +271,7 @@ fn what_is_at_rest_has_no_velocity_and_stays() {
     let rests = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
     assert!(rests.flag && format.fits(&rests));
     assert_eq!(
-        estimate(
+        extrapolate(
             &format,
             (GameTime::ZERO, &rests),
             None,

@@ -1,8 +1,8 @@
-//! How an object can turn, and how that is written in whole numbers.
+//! How an object can turn, and its orientation in whole numbers.
 //!
-//! A yaw is a step of a turn about z, counted from x towards y. A free orientation is the smallest
+//! A yaw is an angle about z in steps, counted from x towards y. A free orientation is the smallest
 //! three components of a unit quaternion in steps, as in [`crate::wire`]; any three steps are read
-//! as the nearest orientation that there is.
+//! as the nearest valid orientation.
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -16,12 +16,12 @@ pub enum Turning {
     Fixed,
     /// About z: a heading, with a speed along it.
     Yaw {
-        /// Of the heading, 4 to 12.
+        /// Bits of the heading, 4 to 12.
         bits: u8,
     },
     /// Freely.
     Free {
-        /// Of each of the smallest three components, 5 to 15.
+        /// Bits of each of the smallest three components, 5 to 15.
         bits: u8,
     },
 }
@@ -47,7 +47,7 @@ impl Turning {
         }
     }
 
-    /// What the turn of a pose takes, as it is.
+    /// The length of a turn that is coded absolute.
     pub(super) const fn bits(self) -> u32 {
         match self {
             Self::Fixed => 0,
@@ -96,7 +96,7 @@ impl Turning {
         ]
     }
 
-    /// The heading of a quaternion, for a yaw; nothing for what is fixed.
+    /// The nearest turn to a quaternion; its heading, for a yaw.
     pub(super) fn of_quaternion(self, quaternion: [f32; 4]) -> [u16; 4] {
         match self {
             Self::Fixed => [0; 4],
@@ -142,18 +142,24 @@ impl Turning {
         }
     }
 
-    /// What lies `part` of `whole` on the shorter way from one turn to another; beyond 1 it goes
-    /// on.
-    pub(super) fn mix(self, from: [u16; 4], to: [u16; 4], part: i64, whole: i64) -> [u16; 4] {
+    /// The turn at `part` / `whole` of the shorter way from one turn to another; a fraction above 1
+    /// extrapolates.
+    pub(super) fn interpolate(
+        self,
+        from: [u16; 4],
+        to: [u16; 4],
+        part: i64,
+        whole: i64,
+    ) -> [u16; 4] {
         match self {
             Self::Fixed => [0; 4],
             Self::Yaw { bits } => {
                 let (half, mask) = (1_i32 << (bits - 1), (1_i32 << bits) - 1);
-                let way = ((i32::from(to[0]) - i32::from(from[0]) + half) & mask) - half;
-                let gone = (i64::from(way) * part / whole.max(1)) as i32;
-                [((i32::from(from[0]) + gone) & mask) as u16, 0, 0, 0]
+                let turned = ((i32::from(to[0]) - i32::from(from[0]) + half) & mask) - half;
+                let steps = (i64::from(turned) * part / whole.max(1)) as i32;
+                [((i32::from(from[0]) + steps) & mask) as u16, 0, 0, 0]
             }
-            Self::Free { .. } => self.of_quaternion(mixed(
+            Self::Free { .. } => self.of_quaternion(interpolated(
                 self.quaternion(from),
                 self.quaternion(to),
                 part,
@@ -163,7 +169,7 @@ impl Turning {
     }
 }
 
-/// Additions, multiplications, divisions and roots only: the same on every machine.
+/// Uses additions, multiplications, divisions and roots only: the same on every machine.
 fn free(turn: [u16; 4], bits: u8) -> [f32; 4] {
     let centre = f32::from((1_u16 << (bits - 1)) - 1);
     let mut quaternion = [0.0; 4];
@@ -179,7 +185,7 @@ fn free(turn: [u16; 4], bits: u8) -> [f32; 4] {
     unit(quaternion)
 }
 
-fn mixed(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4] {
+fn interpolated(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4] {
     let fraction = part as f32 / whole.max(1) as f32;
     let cosine: f32 = from.iter().zip(to).map(|(a, b)| a * b).sum();
     let sign = if cosine < 0.0 { -1.0 } else { 1.0 };
@@ -188,7 +194,7 @@ fn mixed(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4] {
     }))
 }
 
-/// At length 1; upright if it has none.
+/// Normalised; upright if the length is close to 0.
 fn unit(quaternion: [f32; 4]) -> [f32; 4] {
     let length = quaternion
         .iter()

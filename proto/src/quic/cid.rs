@@ -1,12 +1,12 @@
-//! How a client's connections are named in the packets that it receives.
+//! Connection ids of a client, which the packets to it carry.
 //!
-//! quinn asks for a name, a random byte comes out; quinn asks again when it is taken. Eight bytes,
+//! quinn asks for an id and gets a random byte; it asks again when the id is in use. Eight bytes,
 //! quinn's default, are 7 more in every packet to a client: 140 bytes a second at 20 Hz. A server
-//! needs long ones, since it tells thousands of connections apart by them; a client has two.
+//! needs long ids to distinguish thousands of connections; a client has two.
 //!
-//! Random and not counted: whoever looks on should not see which names belong together (RFC 9000,
-//! section 5.1). That a guess is easy does no harm, since nothing is believed before it is
-//! decrypted.
+//! The ids are random rather than counted, so that an observer cannot link them (RFC 9000, section
+//! 5.1). An attacker can guess an id easily, but gains nothing, since packets are authenticated by
+//! decryption.
 
 use std::time::Duration;
 

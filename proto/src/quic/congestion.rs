@@ -1,24 +1,24 @@
-//! The congestion controller of every connection: a window that stays as it is.
+//! The congestion controller of every connection: a window of constant size.
 //!
-//! QUIC's controllers put datagrams under the window of a bulk transfer. ReportedLoad from server
-//! to client at 40 ms one way: 2.4 Mbit/s of datagrams arrive to 98 % at 2 % loss with a fixed
-//! window, to 40 % with cubic (New Reno alike), six times as late; at 20 % loss 80 % against 14 %.
-//! Jitter alone is enough, since reordering passes for loss. quinn's BBR copes, but is marked
-//! experimental, and its window grows to where it limits nothing either (feasibility, section 3).
+//! QUIC's controllers limit datagrams by the window of a bulk transfer. Measured from server to
+//! client at 40 ms one way, with 2.4 Mbit/s of datagrams: at 2 % loss 98 % arrive with a fixed
+//! window, but 40 % with cubic (New Reno alike), six times as late; at 20 % loss 80 % against 14 %.
+//! Jitter alone is enough for that, since reordering looks like loss. quinn's BBR works, but is
+//! marked experimental, and its window grows to a size that limits nothing either.
 //!
-//! A game doesn't probe a path for what it carries. It sends what it has to say, and a byte held
-//! back only arrives older. So the rate is bounded where it is made:
+//! A game doesn't probe a path for its capacity. It sends a limited amount of state, and delayed
+//! bytes only arrive older. So the rate is limited at its source:
 //! 1. a room sends a client a few datagrams of at most 1,150 bytes a tick, within the link's
-//!    budget, which goes down with what the path carries; a client sends less; both repeat only
-//!    what the link reports as lost;
+//!    budget, which adapts to the path; a client sends less; both repeat only what the link reports
+//!    as lost;
 //! 2. quinn's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the
 //!    oldest;
 //! 3. the control stream carries few messages, under rate limits and flow control.
 //!
-//! What the window does bound is how much a connection has on the way without an answer. A dead
-//! path, or a peer that acknowledges nothing, gets 128 KiB and no more until the idle timeout.
-//! quinn paces at 1.25 windows a round trip (13 Mbit/s at 100 ms): a ceiling for the one burst
-//! there is, a list of a thousand rooms. Bulk (initial worlds) is paced by the link.
+//! The window does limit the unacknowledged bytes in flight. A dead path, or a peer that
+//! acknowledges nothing, gets 128 KiB and no more until the idle timeout. quinn paces at 1.25
+//! windows a round trip (13 Mbit/s at 100 ms): a ceiling for the only burst, a list of a thousand
+//! rooms. The link paces bulk data (initial worlds).
 //!
 //! Invariant: `window()` is the same before and after every event. Unit: bytes in flight.
 
@@ -28,8 +28,8 @@ use std::time::Instant;
 
 use quinn::congestion::{Controller, ControllerFactory};
 
-/// Bytes that one connection may have in flight: half a second at 2 Mbit/s, which is eight times
-/// what a game is to take.
+/// Bytes that one connection may have in flight: half a second at 2 Mbit/s, which is eight times a
+/// game's target rate.
 pub const WINDOW_BYTES: u64 = 128 << 10;
 
 /// The controller, and the factory that makes it.

@@ -1,12 +1,13 @@
-//! Who is at the other end: a certificate is known by its SHA-256, as a host key is to ssh.
+//! Authentication of servers by certificate fingerprint: a certificate is identified by its
+//! SHA-256, like a host key in ssh.
 //!
-//! A certificate goes in, "trusted" or "refused" comes out. Names, validity dates and authorities
-//! are not looked at: the fingerprint stands for all of them. That the peer holds the certificate's
-//! key is still proved by its signature of the handshake, checked with the provider's algorithms;
-//! so a fingerprint in [`Shown`] is a claim until the connection is up.
+//! Input: a certificate. Output: trusted or refused. Names, validity dates and authorities are
+//! ignored: the fingerprint replaces all of them. The handshake's signature still proves that the
+//! peer holds the certificate's key; the provider's algorithms check it. So a fingerprint in
+//! [`PresentedCertificate`] is only a claim until the connection is established.
 //!
-//! There are two kinds of trust: exactly one fingerprint, which a ticket names; and whatever the
-//! owner of a [`Trust`] says, such as "the same as last time" (trust on first use).
+//! There are two kinds of trust: exactly one fingerprint, which a ticket names; and the decision of
+//! a [`TrustPolicy`], such as "the same as last time" (trust on first use).
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,12 +18,12 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, PeerIncompatible, SignatureScheme};
 
-/// SHA-256 of a certificate (DER). Reads and prints as 64 hexadecimal digits; colons between pairs
+/// SHA-256 of a certificate (DER). Parses and prints as 64 hexadecimal digits; colons between pairs
 /// are accepted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
-/// This is not a fingerprint.
+/// The bytes or the text are not a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a fingerprint is a SHA-256: 32 bytes, or 64 hexadecimal digits")]
 pub struct BadFingerprint;
@@ -34,7 +35,7 @@ impl Fingerprint {
         Self::try_from(digest.as_ref()).expect("SHA-256 has 32 bytes")
     }
 
-    /// The fingerprint of the certificate that the server of `connection` has shown.
+    /// The fingerprint of the certificate that the server of `connection` has presented.
     pub fn of_peer(connection: &quinn::Connection) -> Option<Self> {
         let chain = connection
             .peer_identity()?
@@ -93,11 +94,11 @@ fn hex_digit(byte: u8) -> Option<u8> {
     (byte as char).to_digit(16).map(|digit| digit as u8)
 }
 
-/// Decides whether a server is the one that it should be.
+/// Decides whether to trust a server's certificate.
 pub trait TrustPolicy: Send + Sync {
-    /// Whether `server` (the name that the connection was opened to) may show `shown`. Called
-    /// during each handshake, before the server has proved that it holds the key: remember a new
-    /// fingerprint once the connection is up.
+    /// Whether `server` (the name that the connection was opened to) may present the fingerprint
+    /// `shown`. Called during each handshake, before the server has proved that it holds the key:
+    /// store a new fingerprint only once the connection is established.
     fn is_trusted(&self, server: &str, shown: Fingerprint) -> bool;
 }
 
@@ -107,20 +108,20 @@ impl<F: Fn(&str, Fingerprint) -> bool + Send + Sync> TrustPolicy for F {
     }
 }
 
-/// What a server has shown, and what became of it.
+/// The certificate that a server has presented, and the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PresentedCertificate {
-    /// The certificate.
+    /// Of the certificate.
     pub fingerprint: Fingerprint,
-    /// Whether the answer was yes.
+    /// Whether the certificate was trusted.
     pub is_trusted: bool,
 }
 
-/// Lets a handshake go on when the server's certificate is trusted by its fingerprint.
+/// Lets a handshake continue when the server's certificate is trusted by its fingerprint.
 pub struct FingerprintVerifier {
     policy: Box<dyn TrustPolicy>,
     algorithms: WebPkiSupportedAlgorithms,
-    /// The newest handshake's. Held for an assignment or a copy only.
+    /// Of the newest handshake. Locked only to assign or copy it.
     presented: Mutex<Option<PresentedCertificate>>,
 }
 
@@ -130,7 +131,7 @@ impl FingerprintVerifier {
         Self::with_policy(move |_: &str, shown| shown == pin)
     }
 
-    /// Trusts what `trust` trusts.
+    /// Asks `trust` at each handshake.
     pub fn with_policy(trust: impl TrustPolicy + 'static) -> Arc<Self> {
         Arc::new(Self {
             policy: Box::new(trust),
@@ -139,7 +140,7 @@ impl FingerprintVerifier {
         })
     }
 
-    /// What the newest handshake showed: for the message to a person when the connection fails.
+    /// The certificate of the newest handshake: for the error message when the connection fails.
     pub fn presented(&self) -> Option<PresentedCertificate> {
         *self
             .presented
@@ -319,13 +320,17 @@ mod tests {
         while client.is_handshaking() || server.is_handshaking() {
             let mut wire = Vec::new();
             while client.wants_write() {
-                client.write_tls(&mut wire).expect("a Vec takes all");
+                client
+                    .write_tls(&mut wire)
+                    .expect("writing to a Vec cannot fail");
             }
             carry(&wire, |bytes| server.read_tls(bytes));
             server.process_new_packets()?;
             let mut wire = Vec::new();
             while server.wants_write() {
-                server.write_tls(&mut wire).expect("a Vec takes all");
+                server
+                    .write_tls(&mut wire)
+                    .expect("writing to a Vec cannot fail");
             }
             carry(&wire, |bytes| client.read_tls(bytes));
             client.process_new_packets()?;

@@ -1,16 +1,16 @@
-//! The values of an object's components, and their bits.
+//! The values of an object's components, and their encoding.
 //!
-//! A component is read and written by its [`Codec`]; the bits stand in [`crate::message`]. What is
-//! sent of a timeline is its tail: what holds at the datagram's stamp and all that is known after
-//! it. So each update stands for itself, whatever was lost before it, and the receiver replaces
-//! what it knew from the first point on ([`Component::merge`]).
+//! The component's [`Codec`] reads and writes it; [`crate::message`] describes the bits. Of a
+//! timeline its tail is sent: the value at the datagram's stamp and all later points. So each
+//! update is complete in itself, whatever was lost before it, and the receiver replaces its points
+//! from the first received one on ([`Component::merge`]).
 //!
 //! Invariants:
-//! 1. Both ends hold the same bits: a server stores only values for which `quantised` changes
-//!    nothing, and times of whole milliseconds. What is sent is brought there in any case, and
-//!    [`Component::clip`] says what the other end reads.
-//! 2. At most [`MAX_POINTS`] points of a timeline travel at once: the earliest of the tail. Whoever
-//!    plans farther ahead sends the rest when its time comes.
+//! 1. Both ends hold the same bits: a server stores only values that `quantised` leaves unchanged,
+//!    and times of whole milliseconds. The writer quantises in any case, and [`Component::clip`]
+//!    returns what the other end reads.
+//! 2. At most [`MAX_POINTS`] points of a timeline are sent at once: the earliest of the tail. A
+//!    game that plans farther ahead sends the rest later.
 //!
 //! Units: metres, values of the gauge, milliseconds on the wire.
 
@@ -21,17 +21,16 @@ use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
 use crate::wire::{self, Coder, WireError};
 
-/// Points of one timeline in one record, at most.
+/// The highest number of points of one timeline in one record.
 pub const MAX_POINTS: usize = 15;
-/// Points that a timeline off the wire has room for: what one record carries, and as many that are
-/// past.
+/// Capacity of a received timeline: the points of one record, and as many from the past.
 pub const TIMELINE_CAPACITY: usize = 2 * MAX_POINTS;
-/// Steps of a gauge's value, a unit.
+/// Steps of a gauge's value per unit.
 pub const GAUGE_PER_UNIT: f32 = 16.0;
-/// Steps of a gauge's rate, a unit a second.
+/// Steps of a gauge's rate per unit a second.
 pub const RATE_PER_UNIT: f32 = 64.0;
-/// The fastest a gauge rises or falls, a second: 512 less one step, so that zero lies on a step and
-/// 16 bits suffice.
+/// The fastest change of a gauge, a second: 512 less one step, so that zero lies on a step and 16
+/// bits suffice.
 pub const MAX_RATE: f32 = 512.0 - 1.0 / RATE_PER_UNIT;
 
 /// The value of a component.
@@ -48,13 +47,13 @@ pub enum Component {
     Number(i64),
     /// Of [`Codec::Text`].
     Text(String),
-    /// Of [`Codec::Pose`]: the one that holds from the datagram's horizon on. Newer ones travel in
-    /// pose sections.
+    /// Of [`Codec::Pose`]: the one that is valid from the datagram's horizon on. Later ones travel
+    /// in pose sections.
     Pose(Pose),
 }
 
 impl Component {
-    /// The component of which nothing is known: what a read begins with.
+    /// An empty component: a read begins with it.
     pub const fn unknown(codec: &Codec) -> Self {
         match codec {
             Codec::Path => Self::Path(Timeline::new(TIMELINE_CAPACITY)),
@@ -66,8 +65,8 @@ impl Component {
         }
     }
 
-    /// Whether `codec` can carry this: the same type, and within its range. A game's components are
-    /// asked at the spawn.
+    /// Whether `codec` can carry this: the same type, and within its range. The server checks a
+    /// game's components when an object is spawned.
     pub fn fits(&self, codec: &Codec) -> bool {
         match (self, codec) {
             (Self::Path(path), Codec::Path) => {
@@ -84,7 +83,7 @@ impl Component {
         }
     }
 
-    /// What the other end reads when this is sent with the base `from`.
+    /// What the other end reads when this is sent with the base time `from`.
     pub fn clip(&self, from: GameTime) -> Self {
         match self {
             Self::Path(path) => Self::Path(TimelineTail::from_timeline(path, from).to_timeline()),
@@ -96,11 +95,11 @@ impl Component {
         }
     }
 
-    /// At the receiver: takes over what `update` says, and keeps what lies before it. One of
+    /// At the receiver: takes the points of `update`, and keeps those before them. An update of
     /// another type is ignored.
     ///
-    /// Updates may arrive in another order than they were sent: this is for one whose datagram is
-    /// newer than that of the last one merged.
+    /// Updates may arrive in another order than they were sent: call this only for one whose
+    /// datagram is newer than that of the last one merged.
     pub fn merge(&mut self, update: &Self) {
         match (self, update) {
             (Self::Path(path), Self::Path(update)) => merge(path, update),
@@ -116,7 +115,7 @@ impl Component {
     /// Reads, writes or measures; `base` is the datagram's stamp.
     ///
     /// # Panics
-    /// With a writer or a measure, when this does not [fit](Self::fits) `codec`: our bug.
+    /// With a writer or a measure, if this does not [fit](Self::fits) `codec`.
     pub fn wire<C: Coder>(
         &mut self,
         codec: &Codec,
@@ -145,12 +144,12 @@ impl Component {
 }
 
 impl Component {
-    /// Writes or measures what holds from `from` on, without a copy of it: the value at that time,
-    /// and what is planned behind it. What led there stays untold. `base` is the datagram's stamp,
-    /// and not after `from`.
+    /// Writes or measures the values from `from` on, without a copy: the value at that time, and
+    /// the planned points after it, but not the past. `base` is the datagram's stamp, and not after
+    /// `from`.
     ///
     /// # Panics
-    /// When this does not [fit](Self::fits) `codec`: our bug.
+    /// If this does not [fit](Self::fits) `codec`.
     pub fn wire_from(&self, codec: &Codec, from: GameTime, base: GameTime, coder: &mut impl Coder) {
         let written =
             match (self, codec) {
@@ -172,18 +171,18 @@ impl Component {
                 (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
                 (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
             };
-        written.expect("a writer refuses nothing");
+        written.expect("writing cannot fail");
     }
 }
 
-/// A value that has a nearest one on the wire's grid.
+/// A value that can be rounded to the wire's grid.
 trait QuantisedValue: TimelineValue + Copy + Default {
-    /// What the other end will hold.
+    /// The value as the other end will read it.
     fn to_grid(self) -> Self;
 }
 
 impl Waypoint {
-    /// What the other end will hold: the position on the wire's grid.
+    /// The value as the other end will read it: the position on the wire's grid.
     pub fn quantised(self) -> Self {
         Self {
             position: self.position.quantised(),
@@ -193,11 +192,11 @@ impl Waypoint {
 }
 
 impl Gauge {
-    /// What the other end will hold: the value in steps of 1/16 within 0 to `max`, the rate in
-    /// steps of 1/64 within ± 512 a second.
+    /// The value as the other end will read it: the value in steps of 1/16 within 0 to `max`, the
+    /// rate in steps of 1/64 within ± 512 a second.
     ///
     /// # Panics
-    /// When value or rate are not finite: a game's bug.
+    /// If value or rate are not finite: a bug of the game.
     pub fn quantised(self) -> Self {
         Self {
             value: wire::quantise(self.value, 0.0, self.max, GAUGE_PER_UNIT),
@@ -229,7 +228,8 @@ fn merge<T: QuantisedValue>(timeline: &mut Timeline<T>, update: &Timeline<T>) {
     timeline.merge_tail(update.points().map(|(time, value)| (time, *value)));
 }
 
-/// The points of a timeline that travel: quantised, in whole milliseconds, no two in the same one.
+/// The points of a timeline that are sent: quantised, in whole milliseconds, no two in the same
+/// one.
 struct TimelineTail<T> {
     points: [(GameTime, T); MAX_POINTS],
     len: usize,
@@ -253,7 +253,7 @@ impl<T: QuantisedValue> TimelineTail<T> {
         tail
     }
 
-    /// The value at `from` and the points behind it.
+    /// The value at `from` and the points after it.
     fn with_value_at(timeline: &Timeline<T>, from: GameTime, base: GameTime) -> Self {
         let (mut tail, base) = (Self::empty(), base.whole_millis());
         if let Some(value) = timeline.value_at(from) {
@@ -267,8 +267,8 @@ impl<T: QuantisedValue> TimelineTail<T> {
         tail
     }
 
-    /// Adds the next point; false when there is no room for it. Of two points in one millisecond
-    /// the later holds, and rounding may make two of those at or before `from`.
+    /// Adds the next point; returns false if there is no room for it. Of two points in one
+    /// millisecond the later is kept, and rounding may put two points at or before `from`.
     fn push(&mut self, time: GameTime, value: T, from: GameTime) -> bool {
         let point = (time.whole_millis(), value.to_grid());
         let replaces = self
@@ -376,7 +376,7 @@ fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(),
     Ok(())
 }
 
-/// Shorthands for the first point of a timeline: what a game spawns objects with.
+/// Constructors for the first point of a timeline, for objects that a game spawns.
 impl Component {
     /// At `position` since `time`.
     pub fn at_rest(time: GameTime, position: Position) -> Self {
@@ -621,10 +621,10 @@ mod tests {
         component
             .clone()
             .wire(codec, BASE, &mut Writer::new(&mut bytes))
-            .expect("a writer refuses nothing");
+            .expect("writing cannot fail");
         let mut read = Component::Number(0);
         read.wire(codec, BASE, &mut Reader::new(&bytes))
-            .expect("what we wrote");
+            .expect("the encoding is valid");
         read
     }
 
@@ -633,7 +633,7 @@ mod tests {
         component
             .clone()
             .wire(codec, BASE, &mut measure)
-            .expect("a measure refuses nothing");
+            .expect("measuring cannot fail");
         measure.bits()
     }
 }

@@ -1,7 +1,7 @@
-//! A schema as it travels in `Joined`, and back.
+//! Conversion between a schema and its message in `Joined`.
 //!
-//! Out of the message comes a [`Schema`] for which [`Schema::check`] holds, or an error that names
-//! the place. Messages are made from any schema: a host checks its game's when the room begins.
+//! A message becomes a [`Schema`] for which [`Schema::check`] holds, or an error that names the
+//! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
     Codec, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness,
@@ -18,7 +18,7 @@ impl TryFrom<pb::Schema> for Schema {
 
     fn try_from(message: pb::Schema) -> Result<Self, SchemaError> {
         let place = SchemaPath::root();
-        // PriorEstimate anything is built from them; `check` would see it too late.
+        // Limits come first, before anything is built: `check` would be too late.
         place.check_count("kinds", message.kinds.len(), MAX_KINDS)?;
         place.check_count("events", message.events.len(), MAX_EVENTS)?;
         let schema = Self {
@@ -61,7 +61,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
         Ok(pb::kind::Sync::Simulated) => PosePresentation::Simulated,
         Err(_) => {
             return Err(place.error(SchemaProblem::Unknown {
-                what: "way of synchronising",
+                what: "presentation of poses",
             }));
         }
     };
@@ -74,7 +74,7 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
     })
 }
 
-/// 0 and 0: as far as the room says.
+/// 0 and 0 stand for the room's radii.
 fn read_sight(
     place: &SchemaPath,
     inner: u32,
@@ -119,7 +119,7 @@ fn read_component(
 }
 
 fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
-    // What does not even fit is as bad as what lies beyond the bounds, which `check` knows.
+    // A value that does not fit in 8 bits is also beyond the limits that `check` knows.
     let narrow = |bits: u32| u8::try_from(bits).unwrap_or(u8::MAX);
     let turn = match message.turn {
         Some(PbTurn::Fixed(pb::pose::Fixed {})) => Turning::Fixed,
@@ -127,7 +127,7 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
         None => {
             return Err(place.error(SchemaProblem::Unknown {
-                what: "way of turning",
+                what: "orientation of poses",
             }));
         }
     };
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_schema_survives_conversion_and_back() {
         let bytes = pb::Schema::from(&Schema::example()).encode_to_vec();
-        let message = pb::Schema::decode(bytes.as_slice()).expect("what we wrote");
+        let message = pb::Schema::decode(bytes.as_slice()).expect("the encoding is valid");
         assert_eq!(Schema::try_from(message), Ok(Schema::example()));
     }
 

@@ -7,8 +7,8 @@ use super::{
 use crate::pose::{PoseFormat, Turning};
 
 impl Schema {
-    /// Kinds `avatar` (all codecs but poses; mana is the owner's) and `stone` (a path, seen from 3
-    /// cells away), the event `hit`, two spells.
+    /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
+    /// followed from 3 cells away), the event `hit`, two spells.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -57,9 +57,9 @@ fn avatar() -> ObjectKind {
 }
 
 impl Schema {
-    /// [`Schema::example`] and kinds with poses behind its two: `walker` (a yaw of 8 bits, 100
-    /// units a metre; a name for its team), `cube` (free, 9 bits, 512 units a metre), `ball`
-    /// (fixed, 16 units a metre; fresher than others).
+    /// [`Schema::example`] with further kinds that have poses: `walker` (a yaw of 8 bits, 100 units
+    /// a metre; a name for its team), `cube` (free, 9 bits, 512 units a metre), `ball` (fixed, 16
+    /// units a metre; lower target ages than the others).
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
         let pose = |per_metre, turn| {

@@ -1,25 +1,25 @@
-//! How old what a client sees of an object may get before it should be told again.
+//! Target ages: how old a client's view of an object may get before an update is due.
 //!
-//! Three classes: what one fights or plays with, what is near, and all else. The ages are targets:
-//! a server plans by them, and a client reports against them; under a tight budget the classes
-//! degrade in order.
+//! Three classes: objects that the player is engaged with, near objects, and all others. The ages
+//! are targets: a server plans by them, and a client measures against them; under a tight budget
+//! the classes degrade in order.
 
 use crate::space::MAX_MAP_METRES;
 
 /// The longest target age, in milliseconds.
 const MAX_AGE_MS: u32 = 60_000;
 
-/// Target ages of a kind. Invariant, held by [`super::Schema::check`]: 1 <= engaged <= near <= far
-/// <= 60,000 ms.
+/// Target ages of a kind. Invariant, checked by [`super::Schema::check`]: 1 <= engaged <= near <=
+/// far <= 60,000 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Freshness {
-    /// Of what the player is engaged with: own avatar, target, attacker, party.
+    /// Of objects that the player is engaged with: own avatar, target, attacker, party.
     pub engaged_ms: u32,
     /// Up to this distance along the ground an object is near, in metres.
     pub near_m: f32,
-    /// Of what is near.
+    /// Of near objects.
     pub near_ms: u32,
-    /// Of all else.
+    /// Of all others.
     pub far_ms: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The oracle is a plain sorted list that is searched from end to end.
+//! The reference is a plain sorted list with linear search.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn on_x(x: f32) -> Position {
     Position::on_ground(x, 0.0)
 }
 
-/// What a timeline should be: written for clarity, without a line in common.
+/// The expected behaviour of a timeline: written for clarity, without shared code.
 struct Oracle {
     points: BTreeMap<GameTime, Gauge>,
     capacity: usize,
@@ -305,9 +305,9 @@ fn a_gauge_is_finite_at_the_end_of_time() {
 fn a_step_value_holds_until_the_next() {
     let mut veiled = Timeline::starting_with(8, at(100), StepValue(true));
     veiled.insert(at(200), StepValue(false));
-    let told =
+    let values =
         [0, 100, 199, 200, 999].map(|millis| veiled.value_at(at(millis)) == Some(StepValue(true)));
-    assert_eq!(told, [true, true, true, false, false]);
+    assert_eq!(values, [true, true, true, false, false]);
 }
 
 #[test]

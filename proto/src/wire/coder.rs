@@ -1,25 +1,24 @@
-//! The words in which formats are written.
+//! The building blocks of formats.
 //!
-//! One required function moves bits; everything else is built on it, in place, for all three coders
-//! at once. A function that gets a value reads it with a writer or a measure, and overwrites it
-//! with a reader.
+//! One required function moves bits; all others are built on it, in place, for all three coders at
+//! once. Each function reads its value argument with a writer or a measure, and overwrites it with
+//! a reader.
 
 use super::quantise::{QuantisationSteps, SmallestThree, last_step};
 use super::{Wire, WireError};
 use crate::space::{MAX_XY, MAX_Z, MIN_Z, Position, UNITS_PER_METRE};
 use crate::time::GameTime;
 
-/// A reader, a writer or a measure: what a [`Wire`] format is written for.
+/// A reader, a writer or a measure, for which a [`Wire`] format is written.
 pub trait Coder: Sized {
-    /// Whether this is a reader. A format asks only where reading needs more than writing
-    /// backwards.
+    /// Whether this is a reader. A format asks only where reading differs from writing.
     const READS: bool;
 
     /// The lowest `width` bits, 0 to 64. All other functions end here.
     ///
     /// # Panics
-    /// With a writer or a measure when `value` does not fit: our bug. The same holds for every
-    /// function below.
+    /// With a writer or a measure, if `value` does not fit. The same holds for every function
+    /// below.
     fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), WireError>;
 
     /// 1 bit.
@@ -59,8 +58,8 @@ pub trait Coder: Sized {
         self.bits(value, 64)
     }
 
-    /// 32 bits of a float as it is: it may be infinite or not a number. For what a game validates
-    /// itself.
+    /// 32 bits of a float, unchanged: it may be infinite or not a number. For values that a game
+    /// validates itself.
     fn f32_bits(&mut self, value: &mut f32) -> Result<(), WireError> {
         let mut bits = value.to_bits();
         self.u32(&mut bits)?;
@@ -98,7 +97,7 @@ pub trait Coder: Sized {
         );
         self.bits(&mut length, width_of(max as u64))?;
         if length > max as u64 {
-            return Err(WireError::LineTooLong {
+            return Err(WireError::TooLong {
                 length,
                 max: max as u64,
             });
@@ -107,8 +106,8 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// An unsigned integer that is mostly small, in groups of 4 bits from the lowest up, each
-    /// behind a bit that says whether it is the last: 5 bits below 16, 10 below 256, 80 for the
+    /// An unsigned integer that is mostly small, in groups of 4 bits from the lowest up, each after
+    /// a bit that says whether another group follows: 5 bits below 16, 10 below 256, 80 for the
     /// largest.
     fn varint(&mut self, value: &mut u64) -> Result<(), WireError> {
         let mut rest = *value;
@@ -120,7 +119,7 @@ pub trait Coder: Sized {
             read |= (bits >> 1) << (4 * group);
             let more = bits & 1 == 1;
             if !more {
-                // A last group of zero says nothing: the number has a shorter encoding.
+                // A last group of zero is redundant: the number has a shorter encoding.
                 let shortest = group == 0 || bits >> 1 != 0;
                 *value = read;
                 return if shortest {
@@ -141,9 +140,9 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// A float from `min` to `max` at the nearest of its steps, `per_unit` of them a unit; see
-    /// [`super::quantise`] for what the other end reads. A writer asserts that the value is within
-    /// the range.
+    /// A float from `min` to `max` at the nearest of its steps, `per_unit` of them a unit;
+    /// [`super::quantise`] returns what the other end reads. A writer asserts that the value is
+    /// within the range.
     #[inline]
     fn quantised(
         &mut self,
@@ -184,7 +183,7 @@ pub trait Coder: Sized {
     }
 
     /// An orientation, a unit quaternion: 2 bits for which component is the largest, `bits` (2 to
-    /// 20) for each of the others. What is read is of unit length and its largest component
+    /// 20) for each of the others. The result of a read is of unit length and its largest component
     /// positive.
     fn smallest_three(&mut self, value: &mut [f32; 4], bits: u32) -> Result<(), WireError> {
         assert!((2..=20).contains(&bits), "{bits} bits a component");
@@ -216,8 +215,8 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// A moment in whole milliseconds (rounded down), as a signed varint relative to `base`, of
-    /// which the whole milliseconds count as well.
+    /// A moment in whole milliseconds (rounded down), as a signed varint relative to `base`, which
+    /// is rounded down as well.
     fn time(&mut self, value: &mut GameTime, base: GameTime) -> Result<(), WireError> {
         let base = base.millis().cast_signed(); // Below 2^54, as the clock counts microseconds.
         let mut offset = value.millis().cast_signed() - base;
@@ -259,7 +258,7 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// [`Coder::text`] that is only written or measured: without a copy.
+    /// [`Coder::text`] for writers and measures, without a copy.
     fn write_text(&mut self, value: &str, max_len: usize) -> Result<(), WireError> {
         self.count(&mut value.len(), max_len)?;
         write_bytes(self, value.as_bytes())
@@ -274,7 +273,7 @@ pub trait Coder: Sized {
         self.list_with(values, max, |coder, value| value.wire(coder))
     }
 
-    /// [`Coder::list`] for values that need to be told something in order to be read or written.
+    /// [`Coder::list`] for values that need context to be read or written.
     fn list_with<T: Default>(
         &mut self,
         values: &mut Vec<T>,
@@ -311,7 +310,8 @@ const fn width_of(max: u64) -> u32 {
     64 - max.leading_zeros()
 }
 
-/// `length` bytes, eight at a time. Grows with what is there, not with what is announced.
+/// `length` bytes, eight at a time. Memory grows with the bytes present, not with the announced
+/// length.
 fn read_bytes(coder: &mut impl Coder, bytes: &mut Vec<u8>, length: usize) -> Result<(), WireError> {
     bytes.clear();
     while bytes.len() < length {

@@ -1,17 +1,17 @@
 //! The one list of all formats, and the checks that each of them must pass.
 //!
 //! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded
-//! generator; a format that needs a context, such as a schema, is wrapped in a type that brings one
-//! along), and add one line to [`formats`]. The tests of `wire` walk the list; each format is then
+//! generator; a format that needs a context, such as a schema, is wrapped in a type that contains
+//! one), and add one line to [`formats`]. The tests of `wire` go through the list; each format is
 //! checked for
 //!
-//! 1. round trips: what is written is read again, equal, at any bit offset, and its [`Measure`] is
-//!    what the [`Writer`] wrote ([`Format::check_round_trip`]);
+//! 1. round trips: written values read back equal, at any bit offset, and [`Measure`] returns what
+//!    the [`Writer`] wrote ([`Format::check_round_trip`]);
 //! 2. truncation: cut at any byte, it is an error ([`Format::check_truncation`]);
-//! 3. anything else: on whatever bytes, the reader returns, and what it accepts can be written and
-//!    read again ([`Format::check_bytes`]).
+//! 3. arbitrary bytes: the reader returns, and whatever it accepts can be written and read again
+//!    ([`Format::check_bytes`]).
 //!
-//! Test support: nothing here is called when the game runs. The checks panic, naming the format and
+//! Test support: nothing here is called when the game runs. The checks panic with the format and
 //! the seed.
 
 mod primitives;
@@ -28,13 +28,13 @@ use crate::map::StaticMap;
 use crate::message::{
     Command, ExampleBody, ExampleRecord, KeyInput, LatenessReport, Notice, Uplink,
 };
-use crate::pose::example::{ExampleHeader, ExampleSection};
+use crate::pose::format_examples::{ExampleHeader, ExampleSection};
 use crate::space::Position;
 
 /// Every format of this crate.
 pub fn formats() -> Vec<Format> {
     vec![
-        // wire: the words that formats are made of.
+        // wire: the building blocks of formats.
         Format::for_type::<primitives::Bits>("wire.bits"),
         Format::for_type::<primitives::Integers>("wire.integers"),
         Format::for_type::<primitives::Bounded>("wire.bounded"),
@@ -75,14 +75,14 @@ pub fn formats() -> Vec<Format> {
     ]
 }
 
-/// A format that can give examples of itself.
+/// A format that can generate examples.
 pub trait Example: Wire + Default + PartialEq + Debug {
-    /// Any valid value that survives the wire (on the grid, in whole milliseconds). Extremes should
-    /// be likely.
+    /// Any valid value that is exact on the wire (on the grid, in whole milliseconds). Extremes
+    /// should be likely.
     fn example(rng: &mut fastrand::Rng) -> Self;
 }
 
-/// One entry of the list: a type that implements [`Example`], with the type forgotten.
+/// One entry of the list: a type that implements [`Example`], with the type erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// `module.format`, unique.
@@ -112,8 +112,7 @@ impl Format {
         (self.encode_example)(seed)
     }
 
-    /// Reads whatever stands at the beginning of `bytes`, and returns the encoding of what was
-    /// read.
+    /// Reads a value from the beginning of `bytes`, and returns its encoding.
     pub fn reencode(&self, bytes: &[u8]) -> Result<Vec<u8>, WireError> {
         (self.reencode)(bytes)
     }
@@ -137,7 +136,7 @@ impl Format {
         }
     }
 
-    /// Reads arbitrary bytes; what is accepted must be something that we could have written.
+    /// Reads arbitrary bytes; an accepted value must be one that we could have written.
     pub fn check_bytes(&self, bytes: &[u8]) {
         if let Ok(encoded) = self.reencode(bytes) {
             let again = self.reencode(&encoded);
@@ -159,12 +158,12 @@ fn check_round_trip<T: Example>(name: &'static str, seed: u64) {
     let mut value = example::<T>(seed);
     let offset = (seed % 67) as usize;
     let mut measure = Measure::new();
-    value.wire(&mut measure).expect("a measure refuses nothing");
+    value.wire(&mut measure).expect("measuring cannot fail");
 
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     writer.append(&[0xff; 9], offset);
-    value.wire(&mut writer).expect("a writer refuses nothing");
+    value.wire(&mut writer).expect("writing cannot fail");
     assert_eq!(
         writer.bits_written() - offset,
         measure.bits(),
@@ -173,7 +172,7 @@ fn check_round_trip<T: Example>(name: &'static str, seed: u64) {
     writer.finish();
 
     let mut reader = Reader::new(&bytes);
-    reader.skip(offset).expect("what was written");
+    reader.skip(offset).expect("the encoding is valid");
     let mut read = T::default();
     read.wire(&mut reader)
         .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error} in {value:?}"));

@@ -1,18 +1,18 @@
 //! Floats to integers and back.
 //!
-//! A range from `min` to `max` is cut in steps of `1 / per_unit`; the computation is in `f64`,
-//! hence the same on every machine, and exact on the grid as long as `max * per_unit` is below
-//! 2^24.
+//! A range from `min` to `max` is divided into steps of `1 / per_unit`. The computation is in
+//! `f64`, hence the same on every machine, and exact on the grid as long as `max * per_unit` is
+//! below 2^24.
 //!
 //! An orientation is a unit quaternion. Its largest component follows from the other three and from
-//! its sign, which is chosen to be positive, since `q` and `-q` turn the same way; the other three
-//! lie within 1/sqrt(2) of zero. PoseSource: reference 002 for the method. What is refused by a
-//! reader besides: three components from which another one than the named would follow as the
-//! largest, so that each orientation has one encoding.
+//! its sign, which is chosen to be positive, since `q` and `-q` are the same orientation; the other
+//! three lie within 1/sqrt(2) of zero. Source: G. Fiedler, "State Synchronization", for the method.
+//! In addition, a reader refuses three components from which another component than the named one
+//! would be the largest, so that each orientation has one encoding.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// A range of floats, cut in steps.
+/// A range of floats, divided into steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuantisationSteps {
     min: f64,
@@ -22,7 +22,7 @@ pub(super) struct QuantisationSteps {
 }
 
 impl QuantisationSteps {
-    /// `Unchanged` when the range is not finite, empty or of more than 2^32 steps.
+    /// `None` when the range is not finite, empty or of more than 2^32 steps.
     #[inline]
     pub(super) fn new(min: f32, max: f32, per_unit: f32) -> Option<Self> {
         let (min, max, per_unit) = (f64::from(min), f64::from(max), f64::from(per_unit));
@@ -35,10 +35,10 @@ impl QuantisationSteps {
         })
     }
 
-    /// The step nearest to `value`; beyond the range, its end.
+    /// The step nearest to `value`, clamped to the range.
     #[inline]
     pub(super) fn step_of(self, value: f32) -> u64 {
-        // The cast rounds down, takes what is below zero to zero, and costs a tenth of `round`.
+        // The cast rounds down, turns values below zero to zero, and costs a tenth of `round`.
         let step = (f64::from(value) - self.min) * self.per_unit + 0.5;
         u64::from(step as u32).min(self.last)
     }
@@ -54,10 +54,11 @@ impl QuantisationSteps {
 /// of the range.
 ///
 /// # Panics
-/// When `value` is not finite, or the range is none: our bug.
+/// If `value` is not finite, or the range is invalid.
 pub fn quantise(value: f32, min: f32, max: f32, per_unit: f32) -> f32 {
     assert!(value.is_finite(), "{value} is not finite");
-    let steps = QuantisationSteps::new(min, max, per_unit).expect("a finite range");
+    let steps =
+        QuantisationSteps::new(min, max, per_unit).expect("the range must be finite and not empty");
     steps.value_of(steps.step_of(value))
 }
 
@@ -65,7 +66,7 @@ pub fn quantise(value: f32, min: f32, max: f32, per_unit: f32) -> f32 {
 /// (2 to 20), as [`Coder::smallest_three`](super::Coder::smallest_three) writes them.
 ///
 /// # Panics
-/// When it is not of unit length: our bug.
+/// If it is not of unit length.
 pub fn smallest_three(quaternion: [f32; 4], bits: u32) -> (usize, [u64; 3]) {
     let SmallestThree { largest, steps } = SmallestThree::of(quaternion, bits);
     (largest, steps)
@@ -80,7 +81,7 @@ pub(super) struct SmallestThree {
 }
 
 /// The step of zero. One less than half of what `bits` can hold, so that zero is exact and both
-/// sides are alike.
+/// sides are symmetric.
 fn centre(bits: u32) -> u64 {
     (1 << (bits - 1)) - 1
 }
@@ -121,7 +122,7 @@ impl SmallestThree {
             if three.quaternion(bits).is_some() {
                 return three;
             }
-            // Towards zero, where there is an answer at the latest.
+            // Towards zero, where there is a solution at the latest.
             let greatest = offsets
                 .iter_mut()
                 .max_by_key(|offset| offset.abs())
@@ -130,8 +131,7 @@ impl SmallestThree {
         }
     }
 
-    /// The unit quaternion, or `Unchanged` when another component than `largest` would be the
-    /// largest.
+    /// The unit quaternion, or `None` when another component than `largest` would be the largest.
     pub(super) fn quaternion(self, bits: u32) -> Option<[f32; 4]> {
         let scale = FRAC_1_SQRT_2 / centre(bits) as f64;
         let parts = self
@@ -147,7 +147,7 @@ impl SmallestThree {
     }
 }
 
-/// Of the component of the greatest magnitude; the first of equals.
+/// The index of the component with the greatest magnitude; the first of equals.
 fn index_of_largest(quaternion: [f32; 4]) -> usize {
     (1..4).fold(0, |best, index| {
         if quaternion[index].abs() > quaternion[best].abs() {

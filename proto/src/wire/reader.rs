@@ -1,12 +1,12 @@
-//! Bits out of bytes.
+//! Bits from bytes.
 //!
-//! The position is a bit index; a field is cut out of one unaligned word of 64 bits and at most one
-//! byte more. Reading beyond the end is [`WireError::Truncated`] and leaves the position where it
-//! was.
+//! The position is a bit index; a field is extracted from one unaligned word of 64 bits and at most
+//! one byte more. Reading beyond the end is [`WireError::Truncated`] and does not move the
+//! position.
 
 use super::{Coder, WireError};
 
-/// The [`Coder`] that reads. Cheap to copy: a copy reads on from the same place.
+/// The [`Coder`] that reads. Cheap to copy: a copy continues from the same position.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         self.bytes.len() * 8 - self.position
     }
 
-    /// Passes over some bits without looking at them.
+    /// Skips some bits without reading them.
     pub fn skip(&mut self, bits: usize) -> Result<(), WireError> {
         if bits > self.remaining_bits() {
             return Err(WireError::Truncated);
@@ -39,8 +39,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes over the zeros up to a whole byte, and returns the bytes behind them, which are read
-    /// with that.
+    /// Skips the zeros up to a whole byte, and returns the bytes after them, which count as read.
     pub fn rest(&mut self) -> Result<&'a [u8], WireError> {
         let mut padding = 0;
         self.bits(&mut padding, (self.remaining_bits() % 8) as u32)?;
@@ -52,7 +51,7 @@ impl<'a> Reader<'a> {
         Ok(rest)
     }
 
-    /// The end of the format: what is left must be the padding of the last byte, in zeros.
+    /// Ends the format: the rest must be the padding of the last byte, in zeros.
     pub fn finish(mut self) -> Result<(), WireError> {
         let mut padding = 0;
         match self.remaining_bits() {
@@ -66,7 +65,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The eight bytes from `start` on, little-endian; zeros behind the end.
+    /// The eight bytes from `start` on, little-endian; zeros after the end.
     #[inline]
     fn word(&self, start: usize) -> u64 {
         let tail = self.bytes.get(start..).unwrap_or_default();

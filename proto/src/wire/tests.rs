@@ -1,4 +1,4 @@
-//! The walk over all formats, and what the words of a [`Coder`] owe beyond it.
+//! The checks of all formats, and of the building blocks of a [`Coder`] beyond them.
 
 use std::collections::BTreeSet;
 
@@ -59,17 +59,17 @@ fn every_format_survives_flipped_bits() {
     }
 }
 
-/// What `format` writes.
+/// The bytes that `format` writes.
 fn written(format: impl FnOnce(&mut Writer) -> Result<(), WireError>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    format(&mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
+    format(&mut Writer::new(&mut bytes)).expect("writing cannot fail");
     bytes
 }
 
 /// How many bits `format` takes.
 fn bits_of(format: impl FnOnce(&mut Measure) -> Result<(), WireError>) -> usize {
     let mut measure = Measure::new();
-    format(&mut measure).expect("a measure refuses nothing");
+    format(&mut measure).expect("measuring cannot fail");
     measure.bits()
 }
 
@@ -86,7 +86,7 @@ fn bits_go_from_the_lowest_up_and_the_rest_of_the_last_byte_is_zero() {
 fn a_writer_keeps_earlier_bytes() {
     let mut bytes = vec![1, 2];
     let mut writer = Writer::new(&mut bytes);
-    writer.u16(&mut 0x0403).expect("a writer refuses nothing");
+    writer.u16(&mut 0x0403).expect("writing cannot fail");
     assert_eq!(writer.bits_written(), 16);
     assert_eq!(writer.finish(), 2);
     assert_eq!(bytes, [1, 2, 3, 4]);
@@ -105,15 +105,15 @@ fn bits_encoded_before_are_copied_to_any_offset() {
             writer.bits(&mut 1, 1)
         });
         let (mut copied, mut original) = (Reader::new(&bytes), Reader::new(&source));
-        copied.skip(offset as usize).expect("what was written");
+        copied.skip(offset as usize).expect("the encoding is valid");
         for bit in 0..length {
             let (mut ours, mut theirs) = (false, false);
-            copied.flag(&mut ours).expect("what was written");
-            original.flag(&mut theirs).expect("what is there");
+            copied.flag(&mut ours).expect("the encoding is valid");
+            original.flag(&mut theirs).expect("the bits exist");
             assert_eq!(ours, theirs, "bit {bit}, seed {seed}");
         }
         let mut behind = false;
-        copied.flag(&mut behind).expect("what was written");
+        copied.flag(&mut behind).expect("the encoding is valid");
         assert!(behind && copied.finish().is_ok(), "seed {seed}");
     }
 }
@@ -215,15 +215,15 @@ fn a_reader_refuses_what_is_out_of_range() {
     );
     assert_eq!(
         ones().count(&mut 0, 4),
-        Err(WireError::LineTooLong { length: 7, max: 4 })
+        Err(WireError::TooLong { length: 7, max: 4 })
     );
     assert_eq!(
         ones().bytes(&mut Vec::new(), 4),
-        Err(WireError::LineTooLong { length: 7, max: 4 })
+        Err(WireError::TooLong { length: 7, max: 4 })
     );
     assert_eq!(
         ones().list(&mut Vec::<Alias>::new(), 4),
-        Err(WireError::LineTooLong { length: 7, max: 4 })
+        Err(WireError::TooLong { length: 7, max: 4 })
     );
     assert_eq!(ones().text(&mut String::new(), 7), Err(WireError::BadText));
 }
@@ -301,7 +301,7 @@ fn oriented(quaternion: [f32; 4]) -> [f32; 4] {
     let mut read = [0.0; 4];
     Reader::new(&bytes)
         .smallest_three(&mut read, 15)
-        .expect("what was written");
+        .expect("the encoding is valid");
     read
 }
 

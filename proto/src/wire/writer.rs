@@ -1,11 +1,11 @@
-//! Bits into bytes, and the count of them.
+//! Bits into bytes, and the number of bits.
 //!
-//! The writer packs into a word of 64 bits and appends it when it is full. Whoever calls owns the
+//! The writer packs into a word of 64 bits and appends it when it is full. The caller owns the
 //! buffer.
 
 use super::{Coder, WireError};
 
-/// The [`Coder`] that writes, behind what the buffer already holds.
+/// The [`Coder`] that writes, after the existing contents of the buffer.
 ///
 /// The last byte is padded with zeros when the writer is dropped or finished.
 #[derive(Debug)]
@@ -13,14 +13,14 @@ pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     /// Length of `out` at the start.
     start: usize,
-    /// What has not been appended yet, from the lowest bit up; the bits above `filled` are zero.
+    /// Bits that were not appended yet, from the lowest bit up; the bits above `filled` are zero.
     word: u64,
     /// How many bits `word` holds. Invariant: less than 64.
     filled: u32,
 }
 
 impl<'a> Writer<'a> {
-    /// Writes behind the end of `out`.
+    /// Writes after the end of `out`.
     pub const fn new(out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         Self {
@@ -36,8 +36,8 @@ impl<'a> Writer<'a> {
         (self.out.len() - self.start) * 8 + self.filled as usize
     }
 
-    /// Copies the first `bits` bits of `bytes`, encoded before: where many are sent the same, it is
-    /// encoded once.
+    /// Copies the first `bits` bits of already encoded `bytes`: data for many clients is encoded
+    /// once.
     pub fn append(&mut self, bytes: &[u8], bits: usize) {
         assert!(
             bits <= bytes.len() * 8,
@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
         self.flush();
     }
 
-    /// Appends whole bytes: fast behind [`Writer::align`].
+    /// Appends whole bytes: fast after [`Writer::align`].
     pub fn append_bytes(&mut self, bytes: &[u8]) {
         if self.filled == 0 {
             self.out.extend_from_slice(bytes);
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Pads the last byte and says how many bytes were written.
+    /// Pads the last byte and returns how many bytes were written.
     pub fn finish(mut self) -> usize {
         self.flush();
         self.out.len() - self.start
@@ -114,7 +114,7 @@ impl Coder for Writer<'_> {
     }
 }
 
-/// The [`Coder`] that counts what a [`Writer`] would write.
+/// The [`Coder`] that counts the bits a [`Writer`] would write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Measure {
     bits: usize,

@@ -1,7 +1,6 @@
 //! Bodies of a server's datagrams: all records, then a pose section of each level.
 //!
-//! A small world that both ends know: what is sent at a tick can be read, and written again from
-//! what was read.
+//! A small world that both ends know: every body can be read, and written again from the result.
 
 use std::time::Duration;
 
@@ -10,10 +9,10 @@ use ambit_proto::message::{
     BodyContext, DatagramBody, EffectTime, Record, end_records, read_body, write_poses,
     write_record, write_stamp,
 };
-use ambit_proto::pose::fine::Scene;
+use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
-    code, read_section,
+    AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, Pose, PoseFormat, ReceivedPose,
+    SectionHeader, SectionWriter, code, read_section,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -65,7 +64,7 @@ pub(super) fn reencode(_: &str, bytes: &[u8]) -> Vec<u8> {
     let schema = Schema::example_with_poses();
     let body = read_body(Reader::new(bytes), &context(&schema))
         .expect("a body")
-        .expect("there is one");
+        .expect("the datagram has a body");
     let mut poses = Vec::new();
     if !body.poses.is_empty() {
         let acked = read_section(
@@ -149,21 +148,21 @@ pub(super) fn records() -> Vec<Record> {
         takes_effect_at: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(0, 1),
             kind: 0,
             at: horizon,
             own: true,
             components,
         },
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(700, 255),
             kind: 2,
             at: late,
             own: false,
             components: walker,
         },
-        Record::ObjectUpdated {
+        Record::Update {
             alias: alias(3, 9),
             kind: 0,
             at: horizon,
@@ -173,17 +172,17 @@ pub(super) fn records() -> Vec<Record> {
             alias: alias(65_535, 0),
             at: horizon,
         },
-        Record::EffectReports(effects.into()),
+        Record::Effects(effects.into()),
     ]
 }
 
 /// In slots 0 to 5: two of each kind, one with poses in the window and one with an old one; without
-/// a base in 6.
+/// a baseline in 6.
 pub(super) fn poses() -> Vec<(u16, Pose)> {
     (0..7).map(|slot| (slot, pose(slot, 0))).collect()
 }
 
-/// Where an object was so many ticks ago: it goes round in a circle.
+/// The pose of an object that many ticks ago: it moves in a circle.
 fn pose(slot: u16, ago: u64) -> Pose {
     // 5, 12 and 13 are the sides of a right triangle: no sine is needed.
     const CIRCLE: [(f32, f32); 4] = [
@@ -209,10 +208,10 @@ fn format(slot: u16) -> PoseFormat {
         .expect("a kind with poses")
 }
 
-struct SlotTable(Vec<(PoseFormat, Kept)>);
+struct SlotTable(Vec<(PoseFormat, BaselineHistory)>);
 
-impl Bases for SlotTable {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for SlotTable {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
             .map(|(format, kept)| (format, kept))
@@ -222,7 +221,7 @@ impl Bases for SlotTable {
 impl SlotTable {
     fn new() -> Self {
         let known = |slot: u16| {
-            let mut kept = Kept::new(0);
+            let mut kept = BaselineHistory::new(0);
             let ago: &[u64] = match slot {
                 0..3 => &[9, 6, 3, 2],
                 3..6 => &[200],
@@ -230,7 +229,7 @@ impl SlotTable {
             };
             for ago in ago {
                 let stamp = STAMP.saturating_sub(Duration::from_millis(50 * ago));
-                kept.note(Entry {
+                kept.insert(ReceivedPose {
                     number: DATAGRAM_NUMBER - ago,
                     stamp,
                     pose: pose(slot, *ago),
@@ -243,27 +242,30 @@ impl SlotTable {
 }
 
 pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
-    let (mut bytes, mut scene, world) = (Vec::new(), Scene::default(), SlotTable::new());
+    let (mut bytes, mut scene, world) = (Vec::new(), FineState::default(), SlotTable::new());
     let header = SectionHeader::new(level, DATAGRAM_NUMBER, Some(ACKED));
-    let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+    let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
     for (slot, pose) in poses {
         let (format, kept) = world.object(*slot).expect("a slot of the world");
-        let (mode, base) = match (kept.base(&ACKED), kept.older_than(ACKED.window_start())) {
-            (Some(base), _) => (Mode::DatagramWindow, Some(base)),
-            (None, Some(base)) => (Mode::Old, Some(base)),
-            (None, None) => (Mode::Absolute, None),
+        let (mode, base) = match (
+            kept.baseline(&ACKED),
+            kept.newest_before(ACKED.window_start()),
+        ) {
+            (Some(base), _) => (BaselineMode::Window, Some(base)),
+            (None, Some(base)) => (BaselineMode::Old, Some(base)),
+            (None, None) => (BaselineMode::Absolute, None),
         };
         let mut history = Vec::new();
-        kept.history(&ACKED, &mut history);
-        if mode == Mode::Old {
+        kept.acked_poses(&ACKED, &mut history);
+        if mode == BaselineMode::Old {
             history.extend(base.map(|base| (base.stamp, base.pose)));
         }
         match level {
             Level::Shared => {
                 let base = base.map(|base| (base.stamp, &base.pose));
-                writer.shared(*slot, mode, &code(format, base, STAMP, pose));
+                writer.write_shared(*slot, mode, &code(format, base, STAMP, pose));
             }
-            Level::Fine => writer.fine(*slot, mode, format, &history, STAMP, pose),
+            Level::Fine => writer.write_fine(*slot, mode, format, &history, STAMP, pose),
         }
     }
     writer.finish();

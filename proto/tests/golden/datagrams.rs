@@ -1,8 +1,8 @@
 //! Whole datagrams of a link, in both directions: messages, acknowledgements, a slice of a block,
 //! bodies.
 //!
-//! Two links talk for three datagrams. What they wrote is in the file; links that never wrote them
-//! read them.
+//! Two links exchange three datagrams, which are in the file. Links that never wrote them read
+//! them.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::keymap::{KeySample, Keymap};
@@ -25,11 +25,11 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     write_server_datagram(&mut server, &mut down);
     client
         .handle_datagram(ms(40), &down)
-        .expect("what was written");
+        .expect("the encoding is valid");
     write_client_datagram(&mut client, &mut up);
     server
         .handle_datagram(ms(1_090), &up)
-        .expect("what was written");
+        .expect("the encoding is valid");
     server
         .send_block(ms(1_100), map().encode().into())
         .expect("room");
@@ -97,7 +97,7 @@ fn write_client_datagram(client: &mut Link, out: &mut Vec<u8>) {
         .send_reliable(ms(50), encode(&mut command()).into(), None)
         .expect("room");
     client.write_datagram(ms(50), out, |writer, _| {
-        uplink().wire(writer).expect("a writer refuses nothing")
+        uplink().wire(writer).expect("writing cannot fail")
     });
 }
 

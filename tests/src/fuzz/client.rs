@@ -172,7 +172,7 @@ impl Scene {
         );
         while let Some(event) = self.client.poll_event() {
             match event {
-                ViewEvent::ObjectEntered(enter) => {
+                ViewEvent::Enter(enter) => {
                     assert!(self.entered.insert(enter.id), "{} entered twice", enter.id);
                 }
                 ViewEvent::Leave { id, .. } => {

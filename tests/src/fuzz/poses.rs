@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use ambit_proto::pose::fine::Scene;
+use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
-    Turning, code, read_section,
+    AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, Pose, PoseFormat, ReceivedPose,
+    SectionHeader, SectionWriter, Turning, code, read_section,
 };
 use ambit_proto::time::GameTime;
 
@@ -52,7 +52,7 @@ pub fn poses(data: &[u8]) {
         for &(slot, pose) in &read {
             let (format, history) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
-            history.note(Entry {
+            history.insert(ReceivedPose {
                 number,
                 stamp: stamp(number),
                 pose,
@@ -62,10 +62,10 @@ pub fn poses(data: &[u8]) {
 }
 
 #[derive(Clone)]
-struct KnownObjects(Vec<(PoseFormat, Kept)>);
+struct KnownObjects(Vec<(PoseFormat, BaselineHistory)>);
 
-impl Bases for KnownObjects {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for KnownObjects {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
             .map(|(format, history)| (format, history))
@@ -76,12 +76,12 @@ fn known_objects() -> &'static KnownObjects {
     static KNOWN: LazyLock<KnownObjects> = LazyLock::new(|| {
         let objects = (0..OBJECTS).map(|slot| {
             let format = FORMATS[usize::from(slot) % FORMATS.len()];
-            let mut history = Kept::new(0);
+            let mut history = BaselineHistory::new(0);
             let every = SEND_INTERVALS[usize::from(slot) % SEND_INTERVALS.len()];
             for number in
                 (LAST_NUMBER - 120..=LAST_NUMBER).filter(|number| number.is_multiple_of(every))
             {
-                history.note(Entry {
+                history.insert(ReceivedPose {
                     number,
                     stamp: stamp(number),
                     pose: pose(format, slot, number),
@@ -142,8 +142,8 @@ fn story(section: &[u8]) -> Vec<u8> {
 
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
     let (number, mut out, mut history) = (LAST_NUMBER + 1, Vec::new(), Vec::new());
-    let mut scene = Scene::default();
-    let mut writer = SectionWriter::with_scene(
+    let mut scene = FineState::default();
+    let mut writer = SectionWriter::with_state(
         &mut out,
         &SectionHeader::new(level, number, acked),
         &mut scene,
@@ -155,14 +155,14 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         let pose = pose(*format, slot, number);
         history.clear();
         let window = acked.and_then(|acked| {
-            known.history(&acked, &mut history);
-            known.base(&acked)
+            known.acked_poses(&acked, &mut history);
+            known.baseline(&acked)
         });
-        let old = acked.and_then(|acked| known.older_than(acked.window_start()));
+        let old = acked.and_then(|acked| known.newest_before(acked.window_start()));
         let (mode, baseline) = match (window, old) {
-            (Some(baseline), _) => (Mode::DatagramWindow, Some(baseline)),
-            (None, Some(baseline)) => (Mode::Old, Some(baseline)),
-            (None, None) => (Mode::Absolute, None),
+            (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
+            (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
+            (None, None) => (BaselineMode::Absolute, None),
         };
         if history.is_empty() {
             history.extend(baseline.map(|entry| (entry.stamp, entry.pose)));
@@ -170,9 +170,9 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         let baseline = baseline.map(|entry| (entry.stamp, &entry.pose));
         match level {
             Level::Shared => {
-                writer.shared(slot, mode, &code(format, baseline, stamp(number), &pose));
+                writer.write_shared(slot, mode, &code(format, baseline, stamp(number), &pose));
             }
-            Level::Fine => writer.fine(slot, mode, format, &history, stamp(number), &pose),
+            Level::Fine => writer.write_fine(slot, mode, format, &history, stamp(number), &pose),
         }
     }
     writer.finish();

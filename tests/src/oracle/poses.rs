@@ -240,7 +240,7 @@ impl PoseOracle {
             return Some(before);
         };
         let format = room.world().pose_format(object);
-        Some(pose::between(
+        Some(pose::interpolate(
             &format,
             (from.stamp, &before),
             (to.0, &to.1),

@@ -13,9 +13,11 @@ use std::collections::BTreeMap;
 
 use ambit_proto::games::cubes::{POSE_FORMAT, SNAPSHOT_POSE_FORMAT, frame_time};
 use ambit_proto::ids::PlayerId;
-use ambit_proto::pose::fine::Scene;
-use ambit_proto::pose::section::{Bases, Mode, SectionWriter, read_section};
-use ambit_proto::pose::{AckedSet, Entry, Kept, Level, Pose, PoseFormat, SectionHeader, shared};
+use ambit_proto::pose::fine::FineState;
+use ambit_proto::pose::section::{BaselineMode, BaselineSource, SectionWriter, read_section};
+use ambit_proto::pose::{
+    AckedSet, BaselineHistory, Level, Pose, PoseFormat, ReceivedPose, SectionHeader, shared,
+};
 use ambit_proto::time::GameTime;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth};
@@ -73,8 +75,8 @@ pub fn measure(
         format,
         level,
         with_baselines,
-        histories: vec![Kept::new(0); truth.object_count()],
-        scene: Scene::default(),
+        histories: vec![BaselineHistory::new(0); truth.object_count()],
+        scene: FineState::default(),
     };
     let (mut sum, mut bytes) = (0, SnapshotSize::default());
     let frames =
@@ -102,12 +104,12 @@ struct SnapshotCoder {
     format: PoseFormat,
     level: Level,
     with_baselines: bool,
-    histories: Vec<Kept>,
-    scene: Scene,
+    histories: Vec<BaselineHistory>,
+    scene: FineState,
 }
 
-impl Bases for SnapshotCoder {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for SnapshotCoder {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         Some((&self.format, self.histories.get(usize::from(slot))?))
     }
 }
@@ -123,7 +125,7 @@ impl SnapshotCoder {
         let mut read = Vec::new();
         read_section(&bytes, number, stamp, self, &mut read).expect("our own encoding can be read");
         for (slot, pose) in read {
-            self.histories[usize::from(slot)].note(Entry {
+            self.histories[usize::from(slot)].insert(ReceivedPose {
                 number,
                 stamp,
                 pose,
@@ -142,12 +144,12 @@ impl SnapshotCoder {
 
     fn write(&mut self, header: &SectionHeader, stamp: GameTime, poses: &[Pose]) -> Vec<u8> {
         let (mut bytes, mut history) = (Vec::new(), Vec::new());
-        let mut writer = SectionWriter::with_scene(&mut bytes, header, &mut self.scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, header, &mut self.scene);
         for (slot, (pose, known)) in (0..).zip(poses.iter().zip(&self.histories)) {
-            let window = header.acked.and_then(|acked| known.base(&acked));
+            let window = header.acked.and_then(|acked| known.baseline(&acked));
             let old = header
                 .acked
-                .and_then(|acked| known.older_than(acked.window_start()));
+                .and_then(|acked| known.newest_before(acked.window_start()));
             let baseline = window.or(old);
             let is_confirmed = baseline.is_some_and(|baseline| baseline.pose == *pose)
                 && known.newest().is_some_and(|newest| newest.pose == *pose);
@@ -155,16 +157,16 @@ impl SnapshotCoder {
                 continue;
             }
             let mode = if window.is_some() {
-                Mode::DatagramWindow
+                BaselineMode::Window
             } else if old.is_some() {
-                Mode::Old
+                BaselineMode::Old
             } else {
-                Mode::Absolute
+                BaselineMode::Absolute
             };
             match header.level {
                 Level::Shared => {
                     let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
-                    writer.shared(
+                    writer.write_shared(
                         slot,
                         mode,
                         &shared::code(&self.format, baseline, stamp, pose),
@@ -172,14 +174,14 @@ impl SnapshotCoder {
                 }
                 Level::Fine => {
                     history.clear();
-                    match header.acked.filter(|_| mode == Mode::DatagramWindow) {
-                        Some(acked) => known.history(&acked, &mut history),
+                    match header.acked.filter(|_| mode == BaselineMode::Window) {
+                        Some(acked) => known.acked_poses(&acked, &mut history),
                         None => {
                             history
                                 .extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
                         }
                     }
-                    writer.fine(slot, mode, &self.format, &history, stamp, pose);
+                    writer.write_fine(slot, mode, &self.format, &history, stamp, pose);
                 }
             }
         }

@@ -337,7 +337,7 @@ impl HostFaults {
             }
             let events = std::mem::take(&mut guest.events);
             for event in events {
-                if let ViewEvent::OmittedPoses {
+                if let ViewEvent::Left {
                     room,
                     code,
                     message,

@@ -137,7 +137,7 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         .events
         .iter()
         .filter_map(|event| {
-            if let ViewEvent::ObjectEntered(enter) = event {
+            if let ViewEvent::Enter(enter) = event {
                 Some(enter)
             } else {
                 None

@@ -184,7 +184,7 @@ pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
     let (mut enters, mut leaves) = (0, 0);
     for event in &system.guest(guest).events {
         match event {
-            ViewEvent::ObjectEntered(enter) => {
+            ViewEvent::Enter(enter) => {
                 assert!(
                     here.insert(enter.id),
                     "guest {guest}: {} entered twice",
@@ -199,7 +199,7 @@ pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
                 );
                 leaves += 1;
             }
-            ViewEvent::ObjectUpdated(update) => {
+            ViewEvent::Update(update) => {
                 assert!(
                     here.contains(&update.id),
                     "guest {guest}: {} changed before it entered",

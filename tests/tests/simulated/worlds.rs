@@ -109,7 +109,7 @@ fn hosts_die_during_transfers_and_no_player_is_lost_or_duplicated() {
 }
 
 fn is_bad(event: &ViewEvent) -> bool {
-    matches!(event, ViewEvent::Error(_) | ViewEvent::OmittedPoses { .. })
+    matches!(event, ViewEvent::Error(_) | ViewEvent::Left { .. })
 }
 
 type BelongingsByPlayer = BTreeMap<PlayerId, wandering_game::Belongings>;

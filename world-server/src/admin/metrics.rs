@@ -1,8 +1,7 @@
 //! `/metrics`: a snapshot as text for Prometheus.
 //!
-//! Nothing is counted here. The figures of a scrape all come from one moment; those of hosts are up
-//! to a second old. Names begin with `ambit_`; counters end in `_total`; units are seconds and
-//! bytes.
+//! Nothing is counted here. All values of a scrape are of one moment; those of hosts are up to a
+//! second old. Names begin with `ambit_`; counters end in `_total`; units are seconds and bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Error;
@@ -22,7 +21,7 @@ use super::snapshot::Snapshot;
 /// No labels, and no exemplars with labels.
 type NoLabels = [(&'static str, &'static str); 0];
 
-/// The whole text.
+/// Renders the whole text.
 pub(crate) fn render(snapshot: Snapshot) -> Result<String, Error> {
     let mut registry = Registry::with_prefix("ambit");
     registry.register_collector(Box::new(MetricsCollector(snapshot)));
@@ -48,16 +47,20 @@ impl MetricsCollector {
         let Snapshot {
             lobby, draining, ..
         } = &self.0;
-        out.encode_gauge("draining", "1 while the server ends", u64::from(*draining))?;
+        out.encode_gauge(
+            "draining",
+            "1 while the server shuts down",
+            u64::from(*draining),
+        )?;
         out.encode_gauge("connections", "Lobby connections", lobby.connections as u64)?;
         out.encode_counter(
             "connections_made",
-            "Lobby connections that came in, the refused ones too",
+            "Lobby connections so far, refused ones included",
             lobby.connections_total,
         )?;
         out.encode_gauge(
             "players",
-            "Players, those within the grace period too",
+            "Players, those within the grace period included",
             lobby.players as u64,
         )?;
         out.encode_gauge(
@@ -65,29 +68,29 @@ impl MetricsCollector {
             "Players within the grace period",
             lobby.players_away as u64,
         )?;
-        out.encode_counter("sessions_resumed", "Sessions that came back", lobby.resumed)?;
+        out.encode_counter("sessions_resumed", "Sessions resumed", lobby.resumed)?;
         out.encode_gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
         out.encode_gauge(
             "rooms_running",
-            "Rooms whose game goes on",
+            "Rooms whose game runs",
             lobby.rooms_running as u64,
         )?;
-        out.encode_counter("rooms_made", "Rooms made", lobby.rooms_made)?;
+        out.encode_counter("rooms_made", "Rooms created", lobby.rooms_made)?;
         out.encode_counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.encode_gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
         out.encode_counter(
             "rooms_moved",
-            "Rooms that lost their host and were to go on elsewhere",
+            "Rooms that lost their host and had to resume elsewhere",
             lobby.rooms_moved,
         )?;
         out.encode_counter(
             "rooms_condemned",
-            "Rooms closed because they seem to kill their hosts",
+            "Rooms closed because they seemed to crash their hosts",
             lobby.rooms_condemned,
         )?;
         out.encode_counter(
             "crossings",
-            "Players who have gone through a gate to another map",
+            "Players who moved through a gate to another map",
             lobby.transfers_completed,
         )?;
         out.encode_counter(
@@ -123,7 +126,7 @@ impl MetricsCollector {
         )?;
         out.encode_gauge(
             "game_connections",
-            "Game connections, those not joined yet too",
+            "Game connections, those not joined yet included",
             hosts.clients.into(),
         )?;
         out.encode_datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
@@ -134,22 +137,23 @@ impl MetricsCollector {
             hosts.enters,
         )?;
         out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
-        out.encode_counter("events", "Events told, once for each client", hosts.events)?;
+        out.encode_counter("events", "Events sent, once for each client", hosts.events)?;
         out.encode_counter(
             "late_events",
-            "Events and updates that came after their effect, as clients report",
+            "Events and updates that arrived after their effect time, as clients report",
             hosts.late_events,
         )?;
-        out.encode_counter("commands", "Commands carried out", hosts.commands)?;
+        out.encode_counter("commands", "Commands executed", hosts.commands)?;
         out.encode_counter(
             "commands_refused",
             "Commands that games refused",
             hosts.commands_refused,
         )?;
-        let loudest = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
+        let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
+            for which that is highest";
         out.encode_gauge(
             "amplification_permille",
-            loudest,
+            amplification,
             hosts.amplification_permille.into(),
         )?;
         let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
@@ -159,28 +163,29 @@ impl MetricsCollector {
             "part",
             counts(&hosts.bits),
         )?;
-        let encodings = "How often something was encoded (made), and how often that served a client, be it to find that it foretells it (used)";
+        let encodings = "How often something was encoded (made), and how often that served a \
+            client, including checks whether the client predicts it (used)";
         let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
             let (what, how) = name.split_once('/')?;
             Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
         });
         out.encode_family("encodings", encodings, by_use)?;
-        let poses = "Poses that were due for a client: sent, or foretold by it well enough, or left for want of room";
+        let poses = "Poses that were due for a client: sent, predicted by it well enough, or left \
+            out for lack of budget";
         out.encode_counters("poses", poses, "fate", counts(&hosts.poses))?;
         out.encode_counter(
             "ticks_skipped",
-            "Ticks skipped since a room was too far behind",
+            "Ticks skipped because a room was too far behind",
             hosts.ticks_skipped,
         )?;
         out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
-        let work = "Work of the newest 256 ticks; of several hosts, the worst";
+        let work = "Work of the newest 256 ticks; the worst of all hosts";
         out.encode_recent(
             "recent_tick_work_seconds",
             work,
             hosts.recent_work.unwrap_or_default(),
         )?;
-        let late =
-            "How long after their due time the newest 256 ticks began; of several hosts, the worst";
+        let late = "Delay of the start of the newest 256 ticks; the worst of all hosts";
         out.encode_recent(
             "recent_tick_lateness_seconds",
             late,
@@ -212,7 +217,7 @@ impl MetricsCollector {
     }
 }
 
-/// The encoder, in the few shapes that are needed.
+/// The Prometheus encoder with one function for each shape of metric.
 struct MetricsEncoder<'a>(DescriptorEncoder<'a>);
 
 impl MetricsEncoder<'_> {
@@ -348,7 +353,7 @@ impl MetricsEncoder<'_> {
                 *count,
             )
         });
-        self.encode_family("drops", "What was dropped at a bounded queue", labelled)
+        self.encode_family("drops", "Items dropped at bounded queues", labelled)
     }
 
     fn encode_build(&mut self) -> Result<(), Error> {
@@ -370,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_a_comment_or_a_figure_of_ours() {
+    fn every_line_is_a_comment_or_an_ambit_metric() {
         let text = render(Snapshot::default()).unwrap();
         for line in text.lines() {
             assert!(
@@ -383,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_come_with_their_labels_and_names() {
+    fn metrics_have_their_labels_and_names() {
         let mut snapshot = Snapshot::default();
         snapshot.lobby.connections = 3;
         snapshot.lobby.refused.insert(codes::ErrorCode::RoomFull, 2);
@@ -425,13 +430,13 @@ mod tests {
     fn the_histogram_is_cumulative() {
         let mut buckets = vec![0; TICK_BUCKETS.len() + 1];
         (buckets[0], buckets[2], buckets[TICK_BUCKETS.len()]) = (3, 2, 1);
-        let gone = HostStats {
+        let lost = HostStats {
             tick_buckets: buckets,
             tick_seconds_sum: 1.5,
             ..HostStats::default()
         };
         let text = render(Snapshot {
-            lost_host_stats: gone,
+            lost_host_stats: lost,
             ..Snapshot::default()
         })
         .unwrap();

@@ -1,4 +1,4 @@
-//! `/`: a plain page for people: rooms, hosts, a few figures.
+//! `/`: a plain HTML page for people: rooms, hosts and a few totals.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,13 @@ use ambit_proto::control::host::RoomLoad;
 
 use super::snapshot::Snapshot;
 
-const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"5\">\
-                    <title>Ambit</title><style>body{font:15px/1.5 system-ui,sans-serif;margin:2em;max-width:60em}\
-                    table{border-collapse:collapse}td,th{padding:.2em 1em .2em 0;text-align:left;\
-                    border-bottom:1px solid #ccc}</style><h1>Ambit</h1>";
+const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+    <meta http-equiv=\"refresh\" content=\"5\"><title>Ambit</title>\
+    <style>body{font:15px/1.5 system-ui,sans-serif;margin:2em;max-width:60em}\
+    table{border-collapse:collapse}td,th{padding:.2em 1em .2em 0;text-align:left;\
+    border-bottom:1px solid #ccc}</style><h1>Ambit</h1>";
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut page = String::from(HEAD);
     let lobby = &snapshot.lobby;
@@ -24,8 +25,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut put =
         |text: std::fmt::Arguments| page.write_fmt(text).expect("a String takes everything");
     put(format_args!(
-        "<p>{state}: {} connections, {} players, {} rooms of which {} run. <a href=\"/metrics\">Metrics</a>, \
-         <a href=\"/healthz\">health</a>.</p>",
+        "<p>{state}: {} connections, {} players, {} rooms of which {} run. \
+         <a href=\"/metrics\">Metrics</a>, <a href=\"/healthz\">health</a>.</p>",
         lobby.connections, lobby.players, lobby.rooms, lobby.rooms_running
     ));
     put(format_args!(
@@ -43,7 +44,9 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         ));
     }
     put(format_args!(
-        "</table><h2>Hosts</h2><table><tr><th>id<th>what<th>build<th>address<th>rooms<th>players<th>cores</tr>"
+        "\
+         </table><h2>Hosts</h2><table><tr><th>id<th>what<th>build<th>address\
+         <th>rooms<th>players<th>cores</tr>"
     ));
     for (id, host) in &snapshot.hosts {
         put(format_args!(
@@ -59,7 +62,8 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         ));
     }
     put(format_args!(
-        "</table>\n<h2>Maps</h2>\n<table><tr><th>room<th>objects<th>players<th>changes/s<th>in the busiest region</tr>\n"
+        "</table>\n<h2>Maps</h2>\n<table><tr><th>room<th>objects<th>players<th>changes/s<th>in \
+         the busiest region</tr>\n"
     ));
     for load in snapshot
         .hosts
@@ -86,13 +90,13 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     page
 }
 
-/// All changes in a window, and those in the region that has most of them.
+/// The number of changes in a window, and the number in the region that has the most.
 fn count_changes(load: &RoomLoad) -> (u64, u64) {
     let changes = || load.changes.iter().map(|count| u64::from(*count));
     (changes().sum(), changes().max().unwrap_or_default())
 }
 
-/// Names are players' words.
+/// Escapes text for HTML: names are typed by players.
 fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -115,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_players_words_stay_words() {
+    fn player_text_is_escaped() {
         let room = Room {
             id: 7,
             name: "<script>alert('x')</script>".into(),

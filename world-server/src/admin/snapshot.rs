@@ -1,5 +1,4 @@
-//! What the server shows of itself: one copy of figures and lists, taken by the WorldServer between
-//! two messages.
+//! A copy of the lobby's statistics and lists, taken between two messages of the lobby's actor.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +7,22 @@ use ambit_proto::control::world;
 
 use crate::lobby::{Host, HostId, LobbyStats};
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) lobby: LobbyStats,
     pub(crate) rooms: Vec<world::Room>,
     pub(crate) hosts: Vec<(HostId, Host)>,
-    /// Sums of the hosts that are gone.
+    /// Counters of the hosts that were lost.
     pub(crate) lost_host_stats: HostStats,
-    /// Things dropped at a bounded queue, by `queue/reason`.
+    /// Number of items dropped at bounded queues, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) draining: bool,
-    /// Of a server of a cluster: what it does there, for people, and whether it is in service.
+    /// Only in a cluster: this server's role as text, and whether it is in service.
     pub(crate) role: Option<(String, bool)>,
 }
 
 impl Snapshot {
-    /// All hosts together: those that are there, and what was counted by those that are gone.
+    /// The sum over all hosts: those that are connected, and the counters of those that were lost.
     pub(crate) fn all_hosts(&self) -> HostStats {
         let mut sum = self.lost_host_stats.clone();
         for (_, host) in &self.hosts {
@@ -42,8 +40,8 @@ impl Snapshot {
         sum
     }
 
-    /// What was dropped, here and on all hosts. Some queues stand at both (`handshakes`), and one
-    /// name is one figure.
+    /// Drops here and on all hosts. Some queues exist in both (`handshakes`); these are summed
+    /// under one name.
     pub(crate) fn all_drops(&self) -> BTreeMap<String, u64> {
         let mut sum = self.all_hosts().drops;
         add_counts(&mut sum, &self.drops);
@@ -51,7 +49,7 @@ impl Snapshot {
     }
 }
 
-/// Adds what only grows; what a host has at the moment goes with it.
+/// Adds the counters. Gauges (rooms, players) are not added: they end with the host.
 pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     sum.datagrams_in += stats.datagrams_in;
     sum.datagrams_out += stats.datagrams_out;
@@ -78,7 +76,7 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     add_counts(&mut sum.poses, &stats.poses);
 }
 
-/// Figures of several hosts don't add up: the worst of each is shown.
+/// Quantiles of several hosts cannot be summed: takes the worst of each.
 fn merge_worst(of_all: &mut Option<TickFigures>, of_one: Option<TickFigures>) {
     let (all, one) = (of_all.unwrap_or_default(), of_one.unwrap_or_default());
     *of_all = Some(TickFigures {
@@ -101,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_of_all_hosts_add_up_and_those_of_the_dead_stay() {
+    fn counters_of_all_hosts_are_summed_and_kept_for_lost_hosts() {
         let host = |enters, rooms, drops: u64| HostStats {
             enters,
             rooms,

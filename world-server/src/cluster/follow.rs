@@ -14,40 +14,41 @@ use tokio::time::timeout;
 
 use super::{ClusterMember, VERSION, exchange_heartbeats, read_message};
 
-/// How long the leader may take to take a follower.
+/// How long the leader may take to accept a follower.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
-/// How long a client may take to open its stream, and the last words to reach it.
+/// How long a client may take to open its stream, and how long the last frames may take to reach
+/// it.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
 const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
-/// What a relayed stream is reset with when the client is gone without having quit.
+/// The code that resets a relayed stream when the client was lost without quitting.
 const CLIENT_LOST: VarInt = VarInt::from_u32(1);
 
 /// A link to the leader.
 pub(super) struct LeaderLink {
     pub(super) connection: Connection,
-    /// Nothing else uses it.
+    /// The endpoint of this link alone.
     endpoint: Endpoint,
     heartbeat_streams: (SendStream, RecvStream),
 }
 
 impl LeaderLink {
-    /// Holds the link until it ends; gives the reason.
+    /// Keeps the link until it ends. Returns the reason.
     pub(super) async fn run_until_lost(self) -> String {
         let why = exchange_heartbeats(self.heartbeat_streams.0, self.heartbeat_streams.1).await;
         self.endpoint.close(
             VarInt::from_u32(ErrorCode::ErrorUnspecified as u32),
-            b"the link is over",
+            b"the link has ended",
         );
         why
     }
 }
 
 impl ClusterMember {
-    /// Calls whoever leads.
+    /// Connects to the leader and registers as a follower.
     pub(super) async fn connect_to_leader(&self, leader: &Leader) -> anyhow::Result<LeaderLink> {
         timeout(ANSWER_TIMEOUT, self.connect_without_timeout(leader))
             .await
-            .context("no answer")?
+            .context("the leader did not answer in time")?
     }
 
     async fn connect_without_timeout(&self, leader: &Leader) -> anyhow::Result<LeaderLink> {
@@ -55,7 +56,7 @@ impl ClusterMember {
         let address = lookup_host(&leader.address)
             .await?
             .next()
-            .context("no address")?;
+            .context("the leader's address does not resolve")?;
         let local = if address.is_ipv4() {
             ([0; 4], 0).into()
         } else {
@@ -74,7 +75,7 @@ impl ClusterMember {
         };
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch } = read_message(&mut signs.1).await?;
-        tracing::debug!(epoch, "taken as a follower");
+        tracing::debug!(epoch, "the leader accepted this server as a follower");
         Ok(LeaderLink {
             connection,
             endpoint,
@@ -83,7 +84,7 @@ impl ClusterMember {
     }
 }
 
-/// Carries a client's connection to the leader, until one of the three ends.
+/// Relays a client's stream to the leader until the client, the leader or this server closes it.
 pub(crate) async fn relay_client(client: Connection, leader: Connection) {
     let again =
         |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
@@ -96,13 +97,13 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
         );
     };
     let Ok((mut to_leader, mut from_leader)) = leader.open_bi().await else {
-        return again("the leading server is gone; connect again");
+        return again("the leading server was lost; connect again");
     };
     let preamble = encode_frame(&Relay {
         address: client.remote_address().ip().to_string(),
     });
     if to_leader.write_all(&preamble).await.is_err() {
-        return again("the leading server is gone; connect again");
+        return again("the leading server was lost; connect again");
     }
     let stopped = to_leader.stopped();
     let up = async {
@@ -113,17 +114,19 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
     tokio::select! {
         () = up => {}
         _ = down => {
-            // The leader has said its last; the code of the end comes by the other half.
+            // The leader has finished its half; the code of the close comes with `STOP_SENDING`.
             let _ = to_client.finish();
             let code = match timeout(2 * LAST_FRAMES_TIMEOUT, stopped).await {
                 Ok(Ok(Some(code))) => code,
                 _ => VarInt::from_u32(ErrorCode::TryAgain as u32),
             };
             let _ = timeout(LAST_FRAMES_TIMEOUT, client.closed()).await;
-            let known = i32::try_from(code.into_inner()).map(codes::name_of_number).unwrap_or_default();
-            client.close(code, known.as_bytes());
+            let name = i32::try_from(code.into_inner())
+                .map(codes::name_of_number)
+                .unwrap_or_default();
+            client.close(code, name.as_bytes());
         }
-        _ = leader.closed() => again("the leading server is gone; connect again"),
+        _ = leader.closed() => again("the leading server was lost; connect again"),
         () = discard_probes(&client) => {}
     }
     let quit = matches!(
@@ -137,7 +140,7 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
     });
 }
 
-/// Takes what the client sends to see that this server lives, until the connection ends.
+/// Reads and discards the client's probe datagrams until the connection ends.
 async fn discard_probes(client: &Connection) {
     while client.read_datagram().await.is_ok() {}
 }

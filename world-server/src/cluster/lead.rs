@@ -1,4 +1,4 @@
-//! The leader's side: the links of those that follow, and the clients that come over them.
+//! The leader's side: the links of the followers, and the clients that come over them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,18 +22,18 @@ use crate::client_connection::ClientConnection;
 use crate::hosts::remote::secrets_match;
 use crate::session::ClientSession;
 
-/// How long a new follower may take to introduce itself.
+/// How long a new follower may take to send its first message.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
-/// Followers at most: clients are told of all of them.
+/// Followers at most: clients get the list of all of them.
 const MAX_FOLLOWERS: usize = 64;
 
-/// The servers that follow, by their link.
+/// The followers, by the id of their connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<usize, Server>>>);
 
-/// What takes those who want to follow.
+/// Accepts a server that wants to follow.
 pub(crate) struct FollowerAcceptor {
-    /// This server, as clients are told of it.
+    /// This server's entry in the list that clients get.
     pub(crate) own_server: Server,
     pub(crate) key: String,
     pub(crate) epoch: u64,
@@ -42,7 +42,7 @@ pub(crate) struct FollowerAcceptor {
 }
 
 impl FollowerAcceptor {
-    /// Serves a link to its end.
+    /// Serves a follower's link until it ends.
     pub(crate) async fn serve(
         self,
         connection: Connection,
@@ -57,7 +57,7 @@ impl FollowerAcceptor {
         .await
         {
             Ok(Ok((server, signs))) => {
-                tracing::info!(%remote, address = server.address, "a WorldServer follows");
+                tracing::info!(%remote, address = server.address, "a WorldServer follows this one");
                 let id = connection.stable_id();
                 self.change_followers(|all| {
                     if all.len() < MAX_FOLLOWERS {
@@ -67,7 +67,9 @@ impl FollowerAcceptor {
                 .await;
                 let why = tokio::select! {
                     why = exchange_heartbeats(signs.0, signs.1) => why,
-                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => "the connection ended".to_owned(),
+                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => {
+                        "the connection ended".to_owned()
+                    }
                 };
                 self.change_followers(|all| drop(all.remove(&id))).await;
                 why
@@ -75,12 +77,12 @@ impl FollowerAcceptor {
             Ok(Err(error)) => format!("{error:#}"),
             Err(_) => "it did not introduce itself in time".to_owned(),
         };
-        tracing::info!(%remote, "a WorldServer does not follow any more: {why}");
+        tracing::info!(%remote, "a WorldServer stopped following: {why}");
         connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"");
     }
 
     async fn change_followers(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) {
-        // Held until the list is told: a newer one is told later.
+        // The lock is held until the list is published, so that lists are published in order.
         let mut all = self.followers.0.lock().await;
         change(&mut all);
         publish_servers(
@@ -91,7 +93,7 @@ impl FollowerAcceptor {
     }
 }
 
-/// Tells the lobby which servers there are.
+/// Gives the lobby the current list of servers.
 pub(super) async fn publish_servers(
     world: &Addr<WorldServer>,
     servers: impl IntoIterator<Item = Server>,
@@ -132,7 +134,7 @@ async fn accept_follower(
     ))
 }
 
-/// Each further stream is a client.
+/// Starts a session for each further stream: each is a relayed client.
 async fn accept_clients(
     connection: &Connection,
     world: &Addr<WorldServer>,

@@ -1,68 +1,69 @@
-//! Which WorldServer of a cluster leads: what one of them does to find out, and when it may take
-//! the place.
+//! Leader election: what one WorldServer of a cluster does to find the leader, and when it may take
+//! the leadership.
 //!
-//! What was read in the directory and what became of calls goes in; the next step comes out. Only
-//! the directory decides: the place is taken by a write that names the last sequence that was read,
-//! so that of two who try one succeeds, and whatever the leader before still writes is refused. So
-//! a wrong guess that a leader is gone costs a change of leaders, and never a lobby with two.
+//! Lookups of the directory and results of connection attempts go in; the next step comes out. Only
+//! the directory decides: a server takes the leadership by a write that names the last sequence
+//! number it read. Of two servers that try, one succeeds, and later writes of the previous leader
+//! are refused. A wrong suspicion therefore costs a change of leaders, but there are never two
+//! lobbies.
 //!
-//! Two ways to such a guess:
-//! - fast: this server followed the leader, the link went silent, and a call since then came to
-//!   nothing;
-//! - slow: the leader's record has not changed for [`LEASE`], by this server's own clock, and the
-//!   leader can't be called. Time in which the directory could not be read does not count: then the
-//!   leader could not write it either.
+//! A server suspects that the leader is lost in two ways:
+//! - fast: this server followed the leader, the link went silent, and a connection attempt since
+//!   then failed;
+//! - slow: the leader's record has not changed for [`LEADER_LEASE`], by this server's own clock,
+//!   and a connection attempt failed. Time in which the directory could not be read does not count,
+//!   since the leader could not write either.
 //!
-//! PoseSource: ARCHITECTURE.md, "A cluster".
+//! Source: ARCHITECTURE.md, "A cluster".
 
 use std::time::Duration;
 
 use ambit_proto::control::directory::Leader;
 use ambit_proto::time::LocalTime;
 
-/// A record that is unchanged for so long is that of a leader that is gone.
+/// A leader whose record is unchanged for this long is lost.
 pub(crate) const LEADER_LEASE: Duration = Duration::from_secs(20);
-/// How often the leader writes its record.
 pub(crate) const RENEW_INTERVAL: Duration = Duration::from_secs(1);
-/// Pause between two rounds of reading and calling.
+/// Pause between two connection attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// A reading is good for so long.
+/// A lookup is valid for this long.
 const LOOKUP_LIFETIME: Duration = Duration::from_millis(250);
-/// Two readings further apart than that say nothing of the time between them.
+/// Two lookups further apart than this prove nothing about the time between them.
 const MAX_LOOKUP_GAP: Duration = Duration::from_secs(3);
 
-/// What the directory says.
+/// The result of a lookup in the directory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LeaderLookup {
-    /// Of all of it.
+    /// The last sequence number of the whole stream.
     pub(crate) last_sequence: u64,
     pub(crate) leader: Option<Leader>,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ElectionStep {
-    /// Read the directory, then [`LeaderElection::found`] or [`LeaderElection::unreadable`].
+    /// Read the directory, then call [`LeaderElection::note_lookup`] or
+    /// [`LeaderElection::discard_lookup`].
     Read,
-    /// Take the place: a write after that sequence. Done when it succeeds; else
-    /// [`LeaderElection::unreadable`].
+    /// Take the leadership by a write after that sequence number. If it fails, call
+    /// [`LeaderElection::discard_lookup`].
     Take { after: u64 },
-    /// Follow the leader there; then [`LeaderElection::missed`] or, in the end,
-    /// [`LeaderElection::parted`].
+    /// Connect to the leader and follow it; then call [`LeaderElection::note_failed_connect`] or,
+    /// when the link ends, [`LeaderElection::note_lost_link`].
     Follow(Leader),
-    /// Nothing for a while.
-    WaitState(Duration),
+    /// Wait.
+    Wait(Duration),
 }
 
-/// See the module.
+/// The state of the election; see the module.
 #[derive(Debug)]
 pub(crate) struct LeaderElection {
-    /// Where this server is reached.
+    /// This server's own address.
     address: String,
     lookup: Option<TimedLookup>,
-    /// For how long the leader's record has been seen unchanged.
+    /// How long the leader's record has been unchanged.
     unchanged: Duration,
-    /// The leader that this server has followed, and lost.
+    /// The leader that this server followed until the link was lost.
     lost: Option<LostLeader>,
     tried_at: Option<LocalTime>,
 }
@@ -76,7 +77,7 @@ struct TimedLookup {
 #[derive(Debug)]
 struct LostLeader {
     process: Vec<u8>,
-    /// Whether it was called since, in vain.
+    /// Whether a connection attempt has failed since.
     connect_failed: bool,
 }
 
@@ -107,13 +108,13 @@ impl LeaderElection {
         });
     }
 
-    /// The directory does not answer, or a write came too late.
+    /// The directory did not answer, or a write was refused.
     pub(crate) fn discard_lookup(&mut self) {
         self.lookup = None;
         self.unchanged = Duration::ZERO;
     }
 
-    /// The leader did not answer a call, or said that it is none.
+    /// A connection attempt to the leader failed, or that server does not lead.
     pub(crate) fn note_failed_connect(&mut self, now: LocalTime, leader: &Leader) {
         self.tried_at = Some(now);
         if let Some(lost) = self
@@ -125,7 +126,7 @@ impl LeaderElection {
         }
     }
 
-    /// The link to a leader that was followed has ended.
+    /// The link to the leader has ended.
     pub(crate) fn note_lost_link(&mut self, leader: &Leader) {
         self.lost = Some(LostLeader {
             process: leader.process.clone(),
@@ -154,15 +155,15 @@ impl LeaderElection {
         }
         match self.tried_at {
             Some(at) if now.since(at) < RETRY_PAUSE => {
-                ElectionStep::WaitState(RETRY_PAUSE.saturating_sub(now.since(at)))
+                ElectionStep::Wait(RETRY_PAUSE.saturating_sub(now.since(at)))
             }
             _ => ElectionStep::Follow(leader.clone()),
         }
     }
 
-    /// Whether the leader of the directory may be taken for gone.
+    /// Whether the leader counts as lost.
     fn is_lost(&self, leader: &Leader) -> bool {
-        // Whoever was reached here before has left the address to this server.
+        // This server now has the address of the recorded leader: that process has ended.
         let was_here = leader.address == self.address;
         let lost = self
             .lost
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_place_is_taken() {
+    fn a_free_leadership_is_taken() {
         let mut server = LeaderElection::new("b".into());
         assert_eq!(server.next_step(ms(0)), ElectionStep::Read);
         server.note_lookup(
@@ -223,7 +224,7 @@ mod tests {
         server.note_failed_connect(ms(5_400), &leader(2));
         server.note_lookup(ms(5_401), found(8, leader(2)));
         assert_eq!(server.next_step(ms(5_401)), ElectionStep::Take { after: 8 });
-        // Another process has the place meanwhile: that one was never followed.
+        // Another process leads meanwhile: this server never followed it.
         server.note_lookup(
             ms(5_402),
             found(
@@ -277,7 +278,7 @@ mod tests {
             server.next_step(ms(60_000)),
             ElectionStep::Follow(_)
         ));
-        // Nor does time in which this process was stopped itself.
+        // Nor does time in which this process itself was stopped.
         server.note_lookup(ms(120_000), found(7, leader(1)));
         assert!(matches!(
             server.next_step(ms(120_000)),
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_address_of_the_leader_before_takes_its_place() {
+    fn a_server_at_the_leaders_address_takes_the_leadership() {
         let mut server = LeaderElection::new("a".into());
         server.note_lookup(ms(0), found(7, leader(1)));
         assert_eq!(server.next_step(ms(0)), ElectionStep::Take { after: 7 });

@@ -1,12 +1,12 @@
-//! What is said only once the directory knows what it confirms.
+//! A queue of messages that are sent only after the directory has stored what they confirm.
 //!
-//! Things go in with the number of the write that they wait for, and come out in order once that is
-//! done. While the directory is ill only those that are strict go on waiting: what can be given up
-//! later is said at once.
+//! Each item goes in with the number of the write that it waits for, and comes out in order once
+//! that write is done. While the directory is unavailable only strict items keep waiting; the
+//! others are sent at once, since they can be revoked later.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// See the module.
+/// A queue; see the module.
 #[derive(Debug)]
 pub(crate) struct PendingWrites<T>(VecDeque<PendingItem<T>>);
 
@@ -24,7 +24,7 @@ impl<T> Default for PendingWrites<T> {
 }
 
 impl<T> PendingWrites<T> {
-    /// Waits behind what waits already.
+    /// Appends an item.
     pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
         self.0.push_back(PendingItem {
             write_number: after,
@@ -37,33 +37,32 @@ impl<T> PendingWrites<T> {
         self.0.is_empty()
     }
 
-    /// How much waits.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What waits, in order.
+    /// The waiting items in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|waiting| &waiting.item)
     }
 
-    /// Forgets what is not wanted any more.
+    /// Keeps only the items that `wanted` accepts.
     pub(crate) fn retain(&mut self, mut wanted: impl FnMut(&T) -> bool) {
         self.0.retain(|waiting| wanted(&waiting.item));
     }
 
-    /// All that waits no longer; things with the same key keep their order, others may pass what
-    /// waits.
+    /// Removes and returns all items that no longer have to wait. Items with the same key keep
+    /// their order; others may overtake.
     pub(crate) fn pop_ready_by_key<K: Ord>(
         &mut self,
         written: u64,
-        ill: bool,
+        unavailable: bool,
         key: impl Fn(&T) -> K,
     ) -> Vec<T> {
         let (mut blocked, mut out, mut rest) = (BTreeSet::new(), Vec::new(), VecDeque::new());
         for waiting in self.0.drain(..) {
             let key = key(&waiting.item);
-            let may_go = waiting.write_number <= written || ill && !waiting.strict;
+            let may_go = waiting.write_number <= written || unavailable && !waiting.strict;
             if may_go && !blocked.contains(&key) {
                 out.push(waiting.item);
             } else {
@@ -75,10 +74,10 @@ impl<T> PendingWrites<T> {
         out
     }
 
-    /// The next thing that waits no longer.
-    pub(crate) fn pop_ready(&mut self, written: u64, ill: bool) -> Option<T> {
+    /// Removes and returns the first item, if it no longer has to wait.
+    pub(crate) fn pop_ready(&mut self, written: u64, unavailable: bool) -> Option<T> {
         let first = self.0.front()?;
-        let may_go = first.write_number <= written || ill && !first.strict;
+        let may_go = first.write_number <= written || unavailable && !first.strict;
         may_go.then(|| self.0.pop_front().map(|waiting| waiting.item))?
     }
 }
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_of_one_key_keep_their_order_and_others_pass() {
+    fn items_with_one_key_keep_their_order_and_others_overtake() {
         let mut held = PendingWrites::default();
         for (after, strict, what) in [
             (5, true, "a1"),
@@ -110,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_kept_and_only_what_is_strict_waits_for_an_ill_directory() {
+    fn order_is_kept_and_only_strict_items_wait_while_unavailable() {
         let mut held = PendingWrites::default();
         held.push(3, false, 'a');
         held.push(0, false, 'b');
         held.push(5, true, 'c');
         held.push(0, false, 'd');
-        let out = |held: &mut PendingWrites<char>, written, ill| {
-            std::iter::from_fn(|| held.pop_ready(written, ill)).collect::<String>()
+        let out = |held: &mut PendingWrites<char>, written, unavailable| {
+            std::iter::from_fn(|| held.pop_ready(written, unavailable)).collect::<String>()
         };
         assert_eq!(out(&mut held, 2, false), "");
         assert_eq!(out(&mut held, 2, true), "ab");

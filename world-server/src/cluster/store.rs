@@ -1,9 +1,9 @@
 //! The directory: a stream of NATS JetStream.
 //!
-//! One subject a thing, one message a subject; the write that names a wrong last sequence is
-//! refused by the server. What the formats are stands in `proto/ambit/directory.proto`, why it is
-//! one stream with one writer in ARCHITECTURE.md. Key-value buckets are streams too; of a bucket
-//! nothing would be used here.
+//! Each record has a subject of its own, and each subject keeps one message. The broker refuses a
+//! write that names a wrong last sequence number. The formats are defined in
+//! `proto/ambit/directory.proto`; ARCHITECTURE.md explains why there is one stream with one writer.
+//! A key-value bucket of NATS is a stream too and would add nothing here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,32 +31,32 @@ const STREAM: &str = "AMBIT_DIRECTORY";
 const PREFIX: &str = "ambit.directory.";
 const LEADER: &str = "ambit.directory.leader";
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
-/// A write that takes longer says that the directory is ill.
+/// The directory counts as unavailable when a write takes longer.
 const UNAVAILABLE_AFTER: Duration = Duration::from_millis(500);
-/// Writes under way at a time.
+/// Writes that may wait for an acknowledgement at a time.
 const MAX_WRITES_IN_FLIGHT: usize = 64;
 
-/// See the module.
+/// A connection to the directory; see the module.
 #[derive(Clone)]
 pub(crate) struct DirectoryStore {
     jetstream: Context,
     stream: Stream<()>,
-    /// Copies of everything that the broker keeps.
+    /// Number of copies that the brokers keep.
     replicas: usize,
     broker_addresses: String,
 }
 
-/// Why a write was not done.
+/// Why a write failed.
 #[derive(Debug, PartialEq, Eq)]
 enum WriteError {
-    /// Somebody else has written.
+    /// Another server has written.
     AnotherWriter,
     /// The broker does not answer, or has no leader of its own.
     Unreachable,
 }
 
 impl DirectoryStore {
-    /// Begins to connect; the rest comes by itself.
+    /// Begins to connect; the client library connects and reconnects in the background.
     pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
         let servers: Vec<async_nats::ServerAddr> = urls
             .iter()
@@ -78,11 +78,11 @@ impl DirectoryStore {
                 Duration::from_millis((attempts as u64 * 20).min(500))
             })
             .event_callback(move |event| {
-                // One that is not there says the same again and again.
+                // An unreachable broker repeats the same event.
                 let event = event.to_string();
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if *last != event {
-                    tracing::info!("NATS: {event}");
+                    tracing::info!("NATS connection: {event}");
                     *last = event;
                 }
                 std::future::ready(())
@@ -102,12 +102,12 @@ impl DirectoryStore {
         })
     }
 
-    /// Where the brokers are, for people; without what else is in their URLs.
+    /// The brokers' addresses for logs, without the credentials of their URLs.
     pub(crate) fn broker_addresses(&self) -> &str {
         &self.broker_addresses
     }
 
-    /// Makes the stream, unless it is there.
+    /// Creates the stream, unless it exists.
     async fn create_stream(&self) -> anyhow::Result<()> {
         let config = Config {
             name: STREAM.to_owned(),
@@ -120,16 +120,16 @@ impl DirectoryStore {
         self.jetstream
             .create_stream(config)
             .await
-            .context("cannot make the directory's stream in NATS")?;
+            .context("cannot create the directory's stream in NATS")?;
         tracing::info!(
             stream = STREAM,
             replicas = self.replicas,
-            "made the directory"
+            "created the directory's stream in NATS"
         );
         Ok(())
     }
 
-    /// What it says of the leader.
+    /// Looks up the leader's record.
     pub(crate) async fn look_up_leader(&self) -> anyhow::Result<LeaderLookup> {
         timeout(REQUEST_TIMEOUT, self.look_up_leader_untimed())
             .await
@@ -145,10 +145,12 @@ impl DirectoryStore {
             }
             Err(error) => return Err(error.into()),
         };
-        // Read before the record: whoever writes after that is found out by the sequence.
+        // Read before the record: a later write is detected by its sequence number.
         let last_sequence = info.state.last_sequence;
         let leader = match self.stream.get_last_raw_message_by_subject(LEADER).await {
-            Ok(message) if message.sequence > last_sequence => bail!("it is being written"),
+            Ok(message) if message.sequence > last_sequence => {
+                bail!("another server is writing the directory")
+            }
             Ok(message) => Some(Leader::decode(message.payload).context("the leader's record")?),
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(error.into()),
@@ -159,16 +161,16 @@ impl DirectoryStore {
         })
     }
 
-    /// Takes the leader's place with a write after that sequence. Gives its own sequence: the
-    /// epoch.
+    /// Takes the leadership by a write after that sequence number. Returns the write's own sequence
+    /// number: the epoch.
     pub(crate) async fn take_lead(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
         let taken = self
             .write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())])
             .await;
-        taken.map_err(|failed| anyhow::anyhow!("the place was not taken: {failed:?}"))
+        taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed:?}"))
     }
 
-    /// All records, as they are at the epoch.
+    /// Reads all records as of the epoch.
     pub(crate) async fn read_records(
         &self,
         epoch: u64,
@@ -182,8 +184,9 @@ impl DirectoryStore {
         loop {
             let next = timeout(REQUEST_TIMEOUT, messages.next())
                 .await
-                .context("NATS does not tell all of the directory")?;
-            let message = next.context("the directory ends early")??;
+                .context("NATS did not deliver the whole directory in time")?;
+            let message =
+                next.context("the directory's stream ended before its last message")??;
             let sequence = message
                 .info()
                 .map_err(|error| anyhow::anyhow!("{error}"))?
@@ -201,7 +204,7 @@ impl DirectoryStore {
         }
     }
 
-    /// Writes, one after the other; gives the sequence of the last.
+    /// Writes in order. Returns the sequence number of the last write.
     async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, WriteError> {
         for part in writes.chunks(MAX_WRITES_IN_FLIGHT) {
             let mut acks = Vec::with_capacity(part.len());
@@ -225,7 +228,7 @@ impl DirectoryStore {
 
     async fn purge_records(&self, dead: Vec<RecordKey>) {
         for key in dead {
-            // What is left behind costs some bytes, and is taken for what it is.
+            // A record that is not purged costs a few bytes; its empty value marks it as removed.
             let _ = self.stream.purge().filter(subject_of(key)).await;
         }
     }
@@ -243,24 +246,26 @@ fn to_write_error(kind: PublishErrorKind) -> WriteError {
     }
 }
 
-/// Whether the broker answers that there is no such stream.
+/// Whether the error means that the stream does not exist.
 fn is_missing(error: &InfoError) -> bool {
-    let told = std::error::Error::source(error)
+    let broker_error = std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<jetstream::Error>());
-    told.is_some_and(|told| told.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND)
+    broker_error.is_some_and(|broker_error| {
+        broker_error.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND
+    })
 }
 
-/// What lies at a desk, and how much was ever put there.
+/// Records that wait to be written, and the number of the last `enqueue`.
 #[derive(Debug, Default)]
 struct PendingRecords {
     number: u64,
     records: RecordChanges,
 }
 
-/// The newest of each thing; `Unchanged` for what is gone.
+/// The newest value of each record; `None` for a removed one.
 type RecordChanges = BTreeMap<RecordKey, Option<Vec<u8>>>;
 
-/// What waits to be written. Bound: the newest of each thing.
+/// The queue of records to write. Bound: one value for each record.
 #[derive(Debug, Default)]
 pub(crate) struct WriteQueue {
     pending: Mutex<PendingRecords>,
@@ -268,7 +273,7 @@ pub(crate) struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// Puts down what came of one call. The number under which it will be written.
+    /// Adds the records of one call of the lobby. Returns the number of this write.
     pub(crate) fn enqueue(
         &self,
         records: impl IntoIterator<Item = (RecordKey, Option<Vec<u8>>)>,
@@ -285,7 +290,7 @@ impl WriteQueue {
         (waiting.number, std::mem::take(&mut waiting.records))
     }
 
-    /// What was not written after all, unless there is newer.
+    /// Puts back records that could not be written, except those with a newer value.
     fn requeue(&self, records: RecordChanges) {
         let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, value) in records {
@@ -294,22 +299,22 @@ impl WriteQueue {
     }
 }
 
-/// How the writing goes.
+/// The progress of the directory writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WriteProgress {
-    /// Up to this number all is written.
+    /// All writes up to this number are done.
     pub(crate) written: u64,
-    /// Nothing is written in time.
+    /// Writes fail or take too long.
     pub(crate) unavailable: bool,
 }
 
-/// Writes what is put down, and the leader's record again and again, until somebody else leads or
-/// `done` says that this server gives the place up: then it is free.
+/// Writes queued records and renews the leader's record, until another server leads or `done` is
+/// set. Then it marks the leadership as free.
 pub(crate) async fn run_writer(
     store: DirectoryStore,
     mut leader: Leader,
     epoch: u64,
-    desk: Arc<WriteQueue>,
+    queue: Arc<WriteQueue>,
     progress: watch::Sender<WriteProgress>,
     mut done: watch::Receiver<bool>,
 ) {
@@ -319,15 +324,15 @@ pub(crate) async fn run_writer(
     let mut dead = Vec::new();
     loop {
         let renew = tokio::select! {
-            () = desk.wake.notified() => false,
+            () = queue.wake.notified() => false,
             _ = renewals.tick() => true,
             _ = done.changed() => true,
         };
         leader.free = *done.borrow();
-        let (number, records) = desk.take_all();
+        let (number, records) = queue.take_all();
         let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
-        // What is gone goes last: whatever was there is known to be elsewhere by then, should this
-        // server die in between.
+        // Removals go last: if this server dies in between, what was there is known to be
+        // elsewhere.
         let (there, gone): (Vec<_>, Vec<_>) =
             records.iter().partition(|(_, value)| value.is_some());
         let write = |(key, value): (&RecordKey, &Option<Vec<u8>>)| {
@@ -374,18 +379,20 @@ pub(crate) async fn run_writer(
             Err(_) if leader.free => return,
             Err(_) => {
                 progress.send_modify(|progress| progress.unavailable = true);
-                desk.requeue(records);
-                // An answer that was lost looks the same as another leader.
+                queue.requeue(records);
+                // A lost acknowledgement looks the same as a write of another leader.
                 match store.look_up_leader().await {
                     Ok(LeaderLookup {
                         leader: Some(found),
                         last_sequence,
                     }) if found.process == leader.process => {
                         after = last_sequence;
-                        desk.wake.notify_one();
+                        queue.wake.notify_one();
                     }
                     Ok(_) => return,
-                    Err(error) => tracing::warn!("the directory can't be written: {error:#}"),
+                    Err(error) => {
+                        tracing::warn!("the directory can't be written; trying again: {error:#}");
+                    }
                 }
                 tokio::time::sleep(RENEW_INTERVAL / 10).await;
             }

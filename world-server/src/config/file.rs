@@ -1,5 +1,5 @@
-//! The TOML file: its values become the defaults of the command line, so that each knob has one
-//! type, one name and one check, wherever its value comes from.
+//! The TOML file. Its values become the defaults of the command line, so each setting has one type,
+//! one name and one check for all sources.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use clap::Command;
 
 use super::ConfigError;
 
-/// What the file itself may not hold.
+/// The setting that the file itself may not contain.
 const CONFIG_ARGUMENT: &str = "config";
 
-/// The file that the command line or the environment names.
+/// Returns the file that the command line or the environment names.
 pub(super) fn find_path(command: &Command, arguments: &[OsString]) -> Option<PathBuf> {
-    // Errors are told by the second pass, which knows the file's values.
+    // The second pass, which knows the file's values, reports the errors.
     let matches = command
         .clone()
         .ignore_errors(true)
@@ -22,7 +22,7 @@ pub(super) fn find_path(command: &Command, arguments: &[OsString]) -> Option<Pat
     matches.get_one::<PathBuf>(CONFIG_ARGUMENT).cloned()
 }
 
-/// `command` with the file's values as defaults.
+/// Returns `command` with the file's values as defaults.
 pub(super) fn apply_file(command: Command, path: &Path) -> Result<Command, ConfigError> {
     let problem = |problem: String| ConfigError::File {
         path: path.display().to_string(),
@@ -47,7 +47,7 @@ fn apply_text(mut command: Command, text: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// The argument behind a key; keys are written as the flags are.
+/// Finds the argument of a key. Keys are spelled like the flags.
 fn find_argument(command: &Command, key: &str) -> Option<clap::Id> {
     let is_key = |argument: &&clap::Arg| argument.get_long() == Some(key) && key != CONFIG_ARGUMENT;
     command
@@ -77,8 +77,8 @@ fn to_flag_text(key: &str, value: toml::Value) -> Result<String, String> {
     }
 }
 
-/// Checks one value by itself, so that the message names the file's key. What is asked of two flags
-/// together is checked by the full parse.
+/// Checks one value by itself, so that the message names the file's key. The full parse checks what
+/// concerns two flags together.
 fn check_value(command: &Command, key: &str, value: &str) -> Result<(), String> {
     let alone = command
         .get_arguments()
@@ -94,7 +94,7 @@ fn check_value(command: &Command, key: &str, value: &str) -> Result<(), String> 
     }
 }
 
-/// The argument without its bonds to others, which are not there.
+/// Returns the argument without its requirements on other arguments, which do not exist here.
 fn without_requirements(argument: clap::Arg) -> clap::Arg {
     argument.requires(clap::builder::Resettable::Reset)
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_goes_before_the_default_and_a_flag_before_the_file() {
+    fn the_file_overrides_defaults_and_a_flag_overrides_the_file() {
         let file = "listen = \"127.0.0.1:1\"\nmax-rooms = 7\nhosts = \"process:3\"";
         let config = parse(file, &["world-server", "--max-rooms", "8"]).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:1");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told_with_its_key() {
+    fn a_bad_value_is_reported_with_its_key() {
         let error = parse("grace = 30", &["world-server"]).unwrap_err();
         assert!(
             error.contains("'30'") && error.contains("'grace"),

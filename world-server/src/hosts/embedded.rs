@@ -1,5 +1,5 @@
-//! The host within this process: its rooms share the WorldServer's port, and what both say to each
-//! other is never bytes.
+//! The host within this process. Its rooms share the WorldServer's port, and its messages are never
+//! encoded to bytes.
 
 use actix::Addr;
 use ambit_game_server::carrier::host_link;
@@ -12,13 +12,13 @@ use super::HostSession;
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
-/// A host that is ready, and the task that ends when it does.
+/// A host that is ready, and the task that ends with it.
 pub(crate) struct EmbeddedHost {
     pub(crate) host: GameHost,
     pub(crate) ended: JoinHandle<()>,
 }
 
-/// Starts the host. Has to be called on a thread of the actix system.
+/// Starts the host. Must be called on a thread of the actix system.
 pub(crate) async fn start(
     config: HostConfig,
     registry: Registry,
@@ -26,11 +26,11 @@ pub(crate) async fn start(
 ) -> anyhow::Result<EmbeddedHost> {
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
-    // It ends with this process, and hands nothing over.
+    // It ends with this process and never hands its rooms over.
     tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
     let attended = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await
         .map_err(anyhow::Error::msg)?;
-    let ended = tokio::spawn(attended.run(|| async { "it was closed".to_owned() }));
+    let ended = tokio::spawn(attended.run(|| async { "it was shut down".to_owned() }));
     Ok(EmbeddedHost { host, ended })
 }

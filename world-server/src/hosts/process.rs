@@ -1,10 +1,10 @@
-//! Hosts as children of this process.
+//! Hosts as child processes.
 //!
-//! A child is this very program, started with the hidden subcommand `game-server`; so a user's own
-//! server brings its own games along. The two talk by the child's standard input and output. When a
-//! child dies, its pipe ends at once: the lobby is told, and its rooms go on at others, and a new
-//! child takes its place. When this process dies, the children's input ends, and so do they. How
-//! many there are to be is the lobby's decision.
+//! A child is this very program, started with the hidden subcommand `game-server`, so it has the
+//! same games. Both sides communicate over the child's standard input and output. When a child
+//! dies, its pipe ends at once: the lobby is notified, its rooms resume on other hosts, and a new
+//! child replaces it. When this process dies, the children's input ends, and they exit. The lobby
+//! decides how many children there are.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -24,50 +24,49 @@ use super::HostSession;
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
-/// The hidden subcommand.
+/// The hidden subcommand that makes this program a host.
 pub(crate) const SUBCOMMAND: &str = "game-server";
 
-/// Waits before a new child: doubled from the first to the last for a child that does not live
-/// `STABLE_AFTER`.
+/// Pauses before a new child is started. The pause doubles from the first to the last while
+/// children live shorter than `STABLE_AFTER`.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed
-/// after this.
+/// A child whose pipe has ended is usually dead. One that has only closed its output is killed
+/// after this time.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How long a child may take to end itself when the server does; then it is killed. Less than the
-/// server waits for its hosts (`HOSTS_TIMEOUT` in `server/parts.rs`), so that no child that hangs
-/// survives it.
+/// How long a child may take to exit when the server ends; then it is killed. Shorter than
+/// `HOSTS_TIMEOUT` in `server/components.rs`, so no hung child survives the server.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// What all children have in common.
+/// Starts the children and replaces those that end.
 #[derive(Clone)]
 pub(crate) struct ChildSupervisor {
-    /// What a child is told.
+    /// The command line of each child.
     pub(crate) arguments: Vec<OsString>,
     pub(crate) world: Addr<WorldServer>,
-    /// Hears of each start: a child that is ready, or why there is none.
+    /// Gets the result of each start: ready, or the reason why not.
     pub(crate) ready: mpsc::Sender<Result<(), String>>,
-    /// How many children are to be kept.
+    /// The number of children that the lobby wants.
     pub(crate) wanted: watch::Receiver<u32>,
-    /// Children that end are not replaced any more.
+    /// After this is cancelled, children that end are not replaced.
     pub(crate) stop: CancellationToken,
 }
 
 impl ChildSupervisor {
-    /// Keeps as many children running as are wanted, until the end of all.
+    /// Keeps the wanted number of children running until `stop`.
     pub(crate) async fn supervise(mut self) {
-        let kept = Arc::new(AtomicU32::new(0));
+        let running = Arc::new(AtomicU32::new(0));
         let mut places = JoinSet::new();
         while !self.stop.is_cancelled() {
-            while kept.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
-                kept.fetch_add(1, Ordering::Relaxed);
-                places.spawn(self.clone().supervise_one(Arc::clone(&kept)));
+            while running.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
+                running.fetch_add(1, Ordering::Relaxed);
+                places.spawn(self.clone().supervise_one(Arc::clone(&running)));
             }
             tokio::select! {
-                // The lobby's end is the server's.
+                // The lobby has ended, so the server ends.
                 changed = self.wanted.changed() => if changed.is_err() { break },
                 Some(_) = places.join_next() => {}
                 () = self.stop.cancelled() => {}
@@ -76,19 +75,19 @@ impl ChildSupervisor {
         while places.join_next().await.is_some() {}
     }
 
-    /// Keeps one child running until the end of all, or until one ends when there are too many.
-    async fn supervise_one(self, kept: Arc<AtomicU32>) {
+    /// Keeps one child running until `stop`, or until one ends while there are too many.
+    async fn supervise_one(self, running: Arc<AtomicU32>) {
         let mut backoff = FIRST_BACKOFF;
         while !self.stop.is_cancelled() {
             let started = now();
             if let Err(error) = self.run_child().await {
-                tracing::warn!("a host process failed: {error:#}");
-                // Nobody listens once the server has started.
+                tracing::warn!("a host process failed; another one is started: {error:#}");
+                // The receiver is dropped once the server has started.
                 let _ = self.ready.try_send(Err(format!("{error:#}")));
             }
             let wanted = *self.wanted.borrow();
-            let one_less = |kept: u32| (kept > wanted).then(|| kept - 1);
-            if kept
+            let one_less = |running: u32| (running > wanted).then(|| running - 1);
+            if running
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
                 .is_ok()
             {
@@ -103,7 +102,7 @@ impl ChildSupervisor {
         }
     }
 
-    /// One child, from its start to its end.
+    /// Runs one child from its start to its end.
     async fn run_child(&self) -> anyhow::Result<()> {
         let mut child = spawn(&self.arguments)?;
         let link = connect(&mut child, self.stop.clone())?;
@@ -129,7 +128,7 @@ impl ChildSupervisor {
 }
 
 fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
-    let program = std::env::current_exe().context("cannot tell which program this is")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(&program);
     command
         .arg(SUBCOMMAND)
@@ -137,7 +136,7 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
-    // Its arguments say all that it has to know; the variables are meant for this process.
+    // The arguments are complete; the variables are for this process.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("AMBIT_") && text != "AMBIT_LOG" {
@@ -150,28 +149,36 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
 }
 
 fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEnd> {
-    let output = child.stdin.take().context("a child has an input")?;
-    let input = child.stdout.take().context("a child has an output")?;
+    let output = child
+        .stdin
+        .take()
+        .context("a child process has a standard input")?;
+    let input = child
+        .stdout
+        .take()
+        .context("a child process has a standard output")?;
     let (link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
         tokio::select! {
             ended = carrying => if let Err(error) = ended {
-                tracing::warn!("a host process's pipe: {error}");
+                tracing::warn!("the pipe of a host process failed; its rooms resume elsewhere: \
+                    {error}");
             },
-            // The pipe of a child that hangs does not end by itself.
-            () = wait_until_overdue(&stop) => tracing::warn!("a host process did not end in time"),
+            // The pipe of a hung child does not end by itself.
+            () = wait_until_overdue(&stop) => tracing::warn!("a host process did not exit in \
+                time; it is killed"),
         }
     });
     Ok(link)
 }
 
-/// Waits until a child would have had to end.
+/// Waits until children should have exited after a stop.
 async fn wait_until_overdue(stop: &CancellationToken) {
     stop.cancelled().await;
     tokio::time::sleep(EXIT_TIMEOUT).await;
 }
 
-/// What became of a child whose pipe has ended. One that does not end itself in time is killed.
+/// Returns the exit status of a child whose pipe has ended. Kills it if it does not exit in time.
 async fn wait_for_exit(child: &mut Child, within: Duration) -> String {
     if let Ok(Ok(status)) = tokio::time::timeout(within, child.wait()).await {
         return status.to_string();

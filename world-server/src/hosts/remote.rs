@@ -1,7 +1,7 @@
-//! Hosts that come by themselves: `game-server --world ADDR`, over QUIC (ALPN `ambit-host/1`).
+//! Hosts that connect by themselves: `game-server --world ADDR`, over QUIC (ALPN `ambit-host/1`).
 //!
-//! The host knows this server by its certificate; this server knows the host by the key of
-//! `--host-key`, which its first message shows.
+//! The host authenticates this server by its certificate. This server authenticates the host by the
+//! key of `--host-key` in its first message.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ use crate::lobby::Origin;
 /// How long a new connection may take to open its stream.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves a host's connection to its end. One that does not end by the host's own will may leave it
-/// with a lease: nobody hears of the end before that is over, which is within `silence`. `greeting`
-/// is given back once the key was shown.
+/// Serves a host's connection until it ends. If the host did not close it on purpose, the host may
+/// still hold a serving lease: the end is reported only after `silence`, when the lease is over.
+/// `greeting` is released once the host has presented the key.
 pub(crate) async fn serve(
     connection: Connection,
     key: String,
@@ -38,7 +38,7 @@ pub(crate) async fn serve(
     let (link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
         if let Err(error) = carrying.await {
-            tracing::debug!(%remote, "a host's stream: {error}");
+            tracing::debug!(%remote, "the stream of a host failed: {error}");
         }
     });
     let admit = |ready: &ambit_proto::control::host::HostReady| {
@@ -57,7 +57,7 @@ pub(crate) async fn serve(
             close(&connection, ErrorCode::ErrorUnspecified);
         }
         Err(reason) => {
-            tracing::warn!(%remote, "a host was not let in: {reason}");
+            tracing::warn!(%remote, "host refused: {reason}");
             close(&connection, ErrorCode::BadTicket);
         }
     }
@@ -77,12 +77,12 @@ async fn wait_for_end_reason(connection: &Connection, silence: Duration) -> Stri
         }
         Some(_) => {}
     }
-    // It keeps its rooms for a while, and may be back with them before that is over.
+    // The host keeps its rooms for a while, and may reconnect within that time.
     tokio::time::sleep(silence).await;
     "its connection broke".to_owned()
 }
 
-/// Compares digests, so that the time that it takes tells nothing about the secret.
+/// Compares digests, so that the time of the comparison reveals nothing about the secret.
 pub(crate) fn secrets_match(shown: &[u8], secret: &[u8]) -> bool {
     digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
 }

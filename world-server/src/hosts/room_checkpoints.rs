@@ -1,11 +1,11 @@
-//! What hosts have said of their rooms, so that these can go on elsewhere.
+//! The newest state of each room, as its host sent it, so that another host can resume the room.
 //!
-//! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is
-//! heard: the one that the lobby has placed it on. What another one says, that was given up and
-//! lives after all, is dropped.
+//! `RoomSaved` and `RoomTick` go in as they arrive, a `Resume` comes out. Only the host on which
+//! the lobby placed a room may update its checkpoint. Messages of another host, which was given up
+//! and is still alive, are dropped.
 //!
-//! Bound: for each room its newest state, and the ticks since then, `MOST_TICKS` at most: of a room
-//! that has not said more for so long, nothing is known any more.
+//! Bound: for each room its newest state and the ticks since then, at most `MAX_TICKS`. If a room
+//! sends no newer state for that long, its checkpoint is discarded.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +16,10 @@ use ambit_proto::time::LocalTime;
 
 use crate::lobby::HostId;
 
-/// A minute at 60 Hz: hosts say once a second what a room is.
+/// A minute at 60 Hz. Hosts send a room's state once a second.
 const MAX_TICKS: usize = 3_600;
 
-/// See the module.
+/// The checkpoints of all rooms; see the module.
 #[derive(Debug, Default)]
 pub struct RoomCheckpoints(Mutex<BTreeMap<RoomId, RoomCheckpoint>>);
 
@@ -28,16 +28,16 @@ struct RoomCheckpoint {
     host: HostId,
     saved: Option<RoomSaved>,
     ticks: Vec<RoomTick>,
-    /// When the newest of them came.
+    /// When the newest message arrived.
     received_at: LocalTime,
 }
 
 impl RoomCheckpoints {
-    /// A room is to run at a host: from now on that one is heard.
+    /// Places a room on a host: from now on only that host updates its checkpoint.
     pub fn set_host(&self, now: LocalTime, room: RoomId, host: HostId) {
         let mut rooms = self.rooms();
         match rooms.get_mut(&room) {
-            Some(kept) => kept.host = host,
+            Some(checkpoint) => checkpoint.host = host,
             None => {
                 rooms.insert(
                     room,
@@ -52,7 +52,8 @@ impl RoomCheckpoints {
         }
     }
 
-    /// A host says that it runs a room already: what was known of it may have gaps, and goes.
+    /// A host runs a room already: discards the room's checkpoint, since ticks may be missing in
+    /// it.
     pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
         self.rooms().insert(
             room,
@@ -65,13 +66,13 @@ impl RoomCheckpoints {
         );
     }
 
-    /// A room is gone for good.
+    /// Removes the checkpoint of a closed room.
     pub fn remove(&self, room: RoomId) {
         self.rooms().remove(&room);
     }
 
-    /// Takes what a host has said of a room; gives back what is the lobby's business: that a room
-    /// can go on elsewhere from now on, and whatever else it is.
+    /// Receives a host's message. Returns what the lobby has to know: that a room has its first
+    /// checkpoint, and every message that is not a checkpoint.
     pub fn receive(
         &self,
         now: LocalTime,
@@ -81,9 +82,9 @@ impl RoomCheckpoints {
         match message.body {
             Some(host_to_world::Body::RoomSaved(saved)) => {
                 let room = saved.room;
-                let first = self.update_from(now, host, RoomId(room), |kept| {
-                    kept.ticks.clear();
-                    kept.saved.replace(saved).is_none()
+                let first = self.update_from(now, host, RoomId(room), |checkpoint| {
+                    checkpoint.ticks.clear();
+                    checkpoint.saved.replace(saved).is_none()
                 });
                 let news = RoomSaved {
                     room,
@@ -94,12 +95,12 @@ impl RoomCheckpoints {
                 })
             }
             Some(host_to_world::Body::RoomTick(tick)) => {
-                self.update_from(now, host, RoomId(tick.room), |kept| {
-                    if kept.ticks.len() >= MAX_TICKS {
-                        (kept.saved, kept.ticks) = (None, Vec::new());
+                self.update_from(now, host, RoomId(tick.room), |checkpoint| {
+                    if checkpoint.ticks.len() >= MAX_TICKS {
+                        (checkpoint.saved, checkpoint.ticks) = (None, Vec::new());
                     }
-                    if kept.saved.is_some() {
-                        kept.ticks.push(tick);
+                    if checkpoint.saved.is_some() {
+                        checkpoint.ticks.push(tick);
                     }
                 });
                 None
@@ -108,26 +109,24 @@ impl RoomCheckpoints {
         }
     }
 
-    /// The lobby's order with what the room was when it was last heard of, for the next host; as it
-    /// was given, if nothing is known.
+    /// Completes the lobby's order with the room's checkpoint, for the next host. Returns the order
+    /// unchanged if there is no checkpoint.
     pub fn complete_resume(&self, now: LocalTime, room: RoomId, order: Resume) -> Resume {
         let rooms = self.rooms();
         let known = rooms
             .get(&room)
-            .and_then(|kept| Some((kept.saved.as_ref()?, kept)));
+            .and_then(|checkpoint| Some((checkpoint.saved.as_ref()?, checkpoint)));
         let Some((
             saved,
             RoomCheckpoint {
-                ticks,
-                received_at: heard,
-                ..
+                ticks, received_at, ..
             },
         )) = known
         else {
             return order;
         };
         let last_us = ticks.last().map_or(saved.at_us, |tick| tick.at_us);
-        let now_us = last_us + now.since(*heard).as_micros() as u64;
+        let now_us = last_us + now.since(*received_at).as_micros() as u64;
         Resume {
             state: saved.state.clone(),
             ticks: ticks.clone(),
@@ -136,12 +135,12 @@ impl RoomCheckpoints {
         }
     }
 
-    /// How many rooms are known of.
+    /// The number of rooms.
     pub fn len(&self) -> usize {
         self.rooms().len()
     }
 
-    /// Whether none is.
+    /// Whether there is no room.
     pub fn is_empty(&self) -> bool {
         self.rooms().is_empty()
     }
@@ -154,9 +153,11 @@ impl RoomCheckpoints {
         then: impl FnOnce(&mut RoomCheckpoint) -> T,
     ) -> Option<T> {
         let mut rooms = self.rooms();
-        let kept = rooms.get_mut(&room).filter(|kept| kept.host == host)?;
-        kept.received_at = now;
-        Some(then(kept))
+        let checkpoint = rooms
+            .get_mut(&room)
+            .filter(|checkpoint| checkpoint.host == host)?;
+        checkpoint.received_at = now;
+        Some(then(checkpoint))
     }
 
     fn rooms(&self) -> std::sync::MutexGuard<'_, BTreeMap<RoomId, RoomCheckpoint>> {
@@ -178,56 +179,60 @@ mod tests {
     const SECOND: HostId = HostId(2);
 
     #[test]
-    fn what_is_kept_is_the_newest_state_and_the_ticks_since() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        assert!(kept.receive(NOW, FIRST, tick(50)).is_none());
-        assert_eq!(resume_at(&kept, NOW), None, "ticks alone say nothing");
+    fn a_checkpoint_is_the_newest_state_and_the_ticks_since() {
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        assert!(checkpoints.receive(NOW, FIRST, tick(50)).is_none());
         assert_eq!(
-            kept.receive(NOW, FIRST, saved(100, 1)),
+            resume_at(&checkpoints, NOW),
+            None,
+            "ticks without a saved state are not enough"
+        );
+        assert_eq!(
+            checkpoints.receive(NOW, FIRST, saved(100, 1)),
             Some(bare()),
             "the lobby learns it once"
         );
         assert!(
-            kept.receive(NOW, FIRST, tick(150)).is_none()
-                && kept.receive(NOW, FIRST, tick(200)).is_none()
+            checkpoints.receive(NOW, FIRST, tick(150)).is_none()
+                && checkpoints.receive(NOW, FIRST, tick(200)).is_none()
         );
-        assert_eq!(told(&kept), (vec![1], vec![150, 200]));
-        assert_eq!(kept.receive(NOW, FIRST, saved(200, 2)), None);
-        assert!(kept.receive(NOW, FIRST, tick(250)).is_none());
-        assert_eq!(told(&kept), (vec![2], vec![250]));
+        assert_eq!(known_ticks(&checkpoints), (vec![1], vec![150, 200]));
+        assert_eq!(checkpoints.receive(NOW, FIRST, saved(200, 2)), None);
+        assert!(checkpoints.receive(NOW, FIRST, tick(250)).is_none());
+        assert_eq!(known_ticks(&checkpoints), (vec![2], vec![250]));
         assert!(
-            resume_at(&kept, NOW + Duration::from_millis(7))
+            resume_at(&checkpoints, NOW + Duration::from_millis(7))
                 .is_some_and(|resume| resume.now_us == 257_000)
         );
-        kept.remove(ROOM);
-        assert_eq!(resume_at(&kept, NOW), None);
+        checkpoints.remove(ROOM);
+        assert_eq!(resume_at(&checkpoints, NOW), None);
     }
 
     #[test]
-    fn a_host_that_has_lost_a_room_is_not_heard_any_more() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        kept.receive(NOW, FIRST, saved(100, 1));
-        kept.set_host(NOW, ROOM, SECOND);
-        kept.receive(NOW, FIRST, saved(900, 9));
-        kept.receive(NOW, FIRST, tick(950));
-        kept.receive(NOW, SECOND, tick(150));
-        assert_eq!(told(&kept), (vec![1], vec![150]));
+    fn messages_of_a_rooms_former_host_are_dropped() {
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(100, 1));
+        checkpoints.set_host(NOW, ROOM, SECOND);
+        checkpoints.receive(NOW, FIRST, saved(900, 9));
+        checkpoints.receive(NOW, FIRST, tick(950));
+        checkpoints.receive(NOW, SECOND, tick(150));
+        assert_eq!(known_ticks(&checkpoints), (vec![1], vec![150]));
     }
 
     #[test]
-    fn ticks_without_end_are_not_kept() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        kept.receive(NOW, FIRST, saved(0, 1));
+    fn the_number_of_kept_ticks_is_bounded() {
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(0, 1));
         for at in 0..=MAX_TICKS as u64 {
-            kept.receive(NOW, FIRST, tick(at));
+            checkpoints.receive(NOW, FIRST, tick(at));
         }
-        assert_eq!(resume_at(&kept, NOW), None);
+        assert_eq!(resume_at(&checkpoints, NOW), None);
     }
 
-    fn resume_at(kept: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
+    fn resume_at(checkpoints: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
         let order = Resume {
             members: Some(Members {
                 members: vec![Member {
@@ -237,13 +242,13 @@ mod tests {
             }),
             ..Resume::default()
         };
-        let resume = kept.complete_resume(now, ROOM, order.clone());
+        let resume = checkpoints.complete_resume(now, ROOM, order.clone());
         assert_eq!(resume.members, order.members);
         (resume != order).then_some(resume)
     }
 
-    fn told(kept: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
-        let resume = resume_at(kept, NOW).expect("a room that is kept");
+    fn known_ticks(checkpoints: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
+        let resume = resume_at(checkpoints, NOW).expect("a room with a checkpoint");
         (
             resume.state,
             resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect(),

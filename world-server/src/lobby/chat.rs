@@ -1,8 +1,7 @@
-//! Chat: to everybody, to the room, to one player.
+//! Chat: to all players, to the room, to one player.
 //!
-//! The sender hears itself, as the others do: that is the proof that it was said. The lobby's
-//! channel goes to everybody who is connected, in rooms too: a lobby that only the idle hear is a
-//! silent one.
+//! The sender gets its own message too, as the confirmation that it was sent. The lobby's channel
+//! reaches every connected player, also those in rooms; otherwise only idle players would read it.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -21,7 +20,7 @@ impl Lobby {
         player: PlayerId,
         say: ChatRequest,
     ) -> Result<RequestOutcome, LobbyRefusal> {
-        let (channel, to, hearers) = self.chat_recipients(player, say.to)?;
+        let (channel, to, receivers) = self.chat_recipients(player, say.to)?;
         if !self.players.at_mut(player).chat.take(now) {
             let message = format!(
                 "at most {} chat messages a second; wait a little",
@@ -37,11 +36,11 @@ impl Lobby {
             to: to.map_or(0, |to| to.0),
         };
         self.counters.chats += 1;
-        self.outbox.broadcast(hearers, Body::Chat(chat));
+        self.outbox.broadcast(receivers, Body::Chat(chat));
         Ok(DONE)
     }
 
-    /// The channel, the player whispered to, and the connections that hear it.
+    /// Returns the channel, the receiver of a whisper, and the connections that get the message.
     fn chat_recipients(
         &self,
         player: PlayerId,

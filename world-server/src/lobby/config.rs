@@ -1,6 +1,6 @@
-//! What a lobby is set up with: limits, times, games.
+//! The lobby's configuration: limits, times, games.
 //!
-//! Values only; the shell parses them from flags, variables and files before a lobby exists.
+//! Values only; the shell parses them from flags, variables and files before it creates a lobby.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use std::time::Duration;
 use super::policy::PlacementPolicy;
 use super::pool::ChildPoolConfig;
 
-/// Limits and times. Each limit has an error code that says so to whoever hits it.
+/// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LobbyConfig {
-    /// Time since 1970 at the origin of the lobby's clock; the expiry of tickets is counted from
+    /// Time since 1970 at the origin of the lobby's clock; the expiry of tickets is computed from
     /// it.
     pub epoch_unix: Duration,
     /// How long the seat and the name of a player whose connection broke are kept.
     pub grace: Duration,
-    /// How long a new connection may take to say hello.
+    /// How long a new connection may take to send its hello.
     pub hello_timeout: Duration,
-    /// How long a player in no room may stay without a request; `Unchanged` for any time.
+    /// How long a player who is in no room may stay without a request; `None` for no limit.
     pub idle: Option<Duration>,
     /// How long a host may take to open a room.
     pub open_timeout: Duration,
-    /// How long a host may be silent before it counts as hung. Hosts are heard every 250 ms.
+    /// How long a host may be silent before it counts as hung. Hosts send a heartbeat every 250 ms.
     pub host_silence: Duration,
-    /// Whether what the lobby knows is recorded, so that another WorldServer can go on with it.
+    /// Whether the lobby puts out records, so that another WorldServer can restore it.
     pub directory: bool,
-    /// The children that the server keeps; none where rooms run elsewhere.
+    /// The limits for child processes; 0 of them where rooms run elsewhere.
     pub children: ChildPoolConfig,
     /// Which host gets the next room.
     pub placement: PlacementPolicy,
-    /// Connections at once. Raising it costs about 40 KB each.
+    /// Maximum number of connections. Each costs about 40 KB.
     pub max_connections: usize,
-    /// Connections at once from one IPv4 address or one IPv6 /64 network.
+    /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
-    /// Rooms at once.
+    /// Maximum number of rooms.
     pub max_rooms: usize,
-    /// Rooms that one player may make within any minute.
+    /// Rooms that one player may create within any minute.
     pub rooms_per_minute: usize,
     /// Requests a second that a connection may send in the long run; not 0.
     pub requests_per_s: u32,
@@ -44,8 +44,8 @@ pub struct LobbyConfig {
     pub request_burst: u32,
     /// Requests over the limit, one after the other, that close the connection.
     pub refused_in_a_row: u32,
-    /// Chat messages a second that a player may send in the long run; not 0. One goes to everybody,
-    /// so it costs more than other requests.
+    /// Chat messages a second that a player may send in the long run; not 0. One may go to all
+    /// players, so it costs more than other requests.
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
@@ -76,21 +76,20 @@ impl Default for LobbyConfig {
     }
 }
 
-/// A game that rooms may play. The lobby knows games by these few words only.
+/// A game that rooms may play: all that the lobby knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameInfo {
-    /// What `NewRoom.game` names.
+    /// The name in `CreateRoom.game`.
     pub name: String,
     /// One line for people.
     pub description: String,
-    /// Players that a start takes.
+    /// Players that are needed for a start.
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
 }
 
-/// Whether a game (one of the list) takes these parameters; else what is wrong with them and what
-/// is allowed.
+/// Checks the parameters of a game of the list; the error says what is wrong and what is allowed.
 pub type CheckParameters =
     Box<dyn Fn(&str, &BTreeMap<String, String>) -> Result<(), String> + Send>;
 

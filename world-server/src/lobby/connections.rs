@@ -1,7 +1,7 @@
 //! The lobby's connections, from the handshake to the last byte.
 //!
-//! Invariant: a connection is counted until the shell says that it is closed, not only until it is
-//! told to close; so the limits bound what is really open.
+//! Invariant: a connection counts until the shell reports that it is closed, not only until it is
+//! told to close. So the limits bound what is really open.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,14 +16,14 @@ use super::limits::TokenBucket;
 use super::output::ConnId;
 use super::refusal::LobbyRefusal;
 
-/// How far a connection has got.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not said hello.
+    /// Waits for the hello.
     Handshake,
-    /// It is this player's.
+    /// Belongs to this player.
     Player(PlayerId),
-    /// It was told to close. What still comes from it is ignored.
+    /// Was told to close; further messages are ignored.
     Closing,
 }
 
@@ -31,9 +31,9 @@ pub(super) enum Stage {
 pub(super) struct LobbyConnection {
     pub(super) stage: Stage,
     pub(super) requests: TokenBucket,
-    /// Requests refused for their rate since the last one that was not.
+    /// Requests refused for their rate since the last one that was allowed.
     pub(super) refused_in_a_row: u32,
-    /// When it last asked for something or came back to the lobby.
+    /// When it last sent a request, or its player returned to the lobby.
     pub(super) active_at: LocalTime,
     address: IpAddr,
 }
@@ -42,12 +42,12 @@ pub(super) struct LobbyConnection {
 pub(super) struct Connections {
     open: BTreeMap<ConnId, LobbyConnection>,
     by_address: AddressCount,
-    /// Connections so far, those that were refused among them.
+    /// Connections so far, refused ones included.
     total: u64,
 }
 
 impl Connections {
-    /// Takes a connection in, within the limits.
+    /// Adds a connection, within the limits.
     pub(super) fn admit(
         &mut self,
         now: LocalTime,
@@ -84,21 +84,21 @@ impl Connections {
         Ok(())
     }
 
-    /// The connection is closed.
+    /// Removes a closed connection.
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<LobbyConnection> {
         let connection = self.open.remove(&conn)?;
         self.by_address.remove(connection.address);
         Some(connection)
     }
 
-    /// A connection that was not told to close.
+    /// The connection, unless it was told to close.
     pub(super) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
         self.open
             .get_mut(&conn)
             .filter(|connection| connection.stage != Stage::Closing)
     }
 
-    /// In order of their numbers, also those that were told to close.
+    /// All connections in order of their ids, also those that were told to close.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &LobbyConnection)> {
         self.open
             .iter()

@@ -1,17 +1,17 @@
-//! Rooms whose host is gone: they go on at another one.
+//! Failover of rooms whose host was lost: another host resumes them.
 //!
-//! Of a room that is kept (`Room::kept`) the shell holds all that the next host has to know, and
-//! adds it to the order. Members keep their seats and get a ticket to the new place. Without a host
-//! that takes it, a room waits for one until the time for an opening is over.
+//! The shell has the checkpoint of a room (`LobbyRoom::has_checkpoint`) and adds it to the order
+//! for the next host. Members keep their seats and get a ticket for the new host. If no host has
+//! capacity, a room waits for one until the time for an opening is over.
 //!
-//! A room that loses its host again soon after it was taken up, or twice before it was, may be what
-//! kills them. If it was alone there, it is: it is closed, so that it does not take all the others
-//! along for ever. (What kills a host by the room's own doing does so again at the same place, and
-//! that is where the next host begins.) If there were others, any of these rooms may be the one:
-//! each of them is a *suspect*, and gets a host that no other suspect has and that takes no other
-//! room for a while, an idle one if there is one. Those for which there is none wait. The suspect
-//! that loses that host too is closed; the others are none any more, once they have run there for
-//! long enough.
+//! A room that loses its host again soon after it was resumed, or twice before that, may crash its
+//! hosts. If it was the only room there, it is closed, so that it cannot take down the other rooms
+//! again and again. (What crashes a host because of the room's own state happens again in the same
+//! place, and the next host starts there.) If there were other rooms, any of them may be the cause:
+//! each becomes a *suspect* room and is quarantined, that is, it gets a host that no other suspect
+//! has and that gets no other room for a while, an idle one if there is one. Suspects without a
+//! free host wait. The suspect that loses that host too is closed; the others are cleared once they
+//! have run there for long enough.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,14 +29,14 @@ use super::room::{LobbyRoom, RoomPhase};
 use super::running::sanitized;
 use super::timers::Timer;
 
-/// Who loses a second host within that time after it was taken up may be what kills them.
+/// A room that loses a second host within this time after it was resumed may crash its hosts.
 const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
-/// As may be who has lost so many before they could go on with it: one may have been as good as
-/// dead when it was told to.
+/// So may a room that has lost this many hosts before they could resume it. One such loss is not
+/// enough: the host may have been failing already.
 const MAX_FAILED_RESUMES: u32 = 2;
 
 impl Lobby {
-    /// A host has said enough of a room for it to go on elsewhere.
+    /// Records that the shell has a checkpoint of the room.
     pub(super) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
         if let Some(room) = self
             .rooms
@@ -47,8 +47,7 @@ impl Lobby {
         }
     }
 
-    /// A host is gone: its rooms go on elsewhere, or their players are in the lobby, with the
-    /// reason.
+    /// Moves the rooms of a lost host, or returns their players to the lobby with the reason.
     pub(super) fn move_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
         let lost = self
             .rooms
@@ -67,17 +66,18 @@ impl Lobby {
                 fresh.push(id);
             }
         }
-        let guilty = match fresh[..] {
+        let culprit = match fresh[..] {
             [only] if lost.len() == 1 || self.rooms.at(only).suspect => Some(only),
             _ => None,
         };
         for id in lost {
-            // A world that ends takes its other maps along, and the last player on a map its world.
+            // The end of a world removes its other maps, and the last player on a map its world.
             let Some(room) = self.rooms.get_mut(id) else {
                 continue;
             };
-            let end = if guilty == Some(id) {
-                ". It is the second one in a row that this room alone can have killed, so the room is closed"
+            let end = if culprit == Some(id) {
+                ". It is the second one in a row that this room alone can have killed, so the \
+                 room is closed"
             } else {
                 ""
             };
@@ -85,12 +85,12 @@ impl Lobby {
                 "the game server that ran room {id} is gone: {}{end}",
                 sanitized(reason)
             );
-            if guilty == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
-                if guilty == Some(id) {
+            if culprit == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
+                if culprit == Some(id) {
                     tracing::error!(
                         room = id.0,
                         game = room.game,
-                        "a room seems to kill its hosts; it is closed"
+                        "room closed: it seems to crash its hosts"
                     );
                     self.counters.rooms_condemned += 1;
                     self.report_condemned(id);
@@ -108,23 +108,23 @@ impl Lobby {
         self.place_hostless_rooms(now);
     }
 
-    /// What is known of a room that seems to kill its hosts is to be looked at.
+    /// Has the state of a room that seems to crash its hosts saved for analysis.
     fn report_condemned(&mut self, id: RoomId) {
         let order = self.open_order(id, Some(self.resume_order(id)));
         self.outbox.push(LobbyAction::SaveCondemned { order });
     }
 
-    /// Gives the rooms that have lost their host to others, as far as these take them.
+    /// Places the rooms without a host, as far as hosts have capacity.
     pub(super) fn place_hostless_rooms(&mut self, now: LocalTime) {
-        let homeless = self
+        let hostless = self
             .rooms
             .iter()
             .filter(|room| room.phase == RoomPhase::Moving { host: None });
-        for id in homeless.map(|room| room.id).collect::<Vec<_>>() {
-            let apart = self.quarantined_hosts();
-            let Some(host) = self.place_room(id, &apart) else {
-                if !apart.is_empty() {
-                    // Its turn comes.
+        for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
+            let excluded = self.quarantined_hosts();
+            let Some(host) = self.place_room(id, &excluded) else {
+                if !excluded.is_empty() {
+                    // It waits for quarantined hosts.
                     self.timers
                         .set(Timer::Opening(id), now + self.config.open_timeout);
                 }
@@ -136,8 +136,8 @@ impl Lobby {
         }
     }
 
-    /// The lobby's part of what the next host has to know. What was said to the last one of who has
-    /// left, or is called otherwise, may have died with it.
+    /// The lobby's part of the order for the next host. The last host may have been lost before it
+    /// handled leaves and renames, so the members are sent again.
     fn resume_order(&self, id: RoomId) -> Resume {
         Resume {
             members: Some(self.members_on_map(id)),
@@ -145,7 +145,7 @@ impl Lobby {
         }
     }
 
-    /// Who sits there, and how they are called now.
+    /// The players on a map with their current names.
     pub(super) fn members_on_map(&self, id: RoomId) -> Members {
         let name = |player| self.players.at(player).name().as_str().to_owned();
         let members = self.players_on_map(id).into_iter();
@@ -159,13 +159,13 @@ impl Lobby {
         }
     }
 
-    /// A host for a room: for one that has started elsewhere of the same build, for others of the
-    /// newest one if that has a place; none of those that a suspect has, and for a suspect an idle
-    /// one, if there is one.
-    pub(super) fn place_room(&self, id: RoomId, apart: &BTreeSet<HostId>) -> Option<HostId> {
+    /// Chooses a host for a room. A room that has started needs a host of the same build; other
+    /// rooms prefer the newest build if it has capacity. Hosts in `excluded` are not used, and a
+    /// suspect room gets an idle host, if there is one.
+    pub(super) fn place_room(&self, id: RoomId, excluded: &BTreeSet<HostId>) -> Option<HostId> {
         let room = self.rooms.at(id);
         let mut hosts = self.hosts.candidates(&self.rooms);
-        hosts.retain(|host| !apart.contains(&host.host));
+        hosts.retain(|host| !excluded.contains(&host.host));
         if room.is_build_bound() {
             hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
         } else if let Some(newest) = self.hosts.newest_build() {
@@ -187,14 +187,14 @@ impl Lobby {
         self.placement.place(room.placement_request(), &hosts)
     }
 
-    /// A host for a room that begins. Where there is no other, one that is to be left alone will
-    /// do: nobody waits for long.
+    /// Chooses a host for a new room. If no other has capacity, a quarantined one is used, so that
+    /// players do not wait for long.
     pub(super) fn place_new_room(&self, id: RoomId) -> Option<HostId> {
         self.place_room(id, &self.quarantined_hosts())
             .or_else(|| self.place_room(id, &BTreeSet::new()))
     }
 
-    /// The hosts that a suspect has.
+    /// The hosts of suspect rooms.
     pub(super) fn quarantined_hosts(&self) -> BTreeSet<HostId> {
         self.rooms
             .iter()
@@ -203,7 +203,7 @@ impl Lobby {
             .collect()
     }
 
-    /// A suspect has run at its host for long enough.
+    /// Clears a suspect room that has run on its host for long enough.
     pub(super) fn end_trial(&mut self, now: LocalTime, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id) {
             room.suspect = false;
@@ -211,7 +211,7 @@ impl Lobby {
         }
     }
 
-    /// A host goes on with a room, or can't.
+    /// Handles a host's answer to the order to resume a room.
     pub(super) fn handle_room_resumed(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else {

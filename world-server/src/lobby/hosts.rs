@@ -1,4 +1,4 @@
-//! Where rooms can run.
+//! The hosts that rooms can run on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,45 +10,45 @@ use super::output::HostId;
 use super::placement::{BookedLoad, HostCandidate, ReportedLoad};
 use super::room::LobbyRooms;
 
-/// Host name and port, with room to spare; it travels in each ticket.
+/// Enough for a host name and a port; the address is part of each ticket.
 const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
 const MAX_INSTANCE_BYTES: usize = 16;
 const MAX_BUILD_BYTES: usize = 64;
 
-/// A host that said it is ready.
+/// A host that has sent its `Ready`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// Where players connect.
+    /// The address for players.
     pub address: String,
-    /// SHA-256 of the certificate that it shows.
+    /// SHA-256 of its certificate.
     pub certificate_sha256: Vec<u8>,
-    /// Rooms that it takes.
+    /// Maximum number of rooms.
     pub capacity: u32,
-    /// For people.
+    /// A name for people.
     pub label: String,
-    /// What its rooms are made of: they go on at hosts of the same build only.
+    /// The build of its game code: rooms can resume only on hosts of the same build.
     pub build: String,
-    /// Threads that run rooms at the same time.
+    /// Number of threads that run rooms.
     pub cores: u32,
-    /// The process, in bytes of its own choosing; empty if it can't come back.
+    /// Identifies the process; empty if it cannot reconnect.
     pub instance: Vec<u8>,
     /// Its latest counters.
     pub stats: HostStats,
-    /// What its reports say of its load.
+    /// The load that it reports.
     pub measured: ReportedLoad,
-    /// Whether it gets no more rooms, since it ends or has fallen silent.
+    /// Whether it gets no more rooms, since it is about to end or has fallen silent.
     pub leaving: bool,
 }
 
-/// How a host came to be here.
+/// How a host is connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// A part of this process: it is as alive as the lobby is.
+    /// A part of this process; it lives as long as the lobby.
     Embedded,
-    /// A child that this server started, and starts again.
+    /// A child process of this server, which restarts it.
     Child,
-    /// A process that came by itself.
+    /// A process that connected by itself.
     #[default]
     Remote,
 }
@@ -105,26 +105,26 @@ impl TryFrom<HostReady> for Host {
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
-    /// Of those that are ready or about to be.
+    /// Contacts of hosts that are ready or about to be.
     contacts: BTreeMap<HostId, HostContact>,
-    /// When builds came: the number of the first host of each. Of those that hosts are of.
+    /// The id of the first host of each build that has hosts.
     builds: BTreeMap<String, u64>,
     last_id: u64,
-    /// Those that may have changed since [`Self::take_changed`].
+    /// Hosts that may have changed since [`Self::take_changed`].
     changed: BTreeSet<HostId>,
 }
 
-/// What is known of a host beside what it says.
+/// What the lobby knows of a host in addition to the host's own messages.
 #[derive(Clone, Copy, Debug)]
 struct HostContact {
     origin: Origin,
     received_at: LocalTime,
-    /// It was another lobby's, and has not come to this one yet.
+    /// It was connected to another lobby, and has not reconnected to this one yet.
     is_absent: bool,
 }
 
 impl Hosts {
-    /// A host will soon be ready.
+    /// Registers a host before its `Ready`.
     pub(super) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
         self.last_id = self.last_id.max(id.0);
         self.contacts.insert(
@@ -137,7 +137,8 @@ impl Hosts {
         );
     }
 
-    /// A host of another lobby may come to this one. Until then it gets no rooms.
+    /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
+    /// rooms.
     pub(super) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
         self.contacts.insert(
             id,
@@ -156,7 +157,7 @@ impl Hosts {
         );
     }
 
-    /// What the process of that name is known as.
+    /// The ids under which a process is known.
     pub(super) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
         self.iter()
             .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
@@ -167,13 +168,13 @@ impl Hosts {
         self.contacts.get(&id).is_some_and(|known| known.is_absent)
     }
 
-    /// Whether another lobby could go on with what runs there.
+    /// Whether the host could reconnect to another lobby with its rooms.
     pub(super) fn can_come_back(&self, id: HostId) -> bool {
         self.origin(id) == Origin::Remote
             && self.get(id).is_some_and(|host| !host.instance.is_empty())
     }
 
-    /// The highest number that a host may have had.
+    /// The highest id that a host may have had.
     pub(super) fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -182,12 +183,12 @@ impl Hosts {
         self.last_id = self.last_id.max(last_id);
     }
 
-    /// Those that may have changed since the last call, those that are gone among them.
+    /// The hosts that may have changed since the last call, removed ones included.
     pub(super) fn take_changed(&mut self) -> BTreeSet<HostId> {
         std::mem::take(&mut self.changed)
     }
 
-    /// A host is ready, or says something else about itself than before.
+    /// Adds a host that is ready, or replaces what it reported before.
     pub(super) fn add(&mut self, id: HostId, host: Host) {
         self.changed.insert(id);
         self.ready.insert(id, host);
@@ -195,9 +196,9 @@ impl Hosts {
 
     pub(super) fn remove(&mut self, id: HostId) {
         self.changed.insert(id);
-        let gone = self.ready.remove(&id);
+        let removed = self.ready.remove(&id);
         self.contacts.remove(&id);
-        if let Some(host) = gone
+        if let Some(host) = removed
             && self.ready.values().all(|other| other.build != host.build)
         {
             self.builds.remove(&host.build);
@@ -215,7 +216,7 @@ impl Hosts {
             .unwrap_or_default()
     }
 
-    /// A host has said something.
+    /// Records the time of a host's message.
     pub(super) fn note_received(&mut self, now: LocalTime, id: HostId) {
         if let Some(known) = self.contacts.get_mut(&id) {
             known.received_at = now;
@@ -226,7 +227,7 @@ impl Hosts {
         self.contacts.get(&id).map(|known| known.received_at)
     }
 
-    /// The host gets no more rooms.
+    /// Excludes the host from further placements.
     pub(super) fn retire(&mut self, id: HostId) {
         if let Some(host) = self.ready.get_mut(&id) {
             host.leaving = true;
@@ -244,12 +245,12 @@ impl Hosts {
         self.ready.iter().map(|(id, host)| (*id, host))
     }
 
-    /// Those that are there.
+    /// The number of hosts that are connected.
     pub(super) fn len(&self) -> usize {
         self.ready.keys().filter(|id| !self.is_absent(**id)).count()
     }
 
-    /// The build that came last, of hosts that stay.
+    /// The newest build among the hosts that stay.
     pub(super) fn newest_build(&self) -> Option<&str> {
         let staying = self.ready.values().filter(|host| !host.leaving);
         staying
@@ -257,13 +258,13 @@ impl Hosts {
             .map(|host| &host.build[..])
     }
 
-    /// A host of that build has come, as this number or before.
+    /// Records that a host of that build has had this id.
     pub(super) fn note_build(&mut self, build: &str, number: u64) {
         let since = self.builds.entry(build.to_owned()).or_insert(number);
         *since = number.min(*since);
     }
 
-    /// The number of the first host of its build.
+    /// The id of the first host of the same build.
     pub(super) fn build_since(&self, host: &Host) -> u64 {
         self.builds.get(&host.build).copied().unwrap_or_default()
     }
@@ -272,8 +273,7 @@ impl Hosts {
         self.get(id).is_some_and(|host| host.build == build)
     }
 
-    /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each
-    /// room.
+    /// The hosts that may get rooms, in the order in which they connected. Cost: visits each room.
     pub(super) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
         let booked = count_bookings(rooms);
         let staying = self.iter().filter(|(_, host)| !host.leaving);
@@ -285,7 +285,7 @@ impl Hosts {
     }
 }
 
-/// Rooms and players by host, as the lobby has them.
+/// Counts rooms and players by host.
 fn count_bookings(rooms: &LobbyRooms) -> BTreeMap<HostId, BookedLoad> {
     let mut booked: BTreeMap<HostId, BookedLoad> = BTreeMap::new();
     for room in rooms.iter() {
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_has_to_speak_the_same_version() {
+    fn a_host_needs_the_same_protocol_version() {
         let error = Host::try_from(HostReady {
             version: VERSION + 1,
             ..ready()
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_to_say_where_it_is_and_what_it_shows() {
+    fn a_host_needs_an_address_and_a_certificate() {
         assert!(Host::try_from(ready()).is_ok());
         assert!(
             Host::try_from(HostReady {

@@ -1,8 +1,8 @@
-//! How much of something one peer may do.
+//! Limits on what one peer may do.
 //!
-//! Two small parts: a rate with a burst, and a memory of the rooms that a player made, which limits
-//! them and makes a repeated request harmless. Each holds a bounded amount of memory. (Connections
-//! by address are counted as at the hosts' doors.)
+//! Two small parts: a rate with a burst, and a list of the rooms that a player created, which
+//! limits them and makes a repeated request harmless. Each needs a bounded amount of memory.
+//! (Connections by address are counted by `ambit_game_server::places`, as on hosts.)
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use ambit_proto::time::LocalTime;
 
 /// A token bucket in one number: the time at which it will be full again.
 ///
-/// PoseSource: the generic cell rate algorithm (ITU-T I.371).
+/// Source: the generic cell rate algorithm (ITU-T I.371).
 #[derive(Clone, Debug)]
 pub(super) struct TokenBucket {
     interval: Duration,
@@ -21,7 +21,7 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `burst` tokens that gets `per_s` a second; both at least 1.
+    /// Creates a full bucket of `burst` tokens that gets `per_s` tokens a second; both at least 1.
     pub(super) fn new(per_s: u32, burst: u32) -> Self {
         Self {
             interval: Duration::from_secs(1) / per_s.max(1),
@@ -30,7 +30,7 @@ impl TokenBucket {
         }
     }
 
-    /// Takes a token, if there is one.
+    /// Takes a token; `false` if there is none.
     pub(super) fn take(&mut self, now: LocalTime) -> bool {
         let full_at = self.full_at.max(now) + self.interval;
         let fits = full_at.since(now) <= self.interval * self.burst;
@@ -41,10 +41,10 @@ impl TokenBucket {
     }
 }
 
-/// What a client names a request to make a room by.
+/// A client's key for a request to create a room: repeated requests have the same key.
 pub(super) type CreationKey = [u8; 16];
 
-/// The rooms that one player made within the last minute: at most as many as the limit allows.
+/// The rooms that one player created within the last minute; their number is limited.
 #[derive(Debug, Default)]
 pub(super) struct RecentCreations(VecDeque<RoomCreation>);
 
@@ -56,11 +56,11 @@ struct RoomCreation {
 }
 
 impl RecentCreations {
-    /// How long a creation counts, and how long its key is remembered. Longer than the grace
-    /// period, so that a client that lost its connection may repeat the request when it is back.
+    /// How long a creation counts, and how long its key is known. Longer than the grace period, so
+    /// that a client can repeat the request after a reconnect.
     const MEMORY: Duration = Duration::from_mins(1);
 
-    /// The room that the request with this key made.
+    /// The room that the request with this key created.
     pub(super) fn room_for_key(&mut self, now: LocalTime, key: CreationKey) -> Option<RoomId> {
         self.expire(now);
         self.0
@@ -69,7 +69,7 @@ impl RecentCreations {
             .map(|creation| creation.room)
     }
 
-    /// How many there were within the last minute.
+    /// The number of rooms created within the last minute.
     pub(super) fn count_recent(&mut self, now: LocalTime) -> usize {
         self.expire(now);
         self.0.len()
@@ -79,7 +79,7 @@ impl RecentCreations {
         self.0.push_back(RoomCreation { at: now, key, room });
     }
 
-    /// Keys that are remembered, and what they made, the oldest first.
+    /// The known keys and their rooms, the oldest first.
     pub(super) fn entries(&self) -> impl Iterator<Item = (Option<CreationKey>, RoomId)> + '_ {
         self.0.iter().map(|creation| (creation.key, creation.room))
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_is_remembered_for_a_minute() {
+    fn a_room_creation_counts_for_a_minute() {
         let mut creations = RecentCreations::default();
         creations.add(at(0), Some([1; 16]), RoomId(1));
         creations.add(at(30_000), None, RoomId(2));

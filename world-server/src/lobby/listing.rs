@@ -1,13 +1,13 @@
-//! Lists of rooms and players, and the news that keep them up to date.
+//! Lists of rooms and players, and the events that keep them up to date.
 //!
-//! RecordChanges are gathered: the first one is told at once, the next ones together when the
-//! interval is over. Only what differs from what was told before is told, so a room that was full
-//! for a moment between two times causes nothing.
+//! Changes are collected: the first one is published at once, further ones together when the
+//! interval is over. Only differences from the last published state are sent, so a room that was
+//! full only between two events causes no message.
 //!
-//! OffsetBounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the
-//! newest ones, since those are the ones that wait for players; a list of players at most
-//! [`MAX_LISTED_PLAYERS`]. A room of n members costs n messages at a change, each with what has
-//! changed; the interval grows with n, so that it costs a second a bounded number of messages.
+//! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest
+//! ones, since these wait for players; a list of players at most [`MAX_LISTED_PLAYERS`]. A change
+//! in a room of n members costs n messages, each with what has changed. The interval grows with n,
+//! so the number of messages a second is bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,24 +25,24 @@ use super::room::LobbyRoom;
 use super::timers::Timer;
 use super::{Lobby, RequestOutcome};
 
-/// Between two news of the list of rooms.
+/// Interval between two events for the list of rooms.
 const LISTING_INTERVAL: Duration = Duration::from_millis(100);
-/// Between two news of who is in a room, for each of its members.
+/// Interval between two events for the members of a room, for each member.
 const ROSTER_INTERVAL_PER_MEMBER: Duration = Duration::from_millis(5);
 const MAX_LISTED_ROOMS: usize = 1_000;
-/// Leaves room in a frame for what is around the list.
+/// Leaves space in a frame for the rest of the message.
 const MAX_LIST_BYTES: usize = MAX_FROM_WORLD - 1_024;
-/// At up to 115 bytes each they fit into a frame; as many as the largest room has.
+/// They fit into a frame at up to 115 bytes each; as many as the largest room has.
 const MAX_LISTED_PLAYERS: usize = 4_096;
 
-/// Who watches the list of rooms, and what they know.
+/// The subscribers of the list of rooms, and the state that they know.
 #[derive(Debug, Default)]
 pub(super) struct ListingFeed {
     subscribers: BTreeSet<ConnId>,
     changed: BTreeSet<RoomId>,
-    /// Every room as it was last told; whether or not anybody watched.
+    /// Every room as it was last published, also without subscribers.
     published: BTreeMap<RoomId, world::Room>,
-    /// When the next news may be told.
+    /// When the next event may be sent.
     next_publish_at: LocalTime,
 }
 
@@ -53,7 +53,7 @@ impl ListingFeed {
 }
 
 impl Lobby {
-    /// The rooms as they are now. Who subscribes gets the changes from here on.
+    /// Answers with the current rooms. A subscriber gets the changes from here on.
     pub(super) fn list_rooms(
         &mut self,
         now: LocalTime,
@@ -62,7 +62,7 @@ impl Lobby {
     ) -> RequestOutcome {
         self.listing.unsubscribe(conn);
         if subscribe {
-            // What the list shows already would else be told again as a change.
+            // Otherwise changes that the list contains already would be sent again.
             self.publish_listing(now);
             self.listing.subscribers.insert(conn);
         }
@@ -71,7 +71,7 @@ impl Lobby {
         }))
     }
 
-    /// The players of the lobby, or of the room that the player is in.
+    /// Answers with the players of the lobby, or of the player's room.
     pub(super) fn list_players(
         &mut self,
         player: PlayerId,
@@ -97,7 +97,7 @@ impl Lobby {
         Ok(RequestOutcome::Immediate(Body::PlayerList(list)))
     }
 
-    /// What a player who comes in is told about the room.
+    /// The message for a player who joins the room.
     pub(super) fn room_joined(&mut self, room: RoomId) -> world::RoomJoined {
         world::RoomJoined {
             room: Some(self.rooms.at(room).listing()),
@@ -105,34 +105,34 @@ impl Lobby {
         }
     }
 
-    /// The room may look different in the list, or be gone.
+    /// Marks a room whose entry may have changed, or which is removed.
     pub(super) fn mark_room_changed(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
         self.timers
-            .set_if_unset(Timer::ListingFeed, self.listing.next_publish_at.max(now));
+            .set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
     }
 
-    /// The room's members may look different to each other.
+    /// Marks a room whose list of members may have changed.
     pub(super) fn mark_roster_changed(&mut self, now: LocalTime, room: RoomId) {
         let after = self.rooms.at(room).next_roster_at;
         self.timers
             .set_if_unset(Timer::Roster(room), after.max(now));
     }
 
-    /// Tells those who watch what has changed.
+    /// Publishes changes of rooms to the subscribers.
     pub(super) fn publish_listing(&mut self, now: LocalTime) {
-        self.timers.cancel(Timer::ListingFeed);
+        self.timers.cancel(Timer::Listing);
         if self.listing.changed.is_empty() {
             return;
         }
         self.listing.next_publish_at = now + LISTING_INTERVAL;
         for id in std::mem::take(&mut self.listing.changed) {
             let room = self.rooms.get(id).map(LobbyRoom::listing);
-            let told = match &room {
+            let published = match &room {
                 Some(room) => self.listing.published.insert(id, room.clone()),
                 None => self.listing.published.remove(&id),
             };
-            if room != told {
+            if room != published {
                 let change = room.map_or(Change::Gone(id.0), Change::Room);
                 let watching = self.listing.subscribers.iter().copied().collect();
                 self.outbox.broadcast(
@@ -145,7 +145,7 @@ impl Lobby {
         }
     }
 
-    /// Tells the members of a room what has changed among them.
+    /// Publishes changes of a room's members to its members.
     pub(super) fn publish_roster(&mut self, now: LocalTime, id: RoomId) {
         if self.rooms.get(id).is_none() {
             return;
@@ -154,7 +154,7 @@ impl Lobby {
         let room = self.rooms.at_mut(id);
         room.next_roster_at = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
-        let gone: Vec<u64> = room
+        let removed: Vec<u64> = room
             .published_roster
             .keys()
             .copied()
@@ -163,19 +163,19 @@ impl Lobby {
         let is_news =
             |player: &world::Player| room.published_roster.get(&player.id) != Some(player);
         let players: Vec<_> = roster.into_iter().filter(is_news).collect();
-        for id in &gone {
+        for id in &removed {
             room.published_roster.remove(id);
         }
         room.published_roster
             .extend(players.iter().map(|player| (player.id, player.clone())));
-        if !players.is_empty() || !gone.is_empty() {
+        if !players.is_empty() || !removed.is_empty() {
             let members = self.member_conns(id, None);
             self.outbox.broadcast(
                 members,
                 Body::PlayerChange(world::PlayerChange {
                     room: id.0,
                     players,
-                    gone,
+                    gone: removed,
                 }),
             );
         }
@@ -201,19 +201,19 @@ impl Lobby {
         rooms
     }
 
-    /// The members, for one of them. What the others do not know yet, all are told again at the
-    /// next news, since it may be as it was by then for the others, and not for this one.
+    /// The list of members for one of them. What the others do not know yet is sent again to all
+    /// with the next event: by then it may have changed back for the others, but not for this one.
     fn roster_for_member(&mut self, id: RoomId) -> Vec<world::Player> {
         let roster = self.roster(id);
-        let told = &mut self.rooms.at_mut(id).published_roster;
+        let published = &mut self.rooms.at_mut(id).published_roster;
         for player in &roster {
-            if told.get(&player.id) != Some(player) {
-                told.insert(player.id, world::Player::default());
+            if published.get(&player.id) != Some(player) {
+                published.insert(player.id, world::Player::default());
             }
         }
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
-        for (_, gone) in told.iter_mut().filter(|(id, _)| !present.contains(id)) {
-            *gone = world::Player::default();
+        for (_, entry) in published.iter_mut().filter(|(id, _)| !present.contains(id)) {
+            *entry = world::Player::default();
         }
         roster
     }

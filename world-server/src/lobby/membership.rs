@@ -1,4 +1,4 @@
-//! Who is in which room: make, join, leave, ready, kick, and what ends a room.
+//! Membership of rooms: create, join, leave, ready, kick, and the end of a room.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use super::timers::Timer;
 use super::worlds::{MAP_SEATS, check_map_seats};
 use super::{DONE, Lobby, RequestOutcome, output};
 
-/// A room parameter that is the lobby's, not the game's (as is `worlds::MAP_SEATS`): whether a
-/// start waits until everybody is ready.
+/// A room parameter for the lobby, not for the game (like `worlds::MAP_SEATS`): whether a start
+/// requires that all players are ready.
 const READY: &str = "ready";
 const READY_VALUES: [&str; 2] = ["optional", "required"];
 
 impl Lobby {
-    /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room,
-    /// as it is now; when that room is gone, or the player has left it, it is an error rather than
-    /// a second room.
+    /// Creates a room; its creator joins it as the room's host. A repeated request gets the room of
+    /// the first one in its current state. If that room was closed, or the player has left it, the
+    /// answer is an error, not a second room.
     pub(super) fn create_room(
         &mut self,
         now: LocalTime,
@@ -36,7 +36,7 @@ impl Lobby {
             .key
             .and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
         {
-            // To its maker the answer means that it is in.
+            // The answer tells the creator that it is a member.
             let made = self
                 .rooms
                 .get(room)
@@ -67,8 +67,8 @@ impl Lobby {
         Ok(answer)
     }
 
-    /// Seats the player. Who is in the room already gets the same answer again, and a fresh ticket
-    /// when it runs.
+    /// Gives the player a seat. A member of the room gets the same answer again, and a new ticket
+    /// if the room runs.
     pub(super) fn join_room(
         &mut self,
         now: LocalTime,
@@ -123,7 +123,7 @@ impl Lobby {
         Ok(DONE)
     }
 
-    /// Puts a member out of the room, for good.
+    /// Removes a member from the room and bans it.
     pub(super) fn kick(
         &mut self,
         now: LocalTime,
@@ -153,7 +153,7 @@ impl Lobby {
         Ok(DONE)
     }
 
-    /// Takes the player out of its room and tells it why.
+    /// Removes the player from its room and notifies it of the reason.
     pub(super) fn remove_player(&mut self, now: LocalTime, player: PlayerId, why: LobbyRefusal) {
         if let Some(room) = self.players.at(player).room {
             self.vacate_seat(now, player, why.code);
@@ -161,8 +161,8 @@ impl Lobby {
         }
     }
 
-    /// Frees the player's seat, if it has one. The host of a running game is told, the others get a
-    /// new host if they need one, and a room that is empty now goes.
+    /// Frees the player's seat, if it has one. Notifies the game host of a running room, gives the
+    /// room a new host if needed, and closes an empty room.
     pub(super) fn vacate_seat(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
         let Some(id) = self.players.at(player).room else {
             return;
@@ -177,7 +177,8 @@ impl Lobby {
         self.settle_after_leave(now, id);
     }
 
-    /// Tells the host of a running game that a player is out, and that its tickets are void.
+    /// Notifies the host of a running game that a player has left and that the player's tickets are
+    /// revoked.
     pub(super) fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
         if let Some(host) = self.reachable_host(id) {
             let void_tickets_until = self.counters.tickets;
@@ -192,8 +193,8 @@ impl Lobby {
         }
     }
 
-    /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the
-    /// same, since the player may still hold tickets.
+    /// As `vacate_seat`, when the game host reported that the player left. The host is notified
+    /// too, since the player may still hold tickets.
     pub(super) fn vacate_seat_by_host(
         &mut self,
         now: LocalTime,
@@ -207,7 +208,7 @@ impl Lobby {
         self.settle_after_leave(now, id);
     }
 
-    /// Ends a room, and tells its members and the host that it runs on.
+    /// Closes a room and notifies its members and its game host.
     pub(super) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if let Some(host) = self.reachable_host(id) {
             let close = CloseRoom {
@@ -220,7 +221,7 @@ impl Lobby {
         self.close_room_by_host(now, id, why);
     }
 
-    /// As `dissolve`, when the host that it ran on knows or is gone.
+    /// As `close_room`, when the game host has closed the room or was lost.
     pub(super) fn close_room_by_host(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
         if self
             .rooms
@@ -257,7 +258,7 @@ impl Lobby {
         self.mark_room_changed(now, id);
     }
 
-    /// The room that the player is in.
+    /// The player's room.
     pub(super) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
         let refusal = || {
             LobbyRefusal::new(
@@ -272,12 +273,12 @@ impl Lobby {
         self.games.iter().find(|game| game.name == name)
     }
 
-    /// The connections of the members who are there, in the order of sitting down.
+    /// The connections of the connected members, in the order of their joins.
     pub(super) fn member_conns(&self, room: RoomId, except: Option<PlayerId>) -> Vec<ConnId> {
         self.room_conns(self.rooms.at(room), except)
     }
 
-    /// News for a player, unless it is away.
+    /// Sends an event to a player, unless it is away.
     pub(super) fn notify(&mut self, player: PlayerId, body: Body) {
         if let Some(conn) = self.players.at(player).conn {
             self.outbox.notify(conn, body);
@@ -296,12 +297,12 @@ impl Lobby {
 
     fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
         let had_seat = self.rooms.at_mut(id).seats.free(player);
-        assert!(had_seat, "who is in a room has a seat there");
+        assert!(had_seat, "a player in a room has a seat there");
         self.return_to_lobby(now, player);
         self.mark_room_changed(now, id);
     }
 
-    /// The player is in the lobby from now on. Its time to be idle there begins.
+    /// Returns the player to the lobby. Its idle time there begins.
     fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
         let player = self.players.at_mut(player);
         player.room = None;
@@ -310,8 +311,7 @@ impl Lobby {
         }
     }
 
-    /// A seat was freed: the room goes when it was the last one, and gets a new host when it was
-    /// the host's.
+    /// After a seat was freed: closes an empty room, and chooses a new host if the host has left.
     fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         if room.seats.is_empty() {
@@ -326,10 +326,10 @@ impl Lobby {
                 .seats
                 .players()
                 .find(|player| self.players.at(*player).conn.is_some());
-            let heir = connected
+            let new_host = connected
                 .or_else(|| room.seats.players().next())
                 .expect("the room is not empty");
-            self.rooms.at_mut(id).host = heir;
+            self.rooms.at_mut(id).host = new_host;
         }
         self.mark_roster_changed(now, id);
     }
@@ -344,7 +344,7 @@ impl Lobby {
         }
     }
 
-    /// Whether such a room can be played.
+    /// Checks whether such a room can be played.
     fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
         let Some(game) = self.game(&create.game) else {
             let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
@@ -393,17 +393,18 @@ impl Lobby {
         Ok(())
     }
 
-    /// Whether rooms can be made and started: what is confirmed has to be known to the other
-    /// servers.
+    /// Checks whether rooms can be created and started: the other servers have to know what is
+    /// confirmed.
     pub(super) fn check_directory(&self) -> Result<(), LobbyRefusal> {
         if self.directory_available {
             return Ok(());
         }
-        let message = "the servers' directory (NATS) can't be written at the moment; try again in a few seconds";
+        let message = "the servers' directory (NATS) can't be written at the moment; try again in \
+            a few seconds";
         Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
     }
 
-    /// Whether the player may come in, seats aside.
+    /// Checks whether the player may join, apart from free seats.
     fn check_join(&self, player: PlayerId, join: &JoinRoomRequest) -> Result<(), LobbyRefusal> {
         let Some(room) = self
             .rooms
@@ -439,14 +440,14 @@ impl Lobby {
     }
 }
 
-/// Whether a start waits until everybody is ready.
+/// Whether a start requires that all players are ready.
 pub(super) fn requires_ready(room: &LobbyRoom) -> bool {
     room.parameters
         .get(READY)
         .is_some_and(|value| value == READY_VALUES[1])
 }
 
-/// The parameters that the game is to see.
+/// The parameters for the game.
 pub(super) fn parameters_of_game(
     parameters: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {

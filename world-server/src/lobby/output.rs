@@ -1,6 +1,6 @@
-//! What a lobby wants done.
+//! The lobby's outputs.
 //!
-//! The shell polls until it is empty, after each call. Between two polls the queue is bounded by
+//! The shell polls after each call until there is none. Between two polls the queue is bounded by
 //! what one call can cause: a few messages for each player.
 
 use std::collections::VecDeque;
@@ -13,100 +13,96 @@ use ambit_proto::ids::RoomId;
 use super::records::RecordKey;
 use super::refusal::LobbyRefusal;
 
-/// One lobby connection. The shell numbers them and never uses a number twice.
+/// The id of a lobby connection. The shell never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// One process (or thread) that hosts rooms. The shell numbers them and never uses a number twice.
+/// The id of a process (or thread) that hosts rooms. The shell never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u64);
 
-/// Whom an answer goes to.
+/// The connection and the number of a request: where its answer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestSource {
     pub(super) conn: ConnId,
     pub(super) request: u64,
 }
 
-/// What the shell is to carry out, in this order.
+/// What the shell has to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyAction {
     /// A message for one connection.
     Send {
-        /// To whom.
+        /// The receiver.
         conn: ConnId,
-        /// What.
+        /// The message.
         message: WorldToClient,
     },
-    /// The same message for many connections: to be encoded once.
+    /// The same message for many connections: encode it once.
     Broadcast {
-        /// To whom; each once.
+        /// The receivers; each once.
         conns: Vec<ConnId>,
-        /// What.
+        /// The message.
         message: WorldToClient,
     },
-    /// Close the connection once what was sent before is written, within a bound;
+    /// Close the connection once everything sent before is written, within a time limit;
     /// `handle_disconnect` is due when it is closed. A connection that `handle_connect` refuses is
     /// closed with this alone: nothing was sent.
     Close {
-        /// Which one.
+        /// Its id.
         conn: ConnId,
-        /// Goes into QUIC's application error code.
+        /// QUIC's application error code.
         code: ErrorCode,
-        /// Goes into QUIC's reason.
+        /// QUIC's reason phrase.
         message: String,
     },
-    /// A message for a host. An `OpenRoom` with a `Resume` wants what was kept of the room filled
-    /// in.
+    /// A message for a host. The shell adds the room's checkpoint to an `OpenRoom` with a `Resume`.
     Host {
-        /// To whom.
+        /// The receiver.
         host: HostId,
-        /// What.
+        /// The message.
         message: WorldToHost,
     },
-    /// Cut the link to a host that has fallen silent, and kill it if it is a child;
-    /// `handle_host_lost` is due as ever.
+    /// Close the link to a host that has fallen silent, and kill it if it is a child;
+    /// `handle_host_lost` is due as usual.
     DisconnectHost {
-        /// Which one.
+        /// Its id.
         host: HostId,
     },
-    /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for
-    /// people to look at.
+    /// A room seems to crash its hosts: save its state for analysis, as the next host would get it.
     SaveCondemned {
-        /// What the next host would be told, with a `Resume` that wants what was kept of the room
-        /// filled in.
+        /// The order for the next host; the shell adds the room's checkpoint to its `Resume`.
         order: OpenRoom,
     },
-    /// Forget what hosts have said of a room: it is gone.
+    /// Remove the checkpoint of a closed room.
     ForgetRoom {
-        /// Which one.
+        /// Its id.
         room: RoomId,
     },
-    /// The host runs the room, as another WorldServer had it: what it says of the room is to be
-    /// kept.
+    /// The host runs the room since before this WorldServer led: accept its checkpoints.
     AdoptRoom {
-        /// Which room.
+        /// The room.
         room: RoomId,
-        /// Where it runs.
+        /// The host that runs it.
         host: HostId,
     },
-    /// Write to the directory. What was put out before in the same call confirms it; so does no
-    /// call after it.
+    /// Write to the directory. Outputs of the same call may confirm this record; outputs of later
+    /// calls never do.
     Record {
-        /// What it is of.
+        /// The record's key.
         key: RecordKey,
-        /// All that is known of that; `Unchanged` when it is gone.
+        /// The whole record; `None` to remove it.
         value: Option<Vec<u8>>,
     },
-    /// Keep so many children: start those that are missing; those too many were told to end.
+    /// Keep this number of children: start missing ones; surplus ones were told to end.
     SetChildCount(u32),
 }
 
-/// Outputs that wait to be polled.
+/// The queue of outputs.
 #[derive(Debug, Default)]
 pub(super) struct OutputQueue(VecDeque<LobbyAction>);
 
-/// Where in the queue an answer belongs: before the news that the request causes.
+/// The position of an answer in the queue: before the events that the request causes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AnswerPosition(usize);
 
@@ -115,12 +111,12 @@ impl OutputQueue {
         self.0.pop_front()
     }
 
-    /// The end of the queue as it is now. Good until the next poll.
+    /// The current end of the queue. Valid until the next poll.
     pub(super) fn position(&self) -> AnswerPosition {
         AnswerPosition(self.0.len())
     }
 
-    /// Puts the answer to a request where `place` was taken.
+    /// Inserts the answer to a request at `place`.
     pub(super) fn answer_at(
         &mut self,
         place: AnswerPosition,
@@ -143,7 +139,7 @@ impl OutputQueue {
         self.answer(conn, 0, body);
     }
 
-    /// News for all of `conns`.
+    /// Sends an event to all of `conns`.
     pub(super) fn broadcast(&mut self, conns: Vec<ConnId>, body: Body) {
         match conns[..] {
             [] => {}
@@ -158,7 +154,7 @@ impl OutputQueue {
         }
     }
 
-    /// Says goodbye and closes.
+    /// Sends a goodbye and closes the connection.
     pub(super) fn send_goodbye(&mut self, conn: ConnId, refusal: LobbyRefusal) {
         let goodbye = Goodbye {
             code: refusal.code.into(),
@@ -188,7 +184,7 @@ impl OutputQueue {
     }
 }
 
-/// A refusal as an answer.
+/// The answer for a refusal.
 pub(super) fn error_body(refusal: LobbyRefusal) -> Body {
     Body::Error(codes::error(refusal.code, refusal.message))
 }

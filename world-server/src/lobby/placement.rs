@@ -1,9 +1,9 @@
-//! Which host gets the next room.
+//! Placement: which host gets the next room.
 //!
-//! The wish and what is known of each host go in, a host comes out. What is known is counted from
-//! the lobby's own books and measured by the hosts, whichever says more: a report is up to a second
-//! old, and rooms started within it would all go to the same host; and no book knows what a room's
-//! physics costs.
+//! A request and the candidates go in, a host comes out. Each candidate's load is the larger of two
+//! values: the load booked by the lobby, from the known cost of rooms and players, and the load
+//! that the host reports. A report is up to a second old, so rooms started within that time would
+//! all go to the same host; and the booked load does not know what a room's physics costs.
 
 use std::time::Duration;
 
@@ -14,27 +14,28 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Host;
 use super::output::HostId;
 
-/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core.
-/// PoseSource: `docs/crowd.md`.
+/// Cost of an idle room, and of a player at 20 ticks a second, in thousandths of a core. Source:
+/// `docs/crowd.md`.
 const ROOM_PERMILLE: u32 = 1;
 const PLAYER_PERMILLE: u32 = 1;
-/// A host that uses more than this share of its cores gets a room only where none uses less: what
-/// is left is for players who come.
+/// A host that uses more than this share of its cores gets a room only if all others do too: the
+/// rest is reserved for players who join.
 const BUSY_PERMILLE: u32 = 700;
-/// Hosts that use less than this are alike: who comes in just now costs some for a second or two.
+/// Hosts that use less than this count as equal: a player who joins costs more for a second or two.
 const NEAR_IDLE_PERMILLE: u32 = 300;
-/// What a host may send to be counted as full, in bytes a second: a line of 1 Gbit/s.
+/// A host that sends this many bytes a second counts as full: a link of 1 Gbit/s.
 const FULL_BYTES_PER_S: f32 = 125_000_000.0;
-/// A host whose ticks begin so late (p99) is busy, whatever else it says: half a tick of 20 Hz.
+/// A host whose ticks begin this late (p99) counts as busy, whatever else it reports: half a tick
+/// at 20 Hz.
 const LATE_US: u32 = 25_000;
-/// What the newest report counts beside those before.
+/// Weight of the newest report in the moving average.
 const NEWEST_REPORT_WEIGHT: f32 = 0.5;
 
-/// A room has as many players before long: rooms that begin one after the other would else all go
-/// where the last ones are empty yet.
+/// A room is expected to have this many players soon. Otherwise rooms that start one after the
+/// other would all go to the host whose last rooms are still empty.
 const EXPECTED_PLAYERS: u32 = 10;
 
-/// What the lobby's books say of a host.
+/// The rooms and players that the lobby has placed on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BookedLoad {
     rooms: u32,
@@ -43,7 +44,7 @@ pub(super) struct BookedLoad {
 }
 
 impl BookedLoad {
-    /// Another room, with so many players.
+    /// Adds a room with this many players.
     pub(super) fn add(&mut self, players: u32) {
         self.rooms += 1;
         self.players += players;
@@ -51,40 +52,40 @@ impl BookedLoad {
     }
 }
 
-/// What is to be placed.
+/// The room to place.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementRequest<'a> {
-    /// What is played.
+    /// The name of the game.
     pub game: &'a str,
-    /// Players who are in.
+    /// Number of players in the room.
     pub players: u32,
-    /// The world that it is a map of: the room itself, if there is but one map.
+    /// The world of which it is a map: the room itself, if the world has one map.
     pub world: RoomId,
-    /// Which of that world's maps it is, from 0.
+    /// The number of the map in its world, from 0.
     pub map: u32,
 }
 
-/// A place for a room.
+/// A host that may get the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCandidate {
-    /// Which host.
+    /// The host.
     pub host: HostId,
-    /// Rooms that it takes.
+    /// Maximum number of rooms.
     pub capacity: u32,
-    /// Rooms that it has.
+    /// Number of rooms.
     pub rooms: u32,
-    /// Players in them.
+    /// Number of players in its rooms.
     pub players: u32,
-    /// Players that are to be expected in them before long.
+    /// Number of players expected in its rooms soon.
     pub expected_players: u32,
-    /// What its rooms and players are known to cost, in thousandths of what it can carry.
+    /// The known cost of its rooms and players, in thousandths of its capacity.
     pub booked_permille: u32,
-    /// What it has to carry, booked or measured, whichever is more.
+    /// Its load, booked or reported, whichever is higher.
     pub load_permille: u32,
 }
 
 impl HostCandidate {
-    /// A host with these rooms and players.
+    /// Creates a candidate from a host with these rooms and players.
     pub(super) fn new(id: HostId, host: &Host, booked: BookedLoad) -> Self {
         let BookedLoad {
             rooms,
@@ -105,32 +106,31 @@ impl HostCandidate {
         }
     }
 
-    /// Whether it takes another room.
+    /// Whether it has capacity for another room.
     pub fn has_capacity(&self) -> bool {
         self.rooms < self.capacity
     }
 
-    /// Whether it should be left alone.
+    /// Whether it should get no room while others are less loaded.
     pub fn is_busy(&self) -> bool {
         self.load_permille >= BUSY_PERMILLE
     }
 }
 
-/// A way to place rooms.
+/// A placement strategy.
 pub trait Placement: Send {
-    /// The host for a room; none if no host takes one. Pure: the same hosts give the same place.
-    /// `hosts` are in the order in which they came, each once.
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId>;
+    /// Chooses a host for a room; `None` if no host has capacity. Pure: the same hosts give the
+    /// same result. `hosts` are in the order in which they connected, each once.
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId>;
 }
 
-/// The least loaded host of those in use, by what is booked or measured; one that is idle only when
-/// all others are busy, or fewer than `spread` are in use.
+/// Chooses the least loaded host of those in use, by booked or reported load. It uses an idle host
+/// only if all others are busy, or fewer than `spread` are in use.
 ///
-/// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs
-/// them.
+/// So rooms spread evenly over `spread` hosts, and further hosts can be ended when they are idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredPlacement {
-    /// How many hosts are in use in any case.
+    /// The number of hosts that are always used.
     pub(super) spread: usize,
 }
 
@@ -145,8 +145,8 @@ impl Placement for MeasuredPlacement {
             is_allowed
         };
         let wanted: Vec<&HostCandidate> = hosts.iter().filter(is_wanted).collect();
-        let calm = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
-        least_loaded(wanted.iter().filter(calm).copied())
+        let is_available = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
+        least_loaded(wanted.iter().filter(is_available).copied())
             .or_else(|| {
                 least_loaded(
                     hosts
@@ -158,8 +158,8 @@ impl Placement for MeasuredPlacement {
     }
 }
 
-/// By load in tenths, since no measurement is the same twice, and what is little comes and goes;
-/// then players, those who are expected first, then rooms; the one that came first of several.
+/// Chooses by load in tenths, since measurements fluctuate, and low loads count as 0; then by
+/// expected players, players, rooms, and the order of connection.
 fn least_loaded<'a>(hosts: impl Iterator<Item = &'a HostCandidate>) -> Option<HostId> {
     let load = |host: &HostCandidate| {
         if host.load_permille < NEAR_IDLE_PERMILLE {
@@ -181,20 +181,20 @@ fn least_loaded<'a>(hosts: impl Iterator<Item = &'a HostCandidate>) -> Option<Ho
         .map(|host| host.host)
 }
 
-/// What a host's reports say of its load.
+/// The load that a host reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportedLoad {
-    /// In thousandths of what it can carry: cores, the line, and whether its ticks come late.
+    /// In thousandths of its capacity: cores, network, and late ticks.
     pub permille: u32,
     /// Smoothed, in thousandths of its cores.
     cpu_permille: f32,
-    /// At the newest report.
+    /// Value of the newest report.
     bytes_out: u64,
     at: Option<LocalTime>,
 }
 
 impl ReportedLoad {
-    /// Another report of a host with so many cores has come.
+    /// Adds a report of a host with this many cores.
     pub(super) fn add_report(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
         let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
         self.cpu_permille +=
@@ -260,7 +260,7 @@ mod tests {
                     players,
                     expected_players: expected,
                 } = *of;
-                // Some are measured while many come in.
+                // Some are measured while many players join.
                 let load_permille = room * 37 % NEAR_IDLE_PERMILLE;
                 HostCandidate {
                     rooms,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_counts_cores_the_line_and_lateness() {
+    fn reported_load_counts_cores_network_and_late_ticks() {
         let mut measured = ReportedLoad::default();
         let second = |s: u64| LocalTime::from_millis(1_000 * s);
         let report = HostStats {

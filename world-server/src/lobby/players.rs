@@ -1,10 +1,10 @@
-//! The players: who they are, what they are called, and what brings them back.
+//! The players: ids, names, and the tokens that resume their sessions.
 //!
 //! Invariants:
 //! 1. No two players have names with the same key.
 //! 2. A resume token belongs to one player. A player has one token, or two between a welcome and
 //!    the first request after it: when a connection breaks before the welcome arrives, the client
-//!    comes back with the token before.
+//!    comes back with the previous token.
 //! 3. A player's id is never used again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,17 +16,17 @@ use super::limits::{RecentCreations, TokenBucket};
 use super::output::ConnId;
 use super::text::{NameKey, PlayerName};
 
-/// Names are numbered up to this; then they get digits that nobody has to search for.
+/// Names get suffixes up to this number; then random digits, to avoid a long search.
 const HIGHEST_NUMBER: u32 = 99;
 
-/// Secret. Whoever has it takes the session over.
+/// Secret: a client that presents it takes the session over.
 pub(super) type ResumeToken = [u8; 16];
 
 pub(super) struct LobbyPlayer {
     pub(super) id: PlayerId,
-    /// `Unchanged` within the grace period.
+    /// `None` within the grace period.
     pub(super) conn: Option<ConnId>,
-    /// Follows from the rooms' seats; here so that it needs no search.
+    /// Derived from the rooms' seats, to avoid a search.
     pub(super) room: Option<RoomId>,
     pub(super) creations: RecentCreations,
     pub(super) chat: TokenBucket,
@@ -41,7 +41,7 @@ impl LobbyPlayer {
     }
 }
 
-/// What is known of a player beside the id and the room.
+/// A player as saved in the directory, without the id and the room.
 pub(super) struct SavedPlayer {
     pub(super) name: PlayerName,
     pub(super) token: ResumeToken,
@@ -49,7 +49,7 @@ pub(super) struct SavedPlayer {
     pub(super) creations: RecentCreations,
 }
 
-/// Another player is called that.
+/// Another player has this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NameTaken;
 
@@ -59,7 +59,7 @@ pub(super) struct LobbyPlayers {
     by_token: BTreeMap<ResumeToken, PlayerId>,
     entropy: Entropy,
     last_id: u64,
-    /// Those that may have changed since [`Players::take_changed`].
+    /// Players that may have changed since [`LobbyPlayers::take_changed`].
     changed: BTreeSet<PlayerId>,
 }
 
@@ -75,12 +75,12 @@ impl LobbyPlayers {
         }
     }
 
-    /// Unpredictable bytes.
+    /// Returns unpredictable bytes.
     pub(super) fn random_bytes(&mut self) -> [u8; 16] {
         (self.entropy)()
     }
 
-    /// A new player on `conn`. The name is changed until nobody else has it.
+    /// Adds a new player on `conn`. The name is changed until it is unique.
     pub(super) fn add(
         &mut self,
         wanted: Option<PlayerName>,
@@ -108,42 +108,43 @@ impl LobbyPlayers {
         id
     }
 
-    /// Puts in a player who came to another lobby, and is away; ids of new ones come after
-    /// `last_id`. Nothing if a token is another one's, which no lobby would have let happen. Two
-    /// may have the same name if one has just given it up: then it is changed.
+    /// Restores a player of another lobby, who is away. The ids of new players come after
+    /// `last_id`. Returns `None` if another player has one of the tokens, which never happens with
+    /// valid records. If two players have the same name, since one has just given it up, this one's
+    /// name is changed.
     pub(super) fn restore(
         &mut self,
         id: PlayerId,
-        mut kept: SavedPlayer,
+        mut saved: SavedPlayer,
         config: &LobbyConfig,
     ) -> Option<()> {
-        let tokens = [Some(kept.token), kept.previous_token];
+        let tokens = [Some(saved.token), saved.previous_token];
         let taken = |token: &ResumeToken| self.by_token.contains_key(token);
         if tokens.iter().flatten().any(taken) {
             return None;
         }
-        if !self.is_free(&kept.name) {
-            kept.name = self.free_name(kept.name);
+        if !self.is_free(&saved.name) {
+            saved.name = self.free_name(saved.name);
             self.changed.insert(id);
         }
-        self.by_name.insert(kept.name.key(), id);
+        self.by_name.insert(saved.name.key(), id);
         self.by_token
             .extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = LobbyPlayer {
             id,
             conn: None,
             room: None,
-            creations: kept.creations,
+            creations: saved.creations,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
-            name: kept.name,
-            token: kept.token,
-            previous_token: kept.previous_token,
+            name: saved.name,
+            token: saved.token,
+            previous_token: saved.previous_token,
         };
         self.by_id.insert(id, player);
         Some(())
     }
 
-    /// The highest id that may have been given.
+    /// The highest id that may be in use.
     pub(super) fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -152,7 +153,7 @@ impl LobbyPlayers {
         self.last_id = self.last_id.max(last_id);
     }
 
-    /// Those that may have changed since the last call, those that are gone among them.
+    /// The players that may have changed since the last call, removed ones included.
     pub(super) fn take_changed(&mut self) -> BTreeSet<PlayerId> {
         std::mem::take(&mut self.changed)
     }
@@ -173,7 +174,7 @@ impl LobbyPlayers {
         self.by_id.get(&id)
     }
 
-    /// A player known to be there: the owner of a connection or of a seat.
+    /// A player that must exist: the owner of a connection or of a seat.
     pub(super) fn at(&self, id: PlayerId) -> &LobbyPlayer {
         self.by_id
             .get(&id)
@@ -196,7 +197,7 @@ impl LobbyPlayers {
         self.by_token.get(&token).copied()
     }
 
-    /// A new token. The one before stays good until [`Self::confirm_token`].
+    /// Replaces the token. The previous one stays valid until [`Self::confirm_token`].
     pub(super) fn renew_token(&mut self, id: PlayerId) {
         self.confirm_token(id);
         let token = self.random_bytes();
@@ -205,7 +206,7 @@ impl LobbyPlayers {
         player.previous_token = Some(std::mem::replace(&mut player.token, token));
     }
 
-    /// The client has the token: the one before is void.
+    /// The client has received the token: revokes the previous one.
     pub(super) fn confirm_token(&mut self, id: PlayerId) {
         if let Some(previous) = self.at_mut(id).previous_token.take() {
             self.by_token.remove(&previous);
@@ -236,7 +237,7 @@ impl LobbyPlayers {
         self.by_id.values()
     }
 
-    /// The connections of all who are there, in order of the players.
+    /// The connections of all connected players, in order of their ids.
     pub(super) fn connected(&self) -> Vec<ConnId> {
         self.by_id
             .values()
@@ -248,8 +249,8 @@ impl LobbyPlayers {
         self.by_id.len()
     }
 
-    /// `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is bounded: a
-    /// thousand players of one name would else make each other's hello slow.
+    /// Returns `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is
+    /// bounded, since a thousand players with the same name would slow down each hello.
     fn free_name(&mut self, wanted: PlayerName) -> PlayerName {
         if self.is_free(&wanted) {
             return wanted;
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_thousand_want_is_still_found_soon() {
+    fn a_name_that_a_thousand_players_want_is_found_quickly() {
         let mut players = players();
         for number in 0..1_000 {
             let name = add(&mut players, "bot");
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_before_is_good_until_the_new_one_has_arrived() {
+    fn the_previous_token_is_valid_until_the_new_one_has_arrived() {
         let mut players = players();
         add(&mut players, "ann");
         let first = players.token(PlayerId(1));

@@ -1,10 +1,11 @@
-//! The ways to place rooms that an operator can choose from.
+//! The placement strategies that an operator can choose from.
 //!
-//! [`PlacementPolicy`] is the name, [`PlacementPolicy::with`] the [`Placement`] behind it. By load
-//! (see `placement`), measured or from the lobby's own books alone; or by static zones, for worlds
-//! of several maps: the load of each part of the world is where its home is.
+//! [`PlacementPolicy`] is the name, [`PlacementPolicy::to_placement`] returns the [`Placement`]
+//! behind it: by load (see `placement`), reported or booked by the lobby alone; or by static zones
+//! for worlds of several maps, where each map has a home host.
 //!
-//! PoseSource: reference 003, section 2.1 (users to servers that are not overloaded; static zones).
+//! Source: "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (users
+//! to servers that are not overloaded; static zones).
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,25 +17,23 @@ use super::pool::ChildPoolConfig;
 /// Which host gets the next room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlacementPolicy {
-    /// The one that has the least to carry, by the lobby's books or by its own reports, whichever
-    /// says more.
+    /// The least loaded host by booked or reported load, whichever is higher.
     #[default]
-    ReportedLoad,
-    /// The one that has the least to carry by the lobby's books: the same rooms give the same
-    /// places.
-    BookedPlacement,
-    /// The home of the map; where that is full, as measured.
+    Measured,
+    /// The least loaded host by booked load: the same rooms give the same placement.
+    LeastLoaded,
+    /// The home host of the map; as `Measured` if that is full.
     Zones,
 }
 
 impl PlacementPolicy {
     const ALL: [(PlacementPolicy, &str); 3] = [
-        (Self::ReportedLoad, "measured"),
-        (Self::BookedPlacement, "least-loaded"),
+        (Self::Measured, "measured"),
+        (Self::LeastLoaded, "least-loaded"),
         (Self::Zones, "zones"),
     ];
 
-    /// The policy at work, over hosts of which so many are kept in use.
+    /// Returns the strategy. `children.min` hosts are always used.
     pub(super) fn to_placement(self, children: ChildPoolConfig) -> Box<dyn Placement> {
         let spread = if children.max == 0 {
             usize::MAX
@@ -43,8 +42,8 @@ impl PlacementPolicy {
         };
         let by_load = MeasuredPlacement { spread };
         match self {
-            Self::ReportedLoad => Box::new(by_load),
-            Self::BookedPlacement => Box::new(BookedPlacement(by_load)),
+            Self::Measured => Box::new(by_load),
+            Self::LeastLoaded => Box::new(BookedPlacement(by_load)),
             Self::Zones => Box::new(ZonePlacement { fallback: by_load }),
         }
     }
@@ -71,12 +70,12 @@ impl FromStr for PlacementPolicy {
     }
 }
 
-/// By what rooms and players are known to cost.
+/// Places by the known cost of rooms and players.
 #[derive(Clone, Copy, Debug)]
 struct BookedPlacement(MeasuredPlacement);
 
 impl Placement for BookedPlacement {
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let booked: Vec<_> = hosts
             .iter()
             .map(|host| HostCandidate {
@@ -84,34 +83,36 @@ impl Placement for BookedPlacement {
                 ..*host
             })
             .collect();
-        self.0.place(wish, &booked)
+        self.0.place(request, &booked)
     }
 }
 
-/// Each map has a home: hosts stand in an order that depends on the world alone, and its maps go
-/// round in it. So the maps of one world are spread to within one, worlds begin at different hosts,
-/// and nothing has to be remembered. Maps that run stay where they are when hosts come and go; load
-/// does not count (that is the price of zones that are static), capacity does.
+/// Places each map on its home host. The order of the hosts depends on the world alone, and the
+/// maps of a world take the hosts in turn. So the numbers of maps on the hosts differ by at most
+/// one, worlds begin on different hosts, and no state is needed. Running maps stay where they are
+/// when hosts connect or end. Capacity counts, load does not (the cost of static zones).
 #[derive(Clone, Copy, Debug)]
 struct ZonePlacement {
     fallback: MeasuredPlacement,
 }
 
 impl Placement for ZonePlacement {
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let mut order: Vec<&HostCandidate> = hosts.iter().collect();
-        order.sort_by_key(|host| std::cmp::Reverse((weight(wish.world.0, host.host.0), host.host)));
-        let home = order.get(wish.map as usize % order.len().max(1))?;
+        order.sort_by_key(|host| {
+            std::cmp::Reverse((weight(request.world.0, host.host.0), host.host))
+        });
+        let home = order.get(request.map as usize % order.len().max(1))?;
         if home.has_capacity() {
             Some(home.host)
         } else {
-            self.fallback.place(wish, hosts)
+            self.fallback.place(request, hosts)
         }
     }
 }
 
-/// Of a host for a world: the same on all machines (rendezvous hashing, by the finaliser of
-/// splitmix64).
+/// The weight of a host for a world: the same on all machines (rendezvous hashing with the
+/// finaliser of splitmix64).
 fn weight(world: u64, host: u64) -> u64 {
     let mixed =
         world.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ host.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_is_full_or_gone_is_left_to_the_load() {
+    fn a_map_without_a_free_home_host_is_placed_by_load() {
         let hosts: Vec<_> = (1..=3).map(|id| candidate(id, id as u32)).collect();
         let home = place(7, 0, &hosts).expect("a place");
         let full = |host: &HostCandidate| {
@@ -183,17 +184,17 @@ mod tests {
             .min_by_key(|host| host.rooms)
             .expect("two are left");
         assert_eq!(elsewhere, least.host);
-        let gone: Vec<_> = hosts
+        let others: Vec<_> = hosts
             .iter()
             .filter(|host| host.host != home)
             .copied()
             .collect();
-        assert!(place(7, 0, &gone).is_some());
+        assert!(place(7, 0, &others).is_some());
         assert_eq!(place(7, 0, &[]), None);
     }
 
     #[test]
-    fn by_the_books_alone_no_report_counts() {
+    fn booked_placement_ignores_reports() {
         let hosts = [
             HostCandidate {
                 load_permille: 900,
@@ -204,13 +205,13 @@ mod tests {
         let place = |policy: PlacementPolicy| {
             policy
                 .to_placement(ChildPoolConfig::default())
-                .place(wish(1, 0), &hosts)
+                .place(request(1, 0), &hosts)
                 .map(|host| host.0)
         };
         assert_eq!(
             (
-                place(PlacementPolicy::BookedPlacement),
-                place(PlacementPolicy::ReportedLoad)
+                place(PlacementPolicy::LeastLoaded),
+                place(PlacementPolicy::Measured)
             ),
             (Some(1), Some(2))
         );
@@ -219,10 +220,10 @@ mod tests {
     fn place(world: u64, map: u32, hosts: &[HostCandidate]) -> Option<HostId> {
         PlacementPolicy::Zones
             .to_placement(ChildPoolConfig::default())
-            .place(wish(world, map), hosts)
+            .place(request(world, map), hosts)
     }
 
-    fn wish(world: u64, map: u32) -> PlacementRequest<'static> {
+    fn request(world: u64, map: u32) -> PlacementRequest<'static> {
         PlacementRequest {
             game: "field",
             players: 10,

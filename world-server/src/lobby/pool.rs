@@ -1,9 +1,8 @@
-//! How many children there are, and which of them end.
+//! The pool of child processes: how many there are, and which of them end.
 //!
-//! A child with rooms is in use; `spares` more are kept ready, so that a room that needs one, or
-//! that has lost its own, does not wait; all of them between `min` and `max`. More are wanted at
-//! once; those too many are ended when they have been too many for `reap_after`, idle ones only,
-//! the youngest first.
+//! A child with rooms is in use. `spares` more are kept ready, so that a new room, or one that lost
+//! its host, does not wait; all of them between `min` and `max`. Missing children are started at
+//! once. Surplus ones are ended after `reap_after`: idle ones only, the youngest first.
 
 use std::time::Duration;
 
@@ -15,16 +14,16 @@ use super::output::HostId;
 use super::timers::Timer;
 use super::{Lobby, LobbyAction};
 
-/// How many children the server keeps.
+/// Limits for child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChildPoolConfig {
-    /// At least.
+    /// Minimum.
     pub min: u32,
-    /// At most.
+    /// Maximum.
     pub max: u32,
-    /// Idle ones that are kept ready, if there may be so many.
+    /// Idle children that are kept ready, within the maximum.
     pub spares: u32,
-    /// How long one too many is kept.
+    /// How long a surplus child is kept.
     pub reap_after: Duration,
 }
 
@@ -46,7 +45,7 @@ impl ChildPoolConfig {
 }
 
 impl Lobby {
-    /// Sees to it that there are as many children as are wanted.
+    /// Adjusts the number of children to what is needed.
     pub(super) fn update_pool(&mut self, now: LocalTime) {
         let children = self.config.children;
         if !std::mem::take(&mut self.pool_changed) || children.min == children.max || self.draining
@@ -66,7 +65,7 @@ impl Lobby {
         }
     }
 
-    /// Some children have been too many for a while.
+    /// Ends surplus idle children.
     pub(super) fn end_idle_children(&mut self) {
         let wanted = self.config.children.wanted_children(self.children_in_use());
         let idle: Vec<HostId> = self.children_by_room_count(|rooms| rooms == 0).collect();
@@ -98,9 +97,9 @@ impl Lobby {
     }
 }
 
-/// A host that has said nothing for too long.
+/// Detection of silent hosts.
 impl Lobby {
-    /// From now on the host has to be heard.
+    /// Starts the silence timer of a host.
     pub(super) fn watch_host(&mut self, now: LocalTime, id: HostId) {
         if self.hosts.origin(id) != Origin::Embedded {
             self.timers
@@ -108,20 +107,19 @@ impl Lobby {
         }
     }
 
-    /// The host was due to be heard at `due`. If it was not, it hangs, or the way to it does: its
-    /// rooms are lost to it, and so that nobody meets them any more the link is cut and a child
-    /// killed.
+    /// The silence timer that was due at `due` has expired. If the host has sent nothing since, it
+    /// hangs or its connection does: moves its rooms, closes the link, and kills a child, so that
+    /// players cannot use the old rooms.
     pub(super) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
         let Some(heard_at) = self.hosts.received_at(id) else {
             return;
         };
         let silence = self.config.host_silence;
         let again_at = if now.since(due) > STALL_THRESHOLD {
-            // Nobody asked this lobby anything for a while: it was stopped itself, and what hosts
-            // said waits to be heard.
+            // This process was stopped or starved itself, and messages of hosts wait in its queues.
             now + silence
         } else if self.hosts.is_absent(id) {
-            // It had until now to come back.
+            // Its time to reconnect is over.
             now
         } else {
             heard_at + silence
@@ -133,7 +131,10 @@ impl Lobby {
             "it gave no sign of life for {} ms",
             now.since(heard_at).as_millis()
         );
-        tracing::warn!(host = id.0, "a host is given up: {reason}");
+        tracing::warn!(
+            host = id.0,
+            "host given up; its rooms resume on other hosts: {reason}"
+        );
         self.hosts.retire(id);
         self.outbox.push(LobbyAction::DisconnectHost { host: id });
         self.move_rooms_of(now, id, &reason);
@@ -142,7 +143,7 @@ impl Lobby {
         }
     }
 
-    /// A host is told which of its signs of life has come: its lease begins anew.
+    /// Acknowledges a heartbeat: the host's serving lease starts again.
     pub(super) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Beat) {
         if self.hosts.origin(id) == Origin::Remote {
             self.outbox.send_to_host(
@@ -155,11 +156,11 @@ impl Lobby {
     }
 }
 
-/// How long a host may serve players after a sign of life that was heard: it stops before its rooms
-/// are given away, also if clocks drift.
+/// How long a host may serve players after an acknowledged heartbeat. It stops before its rooms are
+/// given to another host, also if clocks drift.
 pub(super) fn serving_lease(silence: Duration) -> Duration {
     silence * 3 / 4
 }
 
-/// A timer that comes so late says that this process was stopped or starved.
+/// A timer this late means that this process was stopped or starved.
 const STALL_THRESHOLD: Duration = Duration::from_millis(500);

@@ -1,20 +1,21 @@
-//! The lobby as records, so that another WorldServer of the cluster can go on with it.
+//! The lobby as records, so that another WorldServer of the cluster can restore it.
 //!
-//! After each call, what has changed comes out as [`Output::Record`]s: whole things by their
-//! [`Key`]s, never differences, so that the newest of each is all there is to know.
-//! [`Lobby::restore`] makes of them the lobby that they were written by, with everybody away:
-//! players come back with their tokens, hosts with their rooms (`HostReady.rooms`).
+//! After each call, changes come out as [`LobbyAction::Record`]s: whole records by their
+//! [`RecordKey`]s, never differences, so the newest value of each is sufficient. [`Lobby::restore`]
+//! rebuilds the lobby from them with all players away. Players come back with their tokens, hosts
+//! with their rooms (`HostReady.rooms`).
 //!
-//! What is not recorded: connections, chat, who watches the list, rooms that were just being opened
-//! (they wait for a start again; players ask for further maps of worlds again by themselves), and
-//! rooms that had just lost their host (their state was in the memory of the server that is gone).
+//! Not recorded: connections, chat, subscriptions to the list of rooms, rooms that were just being
+//! opened (they wait for a start again; players ask for further maps of worlds again by
+//! themselves), and rooms that had just lost their host (their checkpoints were in the memory of
+//! the lost server).
 //!
 //! Invariants:
 //! 1. A record is put out exactly when its bytes differ from those put out before.
-//! 2. No number is given twice: `Ids` is ahead of what is used by at least half of [`AHEAD`].
+//! 2. No id is given twice: `Ids` is ahead of the used ids by at least half of [`RESERVED_IDS`].
 //!
-//! Cost: what a call has touched is encoded; without a directory nothing is. Memory: the records.
-//! PoseSource of the formats: `proto/ambit/directory.proto`.
+//! Cost: encodes what a call has changed; nothing without a directory. Memory: the records. Source
+//! of the formats: `proto/ambit/directory.proto`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,21 +39,21 @@ use super::timers::Timer;
 use super::worlds::WorldState;
 use super::{Lobby, LobbyAction};
 
-/// SentDatagrams that are reserved at a time.
+/// The number of ids that are reserved at a time.
 const RESERVED_IDS: u64 = 10_000;
-/// Stands for a host that is not known: the room has just lost its own.
+/// Marks a room that has just lost its host.
 const NO_HOST: u64 = u64::MAX;
 
-/// What a record is of.
+/// The key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordKey {
-    /// SentDatagrams that may have been given.
+    /// The ids that may be in use.
     Ids,
-    /// A process that runs rooms.
+    /// A host.
     Host(HostId),
     /// A session.
     Player(PlayerId),
-    /// A room. After those who sit in it, so that they are known first.
+    /// A room. Sorted after players, so that its members are restored first.
     Room(RoomId),
 }
 
@@ -90,27 +91,27 @@ impl std::str::FromStr for RecordKey {
 #[error("not a key of the directory")]
 pub struct UnknownRecordKey;
 
-/// What was put out, by key.
+/// The records that were put out, by key.
 #[derive(Debug, Default)]
 pub(super) struct WrittenRecords {
     written: BTreeMap<RecordKey, Vec<u8>>,
     reserved: pb::Ids,
 }
 
-/// Putting out.
+/// Output of records.
 impl Lobby {
-    /// Puts out what has changed since the last call.
+    /// Puts out all records that have changed since the last call.
     pub(super) fn emit_changed_records(&mut self) {
         let (players, rooms) = (self.players.take_changed(), self.rooms.take_changed());
         if !self.config.directory {
             return;
         }
         self.reserve_ids();
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for id in self.hosts.take_changed() {
             let host = self.hosts.get(id).filter(|_| self.hosts.can_come_back(id));
             match host.map(|host| host_record(host, self.hosts.build_since(host)).encode_to_vec()) {
-                None => gone.push(id),
+                None => removed.push(id),
                 record => self.emit_record(RecordKey::Host(id), record),
             }
         }
@@ -128,8 +129,8 @@ impl Lobby {
                 .map(|room| room_record(room).encode_to_vec());
             self.emit_record(RecordKey::Room(id), record);
         }
-        // Last: what ran there is known by then to run elsewhere.
-        for id in gone {
+        // Last: by then the records say that the host's rooms run elsewhere.
+        for id in removed {
             self.emit_record(RecordKey::Host(id), None);
         }
     }
@@ -146,7 +147,7 @@ impl Lobby {
         self.outbox.push(LobbyAction::Record { key, value });
     }
 
-    /// Sees to it that the numbers to come are known to be taken before they are.
+    /// Reserves ids in the directory before they are used.
     fn reserve_ids(&mut self) {
         let used = pb::Ids {
             players: self.players.last_id(),
@@ -250,10 +251,10 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
     }
 }
 
-/// Going on.
+/// Restoring a lobby from records.
 impl Lobby {
-    /// Goes on with what another lobby has put out; this one is new. Rooms whose hosts don't come
-    /// back within `patience` are lost. What does not decode is left out, and named in the log.
+    /// Restores the lobby that put out these records; this one must be new. Rooms whose hosts do
+    /// not reconnect within `patience` are lost. Records that do not decode are skipped and logged.
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
@@ -273,8 +274,8 @@ impl Lobby {
                 RecordKey::Room(_) => Some(()),
             };
             if taken.is_none() {
-                tracing::error!(%key, "a record of the directory makes no sense, and is left out");
-                // So that it goes from there too.
+                tracing::error!(%key, "skipped an invalid record of the directory");
+                // Marks it as changed, so that its record is removed.
                 match key {
                     RecordKey::Host(id) => self.hosts.remove(id),
                     RecordKey::Player(id) => self.players.remove(id),
@@ -283,7 +284,7 @@ impl Lobby {
             }
             self.records.written.insert(key, bytes.to_vec());
         }
-        // Seats belong to players.
+        // Rooms after players, since seats belong to players.
         for (&key, &bytes) in &records {
             if let RecordKey::Room(id) = key
                 && pb::Room::decode(bytes)
@@ -291,8 +292,9 @@ impl Lobby {
                     .and_then(|room| self.restore_room(now, id, room))
                     .is_none()
             {
-                tracing::error!(%key, "a room of the directory can't go on: nobody is in it, or its host is not known");
-                // So that it goes from there too.
+                tracing::error!(%key, "cannot restore a room of the directory: it has no players, \
+                    or its host is unknown");
+                // Marks it as changed, so that its record is removed.
                 drop(self.rooms.remove(id));
             }
         }
@@ -344,13 +346,13 @@ impl Lobby {
                 RoomId(creation.room),
             );
         }
-        let kept = SavedPlayer {
+        let saved = SavedPlayer {
             name: PlayerName::parse(&player.name).ok()?,
             token: token(&player.token)?,
             previous_token: token(&player.previous_token),
             creations,
         };
-        self.players.restore(id, kept, &self.config)?;
+        self.players.restore(id, saved, &self.config)?;
         self.timers.set(Timer::Grace(id), now + self.config.grace);
         Some(())
     }
@@ -406,13 +408,13 @@ impl Lobby {
     }
 }
 
-/// Hosts that come back.
+/// Hosts that reconnect.
 impl Lobby {
-    /// The host that is now `id` may be known by another number: another lobby knew it, or its link
-    /// broke and it has dialled again. What ran there runs here. The rooms that were about to be
-    /// opened there, of which it need not have heard.
+    /// Moves everything from earlier ids of the same process to `id`: another lobby knew the host,
+    /// or its link broke and it has reconnected. Returns the rooms that it was about to open; it
+    /// need not have received those orders.
     pub(super) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
-        let mut unheard = Vec::new();
+        let mut unopened = Vec::new();
         for before in self
             .hosts
             .with_instance(instance)
@@ -433,7 +435,7 @@ impl Lobby {
                 match known.phase {
                     RoomPhase::Opening { starter, .. } => {
                         known.phase = RoomPhase::Opening { host: id, starter };
-                        unheard.push(room);
+                        unopened.push(room);
                     }
                     RoomPhase::Moving { .. } => known.phase = RoomPhase::Moving { host: None },
                     RoomPhase::Running { .. } | RoomPhase::Waiting => {
@@ -443,19 +445,19 @@ impl Lobby {
                 }
             }
         }
-        unheard
+        unopened
     }
 
-    /// Compares what a host says that it runs with what is known: what is not its to run it closes,
-    /// and what it does not run is lost.
+    /// Compares the rooms that a host runs with the lobby's: the host closes rooms that it should
+    /// not run, and rooms that it does not run are lost.
     pub(super) fn reconcile_rooms(&mut self, now: LocalTime, host: HostId, here: &[RoomHere]) {
-        for said in here {
-            let id = RoomId(said.room);
+        for reported in here {
+            let id = RoomId(reported.room);
             let known = self
                 .rooms
                 .get(id)
                 .filter(|room| room.phase == (RoomPhase::Running { host }));
-            if known.is_some_and(|room| room.incarnation == said.incarnation) {
+            if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
                 let (members, void_tickets_until) =
                     (Some(self.members_on_map(id)), self.counters.tickets);
@@ -477,8 +479,9 @@ impl Lobby {
             }
         }
         let runs = |room: &LobbyRoom| {
-            here.iter()
-                .any(|said| (RoomId(said.room), said.incarnation) == (room.id, room.incarnation))
+            here.iter().any(|reported| {
+                (RoomId(reported.room), reported.incarnation) == (room.id, room.incarnation)
+            })
         };
         let lost = self
             .rooms

@@ -1,13 +1,14 @@
-//! Why something asked for was not done.
+//! Why a request was refused.
 
 use ambit_proto::codes::ErrorCode;
 
-/// A request that is answered with an error. The peer's fault or its bad luck, never ours.
+/// The error answer to a request. The client or the circumstances are the cause, never a bug of the
+/// server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LobbyRefusal {
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub(super) code: ErrorCode,
-    /// For people: what happened, what was expected, what to do.
+    /// A text for people: what happened, what was expected, what to do.
     pub(super) message: String,
 }
 

@@ -1,8 +1,8 @@
 //! Requests, parsed.
 //!
-//! What came off the wire goes in, a [`LobbyRequest`] comes out in which every value is valid by
-//! itself: names keep the rules of `text`, numbers their ranges, maps their bounds. Whether it can
-//! be done is the lobby's to say.
+//! Decoded messages go in; a [`PlayerRequest`] comes out, in which every value is valid by itself:
+//! names follow the rules of `text`, numbers their ranges, maps their bounds. The lobby decides
+//! whether the request is possible.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use super::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
 const DEFAULT_CAPACITY: u32 = 64;
 const MAX_CAPACITY: u32 = 4_096;
-/// OffsetBounds of what a room is made with, so that a list of rooms stays small.
+/// Bounds for a room's parameters, so that a list of rooms stays small.
 const MAX_PARAMETERS: usize = 32;
 const MAX_PARAMETER_NAME_BYTES: usize = 32;
 const MAX_PARAMETER_VALUE_BYTES: usize = 128;
 
-/// What a client may ask for once it has said hello.
+/// The requests that a client may send after its hello.
 #[derive(Debug)]
 pub(super) enum PlayerRequest {
     ListRooms { subscribe: bool },
@@ -40,12 +40,12 @@ pub(super) enum PlayerRequest {
     RequestTicket,
 }
 
-/// What opens a session.
+/// The request that opens a session.
 #[derive(Debug)]
 pub(super) struct HelloRequest {
-    /// `Unchanged` for a name that the server makes up.
+    /// `None` for a name chosen by the server.
     pub(super) name: Option<PlayerName>,
-    /// Any bytes: what is no token of a session starts a new one.
+    /// Any bytes: an unknown token starts a new session.
     pub(super) resume_token: Vec<u8>,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct ChatRequest {
     pub(super) to: ChatTarget,
 }
 
-/// Who hears.
+/// The receivers of a chat message.
 #[derive(Debug)]
 pub(super) enum ChatTarget {
     Lobby,
@@ -80,7 +80,7 @@ pub(super) enum ChatTarget {
     PlayerNamed(String),
 }
 
-/// A request's name in the `.proto` file's spelling of fields: what errors speak of.
+/// A request's field name in the `.proto` file, for error messages.
 pub(super) fn name_of(body: &Body) -> &'static str {
     match body {
         Body::Hello(_) => "hello",
@@ -98,8 +98,8 @@ pub(super) fn name_of(body: &Body) -> &'static str {
     }
 }
 
-/// The number of the last field of an encoded `ClientToWorld` that is not `request`: what a message
-/// without a known body may have had as its body.
+/// The number of the last field of an encoded `ClientToWorld` that is not `request`: the body of a
+/// message without a known body.
 pub(super) fn unknown_body_field(mut message: &[u8]) -> Option<u32> {
     let mut found = None;
     while message.has_remaining() {
@@ -147,11 +147,12 @@ impl TryFrom<Body> for PlayerRequest {
 impl TryFrom<world::Hello> for HelloRequest {
     type Error = LobbyRefusal;
 
-    /// The version comes first: what another one means by the other fields is not known here.
+    /// The version is checked first: the other fields may mean something else in another version.
     fn try_from(hello: world::Hello) -> Result<Self, LobbyRefusal> {
         if hello.version != WORLD_VERSION {
             let message = format!(
-                "this server speaks version {WORLD_VERSION} of the protocol, the client version {}; use a client of the server's version",
+                "this server speaks version {WORLD_VERSION} of the protocol, the client version \
+                 {}; use a client of the server's version",
                 hello.version
             );
             return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
@@ -252,7 +253,8 @@ fn check_parameter_bounds(parameters: &BTreeMap<String, String>) -> Result<(), L
     for (name, value) in parameters {
         if name.len() > MAX_PARAMETER_NAME_BYTES || value.len() > MAX_PARAMETER_VALUE_BYTES {
             return Err(bad_parameter(format!(
-                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its value {MAX_PARAMETER_VALUE_BYTES}"
+                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its \
+                 value {MAX_PARAMETER_VALUE_BYTES}"
             )));
         }
         if name.chars().chain(value.chars()).any(char::is_control) {
@@ -275,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hello_of_another_version_is_told_both_versions_before_anything_else() {
+    fn the_version_of_a_hello_is_checked_first() {
         let hello = world::Hello {
             version: 9,
             name: "\n".into(),

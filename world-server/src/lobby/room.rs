@@ -1,12 +1,12 @@
-//! The rooms: what they are made of and who is in them.
+//! The rooms: their settings and members.
 //!
 //! Invariants:
-//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is
-//!    gone. (Further maps of a world are rooms too, which live as long as the first one; see
+//! 1. A room has at least one player, and its host is one of them. A room without players is
+//!    removed. (Further maps of a world are rooms too, which live as long as the first one; see
 //!    `worlds`.)
 //! 2. A player is in at most one room.
-//! 3. A room's id is never used again, so a host's late word about a room that is gone meets
-//!    nobody.
+//! 3. A room's id is never used again, so a late message of a host about a removed room has no
+//!    effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,28 +21,29 @@ use super::seats::Seats;
 use super::text::{LobbyRoomName, Password};
 use super::worlds::{MapIdentity, WorldState};
 
-/// Players that a room keeps out, at most; beyond it the one who came to the server first may come
-/// back. To get there a room's host has to kick that many, and each of them has to come in first.
+/// Maximum number of banned players of a room; beyond it the player with the lowest id may join
+/// again. A room's host has to kick that many players to reach it, and each has to join first.
 const MAX_BANNED: usize = 1_024;
-/// Who left a running room, remembered at most; beyond it the one with the lowest id is forgotten.
+/// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
+/// forgotten.
 const MAX_RECENT_LEAVERS: usize = 256;
-/// How long a host's word that a player is out may have been under way when the player left by the
-/// lobby.
+/// How old a game host's message may be that a player has left, when the player left through the
+/// lobby meanwhile.
 const MAX_MESSAGE_AGE: Duration = Duration::from_secs(2);
 
-/// Where a room stands.
+/// The phase of a room's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RoomPhase {
-    /// Players gather.
+    /// Players gather; the game has not started.
     Waiting,
-    /// The host was told to open it; whoever asked for that waits.
+    /// The game host was told to open it, and `starter` waits for the answer.
     Opening {
         host: HostId,
         starter: Option<RequestSource>,
     },
-    /// The game goes on.
+    /// The game runs.
     Running { host: HostId },
-    /// Its host is gone; another one is to go on with it, once there is one.
+    /// Its game host was lost; `host` was told to resume it, or it waits for a host.
     Moving { host: Option<HostId> },
 }
 
@@ -52,33 +53,33 @@ pub(super) struct LobbyRoom {
     pub(super) game: String,
     pub(super) parameters: BTreeMap<String, String>,
     pub(super) password: Option<Password>,
-    /// The player who may start it and kick.
+    /// The player who may start it and kick others.
     pub(super) host: PlayerId,
     pub(super) seats: Seats,
     pub(super) phase: RoomPhase,
-    /// Of the game, once it has started.
+    /// The game's seed, once it has started.
     pub(super) seed: u64,
-    /// How often it was given to a host.
+    /// How often it was given to a game host.
     pub(super) incarnation: u32,
-    /// Of the host that it was opened at; of another map, the world's.
+    /// The build of the host that opened it; for a further map, the world's.
     pub(super) build: String,
-    /// Whether enough is known of it to go on elsewhere.
+    /// Whether the shell has a checkpoint of it, so that it can resume elsewhere.
     pub(super) has_checkpoint: bool,
-    /// When a host went on with it, if one did.
+    /// When a host last resumed it.
     pub(super) resumed_at: Option<LocalTime>,
-    /// Hosts that were lost one after the other before they could go on with it.
+    /// Number of hosts in a row that were lost before they could resume it.
     pub(super) failed_resumes: u32,
-    /// Whether it may be what kills hosts: it is to have one of its own.
+    /// Whether it may crash its hosts and needs a host of its own.
     pub(super) suspect: bool,
-    /// When its members may be told again who is in it.
+    /// When the next event about its members may be sent.
     pub(super) next_roster_at: LocalTime,
-    /// Its members as they were last told, by their ids; the default where different members may
-    /// have been told different things.
+    /// Its members as they were last published, by id; the default value where members may have
+    /// received different states.
     pub(super) published_roster: BTreeMap<u64, world::Player>,
-    /// Which map of which world it is; nothing for a world's first map, which is what players
-    /// create and join.
+    /// Which map of which world it is; `None` for the first map of a world, which players create
+    /// and join.
     pub(super) map_identity: Option<MapIdentity>,
-    /// Of a first map: the world that begins with it.
+    /// For a first map: its world.
     pub(super) world: WorldState,
     name: LobbyRoomName,
     banned: BTreeSet<PlayerId>,
@@ -87,7 +88,7 @@ pub(super) struct LobbyRoom {
 }
 
 impl LobbyRoom {
-    /// A room that `maker` sits in.
+    /// Creates a room with `maker` as its first member.
     pub(super) fn new(id: RoomId, maker: PlayerId, create: CreateRoomRequest) -> Self {
         let mut seats = Seats::new(create.capacity);
         seats.take(maker).expect("a room has a seat for its maker");
@@ -116,7 +117,7 @@ impl LobbyRoom {
         }
     }
 
-    /// Another map of `world`, which nobody is on.
+    /// Creates a further map of `world` without players.
     pub(super) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
         Self {
             id,
@@ -146,7 +147,7 @@ impl LobbyRoom {
         }
     }
 
-    /// The process that it runs in, or is about to.
+    /// The host that it runs on, or is about to.
     pub(super) fn game_host(&self) -> Option<HostId> {
         match self.phase {
             RoomPhase::Waiting => None,
@@ -155,7 +156,7 @@ impl LobbyRoom {
         }
     }
 
-    /// Whether it has been started, wherever it is now.
+    /// Whether it has been started, also if it has no host now.
     pub(super) fn has_started(&self) -> bool {
         self.phase != RoomPhase::Waiting
     }
@@ -167,13 +168,13 @@ impl LobbyRoom {
         )
     }
 
-    /// Whether it can be only at hosts of its build: it has begun, or what it is carried comes from
-    /// there.
+    /// Whether it needs a host of its build: it has started, or the state carried to it comes from
+    /// that build.
     pub(super) fn is_build_bound(&self) -> bool {
         self.has_started() || self.map_identity.is_some()
     }
 
-    /// Who is kept out.
+    /// The banned players.
     pub(super) fn banned_players(&self) -> impl Iterator<Item = PlayerId> + '_ {
         self.banned.iter().copied()
     }
@@ -182,7 +183,7 @@ impl LobbyRoom {
         &self.name
     }
 
-    /// Keeps `player` out from now on.
+    /// Bans `player`.
     pub(super) fn ban(&mut self, player: PlayerId) {
         self.banned.insert(player);
         if self.banned.len() > MAX_BANNED {
@@ -194,7 +195,7 @@ impl LobbyRoom {
         self.banned.contains(&player)
     }
 
-    /// `player` left by the lobby while the room ran.
+    /// Records that `player` left through the lobby while the room ran.
     pub(super) fn note_departure(&mut self, now: LocalTime, player: PlayerId) {
         self.recent_leavers
             .retain(|_, left_at| *left_at + MAX_MESSAGE_AGE >= now);
@@ -204,14 +205,14 @@ impl LobbyRoom {
         self.recent_leavers.insert(player, now);
     }
 
-    /// Whether the host may still speak of the time before `player` left and came back.
+    /// Whether messages of the host may still refer to the time before `player` left and came back.
     pub(super) fn left_recently(&self, now: LocalTime, player: PlayerId) -> bool {
         self.recent_leavers
             .get(&player)
             .is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
     }
 
-    /// What everybody may know of it.
+    /// The public description of the room.
     pub(super) fn listing(&self) -> world::Room {
         world::Room {
             id: self.id.0,
@@ -231,7 +232,7 @@ impl LobbyRoom {
 pub(super) struct LobbyRooms {
     by_id: BTreeMap<RoomId, LobbyRoom>,
     last_id: u64,
-    /// Those that may have changed since [`Self::take_changed`].
+    /// Rooms that may have changed since [`Self::take_changed`].
     changed: BTreeSet<RoomId>,
 }
 
@@ -245,7 +246,7 @@ impl LobbyRooms {
             .or_insert_with(|| LobbyRoom::new(id, maker, create))
     }
 
-    /// Another map of a world.
+    /// Adds a further map of a world.
     pub(super) fn add_map(&mut self, world: RoomId, map: u32) -> RoomId {
         self.last_id += 1;
         let id = RoomId(self.last_id);
@@ -255,12 +256,12 @@ impl LobbyRooms {
         id
     }
 
-    /// Puts in a room that another lobby has made; ids of new ones come after `last_id`.
+    /// Restores a room of another lobby. The ids of new rooms come after `last_id`.
     pub(super) fn restore(&mut self, room: LobbyRoom) {
         self.by_id.insert(room.id, room);
     }
 
-    /// The highest id that may have been given.
+    /// The highest id that may be in use.
     pub(super) fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -269,7 +270,7 @@ impl LobbyRooms {
         self.last_id = self.last_id.max(last_id);
     }
 
-    /// Those that may have changed since the last call, those that are gone among them.
+    /// The rooms that may have changed since the last call, removed ones included.
     pub(super) fn take_changed(&mut self) -> BTreeSet<RoomId> {
         std::mem::take(&mut self.changed)
     }
@@ -288,7 +289,7 @@ impl LobbyRooms {
         self.by_id.get_mut(&id)
     }
 
-    /// A room known to be there: that a player is in.
+    /// A room that must exist: a player is in it.
     pub(super) fn at(&self, id: RoomId) -> &LobbyRoom {
         self.by_id
             .get(&id)

@@ -1,7 +1,6 @@
-//! Rooms on hosts: start, tickets, and what hosts have to say.
+//! Rooms on hosts: start, tickets, and messages of hosts.
 //!
-//! A start is answered when the host has spoken: `ExecutedCommands` when the room runs, an error
-//! when it does not.
+//! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 
 use ambit_game_server::ticket::{LIFETIME_S, Ticket};
 use ambit_proto::codes::ErrorCode;
@@ -20,11 +19,11 @@ use super::room::{LobbyRoom, RoomPhase};
 use super::timers::Timer;
 use super::{Lobby, RequestOutcome, output};
 
-/// Longest text of a host that players are shown, in characters.
+/// Longest text of a host that is sent to players, in characters.
 const MAX_HOST_MESSAGE_CHARS: usize = 500;
 
 impl Lobby {
-    /// Has the room opened where it is to run.
+    /// Chooses a host for the room and has it opened there.
     pub(super) fn start_room(
         &mut self,
         now: LocalTime,
@@ -57,7 +56,7 @@ impl Lobby {
         Ok(RequestOutcome::Deferred)
     }
 
-    /// Tells a host to open a room, or to go on with it.
+    /// Orders a host to open or to resume a room.
     pub(super) fn send_open_room(
         &mut self,
         now: LocalTime,
@@ -80,7 +79,7 @@ impl Lobby {
             .set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
-    /// What a host has to know of a room.
+    /// The order that describes a room to a host.
     pub(super) fn open_order(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
         let room = self.rooms.at(id);
         OpenRoom {
@@ -102,7 +101,7 @@ impl Lobby {
         let room = self.room_of(player)?;
         let ticket = self.issue_ticket(now, player).ok_or_else(|| {
             let message = if self.rooms.at(room).has_started() {
-                format!("the way into the game of room {room} follows in a moment")
+                format!("the ticket for room {room} follows in a moment")
             } else {
                 format!("room {room} does not run; its host may start it")
             };
@@ -111,7 +110,7 @@ impl Lobby {
         Ok(RequestOutcome::Immediate(Body::Ticket(ticket)))
     }
 
-    /// News for a player: the way into the game, if there is one.
+    /// Sends a player a ticket for the game, if the game runs.
     pub(super) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
         if let Some(conn) = self.players.at(player).conn
             && let Some(ticket) = self.issue_ticket(now, player)
@@ -120,7 +119,7 @@ impl Lobby {
         }
     }
 
-    /// The answer to a request that had to wait; nobody gets it when the connection is gone.
+    /// Answers a deferred request, unless its connection was lost.
     pub(super) fn send_deferred_answer(&mut self, to: RequestSource, body: Body) {
         if self.connections.open_mut(to.conn).is_some() {
             self.outbox.answer(to.conn, to.request, body);
@@ -132,12 +131,12 @@ impl Lobby {
         match Host::try_from(ready) {
             Ok(host) if !self.draining => {
                 let since = self.hosts.build_since(&host);
-                let unheard = self.reattach_host(id, &host.instance);
+                let unopened = self.reattach_host(id, &host.instance);
                 self.hosts
                     .note_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
                 self.reconcile_rooms(now, id, &here);
-                for room in unheard {
+                for room in unopened {
                     self.send_open_room(now, room, id, None);
                 }
                 self.pool_changed = true;
@@ -148,7 +147,7 @@ impl Lobby {
                 .outbox
                 .send_to_host(id, world_to_host::Body::Drain(Drain {})),
             Err(fault) => {
-                tracing::warn!(host = id.0, fault, "a host was refused");
+                tracing::warn!(host = id.0, fault, "host refused; it is told to end");
                 self.counters.hosts_refused += 1;
                 self.outbox
                     .send_to_host(id, world_to_host::Body::Drain(Drain {}));
@@ -156,7 +155,7 @@ impl Lobby {
         }
     }
 
-    /// The host is gone, with all that ran in it; its rooms may go on elsewhere.
+    /// Removes a lost host; its rooms may resume elsewhere.
     pub(super) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.hosts.remove(host);
         self.pool_changed = true;
@@ -164,7 +163,8 @@ impl Lobby {
         self.move_rooms_of(now, host, reason);
     }
 
-    /// The answer to `OpenRoom`. About a room that is gone or not his, a host is not heard.
+    /// Handles the answer to `OpenRoom`. Messages about a room that is closed or belongs to another
+    /// host are ignored.
     pub(super) fn handle_room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else {
@@ -205,7 +205,7 @@ impl Lobby {
         }
     }
 
-    /// The room ended by itself.
+    /// Handles a room that ended by itself.
     pub(super) fn handle_room_closed(&mut self, now: LocalTime, from: HostId, closed: &RoomClosed) {
         let id = RoomId(closed.room);
         if self.rooms.get(id).and_then(LobbyRoom::game_host) != Some(from) {
@@ -218,8 +218,8 @@ impl Lobby {
         self.close_room_by_host(now, id, LobbyRefusal::new(code, sanitized(&closed.message)));
     }
 
-    /// A player is out of the game, so out of the room. Who has just left the room and come back is
-    /// meant no more: that word was under way when the player left.
+    /// Handles a player who left the game: it leaves the room too. The message is ignored if the
+    /// player has just left the room and come back: it was under way then.
     pub(super) fn handle_player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
         let (id, player) = (RoomId(out.room), PlayerId(out.player));
         let Some(room) = self.rooms.get(id) else {
@@ -244,14 +244,14 @@ impl Lobby {
         );
     }
 
-    /// A host that does not answer may open the room yet; so the room can't just wait for another
-    /// start.
+    /// Handles a host that does not answer an order in time. The host may still open the room, so
+    /// the room is closed and cannot wait for another start.
     pub(super) fn handle_opening_timeout(&mut self, now: LocalTime, id: RoomId) {
         let Some(room) = self.rooms.get(id) else {
             return;
         };
         if room.is_running() && self.check_directory().is_err() {
-            // Who is to go on with it is not told before that is written.
+            // The next host gets its order only after the directory has stored it.
             return self
                 .timers
                 .set(Timer::Opening(id), now + self.config.open_timeout);
@@ -260,7 +260,8 @@ impl Lobby {
         let message = match room.phase {
             RoomPhase::Moving { host: None } => {
                 format!(
-                    "within {within} s no other game server of build `{}` could go on with room {id}",
+                    "within {within} s no other game server of build `{}` could go on with room \
+                     {id}",
                     sanitized(&room.build)
                 )
             }
@@ -329,7 +330,7 @@ impl Lobby {
         Ok(())
     }
 
-    /// A ticket for the room that the player is in, if it runs.
+    /// Issues a ticket for the player's room, if it runs.
     fn issue_ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
         let nonce = self.players.random_bytes();
         let known = self.players.at(player);
@@ -343,7 +344,7 @@ impl Lobby {
         let host = self
             .hosts
             .get(host)
-            .expect("a room runs on a host that is there");
+            .expect("a running room has a known host");
         self.counters.tickets += 1;
         let ticket = Ticket {
             room: id,
@@ -366,7 +367,7 @@ impl Lobby {
     }
 }
 
-/// A host's words, fit to be shown.
+/// Removes control characters from a host's text and limits its length.
 pub(super) fn sanitized(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())

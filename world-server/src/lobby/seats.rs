@@ -1,21 +1,19 @@
-//! Who sits in a room: the one place where seats are counted.
+//! The seats of a room: the only place where they are counted.
 //!
 //! Invariants:
 //! 1. At most `capacity` seats are taken, and a player has at most one of them.
-//! 2. The order is that of sitting down; it decides who becomes host next.
+//! 2. Seats are in the order in which they were taken; the order decides who becomes host next.
 //!
 //! Cost: proportional to the seats, at most 4,096.
 
 use ambit_proto::ids::PlayerId;
 
-/// One taken seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RoomSeat {
     pub(super) player: PlayerId,
     pub(super) ready: bool,
 }
 
-/// The seats of one room.
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
     capacity: u32,
@@ -34,7 +32,7 @@ impl Seats {
         }
     }
 
-    /// Gives `player` a seat. Who has one keeps it.
+    /// Gives `player` a seat; a player who has one keeps it.
     pub(super) fn take(&mut self, player: PlayerId) -> Result<(), NoFreeSeat> {
         if self.contains(player) {
             return Ok(());
@@ -49,7 +47,7 @@ impl Seats {
         Ok(())
     }
 
-    /// Whether the player had one.
+    /// Frees the player's seat. Returns whether it had one.
     pub(super) fn free(&mut self, player: PlayerId) -> bool {
         let before = self.taken.len();
         self.taken.retain(|seat| seat.player != player);
@@ -66,7 +64,7 @@ impl Seats {
         }
     }
 
-    /// In the order of sitting down.
+    /// The taken seats in the order in which they were taken.
     pub(super) fn iter(&self) -> impl Iterator<Item = RoomSeat> + '_ {
         self.taken.iter().copied()
     }
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_sitting_down() {
+    fn seats_keep_the_order_in_which_they_were_taken() {
         let mut seats = Seats::new(4);
         for player in [3, 1, 2] {
             seats.take(PlayerId(player)).expect("a seat");

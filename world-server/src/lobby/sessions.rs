@@ -1,7 +1,7 @@
-//! Sessions: hello, resume, takeover, and the ways in which a connection or a player goes.
+//! Sessions: hello, resume, takeover, and the ends of connections and sessions.
 //!
-//! A session is a player; it outlives its connection by the grace period. While it is away its seat
-//! and name are kept and its room sees it as not connected.
+//! Each player has a session, which outlives its connection by the grace period. While the player
+//! is away, its seat and name are kept, and its room sees it as not connected.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
@@ -19,8 +19,8 @@ use super::timers::Timer;
 use super::{Lobby, RequestOutcome, to_millis};
 
 impl Lobby {
-    /// Opens a session, or resumes the one that the token belongs to. A resumed one keeps its name,
-    /// whatever the hello says, and has to subscribe to the list of rooms again.
+    /// Opens a session, or resumes the one of the token. A resumed session keeps its name, whatever
+    /// the hello says, and has to subscribe to the list of rooms again.
     pub(super) fn handle_hello(
         &mut self,
         now: LocalTime,
@@ -48,14 +48,14 @@ impl Lobby {
         )))
     }
 
-    /// The connection is to close, and is told why. Its player, if it has one, is away from now on.
+    /// Closes a connection with a goodbye. Its player, if it has one, is away from now on.
     pub(super) fn close_connection(&mut self, now: LocalTime, conn: ConnId, why: LobbyRefusal) {
         if let Some(player) = self.begin_close(conn, why) {
             self.mark_away(now, player);
         }
     }
 
-    /// The connection is closed. Gives the player that it was the connection of.
+    /// Removes a closed connection. Returns its player.
     pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
         let connection = self.connections.remove(conn)?;
         self.clear_connection(conn);
@@ -66,15 +66,15 @@ impl Lobby {
         Some(player)
     }
 
-    /// The player is gone for good: the seat and the name are free.
+    /// Ends the session: the seat and the name are free.
     pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId) {
         self.timers.cancel(Timer::Grace(player));
         self.vacate_seat(now, player, ErrorCode::Idle);
         self.players.remove(player);
     }
 
-    /// Closes the connection of a player who has done nothing in the lobby for too long, and ends
-    /// the session.
+    /// Closes the connection and ends the session of a player who was idle in the lobby for too
+    /// long.
     pub(super) fn check_idle(&mut self, now: LocalTime, conn: ConnId) {
         let (Some(idle), Some(connection)) = (self.config.idle, self.connections.open_mut(conn))
         else {
@@ -124,7 +124,7 @@ impl Lobby {
         Ok(RequestOutcome::Immediate(Body::Renamed(renamed)))
     }
 
-    /// The avatar in a running game bears the new name too.
+    /// Renames the avatar in a running game too.
     fn send_rename_to_hosts(&mut self, room: RoomId, renamed: &world::Renamed) {
         let player = PlayerId(renamed.player);
         for (room, host) in self.hosts_of_member(room, player) {
@@ -138,9 +138,9 @@ impl Lobby {
         }
     }
 
-    /// A new player. Players who are away are bounded too, since each lives for the grace period:
-    /// at the bound the one who is away for the longest time goes, so that those who are here get
-    /// in.
+    /// Adds a new player. The number of players who are away is bounded too, since each lives for
+    /// the grace period: at the bound, the player who is away for the longest time is removed, so
+    /// that connected clients get in.
     fn open_session(
         &mut self,
         now: LocalTime,
@@ -159,7 +159,8 @@ impl Lobby {
         Ok(self.players.add(name, conn, &self.config))
     }
 
-    /// The player is back, on `conn`. An older connection that is still there is told and closed.
+    /// Resumes the player's session on `conn`. An older connection that is still open gets a
+    /// goodbye and is closed.
     fn resume_session(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
         self.timers.cancel(Timer::Grace(player));
         let older = self.players.at_mut(player).conn.replace(conn);
@@ -200,7 +201,7 @@ impl Lobby {
         }
     }
 
-    /// Says goodbye to a connection. Gives the player that it was the connection of.
+    /// Sends a goodbye on a connection and closes it. Returns its player.
     fn begin_close(&mut self, conn: ConnId, why: LobbyRefusal) -> Option<PlayerId> {
         let connection = self.connections.open_mut(conn)?;
         let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
@@ -213,14 +214,14 @@ impl Lobby {
         }
     }
 
-    /// Nothing is due for this connection any more.
+    /// Removes the timers and the subscription of a connection.
     fn clear_connection(&mut self, conn: ConnId) {
         self.timers.cancel(Timer::Hello(conn));
         self.timers.cancel(Timer::Idle(conn));
         self.listing.unsubscribe(conn);
     }
 
-    /// The player has no connection; the grace period begins.
+    /// Marks the player as away; the grace period begins.
     fn mark_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
         self.timers

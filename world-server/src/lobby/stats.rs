@@ -1,4 +1,4 @@
-//! What the lobby counts, for metrics and dashboards.
+//! The lobby's counters, for metrics and dashboards.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use super::Lobby;
 use super::hosts::Host;
 use super::output::HostId;
 
-/// Counters since the start, and what there is now.
+/// Counters since the start, and current totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LobbyStats {
     /// Connections that are open now.
     pub connections: usize,
-    /// Connections so far, those that were refused among them.
+    /// Connections so far, refused ones included.
     pub connections_total: u64,
-    /// Players now, those within the grace period among them.
+    /// Players now, those within the grace period included.
     pub players: usize,
     /// Players now that have no connection.
     pub players_away: usize,
-    /// Sessions that came back so far.
+    /// Sessions resumed so far.
     pub resumed: u64,
     /// Rooms now.
     pub rooms: usize,
-    /// Rooms now whose game goes on.
+    /// Rooms now whose game runs.
     pub rooms_running: usize,
-    /// Rooms made so far.
+    /// Rooms created so far.
     pub rooms_made: u64,
     /// Rooms started so far.
     pub rooms_started: u64,
-    /// Rooms that lost their host and were to go on elsewhere, so far.
+    /// Rooms that lost their host and had to resume elsewhere, so far.
     pub rooms_moved: u64,
-    /// Rooms closed because they seem to kill their hosts, so far.
+    /// Rooms closed because they seemed to crash their hosts, so far.
     pub rooms_condemned: u64,
-    /// Players who have gone through a gate to another map, so far.
+    /// Players who have moved through a gate to another map, so far.
     pub transfers_completed: u64,
     /// Hosts that are ready now.
     pub hosts: usize,
@@ -50,7 +50,7 @@ pub struct LobbyStats {
     pub closed: BTreeMap<ErrorCode, u64>,
 }
 
-/// The part that only grows.
+/// The counters: values that only grow.
 #[derive(Debug, Default)]
 pub(super) struct LobbyCounters {
     pub(super) resumed: u64,
@@ -59,7 +59,7 @@ pub(super) struct LobbyCounters {
     pub(super) hosts_refused: u64,
     pub(super) rooms_moved: u64,
     pub(super) rooms_condemned: u64,
-    /// The number of the last transfer; also where the next one's comes from.
+    /// The number of the last transfer, from which the next number is derived.
     pub(super) last_transfer: u64,
     pub(super) transfers_completed: u64,
     pub(super) tickets: u64,
@@ -79,7 +79,7 @@ impl LobbyCounters {
 }
 
 impl Lobby {
-    /// The counters. Costs one look at each player and room.
+    /// The counters and totals. Cost: visits each player and room.
     pub fn stats(&self) -> LobbyStats {
         LobbyStats {
             connections: self.connections.len(),

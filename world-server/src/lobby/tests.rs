@@ -1,5 +1,5 @@
-//! The lobby, seen from its clients and hosts: each behaviour as a sentence, then random runs
-//! against the invariants.
+//! Tests of the lobby through its clients and hosts: each behaviour as a sentence, then random runs
+//! that check the invariants.
 
 mod chat;
 mod harness;

@@ -1,13 +1,13 @@
-//! The rules for what people type: names and chat.
+//! The rules for names and chat that people type.
 //!
-//! Text goes in as it came, a value that keeps the rules comes out, or a [`Refusal`] that says
-//! which one it breaks.
+//! Text goes in as received; a valid value comes out, or a [`LobbyRefusal`] that names the broken
+//! rule.
 //!
-//! Invariants of every text here: NFC, no white space at its ends, not empty, within its length in
-//! characters, nothing that controls a terminal or turns the direction of the text around it,
-//! nothing invisible that could make two names look the same. Chat may join characters (emoji and
-//! Persian need it); names may not. PoseSource: Unicode Technical Report 36 (security), Annex 15
-//! (normalisation).
+//! Invariants of every text here: NFC; no white space at its ends; not empty; within its length in
+//! characters; nothing that controls a terminal or changes the direction of the text around it;
+//! nothing invisible that could make two names look the same. Chat may contain joining characters
+//! (emoji and Persian need them); names may not. Source: Unicode Technical Report 36 (security),
+//! Annex 15 (normalisation).
 
 use std::fmt;
 
@@ -21,15 +21,15 @@ const MAX_ROOM_NAME: usize = 32;
 const MAX_CHAT: usize = 500;
 const MAX_PASSWORD: usize = 64;
 
-/// What a player is called: 1 to 24 characters.
+/// A player's name: 1 to 24 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlayerName(String);
 
-/// What two names have in common that people would take for the same: NFKC, lower case.
+/// The key of a name: equal for names that people would confuse. NFKC, lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NameKey(String);
 
-/// What a room is called: 1 to 32 characters.
+/// A room's name: 1 to 32 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LobbyRoomName(String);
 
@@ -37,7 +37,7 @@ pub(super) struct LobbyRoomName(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChatText(String);
 
-/// What opens a room: 1 to 64 characters. Shown nowhere.
+/// A room's password: 1 to 64 characters. Never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Password(String);
 
@@ -46,12 +46,12 @@ impl PlayerName {
         parse_name("a player's name", text, MAX_PLAYER_NAME).map(Self)
     }
 
-    /// The name of a player who gave none.
+    /// The name of a player who chose none.
     pub(super) fn guest(number: u64) -> Self {
         Self(format!("guest-{number}"))
     }
 
-    /// This name with `-suffix`, shortened so that it is still a name.
+    /// Returns this name with `-suffix`, shortened to the maximum length.
     pub(super) fn with_suffix(&self, suffix: &str) -> Self {
         let room = MAX_PLAYER_NAME - 1 - suffix.chars().count();
         let stem: String = self.0.chars().take(room).collect();
@@ -68,10 +68,10 @@ impl PlayerName {
 }
 
 impl NameKey {
-    /// The key of any text, whether it is a valid name or not: to look a name up.
+    /// Returns the key of any text, valid name or not, for a search.
     pub(super) fn of(text: &str) -> Self {
         let lower: String = text.trim().nfkc().flat_map(char::to_lowercase).collect();
-        // Lower case of a normalised text need not be normalised.
+        // The lower case of a normalised text may not be normalised.
         Self(lower.nfkc().collect())
     }
 }
@@ -101,7 +101,7 @@ impl ChatText {
 }
 
 impl Password {
-    /// `Unchanged` for the empty text: no password.
+    /// Returns `None` for the empty text: no password.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, LobbyRefusal> {
         if text.is_empty() {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Password {
             .map_err(|fault| fault.into_refusal(ErrorCode::BadText, "a password", MAX_PASSWORD))
     }
 
-    /// For the directory alone.
+    /// Only for the directory.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -123,11 +123,11 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Which rule a text breaks.
+/// The rule that a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextFault {
     Empty,
-    LineTooLong,
+    TooLong,
     Forbidden(char),
 }
 
@@ -135,7 +135,7 @@ impl TextFault {
     fn into_refusal(self, code: ErrorCode, what: &str, max: usize) -> LobbyRefusal {
         let message = match self {
             Self::Empty => format!("{what} has 1 to {max} characters; this one is empty"),
-            Self::LineTooLong => format!("{what} has 1 to {max} characters; this one has more"),
+            Self::TooLong => format!("{what} has 1 to {max} characters; this one has more"),
             Self::Forbidden(c) => format!("{what} may not hold the character U+{:04X}", c as u32),
         };
         LobbyRefusal::new(code, message)
@@ -155,7 +155,7 @@ fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<S
         return Err(TextFault::Empty);
     }
     if text.chars().count() > max {
-        return Err(TextFault::LineTooLong);
+        return Err(TextFault::TooLong);
     }
     match text.chars().find(|c| !allowed(*c)) {
         Some(forbidden) => Err(TextFault::Forbidden(forbidden)),
@@ -163,27 +163,31 @@ fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<S
     }
 }
 
-/// Moves the cursor, starts a line, rings the bell.
+/// Whether the character controls a terminal: moves the cursor, starts a line, rings the bell.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Embeds, overrides, isolates or marks a direction of writing.
+/// Whether the character embeds, overrides, isolates or marks a direction of writing.
 fn changes_direction(c: char) -> bool {
-    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+    matches!(c,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
-/// Takes no space, or shows nothing in the space that it takes. (White space is seen; its kinds are
-/// one for `NameKey`.)
+/// Whether the character takes no space, or shows nothing in its space. (White space is visible;
+/// `NameKey` treats all kinds of it as equal.)
 fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Invisible, but part of how a language or an emoji is written.
+/// Whether the character is invisible, but needed to write a language or an emoji.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_shows_all_that_it_holds() {
+    fn a_name_has_no_invisible_characters() {
         for forbidden in [
             '\0',
             '\n',
@@ -272,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn chat_takes_emoji_but_no_lines_and_no_turned_text() {
+    fn chat_allows_emoji_but_no_new_lines_or_direction_marks() {
         let family = "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
         assert_eq!(
             ChatText::parse(family).map(ChatText::into_string),
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_s_name_has_1_to_32_characters_and_shows_all_that_it_holds() {
+    fn a_room_name_has_1_to_32_visible_characters() {
         assert_eq!(
             LobbyRoomName::parse(" den u\u{308}ber alles ").map(|name| name.0),
             Ok("den über alles".to_owned())
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_password_is_none_and_no_password_is_shown() {
+    fn an_empty_password_is_none_and_debug_hides_passwords() {
         assert_eq!(Password::parse(""), Ok(None));
         let secret = Password::parse("sesame")
             .expect("fine")

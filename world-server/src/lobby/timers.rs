@@ -1,8 +1,8 @@
-//! What is due when: one table for the whole lobby.
+//! The timers of the whole lobby in one table.
 //!
-//! A [`Timer`] is set to a time and comes out of [`Timers::poll_due`] once the time has come, in
-//! order of time, then of the timers themselves. Each timer is set at most once; setting it again
-//! moves it. Cost: logarithmic in the timers that are set.
+//! A [`Timer`] is set to a time and is returned by [`LobbyTimers::poll_due`] once the time has
+//! come, in order of time, then of the timers themselves. Each timer is set at most once; setting
+//! it again moves it. Cost: logarithmic in the number of set timers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use ambit_proto::time::LocalTime;
 
 use super::output::{ConnId, HostId};
 
-/// What happens at a time.
+/// What has to be done at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// The connection has to have said hello.
+    /// The time limit for the connection's hello.
     Hello(ConnId),
-    /// The connection may have been silent for too long.
+    /// The connection may have been idle for too long.
     Idle(ConnId),
-    /// The player has to be back.
+    /// The player's grace period ends.
     Grace(PlayerId),
-    /// The host has to have opened the room.
+    /// The time limit for the host to open the room.
     Opening(RoomId),
-    /// The room was at its host for long enough not to be what kills hosts.
+    /// The suspect room has run long enough to be cleared.
     Trial(RoomId),
-    /// The room's members are told who is in it.
+    /// Changes of the room's members are published.
     Roster(RoomId),
-    /// The host has to have said something.
+    /// The host may have been silent for too long.
     HostSilence(HostId),
-    /// Those who watch the list of rooms are told what has changed.
-    ListingFeed,
-    /// Children that are too many end.
+    /// Changes of the list of rooms are published.
+    Listing,
+    /// Surplus children are ended.
     EndIdleChildren,
 }
 
-/// The table.
+/// The table; see the module.
 #[derive(Debug, Default)]
 pub(super) struct LobbyTimers {
     due: BTreeSet<(LocalTime, Timer)>,
@@ -62,7 +62,7 @@ impl LobbyTimers {
         }
     }
 
-    /// The next timer whose time has come, and when that was; it is no longer set.
+    /// Removes and returns the next timer that is due, and the time to which it was set.
     pub(super) fn poll_due(&mut self, now: LocalTime) -> Option<(LocalTime, Timer)> {
         let (at, timer) = self.due.first().copied()?;
         if at > now {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn timers_come_due_in_order_and_once() {
         let mut timers = LobbyTimers::default();
-        timers.set(Timer::ListingFeed, at(30));
+        timers.set(Timer::Listing, at(30));
         timers.set(Timer::Hello(ConnId(2)), at(10));
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
@@ -106,18 +106,18 @@ mod tests {
             Some((at(10), Timer::Hello(ConnId(2))))
         );
         assert_eq!(timers.poll_due(at(20)), None);
-        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::ListingFeed)));
+        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
         assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]
     fn setting_again_moves_a_timer_and_cancelling_removes_it() {
         let mut timers = LobbyTimers::default();
-        timers.set(Timer::ListingFeed, at(10));
-        timers.set(Timer::ListingFeed, at(20));
-        timers.set_if_unset(Timer::ListingFeed, at(5));
+        timers.set(Timer::Listing, at(10));
+        timers.set(Timer::Listing, at(20));
+        timers.set_if_unset(Timer::Listing, at(5));
         assert_eq!(timers.next_deadline(), Some(at(20)));
-        timers.cancel(Timer::ListingFeed);
+        timers.cancel(Timer::Listing);
         assert_eq!(timers.next_deadline(), None);
     }
 

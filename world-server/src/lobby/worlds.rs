@@ -1,28 +1,29 @@
-//! Worlds of several maps: which map a member is on, and the way through a gate.
+//! Worlds of several maps: which map a member is on, and transfers through gates.
 //!
-//! What players create, join, see in the list, chat in and leave is one room: the world, which is
-//! also its first map. Each other map is a room too (`Room::zone`), with an id and a host of its
-//! own, opened when somebody wants to go there, and closed with the world. Words of hosts go in
-//! (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `Released`, `Admit`, `Stay`) and tickets
+//! Players create, join, list, chat in and leave one room: the world, which is also its first map.
+//! Each further map is a room too (`LobbyRoom::map_identity`) with an id and a host of its own. It
+//! is opened when a player first goes there, and closed with the world. Messages of hosts go in
+//! (`AtGate`, `Departed`, `Arrived`); orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets
 //! come out.
 //!
-//! A transfer has three steps, and is done in one place: here. `Opening`: a seat on the other map
-//! is taken, and the map is opened if it is not; the avatar plays on. `Leaving`: the room was told
-//! to let go. `Arriving`: it has done so, and what the avatar carries is kept here until the other
-//! room has it. Hosts say `Departed` and `Arrived` after what they say of the tick, so that a room
-//! which goes on elsewhere has let go, or admitted; what it was told and has not answered, it is
-//! told again (`resend_transfer_orders`).
+//! A transfer has three steps. `Opening`: a seat on the target map is reserved, and the map is
+//! opened if it is not; the avatar plays on. `Leaving`: the source room was told to let the avatar
+//! go. `Arriving`: it has done so, and the avatar's state is held here until the target room has
+//! it. Hosts send `Departed` and `Arrived` after the tick's checkpoint, so a room that is resumed
+//! elsewhere has let go, or admitted. Orders without an answer are sent again
+//! (`resend_transfer_orders`).
 //!
 //! Invariants:
-//! 1. A member is on one map; on the way it has a seat on both. No map has more than its seats,
-//!    which are counted here: on the first map all members who are not elsewhere, on each other map
-//!    its `Seats`.
-//! 2. What an avatar carries is in a room, or here, never in two rooms and never nowhere: if the
-//!    other map is lost meanwhile the avatar comes back to where it set out.
-//! 3. An order of a transfer has a number that is higher than any before, and may be given twice.
+//! 1. A member is on one map; during a transfer it has a seat on both. No map has more players than
+//!    seats. Seats are counted here: on the first map all members who are not elsewhere, on each
+//!    further map its `Seats`.
+//! 2. An avatar's state is in one room, or here; never in two rooms, and never lost: if the target
+//!    map is lost meanwhile, the avatar returns to where it came from.
+//! 3. An order of a transfer has a higher number than any before, and may be sent twice.
 //!
-//! Bound: one transfer a member, with `MAX_TRANSFER_STATE_BYTES`; [`MAX_MAPS`] maps. PoseSource:
-//! reference 003, section 2.1 (static zones).
+//! Bound: one transfer for each member, with `MAX_TRANSFER_STATE_BYTES`; [`MAX_MAPS`] maps. Source:
+//! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static
+//! zones).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,49 +45,48 @@ use super::{Lobby, LobbyAction, output};
 
 mod records;
 
-/// Players on one map at most: a room parameter that is the lobby's. As many as the world has, if
-/// it is not given.
+/// A room parameter for the lobby: the maximum number of players on one map. By default the
+/// capacity of the world.
 pub(super) const MAP_SEATS: &str = "map-seats";
-/// Which map a room is: a parameter that the lobby gives, and nobody else.
+/// A room parameter that only the lobby sets: the number of the map.
 const MAP: &str = "map";
-/// Maps that a world may have. Hosts that say more are mistaken.
+/// Maximum number of maps of a world; a host that names a higher map is in error.
 const MAX_MAPS: u32 = 64;
 
-/// Which map of which world a room is.
+/// Identifies a room as a further map of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MapIdentity {
     pub(super) world: RoomId,
     pub(super) map: u32,
 }
 
-/// What a room knows as the first map of its world.
+/// The state of a world, kept by its first map.
 #[derive(Debug, Default)]
 pub(super) struct WorldState {
-    /// The other maps that are open, or about to be.
+    /// The further maps that are open, or being opened.
     maps: BTreeMap<u32, RoomId>,
-    /// Where members are who have gone through a gate; all others are on the first map.
+    /// The places of members who have used a gate; all others are on the first map.
     places: BTreeMap<PlayerId, MemberPlace>,
     transfers: BTreeMap<PlayerId, MapTransfer>,
 }
 
-/// Where a member is.
+/// The map that a member is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemberPlace {
     room: RoomId,
-    /// What its tickets' incarnation is ahead of the room's, so that it grows with each change of
-    /// place.
+    /// Added to the room's incarnation in tickets, so that it grows with each change of place.
     incarnation_offset: u32,
 }
 
-/// A member on the way to another map.
+/// A member's transfer to another map.
 #[derive(Clone, Debug, PartialEq)]
 struct MapTransfer {
     number: u64,
     from: RoomId,
     to: RoomId,
-    /// Where on that map.
+    /// The position on the target map.
     target_position: (f32, f32),
-    /// Where on the map it comes from.
+    /// The position on the source map.
     return_position: (f32, f32),
     step: TransferStep,
 }
@@ -97,23 +97,23 @@ enum TransferStep {
     Leaving,
     Arriving {
         carried: Vec<u8>,
-        /// The incarnation of the last ticket there can be for where it was.
+        /// The incarnation of the last ticket for the source map.
         incarnation: u32,
     },
 }
 
 impl LobbyRoom {
-    /// The room that players know: itself, or the first map.
+    /// The id of the world: its first map.
     pub(super) fn world_id(&self) -> RoomId {
         self.map_identity.map_or(self.id, |zone| zone.world)
     }
 
-    /// Which of the world's maps it is, from 0.
+    /// The number of the map in its world, from 0.
     pub(super) fn map(&self) -> u32 {
         self.map_identity.map_or(0, |zone| zone.map)
     }
 
-    /// Players that one map takes.
+    /// Maximum number of players on one map.
     pub(super) fn map_seats(&self) -> u32 {
         let given = self
             .parameters
@@ -122,7 +122,7 @@ impl LobbyRoom {
         given.unwrap_or(u32::MAX).min(self.seats.capacity())
     }
 
-    /// Players on this map, those on the way from it and to it included.
+    /// Number of players on this map, including those in transfer from it or to it.
     pub(super) fn player_count(&self) -> u32 {
         let WorldState {
             places, transfers, ..
@@ -136,7 +136,7 @@ impl LobbyRoom {
         self.seats.taken() - elsewhere.count() as u32
     }
 
-    /// What is to be placed.
+    /// The request to place this room.
     pub(super) fn placement_request(&self) -> PlacementRequest<'_> {
         PlacementRequest {
             game: &self.game,
@@ -146,7 +146,7 @@ impl LobbyRoom {
         }
     }
 
-    /// What the game is to know; which map it is, beside what the world was created with.
+    /// The parameters for the game: those of the world, and the number of the map.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
         let map = self
             .map_identity
@@ -158,11 +158,12 @@ impl LobbyRoom {
     }
 }
 
-/// What hosts say of gates.
+/// Messages of hosts about gates.
 impl Lobby {
-    /// A player stands in a gate: takes a seat on the other map, or says why not.
-    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
-        let (id, player) = (RoomId(wish.room), PlayerId(wish.player));
+    /// Handles a player in a gate: reserves a seat on the target map, or notifies the player why
+    /// not.
+    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, request: &AtGate) {
+        let (id, player) = (RoomId(request.room), PlayerId(request.player));
         let Some(room) = self
             .rooms
             .get(id)
@@ -172,7 +173,7 @@ impl Lobby {
         };
         let world = room.world_id();
         if !self.is_on_map(player, id) {
-            // Whose departure that room does not remember.
+            // The room does not know that the player has left it.
             return self.remove_from_game(player, id, ErrorCode::NotInRoom);
         }
         if let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) {
@@ -181,8 +182,8 @@ impl Lobby {
             }
             return;
         }
-        match self.reserve_map_seat(now, world, player, id, wish.map) {
-            Ok(to) => self.start_transfer(world, player, id, to, wish),
+        match self.reserve_map_seat(now, world, player, id, request.map) {
+            Ok(to) => self.start_transfer(world, player, id, to, request),
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
                 self.send_stay(id, player);
@@ -191,7 +192,7 @@ impl Lobby {
         }
     }
 
-    /// A player has left by a gate, or stays after all.
+    /// Handles a player who has left through a gate, or could not.
     pub(super) fn handle_departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
         let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
         let Some(room) = self
@@ -232,12 +233,12 @@ impl Lobby {
             incarnation,
         };
         self.renumber_if_reversed(world, player);
-        // Its tickets for that map are void.
+        // Revokes the player's tickets for that map.
         self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
         self.send_admit(world, player);
     }
 
-    /// A player is on the other map.
+    /// Handles a player who has arrived on the target map.
     pub(super) fn handle_arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
         let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
         let Some(room) = self
@@ -279,10 +280,9 @@ impl Lobby {
     }
 }
 
-/// Where members are.
+/// Places of members.
 impl Lobby {
-    /// The room that a member's avatar is in, and the incarnation that its tickets name; none on
-    /// the way.
+    /// The room of a member's avatar, and the incarnation for its tickets; `None` while it arrives.
     pub(super) fn avatar_place(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
         let known = &self.rooms.at(world).world;
         if known
@@ -302,7 +302,8 @@ impl Lobby {
         ))
     }
 
-    /// Whether a host may speak of the player as of one in that room: there, or admitted there.
+    /// Whether a host may report about the player in that room: the player is there, or was
+    /// admitted there.
     pub(super) fn is_on_map(&self, player: PlayerId, id: RoomId) -> bool {
         let Some(world) = self.rooms.get(id).map(LobbyRoom::world_id) else {
             return false;
@@ -332,7 +333,7 @@ impl Lobby {
             .collect()
     }
 
-    /// The hosts that know a member, and by which room.
+    /// The hosts that know a member, and in which room.
     pub(super) fn hosts_of_member(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
         let rooms = self.rooms_of_member(world, player).into_iter();
         rooms
@@ -340,7 +341,7 @@ impl Lobby {
             .collect()
     }
 
-    /// The rooms that a member is in, was in or is about to be in.
+    /// The rooms that a member is in, comes from, or is in transfer to.
     fn rooms_of_member(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
         let WorldState {
             places, transfers, ..
@@ -352,7 +353,7 @@ impl Lobby {
         transfer.into_iter().flatten().chain([place]).collect()
     }
 
-    /// A member leaves the world: its seats on other maps than the first are free.
+    /// Removes a member who leaves the world from all further maps.
     pub(super) fn leave_maps(
         &mut self,
         now: LocalTime,
@@ -372,11 +373,11 @@ impl Lobby {
         known.transfers.remove(&player);
     }
 
-    /// Whether somebody may come in: newcomers begin on the first map.
+    /// Checks for a free seat on the first map, where new members begin.
     pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), LobbyRefusal> {
         let room = self.rooms.at(world);
         if room.player_count() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
-            return Ok(()); // What is wrong with the room itself is said elsewhere.
+            return Ok(()); // Other checks report what is wrong with the room itself.
         }
         let message = format!(
             "all {} seats of the first map of room {world} are taken; try again",
@@ -386,10 +387,9 @@ impl Lobby {
     }
 }
 
-/// The way through a gate.
+/// Transfers through gates.
 impl Lobby {
-    /// Takes a seat on the map that a gate of `from` leads to, and has that map opened if it is
-    /// not.
+    /// Reserves a seat on the map that a gate of `from` leads to, and opens that map if needed.
     fn reserve_map_seat(
         &mut self,
         now: LocalTime,
@@ -425,9 +425,7 @@ impl Lobby {
             return Err(LobbyRefusal::new(ErrorCode::RoomFull, message));
         }
         if room.map_identity.is_some() {
-            room.seats
-                .take(player)
-                .expect("less than the seats are taken");
+            room.seats.take(player).expect("the map has a free seat");
         }
         Ok(to)
     }
@@ -449,7 +447,8 @@ impl Lobby {
         let id = self.rooms.add_map(world, map);
         let Some(host) = self.place_new_room(id) else {
             self.rooms.remove(id);
-            let message = "this gate is closed: no game server takes another map at the moment; try again later";
+            let message = "this gate is closed: no game server takes another map at the moment; \
+                try again later";
             return Err(LobbyRefusal::new(ErrorCode::NoHostAvailable, message));
         };
         self.rooms.at_mut(world).world.maps.insert(map, id);
@@ -467,15 +466,15 @@ impl Lobby {
         player: PlayerId,
         from: RoomId,
         to: RoomId,
-        wish: &AtGate,
+        request: &AtGate,
     ) {
         self.counters.last_transfer += 1;
         let transfer = MapTransfer {
             number: self.counters.last_transfer,
             from,
             to,
-            target_position: (wish.x, wish.y),
-            return_position: (wish.from_x, wish.from_y),
+            target_position: (request.x, request.y),
+            return_position: (request.from_x, request.from_y),
             step: TransferStep::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
@@ -489,7 +488,7 @@ impl Lobby {
         }
     }
 
-    /// A room runs, here or elsewhere than before: what it has to do for transfers is said (again).
+    /// A room runs, perhaps on another host than before: sends the orders of its transfers (again).
     pub(super) fn resend_transfer_orders(&mut self, id: RoomId) {
         let world = self.rooms.at(id).world_id();
         let transfers = self.rooms.at(world).world.transfers.iter();
@@ -500,14 +499,14 @@ impl Lobby {
                 TransferStep::Opening if transfer.to == id => self.send_let_go(world, player),
                 TransferStep::Leaving if transfer.from == id => self.send_let_go(world, player),
                 TransferStep::Arriving { .. } if transfer.to == id => {
-                    self.send_admit(world, player)
+                    self.send_admit(world, player);
                 }
                 _ => {}
             }
         }
     }
 
-    /// A transfer will not be: the player stays where it is.
+    /// Cancels a transfer: the player stays where it is.
     fn cancel_transfer(&mut self, world: RoomId, player: PlayerId) {
         let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else {
             return;
@@ -517,8 +516,8 @@ impl Lobby {
         }
     }
 
-    /// A map of a world is gone, and the world goes on. Who was on it is in the lobby, with the
-    /// reason; who was on the way to it stays, or comes back.
+    /// Handles the loss of a further map. Its players return to the lobby with the reason; players
+    /// in transfer to it stay, or turn back.
     pub(super) fn handle_map_lost(&mut self, now: LocalTime, id: RoomId, why: &LobbyRefusal) {
         let on_it = self.players_on_map(id);
         let Some(room) = self.rooms.at(id).map_identity else {
@@ -543,8 +542,8 @@ impl Lobby {
                 TransferStep::Opening => {
                     let from = transfer.from;
                     self.cancel_transfer(room.world, player);
-                    // Whose host died before it was open is not refused: the wish is said again,
-                    // and another host opens the map.
+                    // If the host was lost before the map was open, the player is not refused: the
+                    // game asks again, and another host opens the map.
                     if why.code != ErrorCode::HostDied {
                         self.send_stay(from, player);
                         self.notify(player, output::error_body(why.clone()));
@@ -573,7 +572,7 @@ impl Lobby {
         }
     }
 
-    /// The map that a player is on the way to is gone.
+    /// Reverses a transfer whose target map was lost.
     fn reverse_transfer(&mut self, world: RoomId, player: PlayerId) {
         let transfer = self.transfer_mut(world, player);
         (transfer.to, transfer.target_position) = (transfer.from, transfer.return_position);
@@ -582,7 +581,8 @@ impl Lobby {
         }
     }
 
-    /// Who comes back to where it set out comes by another transfer than it left by.
+    /// A reversed transfer gets a new number, since it must differ from the one by which the player
+    /// left.
     fn renumber_if_reversed(&mut self, world: RoomId, player: PlayerId) {
         let next = self.counters.last_transfer + 1;
         let transfer = self.transfer_mut(world, player);
@@ -592,7 +592,7 @@ impl Lobby {
         }
     }
 
-    /// Members whose avatar is in no room that there is, and on the way to none.
+    /// Members whose avatar is in no existing room, and in transfer to none.
     fn members_without_room(&self, world: RoomId) -> Vec<PlayerId> {
         let places = self.rooms.at(world).world.places.keys().copied();
         places
@@ -615,7 +615,7 @@ impl Lobby {
         self.rooms.get(room).is_some()
     }
 
-    /// A world is gone: so are its other maps.
+    /// Closes the further maps of a closed world.
     pub(super) fn close_maps(&mut self, world: &LobbyRoom, reason: ErrorCode) {
         for &id in world.world.maps.values() {
             if let Some(host) = self.reachable_host(id) {
@@ -636,10 +636,10 @@ impl Lobby {
         self.outbox.push(LobbyAction::ForgetRoom { room: id });
         self.rooms
             .remove(id)
-            .expect("a world knows maps that there are")
+            .expect("a world lists only existing maps")
     }
 
-    /// The first map counts by who is elsewhere.
+    /// Frees a seat on a further map. (The first map counts the members who are elsewhere.)
     fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
         if let Some(room) = self
             .rooms
@@ -656,7 +656,7 @@ impl Lobby {
             .world
             .transfers
             .get_mut(&player)
-            .expect("a transfer that is under way")
+            .expect("the player is in transfer")
     }
 
     fn send_let_go(&mut self, world: RoomId, player: PlayerId) {
@@ -702,7 +702,8 @@ impl Lobby {
         );
     }
 
-    /// Tells the host of a room that runs; one that is about to run is told then.
+    /// Sends an order to the host of a running room; for a room that does not run yet, the order is
+    /// sent when it does.
     fn send_to_room_host(&mut self, id: RoomId, body: world_to_host::Body) {
         let runs = matches!(
             self.rooms.get(id).map(|room| room.phase),
@@ -713,18 +714,18 @@ impl Lobby {
         }
     }
 
-    /// The host of a room, unless it is gone and its rooms are about to be looked after, or it has
-    /// yet to come back.
+    /// The host of a room, unless it was lost, or has not reconnected yet.
     pub(super) fn reachable_host(&self, id: RoomId) -> Option<HostId> {
         let host = self.rooms.get(id)?.game_host()?;
         (self.hosts.get(host).is_some() && !self.hosts.is_absent(host)).then_some(host)
     }
 }
 
-/// For tests.
+/// Checks for tests.
 #[cfg(test)]
 impl Lobby {
-    /// That each member of a world is where its seats say, and that no map has too many.
+    /// Checks that each member of a world is where its seats say, and that no map has too many
+    /// players.
     pub(super) fn check_world(&self, world: &LobbyRoom, context: &str) {
         assert!(
             world.player_count() <= world.map_seats(),
@@ -740,7 +741,7 @@ impl Lobby {
                 let room = self
                     .rooms
                     .get(*id)
-                    .expect("a world knows maps that there are");
+                    .expect("a world lists only existing maps");
                 assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
                 assert_eq!(
                     room.seats.contains(player),
@@ -762,7 +763,7 @@ impl Lobby {
     }
 }
 
-/// Whether the world's parameters are such as the lobby can do.
+/// Checks the world's parameters for the lobby.
 pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(), String> {
     if parameters.contains_key(MAP) {
         return Err(format!(

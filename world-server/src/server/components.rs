@@ -1,5 +1,5 @@
-//! What a server is made of, from its first socket to the last; and the way of each connection to
-//! its part.
+//! The components of a server from its first socket to the last, and the dispatch of each
+//! connection to its component.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -41,36 +41,36 @@ use crate::hosts::{embedded, remote};
 use crate::lobby::{GameInfo, Lobby, RecordKey};
 use crate::session::ClientSession;
 
-/// The parts of a drain; together they stay within the 5 s that a SIGTERM gives.
+/// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Longer than `EXIT_TIMEOUT` of `hosts/process.rs`: children that hang are killed meanwhile.
+/// Longer than `EXIT_TIMEOUT` in `hosts/process.rs`: hung children are killed meanwhile.
 const HOSTS_TIMEOUT: Duration = Duration::from_secs(2);
 const IDLE_TIMEOUT: Duration = Duration::from_millis(700);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Hosts at a time that have not shown the key yet; each may hold a first message.
+/// Hosts at a time that have not presented the key yet; each may send one message.
 const MAX_HOST_HANDSHAKES: usize = 64;
-/// How long a client may wait for the servers to agree on who leads.
+/// How long a client may wait until a leader is elected.
 const ROLE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long all hosts together may take to start.
+/// How long the start of all hosts may take.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What has to be ended.
+/// The components that have to be shut down.
 pub(super) struct ServerComponents {
     pub(super) addresses: Addresses,
     endpoint: Endpoint,
     roles: watch::Receiver<ClusterRole>,
-    /// Ends with the lobby's actor.
+    /// Resolves when the lobby's actor ends.
     lobby_ended: Option<oneshot::Receiver<Infallible>>,
-    /// This server's part in a cluster.
+    /// The task of this server's part in a cluster.
     member: Option<JoinHandle<anyhow::Result<()>>>,
     member_stop: CancellationToken,
     /// Tasks that end with the hosts that this server started.
     hosts: JoinSet<()>,
-    /// Children that end are not replaced any more.
+    /// After this is cancelled, children that end are not replaced.
     hosts_stop: CancellationToken,
-    /// HTTP ends.
+    /// Ends HTTP.
     http_stop: CancellationToken,
 }
 
@@ -89,16 +89,11 @@ impl ServerComponents {
             hosts: config.hosts,
         };
         if config.hosts != HostingMode::Cluster && !config.nats.is_empty() {
-            tracing::warn!(
-                "`--nats` is for `--hosts cluster`: this server shares nothing with others"
-            );
+            tracing::warn!("`--nats` is ignored: it applies to `--hosts cluster` only");
         }
         let mut hosts = JoinSet::new();
-        let (hosts_stop, member_stop, http_stop) = (
-            CancellationToken::new(),
-            CancellationToken::new(),
-            CancellationToken::new(),
-        );
+        let [hosts_stop, member_stop, http_stop] =
+            std::array::from_fn(|_| CancellationToken::new());
         let (role, mut roles) = watch::channel(ClusterRole::Seeking);
         let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
         if config.hosts == HostingMode::Cluster {
@@ -128,7 +123,7 @@ impl ServerComponents {
             role.send_replace(ClusterRole::Leading { world, epoch: 0 });
         }
 
-        let door = Arc::new(AcceptanceCounters::default());
+        let acceptance = Arc::new(AcceptanceCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
         let entry = ConnectionRouter {
             roles: roles.clone(),
@@ -148,21 +143,21 @@ impl ServerComponents {
         };
         tokio::spawn(accept(
             endpoint.clone(),
-            Arc::clone(&door),
+            Arc::clone(&acceptance),
             move |connection, alpn| entry.clone().serve(connection, alpn),
         ));
         if let Some((listener, _)) = http {
             serve_http(
                 AdminState {
                     roles: roles.clone(),
-                    acceptance: door,
+                    acceptance,
                     slow_readers,
                 },
                 listener,
                 &http_stop,
             );
         }
-        // In a cluster the others may have to be waited for, or NATS.
+        // In a cluster, waits for NATS and the other servers.
         if roles.wait_for(ClusterRole::is_settled).await.is_err()
             && let Some(member) = member.take()
         {
@@ -181,11 +176,12 @@ impl ServerComponents {
         })
     }
 
-    /// Waits for what must not happen while the server is in service: nothing could go on without
-    /// these. (Children are replaced by the tasks that keep them.)
+    /// Waits until a component fails without which the server cannot go on. (Children are replaced
+    /// by their supervisor.)
     pub(super) async fn wait_for_failure(&mut self) -> anyhow::Error {
-        let crashed =
-            |what: &str| anyhow::anyhow!("{what} has crashed; this is a fault of the server");
+        let crashed = |what: &str| {
+            anyhow::anyhow!("{what} has crashed; this is a bug in the server, please report it")
+        };
         tokio::select! {
             () = until_dropped(self.lobby_ended.as_mut()) => crashed("the lobby"),
             Some(_) = self.hosts.join_next() => crashed("the host of the rooms"),
@@ -196,8 +192,8 @@ impl ServerComponents {
         }
     }
 
-    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer
-    /// is cut off. In a cluster everybody is sent to the other servers instead.
+    /// Notifies players, ends hosts, then everything else. Each step has a time limit, and what
+    /// takes longer is cut off. In a cluster, clients are sent to the other servers instead.
     pub(super) async fn drain(mut self) {
         self.hosts_stop.cancel();
         self.member_stop.cancel();
@@ -207,12 +203,15 @@ impl ServerComponents {
             last = ErrorCode::TryAgain;
         } else if let ClusterRole::Leading { world, .. } = self.roles.borrow().clone() {
             let (drained, done) = oneshot::channel();
-            let told = async {
+            let notified = async {
                 let _ = world.send(StartDrain(drained)).await;
                 let _ = done.await;
             };
-            if tokio::time::timeout(NOTIFY_TIMEOUT, told).await.is_err() {
-                tracing::warn!("not everybody was told in time");
+            if tokio::time::timeout(NOTIFY_TIMEOUT, notified)
+                .await
+                .is_err()
+            {
+                tracing::warn!("shutdown: not all players were notified in time");
             }
         }
         let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
@@ -220,11 +219,11 @@ impl ServerComponents {
             .await
             .is_err()
         {
-            tracing::warn!("not all hosts ended in time");
+            tracing::warn!("shutdown: not all hosts ended in time");
         }
         self.http_stop.cancel();
         if last == ErrorCode::Draining {
-            // Clients of an embedded host read their last messages, and close their connections.
+            // Clients of an embedded host read their last messages and close their connections.
             let _ = tokio::time::timeout(IDLE_TIMEOUT, self.endpoint.wait_idle()).await;
         }
         let why = if last == ErrorCode::Draining {
@@ -257,7 +256,7 @@ fn serve_http(admin: AdminState, listener: TcpListener, stop: &CancellationToken
     tokio::spawn(admin::serve(admin, listener, stop.clone()));
 }
 
-/// What is spoken on this server's port.
+/// The protocols on this server's port.
 fn alpn_protocols(config: &Config) -> Vec<&'static [u8]> {
     let mut protocols = vec![ALPN_WORLD];
     if config.hosts == HostingMode::Embedded {
@@ -272,7 +271,7 @@ fn alpn_protocols(config: &Config) -> Vec<&'static [u8]> {
     protocols
 }
 
-/// Where connections go, by protocol.
+/// Dispatches connections by protocol.
 #[derive(Clone)]
 struct ConnectionRouter {
     roles: watch::Receiver<ClusterRole>,
@@ -283,21 +282,21 @@ struct ConnectionRouter {
     embedded: Option<GameHost>,
     host_key: Option<String>,
     host_silence: Duration,
-    /// Of hosts that have not shown the key yet.
+    /// Slots for hosts that have not presented the key yet.
     host_handshakes: AdmissionLimits,
 }
 
 impl ConnectionRouter {
     async fn serve(mut self, connection: Connection, alpn: Vec<u8>) {
         if alpn == ALPN_WORLD {
-            // Hosts and servers ask again by themselves.
+            // Only clients wait: hosts and servers retry by themselves.
             let _ =
                 tokio::time::timeout(ROLE_TIMEOUT, self.roles.wait_for(ClusterRole::is_settled))
                     .await;
         }
         let role = self.roles.borrow().clone();
         let close = |code: ErrorCode, why: &str| {
-            connection.close(VarInt::from_u32(code as u32), why.as_bytes())
+            connection.close(VarInt::from_u32(code as u32), why.as_bytes());
         };
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
@@ -308,53 +307,57 @@ impl ConnectionRouter {
                 });
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
-                relay_client(connection, link).await
+                relay_client(connection, link).await;
             }
             (ALPN_WORLD, ClusterRole::Seeking, ..) => {
                 close(
                     ErrorCode::TryAgain,
-                    "the servers are about to agree on who leads; connect again",
+                    "the servers elect a leader; connect again",
                 );
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
                 match self.host_handshakes.take(connection.remote_address().ip()) {
                     Ok(place) => {
-                        remote::serve(connection, key, self.host_silence, world, place).await
+                        remote::serve(connection, key, self.host_silence, world, place).await;
                     }
                     Err(_) => close(
                         ErrorCode::TooManyConnections,
-                        "too many hosts are about to show their keys",
+                        "too many hosts connect at the same time; try again",
                     ),
                 }
             }
-            // The reason is for a program: where to call.
+            // The reason is for a program: the leader's address.
             (ALPN_HOST, ClusterRole::Following { address, .. }, ..) => {
-                close(ErrorCode::TryAgain, &address)
+                close(ErrorCode::TryAgain, &address);
             }
             (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
-                let desk = FollowerAcceptor {
+                let acceptor = FollowerAcceptor {
                     own_server: self.own_server,
                     key,
                     epoch,
                     world,
                     followers: self.followers,
                 };
-                desk.serve(connection, self.sessions, self.slow_readers)
+                acceptor
+                    .serve(connection, self.sessions, self.slow_readers)
                     .await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
-            // The handshake refuses what is not spoken here.
-            _ => close(ErrorCode::OutOfState, "this protocol is not spoken here"),
+            // The handshake refuses all other protocols.
+            _ => close(
+                ErrorCode::OutOfState,
+                "this server does not support this protocol",
+            ),
         }
     }
 }
 
 type LobbyEnded = oneshot::Receiver<Infallible>;
-/// What was read of it.
+/// The records that were read from the directory.
 type DirectoryRecords = BTreeMap<RecordKey, Vec<u8>>;
 
-/// What this server is told, and told by, in its cluster.
+/// Creates this server's part in its cluster.
 async fn cluster_member(
     config: &Config,
     registry: &Registry,
@@ -363,29 +366,31 @@ async fn cluster_member(
 ) -> anyhow::Result<ClusterMember> {
     if config.nats.is_empty() {
         bail!(
-            "`--hosts cluster` needs `--nats`: where the NATS servers are that keep the directory (nats://HOST:4222)"
+            "`--hosts cluster` needs `--nats`: the NATS servers that store the directory \
+             (nats://HOST:4222)"
         );
     }
     let Some(key) = config.host_key.clone() else {
         bail!(
-            "`--hosts cluster` needs `--host-key`: what the servers and the hosts of the cluster show each other"
+            "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
+             cluster share"
         );
     };
     let mut process = [0; 16];
     SystemRandom::new()
         .fill(&mut process)
-        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
     let (clock, epoch_unix) = LobbyClock::start();
     let (lobby_config, lobby_registry, arbiter) =
         (config.clone(), registry.clone(), start_lobby_thread()?);
-    let start_lobby = move |desk: Arc<WriteQueue>, records: DirectoryRecords| {
+    let start_lobby = move |write_queue: Arc<WriteQueue>, records: DirectoryRecords| {
         start_lobby(
             &lobby_config,
             &lobby_registry,
             &arbiter,
             (clock, epoch_unix),
             None,
-            Some((desk, records)),
+            Some((write_queue, records)),
         )
     };
     Ok(ClusterMember {
@@ -404,19 +409,19 @@ async fn cluster_member(
     })
 }
 
-/// Has to be called on a thread of the actix system.
+/// Starts the lobby's thread. Must be called on a thread of the actix system.
 fn start_lobby_thread() -> anyhow::Result<ArbiterHandle> {
     Ok(Arbiter::try_new()
         .context("cannot start the lobby's thread")?
         .handle())
 }
 
-/// Where players find this server.
+/// The address of this server for players.
 fn advertised_address(config: &Config, addresses: &Addresses) -> String {
     Advertise::address(config.advertise, addresses.world).to_string()
 }
 
-/// The lobby's actor: a new lobby, or one that goes on with what is in a directory.
+/// Starts the lobby's actor with a new lobby, or with one restored from a directory.
 fn start_lobby(
     config: &Config,
     registry: &Registry,
@@ -428,7 +433,7 @@ fn start_lobby(
     let mut seed = [0; 32];
     SystemRandom::new()
         .fill(&mut seed)
-        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+        .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
     let signer = TicketSigner::from_seed(&seed);
     let games = registry.games().map(game_info).collect();
     let checker = registry.clone();
@@ -444,11 +449,11 @@ fn start_lobby(
         Box::new(random_bytes()),
         signer,
     );
-    let mut desk = None;
+    let mut write_queue = None;
     if let Some((at, records)) = directory {
         let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
         lobby.restore(clock.now(), records, LEADER_LEASE + config.host_silence);
-        desk = Some(at);
+        write_queue = Some(at);
     }
     let (lifeline, ended) = oneshot::channel();
     let (record, children) = (
@@ -456,7 +461,7 @@ fn start_lobby(
         children.unwrap_or_else(|| watch::Sender::new(0)),
     );
     let world = WorldServer::start_in_arbiter(arbiter, move |_| {
-        WorldServer::new(lobby, clock, children, desk, record, lifeline)
+        WorldServer::new(lobby, clock, children, write_queue, record, lifeline)
     });
     Ok((world, ended))
 }
@@ -476,12 +481,12 @@ fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
         let mut bytes = [0; 16];
         random
             .fill(&mut bytes)
-            .expect("the system has given random bytes before");
+            .expect("the system's random source worked before");
         bytes
     }
 }
 
-/// Starts the hosts and waits until all are ready; gives the embedded one.
+/// Starts the hosts and waits until all are ready. Returns the embedded one.
 async fn start_hosts(
     config: &Config,
     registry: Registry,
@@ -512,14 +517,14 @@ async fn start_hosts(
         HostingMode::Cluster => Ok(None),
         HostingMode::Process { min, .. } => {
             let (ready, mut starts) = mpsc::channel(usize::from(min));
-            let nursery = ChildSupervisor {
+            let supervisor = ChildSupervisor {
                 arguments: child_arguments(config),
                 world: world.clone(),
                 ready,
                 wanted,
                 stop: stop.clone(),
             };
-            tasks.spawn(nursery.supervise());
+            tasks.spawn(supervisor.supervise());
             let all_ready = async {
                 for _ in 0..min {
                     if let Some(Err(reason)) = starts.recv().await {
@@ -536,7 +541,7 @@ async fn start_hosts(
     }
 }
 
-/// What a child is told: where to listen and what to write; rooms come by the pipe.
+/// The command line of a child: where to listen and what to write. Rooms come over the pipe.
 fn child_arguments(config: &Config) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);

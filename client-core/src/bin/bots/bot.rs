@@ -1,9 +1,8 @@
-//! One bot on a real client: calls, joins, plays, reports. What it does in the game is up to
-//! [`Crowd`], what it complains about to [`FaultDetector`].
+//! One bot with a real client: it connects, joins, plays and reports. [`CrowdBot`] and [`CubesBot`]
+//! decide what it does in the game, [`FaultDetector`] checks what it receives.
 //!
-//! A bot wakes every [`BEAT`], a fraction of it after its neighbour, reads what has come since,
-//! samples how old its picture is, and acts. Between two beats it costs nothing but the client's
-//! own work.
+//! A bot wakes up every [`LOOK_INTERVAL`], slightly after its neighbour, reads new events, samples
+//! the age of what it shows, and acts. In between it costs only its client's own work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,56 +30,56 @@ use crate::fault_detector::FaultDetector;
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
 use crate::summary::{BotReport, ClientSnapshot};
 
-/// How often a bot looks around.
+/// How often a bot wakes up.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// How often a bot looks that neither decides nor decodes much.
+/// The same for a bot that neither decides nor decodes much.
 const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// The key that bots hold where the server walks.
 const WALK_KEY: Keymap = Keymap(1);
-/// Bots that look around one after the other before two do so together.
+/// The wake-ups of bots are spread over this many phases.
 const PHASES: usize = 5;
-/// How often the lobby is called before a bot gives up, as a person would.
+/// Connection attempts before a bot gives up.
 const MAX_ATTEMPTS: usize = 3;
-/// The pause before the next call.
+/// The pause before the next attempt.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(500);
-/// How long an answer of the lobby may take; the start of a room takes longest.
+/// How long the lobby may take to answer; the start of a room takes longest.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long the end may take.
+/// How long quitting may take.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the host is asked what it has of what it confirmed.
+/// How often the host is asked for the executed commands.
 const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the answer to the last such question may take.
+/// How long the answer to the last such request may take.
 const LAST_AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Between the last look and the end, so that no bot sees another one leave.
+/// Time between the last snapshot and the end, so that no bot sees another one leave.
 const QUIT_DELAY: Duration = Duration::from_millis(150);
 
-/// What all bots have in common.
+/// Settings that all bots share.
 #[derive(Debug)]
 pub(crate) struct BotSettings {
     pub(crate) server: String,
     pub(crate) trust: ServerTrust,
     pub(crate) impairment: Option<Impairment>,
     pub(crate) inputs: InputRate,
-    /// Of all that bots do by chance.
+    /// Seeds all random decisions of the bots.
     pub(crate) seed: u64,
     pub(crate) drawing: DrawingFlags,
     pub(crate) dump: Option<EventDump>,
     pub(crate) behavior: Behavior,
-    /// Bots from this one on are light.
+    /// Bots with this index or a higher one are light clients.
     pub(crate) full_clients: usize,
     pub(crate) shown: Option<ShownPositions>,
 }
 
-/// How bots live.
+/// What bots do in the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behavior {
-    /// By their own decisions.
+    /// They decide by themselves.
     Independent,
     /// The server walks the avatars, and bots hold a key.
     ServerWalked,
-    /// By pushing cubes.
+    /// They push cubes.
     Cubes,
-    /// Without doing anything.
+    /// They do nothing.
     Idle,
 }
 
@@ -99,18 +98,18 @@ impl BotSettings {
     }
 }
 
-/// Where the run is.
+/// The phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunPhase {
-    /// Bots are coming.
+    /// Bots are joining.
     Gathering,
-    /// All are in, or never will be: it counts.
+    /// All bots have joined or given up: the measurement runs.
     Measuring,
-    /// Time to go.
+    /// The measurement has ended.
     Over,
 }
 
-/// A bot that has been welcomed.
+/// A bot that the lobby has welcomed.
 pub(crate) struct Bot {
     index: usize,
     handle: ClientHandle,
@@ -121,22 +120,22 @@ pub(crate) struct Bot {
 }
 
 impl Bot {
-    /// Calls the lobby. An error says why there is no bot.
+    /// Connects to the lobby. The error says why there is no bot.
     pub(crate) async fn connect(
-        common: &Arc<BotSettings>,
+        settings: &Arc<BotSettings>,
         index: usize,
     ) -> Result<(Self, Welcome), String> {
         let mut last = String::new();
         for _ in 0..MAX_ATTEMPTS {
-            let (handle, events) = shell::start(options(common, index), ());
-            let (witness, accounts) = (FaultDetector::default(), CommandAudit::default());
+            let (handle, events) = shell::start(options(settings, index), ());
+            let (detector, audit) = (FaultDetector::default(), CommandAudit::default());
             let mut bot = Bot {
                 index,
                 handle,
                 events,
-                fault_detector: witness,
-                command_audit: accounts,
-                settings: common.clone(),
+                fault_detector: detector,
+                command_audit: audit,
+                settings: settings.clone(),
             };
             while let Some(event) = bot.next().await {
                 if let ViewEvent::Welcome(welcome) = event {
@@ -152,7 +151,7 @@ impl Bot {
         Err(last)
     }
 
-    /// Asks the lobby, and returns what it answers.
+    /// Sends a request to the lobby and returns the answer.
     pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<ViewEvent, String> {
         let what = request.description();
         let asked = self
@@ -187,7 +186,7 @@ impl Bot {
         });
         answer.await.unwrap_or_else(|_| {
             Err(format!(
-                "asked to {what}, and no answer came within {ANSWER_TIMEOUT:?}"
+                "asked to {what}, but no answer came within {ANSWER_TIMEOUT:?}"
             ))
         })
     }
@@ -204,7 +203,7 @@ impl Bot {
                         .to_owned());
                 }
                 if self.fault_detector.room.is_none() {
-                    return Err("thrown out of the room before the game began".to_owned());
+                    return Err("removed from the room before the game began".to_owned());
                 }
             }
             Ok(())
@@ -214,19 +213,19 @@ impl Bot {
             .unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
     }
 
-    /// Another way to its client.
+    /// A handle to its client.
     pub(crate) fn handle(&self) -> ClientHandle {
         self.handle.clone()
     }
 
-    /// What it has seen so far.
+    /// What it has observed so far.
     pub(crate) fn fault_detector(&self) -> &FaultDetector {
         &self.fault_detector
     }
 
-    /// Plays until the run is over, then goes.
+    /// Plays until the run is over, then quits.
     pub(crate) async fn play(mut self, mut phase: watch::Receiver<RunPhase>) -> BotReport {
-        let mut life = BotState::new(&self.settings, self.index);
+        let mut state = BotState::new(&self.settings, self.index);
         let every = self.settings.look_interval(self.index);
         sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
         let mut beat = interval(every);
@@ -237,9 +236,9 @@ impl Bot {
                 self.handle_event(&event);
             }
             let current = *phase.borrow_and_update();
-            if current != RunPhase::Gathering && !life.has_span {
-                life.has_span = true;
-                life.first = if self.fault_detector.begin_span() {
+            if current != RunPhase::Gathering && !state.has_span {
+                state.has_span = true;
+                state.first = if self.fault_detector.begin_span() {
                     self.snapshot().await
                 } else {
                     None
@@ -248,18 +247,18 @@ impl Bot {
             if current == RunPhase::Over || self.fault_detector.closed().is_some() {
                 break;
             }
-            self.act_once(&mut life).await;
-            if life.now >= life.audit_at {
-                life.audit_at = life.now + AUDIT_INTERVAL;
+            self.act_once(&mut state).await;
+            if state.now >= state.audit_at {
+                state.audit_at = state.now + AUDIT_INTERVAL;
                 self.audit().await;
             }
         }
-        self.finish(life).await
+        self.finish(state).await
     }
 
-    /// Says goodbye, and waits until it has been heard.
+    /// Quits, and waits until the client has ended.
     pub(crate) async fn leave(mut self) {
-        // One that has ended already needs no goodbye.
+        // A client that has ended already need not quit.
         let _ = self.handle.quit().await;
         let _ = timeout(QUIT_TIMEOUT, async {
             while self.events.next().await.is_some() {}
@@ -267,43 +266,45 @@ impl Bot {
         .await;
     }
 
-    /// Looks around, and perhaps does something.
-    async fn act_once(&mut self, life: &mut BotState) {
+    /// Samples, and perhaps sends a command.
+    async fn act_once(&mut self, state: &mut BotState) {
         if self.settings.behavior != Behavior::Independent {
-            return self.hold_keys(life).await;
+            return self.hold_keys(state).await;
         }
-        let casts = life
+        let casts = state
             .crowd
             .as_ref()
-            .is_some_and(|crowd| crowd.may_cast_by(life.now + LOOK_INTERVAL));
-        let look = move |client: &mut Client, now| {
+            .is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
+        let observe = move |client: &mut Client, now| {
             client.sample_ages(now);
             Observation::new(client, now, casts)
         };
-        let Ok(look) = self.handle.run(look).await else {
+        let Ok(observation) = self.handle.run(observe).await else {
             return;
         };
-        life.now = look.now;
-        if let Some(age) = look.age.filter(|_| life.first.is_some()) {
-            life.ages.add(age);
+        state.now = observation.now;
+        if let Some(age) = observation.age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
         }
-        let Some(avatar) = look.avatar else { return };
-        let crowd = life
+        let Some(avatar) = observation.avatar else {
+            return;
+        };
+        let crowd = state
             .crowd
-            .get_or_insert_with(|| CrowdBot::new(look.now, life.seed));
-        if let Some(action) = crowd.decide(look.now, &avatar) {
+            .get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
+        if let Some(action) = crowd.decide(observation.now, &avatar) {
             self.act(action).await;
         }
     }
 
-    /// Looks around, and holds what is to be held.
-    async fn hold_keys(&mut self, life: &mut BotState) {
-        let hands = life.keys_to_hold(self.settings.behavior);
+    /// Samples, and sets the keys to hold.
+    async fn hold_keys(&mut self, state: &mut BotState) {
+        let keys = state.keys_to_hold(self.settings.behavior);
         let light = self.settings.is_light(self.index);
         let shows = self.settings.shown.is_some() && self.index < WATCHERS;
-        let look = move |client: &mut Client, now| {
-            if let Some(hands) = hands {
-                apply_keys(client, now, hands);
+        let observe = move |client: &mut Client, now| {
+            if let Some(keys) = keys {
+                apply_keys(client, now, keys);
             }
             if light {
                 return (now, None, None);
@@ -319,19 +320,19 @@ impl Bot {
                 },
             )
         };
-        let Ok((now, age, seen)) = self.handle.run(look).await else {
+        let Ok((now, age, seen)) = self.handle.run(observe).await else {
             return;
         };
-        life.now = now;
-        if let Some(age) = age.filter(|_| life.first.is_some()) {
-            life.ages.add(age);
+        state.now = now;
+        if let Some(age) = age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
         }
         if let Some((shown, seen)) = self
             .settings
             .shown
             .as_ref()
             .zip(seen)
-            .filter(|_| life.first.is_some())
+            .filter(|_| state.first.is_some())
         {
             shown.write(self.index, &seen);
         }
@@ -339,8 +340,7 @@ impl Bot {
 
     async fn act(&mut self, action: Action) {
         let walks = matches!(action, Action::Move { .. });
-        // Between two connections there is no game to act in; that it broke is counted where it
-        // shows.
+        // Between two connections no command is possible; the break itself is counted elsewhere.
         if let Ok(number) = self.handle.act(action).await
             && walks
         {
@@ -348,8 +348,8 @@ impl Bot {
         }
     }
 
-    /// Takes what was confirmed and the host's last answer, and asks anew, if there is anything to
-    /// ask.
+    /// Takes confirmed commands and the host's last answer, and asks again if there is anything to
+    /// check.
     async fn audit(&mut self) -> bool {
         let read = |client: &mut Client, _| {
             (
@@ -357,11 +357,11 @@ impl Bot {
                 client.take_confirmed().collect::<Vec<_>>(),
             )
         };
-        let Ok((told, confirmed)) = self.handle.run(read).await else {
+        let Ok((answer, confirmed)) = self.handle.run(read).await else {
             return false;
         };
-        if let Some(told) = told {
-            self.command_audit.answer(&told);
+        if let Some(answer) = answer {
+            self.command_audit.answer(&answer);
         }
         self.command_audit.confirm(&confirmed);
         let asks = self.command_audit.ask();
@@ -374,18 +374,18 @@ impl Bot {
         asks
     }
 
-    /// Until all that was confirmed has been looked for.
+    /// Waits until all confirmed commands are checked.
     async fn audit_all(&mut self) {
         let all = timeout(LAST_AUDIT_TIMEOUT, async {
             while self.audit().await {
                 sleep(LOOK_INTERVAL).await;
             }
         });
-        // Nobody answers: the host is on its way to another, or gone.
+        // No answer: the room is moving to another host, or the host is gone.
         let _ = all.await;
     }
 
-    async fn finish(mut self, life: BotState) -> BotReport {
+    async fn finish(mut self, state: BotState) -> BotReport {
         let light = self.settings.is_light(self.index);
         self.audit_all().await;
         let last = self.snapshot().await;
@@ -394,19 +394,19 @@ impl Bot {
                 .and_then(|last| last.silence)
                 .unwrap_or_default(),
         );
-        let steady = life.first.is_some() && self.fault_detector.is_steady();
+        let steady = state.first.is_some() && self.fault_detector.is_steady();
         let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
         self.fault_detector.faults_mut().add(
             "malformed",
             malformed,
-            "a datagram, record or message made no sense",
+            "a datagram, record or message was invalid",
         );
         let (lost, doubled) = (
             self.command_audit.lost().len() as u64,
             u64::from(self.command_audit.doubled()),
         );
         let example = format!(
-            "number {:?} was confirmed, and the game does not have it",
+            "number {:?} was confirmed, but the game does not have it",
             self.command_audit.lost().first()
         );
         self.fault_detector
@@ -415,13 +415,13 @@ impl Bot {
         self.fault_detector.faults_mut().add(
             "command carried out twice",
             doubled,
-            "so says the host",
+            "reported by the host",
         );
         let (acknowledged, lost_commands) = (
             last.as_ref().map_or(0, |last| last.stats.confirmed),
             lost + doubled,
         );
-        let span = life.first.map(|first| {
+        let span = state.first.map(|first| {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
         });
@@ -437,7 +437,7 @@ impl Bot {
             steady,
             light,
             span,
-            ages: life.ages,
+            ages: state.ages,
             resumes,
             refusals,
             faults,
@@ -475,7 +475,7 @@ impl Bot {
     }
 }
 
-/// What a bot keeps from beat to beat.
+/// The state of a bot between wake-ups.
 struct BotState {
     seed: u64,
     crowd: Option<CrowdBot>,
@@ -488,8 +488,8 @@ struct BotState {
 }
 
 impl BotState {
-    fn new(common: &BotSettings, index: usize) -> Self {
-        let seed = common
+    fn new(settings: &BotSettings, index: usize) -> Self {
+        let seed = settings
             .seed
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .wrapping_add(index as u64);
@@ -508,15 +508,15 @@ impl BotState {
 }
 
 impl BotState {
-    /// What is held until the next beat, in a life of that way.
-    fn keys_to_hold(&mut self, way: Behavior) -> Option<HeldKeys> {
-        match way {
+    /// The keys to hold until the next wake-up.
+    fn keys_to_hold(&mut self, behavior: Behavior) -> Option<HeldKeys> {
+        match behavior {
             Behavior::Independent | Behavior::Idle => None,
             Behavior::ServerWalked => Some(HeldKeys {
                 held: WALK_KEY,
                 ..HeldKeys::default()
             }),
-            // What time it is, the first look tells.
+            // The first look has not set the time yet.
             Behavior::Cubes if self.now == LocalTime::ZERO => None,
             Behavior::Cubes => Some(
                 self.cubes
@@ -527,9 +527,9 @@ impl BotState {
     }
 }
 
-/// Holds and taps; nothing is said while nothing is held.
-fn apply_keys(client: &mut Client, now: LocalTime, hands: HeldKeys) {
-    let HeldKeys { held, tapped } = hands;
+/// Holds and taps keys; sends nothing while no key is held.
+fn apply_keys(client: &mut Client, now: LocalTime, keys: HeldKeys) {
+    let HeldKeys { held, tapped } = keys;
     if tapped != Keymap::default() {
         client.input(now, Keymap(held.0 | tapped.0));
     }
@@ -540,7 +540,7 @@ fn apply_keys(client: &mut Client, now: LocalTime, hands: HeldKeys) {
     }
 }
 
-/// What a client shows at one moment.
+/// What a client shows at one time.
 struct Observation {
     now: LocalTime,
     age: Option<Duration>,
@@ -548,7 +548,7 @@ struct Observation {
 }
 
 impl Observation {
-    /// Whoever is near is only looked for when it matters: there may be many.
+    /// The nearest object is looked up only if needed: there may be many objects.
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
         let avatar = Self::surroundings(client, now, casts);
         Observation {
@@ -588,21 +588,21 @@ fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> 
     others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 
-fn options(common: &BotSettings, index: usize) -> ClientOptions {
+fn options(settings: &BotSettings, index: usize) -> ClientOptions {
     let client = ClientConfig {
         name: format!("bot-{}", index + 1),
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
-        seed: common.seed.wrapping_add(index as u64),
-        light: common.is_light(index),
-        render: common.drawing.render,
-        inputs: common.inputs,
-        predict: common.drawing.predict,
+        seed: settings.seed.wrapping_add(index as u64),
+        light: settings.is_light(index),
+        render: settings.drawing.render,
+        inputs: settings.inputs,
+        predict: settings.drawing.predict,
         ..ClientConfig::default()
     };
     ClientOptions {
-        server: common.server.clone(),
-        trust: common.trust.clone(),
-        impairment: common.impairment,
+        server: settings.server.clone(),
+        trust: settings.trust.clone(),
+        impairment: settings.impairment,
         number: index as u64,
         client,
     }

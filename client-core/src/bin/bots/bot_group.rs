@@ -1,7 +1,8 @@
 //! All bots of a run: gathers them in one room, lets them play, collects their reports.
 //!
-//! The first bot finds the room or makes it; the others follow, [`AT_ONCE`] at a time. The measured
-//! time begins when each of them is in the game or has given up, both within a bounded time.
+//! The first bot finds or creates the room; the others follow, [`MAX_JOINING`] at a time. The
+//! measured time begins when each of them is in the game or has given up; both happen within a
+//! bounded time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,49 +21,49 @@ use crate::bot::{Bot, BotSettings, RunPhase};
 use crate::progress::ProgressDisplay;
 use crate::summary::{BotReport, RunSummary};
 
-/// Bots on their way into the room: each costs two handshakes at the server.
+/// Maximum number of bots that join at the same time: each costs the server two handshakes.
 const MAX_JOINING: usize = 50;
-/// How long the way from the room into its game may take.
+/// How long a bot in a room may take to get into the game.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long somebody else's room is waited for to start.
+/// How long to wait until a room of another player starts.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Seats of a room that is made, at least: people may want to have a look.
+/// Minimum number of seats of a created room, so that people can join and watch.
 const MIN_SEATS: usize = 64;
 
-/// What is to be done.
+/// The parameters of a run.
 #[derive(Debug)]
 pub(crate) struct RunPlan {
     pub(crate) count: usize,
     pub(crate) time: Duration,
-    /// From the last arrival to the measured time.
+    /// Time from the last arrival to the measured time.
     pub(crate) settle: Duration,
     pub(crate) room: String,
     pub(crate) game: String,
-    /// Seats of a room that is made; `Unchanged` for enough.
+    /// Seats of a created room; `None` for enough.
     pub(crate) capacity: Option<u32>,
     pub(crate) parameters: BTreeMap<String, String>,
-    /// Makes it harmless to ask for the room twice.
+    /// Makes a repeated creation of the room harmless.
     pub(crate) key: [u8; 16],
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct RunOutcome {
     pub(crate) summary: RunSummary,
-    /// Why it could not run at all.
+    /// Why the run failed, if it did.
     pub(crate) failure: Option<String>,
 }
 
-/// The room, as the first bot found or made it.
+/// The room that the first bot found or created.
 struct JoinedRoom {
     room: RoomId,
-    /// Whether it is ours to start.
+    /// Whether the bots created it, and so must start it.
     is_own: bool,
-    /// Whether the others can come in when it runs.
+    /// Whether players can join the running game.
     join_running: bool,
 }
 
-/// What bots tell while they gather.
+/// Progress of a bot that joins.
 enum GatherEvent {
     Joined,
     Arrived,
@@ -71,7 +72,7 @@ enum GatherEvent {
 
 struct BotGroup {
     plan: Arc<RunPlan>,
-    common: Arc<BotSettings>,
+    settings: Arc<BotSettings>,
     phase: watch::Sender<RunPhase>,
     progress: ProgressDisplay,
     bots: JoinSet<BotReport>,
@@ -79,31 +80,31 @@ struct BotGroup {
     gather_events: mpsc::Receiver<GatherEvent>,
 }
 
-/// Runs the plan. Ends early when asked to by a signal.
+/// Executes the plan. Ends early on a signal.
 pub(crate) async fn run(
     plan: RunPlan,
-    common: BotSettings,
+    settings: BotSettings,
     progress: ProgressDisplay,
 ) -> RunOutcome {
-    let (sender, news) = mpsc::channel(2 * plan.count);
-    let (plan, common) = (Arc::new(plan), Arc::new(common));
+    let (sender, events) = mpsc::channel(2 * plan.count);
+    let (plan, settings) = (Arc::new(plan), Arc::new(settings));
     let (phase, bots) = (watch::Sender::new(RunPhase::Gathering), JoinSet::new());
-    let mut party = BotGroup {
+    let mut group = BotGroup {
         plan,
-        common,
+        settings,
         phase,
         progress,
         bots,
         sender,
-        gather_events: news,
+        gather_events: events,
     };
-    match party.gather().await {
-        Ok(()) => party.measure().await,
+    match group.gather().await {
+        Ok(()) => group.measure().await,
         Err(failure) => {
             let mut report = BotReport::default();
             report.faults.add("could not run", 1, &failure);
             RunOutcome {
-                summary: RunSummary::new(party.plan.count, Duration::ZERO, &[report]),
+                summary: RunSummary::new(group.plan.count, Duration::ZERO, &[report]),
                 failure: Some(failure),
             }
         }
@@ -111,18 +112,18 @@ pub(crate) async fn run(
 }
 
 impl BotGroup {
-    /// An error means that there is no room to be in.
+    /// The error means that there is no room.
     async fn gather(&mut self) -> Result<(), String> {
-        let (mut leader, welcome) = Bot::connect(&self.common, 0).await?;
-        let place = self.find_or_create_room(&mut leader, &welcome).await?;
-        if place.is_own && place.join_running {
+        let (mut leader, welcome) = Bot::connect(&self.settings, 0).await?;
+        let joined_room = self.find_or_create_room(&mut leader, &welcome).await?;
+        if joined_room.is_own && joined_room.join_running {
             leader.ask(LobbyRequest::StartRoom).await?;
         }
         let handle = leader.handle();
         self.progress.gathering(self.plan.count);
         self.spawn_leader(leader);
-        self.spawn_others(&place);
-        self.await_arrivals(&place, &handle).await;
+        self.spawn_others(&joined_room);
+        self.await_arrivals(&joined_room, &handle).await;
         if !self.plan.settle.is_zero() {
             sleep(self.plan.settle).await;
             println!("measuring");
@@ -209,14 +210,15 @@ impl BotGroup {
         });
     }
 
-    fn spawn_others(&mut self, place: &JoinedRoom) {
-        let (room, doors) = (place.room, Arc::new(Semaphore::new(MAX_JOINING)));
+    fn spawn_others(&mut self, joined_room: &JoinedRoom) {
+        let (room, permits) = (joined_room.room, Arc::new(Semaphore::new(MAX_JOINING)));
         for index in 1..self.plan.count {
-            let (common, doors, sender) = (self.common.clone(), doors.clone(), self.sender.clone());
+            let (settings, permits, sender) =
+                (self.settings.clone(), permits.clone(), self.sender.clone());
             let phase = self.phase.subscribe();
             self.bots.spawn(async move {
-                let door = doors.acquire().await;
-                let (mut bot, _) = match Bot::connect(&common, index).await {
+                let permit = permits.acquire().await;
+                let (mut bot, _) = match Bot::connect(&settings, index).await {
                     Ok(bot) => bot,
                     Err(failure) => return give_up(None, &failure, &sender).await,
                 };
@@ -229,7 +231,7 @@ impl BotGroup {
                 {
                     return give_up(Some(bot), &failure, &sender).await;
                 }
-                drop(door);
+                drop(permit);
                 let _ = sender.send(GatherEvent::Joined).await;
                 if let Err(failure) = bot.wait_for_avatar(arrival_timeout(&bot)).await {
                     return give_up(Some(bot), &failure, &sender).await;
@@ -240,17 +242,17 @@ impl BotGroup {
         }
     }
 
-    /// Until each bot is in the game or has given up; a room that has to wait for all is started in
-    /// between.
-    async fn await_arrivals(&mut self, place: &JoinedRoom, leader: &ClientHandle) {
+    /// Waits until each bot is in the game or has given up; starts a room that must be complete
+    /// first.
+    async fn await_arrivals(&mut self, joined_room: &JoinedRoom, leader: &ClientHandle) {
         let (mut joined, mut settled, mut failed) = (0, 0, 0);
-        let mut to_start = place.is_own && !place.join_running;
+        let mut to_start = joined_room.is_own && !joined_room.join_running;
         while settled < self.plan.count {
             match self
                 .gather_events
                 .recv()
                 .await
-                .expect("a sender is held here")
+                .expect("self holds a sender")
             {
                 GatherEvent::Joined => joined += 1,
                 GatherEvent::Arrived => settled += 1,
@@ -259,7 +261,7 @@ impl BotGroup {
             self.progress.gathered(settled);
             if to_start && joined + failed >= self.plan.count {
                 to_start = false;
-                // A refusal is an event of the leader's, and so one of its faults.
+                // A refusal is an event of the first bot, and so one of its faults.
                 let _ = leader.request(LobbyRequest::StartRoom).await;
             }
         }
@@ -274,7 +276,9 @@ impl BotGroup {
         while began.elapsed() < self.plan.time && !self.bots.is_empty() {
             let rest = self.plan.time.saturating_sub(began.elapsed());
             tokio::select! {
-                () = sleep(rest.min(Duration::from_secs(1))) => self.progress.measured(began.elapsed()),
+                () = sleep(rest.min(Duration::from_secs(1))) => {
+                    self.progress.measured(began.elapsed());
+                }
                 report = self.bots.join_next() => reports.extend(report.and_then(Result::ok)),
                 _ = &mut wait_for_signal => break,
             }
@@ -292,7 +296,7 @@ impl BotGroup {
     }
 }
 
-/// Why it was no run, or not to its end.
+/// Why the run failed, if it did.
 fn run_failure(reports: &[BotReport]) -> Option<String> {
     let mut played = reports
         .iter()
@@ -304,13 +308,13 @@ fn run_failure(reports: &[BotReport]) -> Option<String> {
     let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
     lost.map(|reasons| {
         format!(
-            "the server is gone: no bot was left in the game at the end ({})",
+            "the server is lost: no bot was left in the game at the end ({})",
             reasons[0]
         )
     })
 }
 
-/// A room that doesn't run yet is waited for.
+/// Allows for a room that does not run yet.
 fn arrival_timeout(bot: &Bot) -> Duration {
     if bot
         .fault_detector()
@@ -324,9 +328,9 @@ fn arrival_timeout(bot: &Bot) -> Duration {
     }
 }
 
-/// The end of a bot that never came into the game.
-async fn give_up(bot: Option<Bot>, failure: &str, news: &mpsc::Sender<GatherEvent>) -> BotReport {
-    let _ = news.send(GatherEvent::Failed).await;
+/// Ends a bot that did not get into the game.
+async fn give_up(bot: Option<Bot>, failure: &str, events: &mpsc::Sender<GatherEvent>) -> BotReport {
+    let _ = events.send(GatherEvent::Failed).await;
     let mut report = BotReport::default();
     report.faults.add("could not get into the game", 1, failure);
     if let Some(bot) = bot {

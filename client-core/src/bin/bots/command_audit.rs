@@ -1,24 +1,24 @@
-//! What of a bot's commands was confirmed, and whether the game has it.
+//! Checks that the game has executed a bot's confirmed commands.
 //!
-//! Confirmed numbers go in, and what the host says of commands when it is asked later; what was
-//! confirmed and is not there is *lost*. To go somewhere is out of date once a newer wish to go was
-//! heard: such a command is there if a newer one is.
+//! Confirmed numbers go in, and the host's later answers about its commands. A confirmed command
+//! that the host does not have is *lost*. A walk command is obsolete once a newer one has been
+//! executed, so it counts as executed if a newer one is.
 
 use std::collections::BTreeSet;
 
 use ambit_proto::control::game::Commands;
 
-/// SentDatagrams below the newest that a host knows one by one.
+/// How many of the newest commands a host knows one by one.
 const KNOWN_COMMANDS: u32 = 128;
-/// Wishes to go that are remembered.
+/// Maximum number of walk commands that are remembered.
 const MAX_WALKS: usize = 256;
 
-/// See the module.
+/// The confirmed commands of one bot.
 #[derive(Debug, Default)]
 pub(crate) struct CommandAudit {
-    /// Confirmed, and not looked for yet.
+    /// Confirmed and not checked yet.
     confirmed: Vec<u32>,
-    /// Those of them that were confirmed before the question that waits for its answer.
+    /// Those confirmed before the request that waits for its answer.
     awaiting_answer: Vec<u32>,
     walks: BTreeSet<u32>,
     lost: Vec<u32>,
@@ -26,7 +26,7 @@ pub(crate) struct CommandAudit {
 }
 
 impl CommandAudit {
-    /// The bot has said that it wants to go somewhere.
+    /// The bot has sent a walk command.
     pub(crate) fn note_walk(&mut self, number: u32) {
         self.walks.insert(number);
         if self.walks.len() > MAX_WALKS {
@@ -34,27 +34,27 @@ impl CommandAudit {
         }
     }
 
-    /// Commands are confirmed.
+    /// Adds confirmed commands.
     pub(crate) fn confirm(&mut self, numbers: &[u32]) {
         self.confirmed.extend(numbers);
     }
 
-    /// Whether there is anything to ask the host about; if so, it is asked now.
+    /// Prepares a request to the host; false if there is nothing to check.
     pub(crate) fn ask(&mut self) -> bool {
         self.awaiting_answer.append(&mut self.confirmed);
         !self.awaiting_answer.is_empty()
     }
 
-    /// The host has answered.
-    pub(crate) fn answer(&mut self, told: &Commands) {
-        let bits = u128::from(told.latest) | u128::from(told.before) << 64;
+    /// Handles the host's answer.
+    pub(crate) fn answer(&mut self, answer: &Commands) {
+        let bits = u128::from(answer.latest) | u128::from(answer.before) << 64;
         let has = |number: u32| {
-            let back = told.newest.wrapping_sub(number);
+            let back = answer.newest.wrapping_sub(number);
             back < KNOWN_COMMANDS && bits >> back & 1 == 1
         };
         for number in std::mem::take(&mut self.awaiting_answer) {
             let is_older_than_known =
-                (KNOWN_COMMANDS..1 << 31).contains(&told.newest.wrapping_sub(number));
+                (KNOWN_COMMANDS..1 << 31).contains(&answer.newest.wrapping_sub(number));
             let newer_walk = || self.walks.range(number + 1..).any(|walk| has(*walk));
             let is_there =
                 is_older_than_known || has(number) || self.walks.contains(&number) && newer_walk();
@@ -62,21 +62,21 @@ impl CommandAudit {
                 self.lost.push(number);
             }
         }
-        self.doubled = self.doubled.max(told.doubled);
+        self.doubled = self.doubled.max(answer.doubled);
     }
 
-    /// The connection broke: the host counts anew with the next one.
+    /// The connection broke: the host counts again from the next one.
     pub(crate) fn clear(&mut self) {
         self.confirmed.clear();
         self.awaiting_answer.clear();
     }
 
-    /// What was confirmed and is not there.
+    /// Confirmed commands that the host does not have.
     pub(crate) fn lost(&self) -> &[u32] {
         &self.lost
     }
 
-    /// How many were carried out twice.
+    /// Number of commands that were executed twice.
     pub(crate) fn doubled(&self) -> u32 {
         self.doubled
     }
@@ -88,47 +88,47 @@ mod tests {
 
     #[test]
     fn a_confirmed_command_that_the_host_lacks_is_lost() {
-        let mut accounts = CommandAudit::default();
-        assert!(!accounts.ask());
-        accounts.confirm(&[1, 2, 3]);
-        assert!(accounts.ask());
-        // Confirmed after the question: not to be expected in its answer.
-        accounts.confirm(&[4]);
-        accounts.answer(&told(3, &[1, 3]));
-        assert_eq!((accounts.lost(), accounts.doubled()), (&[2][..], 0));
-        assert!(accounts.ask());
-        accounts.answer(&Commands {
+        let mut audit = CommandAudit::default();
+        assert!(!audit.ask());
+        audit.confirm(&[1, 2, 3]);
+        assert!(audit.ask());
+        // Confirmed after the request: its answer need not contain it.
+        audit.confirm(&[4]);
+        audit.answer(&answer(3, &[1, 3]));
+        assert_eq!((audit.lost(), audit.doubled()), (&[2][..], 0));
+        assert!(audit.ask());
+        audit.answer(&Commands {
             doubled: 1,
-            ..told(4, &[1, 3, 4])
+            ..answer(4, &[1, 3, 4])
         });
-        assert_eq!((accounts.lost(), accounts.doubled()), (&[2][..], 1));
+        assert_eq!((audit.lost(), audit.doubled()), (&[2][..], 1));
     }
 
     #[test]
     fn a_walk_that_a_newer_one_has_overtaken_is_not_lost() {
-        let mut accounts = CommandAudit::default();
-        accounts.note_walk(5);
-        accounts.note_walk(6);
-        accounts.confirm(&[5, 6]);
-        accounts.ask();
-        accounts.answer(&told(6, &[6]));
-        assert!(accounts.lost().is_empty());
-        accounts.confirm(&[4]);
-        accounts.ask();
-        accounts.answer(&told(6, &[6]));
-        assert_eq!(accounts.lost(), [4]);
+        let mut audit = CommandAudit::default();
+        audit.note_walk(5);
+        audit.note_walk(6);
+        audit.confirm(&[5, 6]);
+        audit.ask();
+        audit.answer(&answer(6, &[6]));
+        assert!(audit.lost().is_empty());
+        audit.confirm(&[4]);
+        audit.ask();
+        audit.answer(&answer(6, &[6]));
+        assert_eq!(audit.lost(), [4]);
     }
 
     #[test]
     fn commands_older_than_the_hosts_window_are_not_checked() {
-        let mut accounts = CommandAudit::default();
-        accounts.confirm(&[1]);
-        accounts.ask();
-        accounts.answer(&told(200, &[200]));
-        assert!(accounts.lost().is_empty());
+        let mut audit = CommandAudit::default();
+        audit.confirm(&[1]);
+        audit.ask();
+        audit.answer(&answer(200, &[200]));
+        assert!(audit.lost().is_empty());
     }
 
-    fn told(newest: u32, numbers: &[u32]) -> Commands {
+    fn answer(newest: u32, numbers: &[u32]) -> Commands {
         let bits = numbers
             .iter()
             .fold(0_u128, |bits, number| bits | 1 << (newest - number));

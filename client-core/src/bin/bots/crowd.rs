@@ -1,8 +1,8 @@
-//! What a bot of the profile `crowd` does: it walks between random points of the map, and now and
-//! then it casts.
+//! A bot with the profile `crowd`: it walks between random points of the map and sometimes casts a
+//! spell.
 //!
-//! The time and what lies around go in, an action comes out now and then. No clock and no I/O;
-//! chance comes from the seed.
+//! The time and the surroundings go in, an action comes out now and then. No clock and no I/O;
+//! random decisions follow from the seed.
 
 use std::time::Duration;
 
@@ -11,46 +11,46 @@ use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 
-/// Metres between a destination and the map's edge, at least.
+/// Minimum distance of a destination from the map's edge, in metres.
 const EDGE_M: f32 = 1.0;
-/// A destination holds for so long at most, in milliseconds: somebody may stand in the way.
+/// How long a destination is kept at most, in milliseconds: another object may block the way.
 const WALK_MS: (u64, u64) = (4_000, 15_000);
 /// The pause at a destination, in milliseconds.
 const REST_MS: (u64, u64) = (100, 1_000);
 /// The time between two casts, in milliseconds.
 const CAST_MS: (u64, u64) = (3_000, 9_000);
-/// Bolts are cast at what is nearer than this, in metres.
+/// Maximum distance of a bolt's target, in metres.
 const BOLT_M: f32 = 25.0;
-/// And farther than this: at what is in the very same place, such as a bolt that strikes just now,
-/// there is no direction to cast in.
+/// Minimum distance of a bolt's target: an object at the same place, such as a bolt that is just
+/// striking, gives no direction.
 const LEAST_BOLT_M: f32 = 0.5;
-/// How far a blink goes, in metres; the field allows 15.
+/// Maximum distance of a blink, in metres; the field allows 15.
 const BLINK_M: f32 = 12.0;
 
-/// One bot's mind.
+/// The decisions of one bot.
 #[derive(Debug)]
 pub(crate) struct CrowdBot {
     rng: fastrand::Rng,
-    /// When the way is thought over: in the middle of a walk, or at its end.
+    /// When the bot picks the next destination or ends its pause.
     walk_at: LocalTime,
     resting: bool,
     cast_at: LocalTime,
 }
 
-/// What a bot sees when it decides.
+/// What a bot knows when it decides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings {
-    /// Where its avatar is, and whether it is on its way.
+    /// The avatar's position, and whether it moves.
     pub(crate) position: Position,
     pub(crate) moving: bool,
-    /// Where the nearest other one is.
+    /// The position of the nearest other object.
     pub(crate) nearest: Option<Position>,
     /// Extent of the map, in metres.
     pub(crate) map: (f32, f32),
     pub(crate) spells: SpellIds,
 }
 
-/// The numbers of the spells that the bots know, if the game has them.
+/// The numbers of the spells that bots use, if the game has them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpellIds {
     bolt: Option<u8>,
@@ -73,7 +73,7 @@ impl SpellIds {
 }
 
 impl CrowdBot {
-    /// A bot that begins within a second, so that not all step at once.
+    /// A bot that begins within a second, so that not all start at once.
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let walk_at = now + random_duration(&mut rng, (0, 1_000));
@@ -86,12 +86,12 @@ impl CrowdBot {
         }
     }
 
-    /// Whether it may cast at `now`, and so needs to know who is near.
+    /// Whether it may cast at `now`, and so needs the nearest object.
     pub(crate) fn may_cast_by(&self, now: LocalTime) -> bool {
         now >= self.cast_at
     }
 
-    /// What it does now, mostly nothing.
+    /// The next action, mostly none.
     pub(crate) fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<Action> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
@@ -135,7 +135,7 @@ impl CrowdBot {
         Some(Action::Cast { spell, at })
     }
 
-    /// Some place that a blink reaches.
+    /// A random place in reach of a blink.
     fn blink_target(&mut self, around: &Surroundings) -> (f32, f32) {
         let angle = self.rng.f32() * std::f32::consts::TAU;
         let distance = self.rng.f32() * BLINK_M;
@@ -230,7 +230,7 @@ mod tests {
         assert_ne!(live(5), live(6));
     }
 
-    /// A bot that is always on its way, near somebody.
+    /// A bot that always moves, near another object.
     struct Scene {
         crowd: CrowdBot,
         around: Surroundings,

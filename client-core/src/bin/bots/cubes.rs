@@ -1,8 +1,8 @@
-//! What a bot of the profile `cubes` does: it rolls its cube about, gathers others with it, throws
-//! them off, jumps and rests.
+//! A bot with the profile `cubes`: it pushes its cube around, gathers other cubes, throws them off,
+//! jumps and rests.
 //!
-//! The time goes in, the controls that are held and tapped come out. No clock and no I/O; chance
-//! comes from the seed.
+//! The time goes in, the held and tapped controls come out. No clock and no I/O; random decisions
+//! follow from the seed.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use ambit_client_core::text::command::CONTROLS;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 
-/// How long one thing is done, in milliseconds.
+/// Duration of one activity, in milliseconds.
 const ACTIVITY_MS: (u64, u64) = (500, 3_000);
-/// Of a burst, how long others are thrown off, and how long not.
+/// In a burst, how long cubes are repelled, and how long not, in milliseconds.
 const BURST_MS: u64 = 200;
-/// Between two jumps, in milliseconds.
+/// Time between two jumps, in milliseconds.
 const JUMP_MS: (u64, u64) = (300, 1_200);
 
-/// One bot's mind.
+/// The decisions of one bot.
 #[derive(Debug)]
 pub(crate) struct CubesBot {
     rng: fastrand::Rng,
@@ -27,31 +27,31 @@ pub(crate) struct CubesBot {
     jump_at: LocalTime,
 }
 
-/// What it is about.
+/// What the bot is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CubeActivity {
     Rest,
-    /// Pushing that way.
+    /// Push in this direction.
     Push(Keymap),
-    /// Pushing that way, with whatever lies near sticking to it.
+    /// Push in this direction, and attract nearby cubes.
     Gather(Keymap),
-    /// PoseStatus, and throwing off what lies near, again and again.
+    /// Stand still, and repel nearby cubes again and again.
     Burst,
-    /// Pushing that way, with jumps.
+    /// Push in this direction, and jump.
     Hop(Keymap),
 }
 
-/// The controls at one moment.
+/// The controls at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldKeys {
     /// Held down.
     pub(crate) held: Keymap,
-    /// Pressed and let go at once.
+    /// Pressed and released at once.
     pub(crate) tapped: Keymap,
 }
 
 impl CubesBot {
-    /// A bot that begins at `now`, with a rest: so that not all set out at once.
+    /// A bot that begins at `now` with a rest, so that not all start at once.
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let until = now + Duration::from_millis(rng.u64(0..ACTIVITY_MS.0));
@@ -64,7 +64,7 @@ impl CubesBot {
         }
     }
 
-    /// What it holds and taps now.
+    /// The controls to hold and tap now.
     pub(crate) fn decide(&mut self, now: LocalTime) -> HeldKeys {
         if now >= self.until {
             self.began = now;
@@ -74,8 +74,8 @@ impl CubesBot {
         }
         let none = Keymap::default();
         let held = match self.activity {
-            CubeActivity::Push(way) | CubeActivity::Hop(way) => way,
-            CubeActivity::Gather(way) => with_control(way, "attract"),
+            CubeActivity::Push(direction) | CubeActivity::Hop(direction) => direction,
+            CubeActivity::Gather(direction) => with_control(direction, "attract"),
             CubeActivity::Burst if self.throws_off(now) => with_control(none, "repel"),
             CubeActivity::Rest | CubeActivity::Burst => none,
         };
@@ -93,19 +93,19 @@ impl CubesBot {
         }
     }
 
-    /// In a burst, now and then.
+    /// Whether a burst repels now.
     fn throws_off(&self, now: LocalTime) -> bool {
         let bursts = now.since(self.began).as_millis() as u64 / BURST_MS;
         bursts.is_multiple_of(2)
     }
 
     fn random_activity(&mut self) -> CubeActivity {
-        let way = self.random_direction();
+        let direction = self.random_direction();
         match self.rng.u8(..10) {
-            0..3 => CubeActivity::Push(way),
-            3..6 => CubeActivity::Gather(way),
+            0..3 => CubeActivity::Push(direction),
+            3..6 => CubeActivity::Gather(direction),
             6 => CubeActivity::Burst,
-            7..9 => CubeActivity::Hop(way),
+            7..9 => CubeActivity::Hop(direction),
             _ => CubeActivity::Rest,
         }
     }
@@ -113,15 +113,17 @@ impl CubesBot {
     /// One of eight directions.
     fn random_direction(&mut self) -> Keymap {
         let (across, along) = loop {
-            let ways = (self.rng.usize(..3), self.rng.usize(..3));
-            if ways != (2, 2) {
-                break ways;
+            let directions = (self.rng.usize(..3), self.rng.usize(..3));
+            if directions != (2, 2) {
+                break directions;
             }
         };
         [["left", "right"].get(across), ["up", "down"].get(along)]
             .into_iter()
             .flatten()
-            .fold(Keymap::default(), |way, name| with_control(way, name))
+            .fold(Keymap::default(), |direction, name| {
+                with_control(direction, name)
+            })
     }
 
     fn random_duration(&mut self, (least, most): (u64, u64)) -> Duration {
@@ -129,7 +131,7 @@ impl CubesBot {
     }
 }
 
-/// The same with the control of this name, one of the console's.
+/// Adds the control of this name, one of the console's.
 fn with_control(keys: Keymap, name: &str) -> Keymap {
     let control = CONTROLS
         .iter()
@@ -166,22 +168,21 @@ mod tests {
         let (mut rests, mut gathers, mut bursts, mut jumps, mut longest, mut same) =
             (0, 0, 0, 0, 0, 0);
         let mut last = Keymap::default();
-        for hands in live(1, Duration::from_mins(5)) {
+        for keys in live(1, Duration::from_mins(5)) {
             assert!(
-                !(hands.held.down(0) && hands.held.down(1)
-                    || hands.held.down(2) && hands.held.down(3))
+                !(keys.held.down(0) && keys.held.down(1) || keys.held.down(2) && keys.held.down(3))
             );
-            assert!(!(hands.held.down(6) && hands.held.down(7)));
+            assert!(!(keys.held.down(6) && keys.held.down(7)));
             assert!(
-                !hands.held.down(6) || hands.held.0 & 0b1111 != 0,
+                !keys.held.down(6) || keys.held.0 & 0b1111 != 0,
                 "it gathers on the way"
             );
-            rests += u32::from(hands.held == Keymap::default());
-            gathers += u32::from(hands.held.down(6));
-            bursts += u32::from(hands.held.down(7));
-            jumps += u32::from(hands.tapped.down(5));
-            same = if hands.held == last { same + 1 } else { 0 };
-            (last, longest) = (hands.held, same.max(longest));
+            rests += u32::from(keys.held == Keymap::default());
+            gathers += u32::from(keys.held.down(6));
+            bursts += u32::from(keys.held.down(7));
+            jumps += u32::from(keys.tapped.down(5));
+            same = if keys.held == last { same + 1 } else { 0 };
+            (last, longest) = (keys.held, same.max(longest));
         }
         assert!(
             rests > 200 && gathers > 500 && bursts > 50 && jumps > 20,

@@ -1,8 +1,8 @@
-//! Every event that each client got, one JSON object a line, as the console prints it, with the
-//! client's number.
+//! Writes every event of every client to a file, one JSON object a line, as the console prints it,
+//! with the client's number.
 //!
-//! Lines go through a bounded queue to a thread that writes. Bound: [`LINES`]; beyond it the bots
-//! wait, since a line that is missing would make the file worthless.
+//! Lines go through a bounded queue to a thread that writes. Bound: [`MAX_LINES`]; beyond it the
+//! bots wait, since the file is useless if a line is missing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,28 +14,28 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::text::json;
 use serde_json::json;
 
-/// Lines that wait to be written.
+/// Maximum number of lines that wait to be written.
 const MAX_LINES: usize = 16_384;
 
-/// Where bots put their events.
+/// A handle for the bots to write events.
 #[derive(Clone, Debug)]
 pub(crate) struct EventDump {
     lines: SyncSender<String>,
 }
 
-/// The thread that writes.
+/// The writing thread.
 #[derive(Debug)]
 pub(crate) struct DumpWriter {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// Starts to write to `path`.
+/// Starts to write to the file `path`.
 pub(crate) fn start(path: &Path) -> io::Result<(EventDump, DumpWriter)> {
     let (lines, writer) = write_lines(path)?;
     Ok((EventDump { lines }, writer))
 }
 
-/// Lines for a file, and the thread that writes them.
+/// A queue of lines for a file, and the thread that writes them.
 pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, DumpWriter)> {
     let mut file = BufWriter::new(File::create(path)?);
     let (lines, written) = sync_channel::<String>(MAX_LINES);
@@ -49,25 +49,26 @@ pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, DumpWr
 }
 
 impl EventDump {
-    /// Writes an event, if it has a line. Waits for the disk when it is behind.
+    /// Writes an event, if it has a line. Waits for the disk if the queue is full.
     pub(crate) fn write(&self, client: usize, event: &ViewEvent) {
         let Some(mut line) = json::event(event) else {
             return;
         };
         line["client"] = json!(client);
         if let Err(TrySendError::Full(line)) = self.lines.try_send(line.to_string()) {
-            // An error, here or above, means that the disk has ended the thread: `finish` tells it.
+            // An error, here or above, means that an error of the disk has ended the thread:
+            // `finish` returns it.
             let _ = tokio::task::block_in_place(|| self.lines.send(line));
         }
     }
 }
 
 impl DumpWriter {
-    /// Waits until all is written, when whoever has lines is gone.
+    /// Waits until everything is written; all senders of lines must be dropped before.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.thread
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off")))
+            .unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))
     }
 }
 

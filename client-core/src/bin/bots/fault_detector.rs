@@ -1,12 +1,11 @@
-//! What a player would complain about.
+//! Detects faults that a player would notice.
 //!
-//! A client's events go in; what was wrong with them is counted, by a short name. What the game
-//! refuses in the ordinary course of play (too little mana, somebody in the way) is counted apart:
-//! that is no fault.
+//! A client's events go in; faults are counted by a short name. Refusals in the ordinary course of
+//! play (too little mana, a blocked place) are no faults and counted separately.
 //!
-//! Checked: `ObjectEntered` and `Leave` of an id alternate and begin with `ObjectEntered`,
-//! `ObjectUpdated`s and events speak of what is in sight, the avatar comes into sight, and once in
-//! the game nobody is thrown out of it, loses a connection or hears nothing any more.
+//! Checks: `Enter` and `Leave` of an id alternate and begin with `Enter`; `Update`s and events
+//! refer to objects in sight; the avatar comes into sight; and once in the game, the client is not
+//! removed from it, loses no connection and keeps receiving data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use ambit_client_core::client::event::{
 };
 use ambit_client_core::client::model::RoomListing;
 
-/// Refusals that belong to the game.
+/// Refusals in the ordinary course of play.
 const ORDINARY_REFUSALS: [&str; 5] = [
     "not_enough_mana",
     "on_cooldown",
@@ -24,36 +23,36 @@ const ORDINARY_REFUSALS: [&str; 5] = [
     "out_of_range",
     "blocked",
 ];
-/// A room says something every three seconds at the slowest; beyond seven nobody is there, whatever
-/// the line loses.
+/// A room sends something at least every three seconds; after seven the host is gone, whatever the
+/// network loses.
 const MAX_SILENCE: Duration = Duration::from_secs(7);
-/// Kinds of fault that are told apart; more are counted under one name.
+/// Maximum number of kinds of faults; further kinds are counted under one name.
 const MAX_KINDS: usize = 64;
 
-/// What one client has seen.
+/// What one client has received.
 #[derive(Debug, Default)]
 pub(crate) struct FaultDetector {
-    /// The room that it is in.
+    /// The room that the client is in.
     pub(crate) room: Option<RoomListing>,
     in_sight: BTreeSet<u32>,
     has_avatar: bool,
-    /// Whether it has ever been in the game with its avatar: from then on nothing may break.
+    /// Whether it has ever been in the game with its avatar: from then on every break is a fault.
     has_arrived: bool,
     /// Whether it has been out of the game since the span began.
     interrupted: bool,
-    /// Why it has ended.
+    /// Why the client has ended.
     closed: Option<String>,
-    /// Why it has lost the game, after it was in; forgotten once it is back.
+    /// Why it lost the game; cleared when it is back.
     game_lost: Option<String>,
-    /// Why the connection to the lobby broke, if it did and is not back.
+    /// Why the connection to the lobby broke, if it is not restored.
     lobby_lost: Option<String>,
-    /// How often it was back with the same session.
+    /// How often the session was resumed.
     resumes: u64,
     refusals: u64,
     faults: Faults,
 }
 
-/// Faults by name, with an example each.
+/// Faults by name, with an example of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     kinds: BTreeMap<String, (u64, String)>,
@@ -102,13 +101,13 @@ impl FaultDetector {
                 None => {}
             },
             ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
-                self.room = Some(room.clone())
+                self.room = Some(room.clone());
             }
-            ViewEvent::OmittedPoses { code, message, .. } => {
+            ViewEvent::Left { code, message, .. } => {
                 self.room = None;
-                self.note_interruption("thrown out of the room", format!("{code}: {message}"));
+                self.note_interruption("removed from the room", format!("{code}: {message}"));
             }
-            ViewEvent::ObjectEntered(enter) => {
+            ViewEvent::Enter(enter) => {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
                 if enter.own {
@@ -119,11 +118,11 @@ impl FaultDetector {
                 let known = self.in_sight.remove(id);
                 self.expect(known, "leave without enter", *id);
             }
-            ViewEvent::ObjectUpdated(update) => {
-                self.expect_in_sight(update.id, "update of what is not in sight")
+            ViewEvent::Update(update) => {
+                self.expect_in_sight(update.id, "update of what is not in sight");
             }
-            ViewEvent::Event(happening) => {
-                for field in &happening.fields {
+            ViewEvent::Event(game_event) => {
+                for field in &game_event.fields {
                     if let FieldValue::Object(Some(id)) = field.value {
                         self.expect_in_sight(id, "event about what is not in sight");
                     }
@@ -131,7 +130,7 @@ impl FaultDetector {
             }
             ViewEvent::Error(failure) => match failure.subject {
                 ErrorSubject::Command(_) if ORDINARY_REFUSALS.contains(&failure.code.as_str()) => {
-                    self.refusals += 1
+                    self.refusals += 1;
                 }
                 _ => self.faults.add(&failure.code, 1, &failure.message),
             },
@@ -140,19 +139,19 @@ impl FaultDetector {
         }
     }
 
-    /// Whether it is in the game now, with its avatar.
+    /// Whether the client is in the game with its avatar.
     pub(crate) fn is_in_game(&self) -> bool {
         self.has_avatar && self.closed.is_none()
     }
 
-    /// From now on [`Self::is_steady`] speaks of. Returns whether it is in the game.
+    /// Starts the span of [`Self::is_steady`]. Returns whether the client is in the game.
     pub(crate) fn begin_span(&mut self) -> bool {
         self.interrupted = false;
         self.is_in_game()
     }
 
-    /// The span is over, and nothing fresh has come for so long: a server that died without a word
-    /// is a fault.
+    /// Ends the span; no new data has arrived for `silence`. A server that died silently is a
+    /// fault.
     pub(crate) fn end_span(&mut self, silence: Duration) {
         if let Some(reason) = self.lobby_lost.take() {
             self.faults.add("lobby connection broke", 1, reason);
@@ -160,32 +159,33 @@ impl FaultDetector {
         if self.is_in_game() && silence > MAX_SILENCE {
             self.note_lost_game(
                 "silent at the end",
-                format!("nothing fresh for {} ms", silence.as_millis()),
+                format!("no new data for {} ms", silence.as_millis()),
             );
         }
     }
 
-    /// Whether it is in the game and has been since the span began.
+    /// Whether the client is in the game and has been since the span began.
     pub(crate) fn is_steady(&self) -> bool {
         self.is_in_game() && !self.interrupted
     }
 
-    /// Why it is over, if it is.
+    /// Why the client has ended, if it has.
     pub(crate) fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
     }
 
-    /// Why nothing is to be heard of the game any more, if it was in it.
+    /// Why the game was lost, if it was.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.game_lost.as_deref()
     }
 
-    /// How often the lobby's connection broke and the session went on, at that server or another.
+    /// How often the lobby connection broke and the session was resumed, at that server or another
+    /// one.
     pub(crate) fn resumes(&self) -> u64 {
         self.resumes
     }
 
-    /// What the game refused, as games do.
+    /// The number of ordinary refusals.
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals
     }
@@ -207,7 +207,7 @@ impl FaultDetector {
                 }
             }
             ConnectionStatus::GameBroken { reason, .. } => {
-                // PriorEstimate the first arrival it is one attempt of several.
+                // Before the avatar's first arrival this is one of several attempts.
                 if self.has_arrived {
                     self.note_lost_game("game connection broke", reason.clone());
                 }
@@ -266,16 +266,16 @@ mod tests {
 
     #[test]
     fn a_quiet_life_has_no_faults() {
-        let witness = after(&[
+        let detector = after(&[
             enter(1, true),
             enter(2, false),
             update(2),
-            happening(2),
+            game_event(2),
             leave(2),
             enter(3, false),
         ]);
-        assert_eq!(names(&witness), Vec::<&str>::new());
-        assert!(witness.is_steady());
+        assert_eq!(names(&detector), Vec::<&str>::new());
+        assert!(detector.is_steady());
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
                 "leave without enter",
             ),
             (vec![update(1)], "update of what is not in sight"),
-            (vec![happening(1)], "event about what is not in sight"),
+            (vec![game_event(1)], "event about what is not in sight"),
         ] {
             assert_eq!(names(&after(&events)), [fault]);
         }
@@ -297,13 +297,13 @@ mod tests {
     #[test]
     fn ordinary_refusals_are_no_faults_and_others_are() {
         let refused = |code: &str| failure(ErrorSubject::Command(1), code);
-        let witness = after(&[
+        let detector = after(&[
             refused("not_enough_mana"),
             refused("blocked"),
             refused("unknown_command"),
         ]);
-        assert_eq!(witness.refusals(), 2);
-        assert_eq!(names(&witness), ["unknown_command"]);
+        assert_eq!(detector.refusals(), 2);
+        assert_eq!(names(&detector), ["unknown_command"]);
         assert_eq!(
             names(&after(&[failure(ErrorSubject::Request(1), "dead")])),
             ["dead"]
@@ -318,13 +318,13 @@ mod tests {
                 retry_in: Duration::ZERO,
             })
         };
-        let witness = after(&[broken(), enter(1, true)]);
-        assert!(witness.is_steady());
-        assert_eq!(witness.faults().count(), 0);
+        let detector = after(&[broken(), enter(1, true)]);
+        assert!(detector.is_steady());
+        assert_eq!(detector.faults().count(), 0);
 
-        let witness = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
-        assert!(witness.is_in_game() && !witness.is_steady());
-        assert_eq!(names(&witness), ["game connection broke"]);
+        let detector = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
+        assert!(detector.is_in_game() && !detector.is_steady());
+        assert_eq!(names(&detector), ["game connection broke"]);
     }
 
     #[test]
@@ -335,13 +335,13 @@ mod tests {
                 retry_in: Duration::ZERO,
             })
         };
-        let mut witness = after(&[enter(1, true), broken(), broken(), welcome(true)]);
-        witness.end_span(Duration::ZERO);
+        let mut detector = after(&[enter(1, true), broken(), broken(), welcome(true)]);
+        detector.end_span(Duration::ZERO);
         assert_eq!(
             (
-                witness.resumes(),
-                witness.is_steady(),
-                witness.faults().count()
+                detector.resumes(),
+                detector.is_steady(),
+                detector.faults().count()
             ),
             (1, true, 0)
         );
@@ -350,19 +350,19 @@ mod tests {
             names(&after(&[enter(1, true), broken(), welcome(false)])),
             ["lobby session lost"]
         );
-        let mut witness = after(&[enter(1, true), broken()]);
-        witness.end_span(Duration::ZERO);
-        assert_eq!(names(&witness), ["lobby connection broke"]);
+        let mut detector = after(&[enter(1, true), broken()]);
+        detector.end_span(Duration::ZERO);
+        assert_eq!(names(&detector), ["lobby connection broke"]);
     }
 
     #[test]
     fn a_bot_that_receives_nothing_at_the_end_is_not_in_the_game() {
-        let mut witness = after(&[enter(1, true)]);
-        witness.end_span(MAX_SILENCE);
-        assert!(witness.is_steady());
-        witness.end_span(MAX_SILENCE + Duration::from_millis(1));
-        assert!(!witness.is_steady());
-        assert_eq!(names(&witness), ["silent at the end"]);
+        let mut detector = after(&[enter(1, true)]);
+        detector.end_span(MAX_SILENCE);
+        assert!(detector.is_steady());
+        detector.end_span(MAX_SILENCE + Duration::from_millis(1));
+        assert!(!detector.is_steady());
+        assert_eq!(names(&detector), ["silent at the end"]);
     }
 
     #[test]
@@ -376,20 +376,20 @@ mod tests {
     }
 
     fn after(events: &[ViewEvent]) -> FaultDetector {
-        let mut witness = FaultDetector::default();
+        let mut detector = FaultDetector::default();
         for event in events {
-            witness.handle_event(event);
+            detector.handle_event(event);
         }
-        witness
+        detector
     }
 
-    fn names(witness: &FaultDetector) -> Vec<&str> {
-        witness.faults().iter().map(|(kind, _, _)| kind).collect()
+    fn names(detector: &FaultDetector) -> Vec<&str> {
+        detector.faults().iter().map(|(kind, _, _)| kind).collect()
     }
 
     fn enter(id: u32, own: bool) -> ViewEvent {
         let (t, position) = (GameTime::ZERO, Position::default());
-        ViewEvent::ObjectEntered(ObjectEntered {
+        ViewEvent::Enter(ObjectEntered {
             id,
             kind: "avatar".into(),
             own,
@@ -419,7 +419,7 @@ mod tests {
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::ObjectUpdated(ObjectUpdated {
+        ViewEvent::Update(ObjectUpdated {
             id,
             t: GameTime::ZERO,
             at: GameTime::ZERO,
@@ -427,7 +427,7 @@ mod tests {
         })
     }
 
-    fn happening(id: u32) -> ViewEvent {
+    fn game_event(id: u32) -> ViewEvent {
         let fields = vec![NamedValue {
             name: "target".into(),
             value: FieldValue::Object(Some(id)),

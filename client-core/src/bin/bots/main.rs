@@ -1,7 +1,7 @@
-//! Many emulated players in one process and one room, and what they found.
+//! Many emulated players in one process and one room, with a summary of the run.
 //!
-//! SessionExit status: 0 after a run, whatever it found; 1 if there was none (no server, no room,
-//! no dump file), or the server was gone at its end; 2 for a mistake in the flags.
+//! Exit status: 0 after a run, whatever its results; 1 if there was no run (no server, no room, no
+//! dump file), or the server was lost before the end; 2 for invalid flags.
 
 mod bot;
 mod bot_group;
@@ -27,15 +27,15 @@ use crate::bot::{Behavior, BotSettings};
 use crate::bot_group::{RunOutcome, RunPlan};
 use crate::progress::ProgressDisplay;
 
-/// Threads: most of the work is quinn's, and the server wants to run as well.
+/// Number of threads: most of the work is quinn's, and the server needs CPU, too.
 const THREADS: usize = 2;
-/// How long what still runs may take when all is said.
+/// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Many emulated players in one process and one room, and what they found.
+/// Many emulated players in one process and one room, with a summary of the run.
 ///
-/// The room is joined if there is one of that name; else the first bot makes and starts it. The
-/// time begins when all bots are in the game. FreshnessRates are per client, and bytes are UDP
+/// The bots join the room if there is one of that name; else the first bot creates and starts it.
+/// The measured time begins when all bots are in the game. Rates are per client, and bytes are UDP
 /// payload.
 #[derive(Debug, Parser)]
 #[command(name = "bots", version)]
@@ -50,11 +50,12 @@ struct BotsOptions {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
 
-    /// How long they play together, in seconds.
+    /// How long the measured time is, in seconds.
     #[arg(long, value_parser = seconds)]
     seconds: Duration,
 
-    /// How long they are in before the time begins, in seconds; then a line `measuring` is printed.
+    /// How long all bots are in the game before the measured time begins, in seconds; then a line
+    /// `measuring` is printed.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     settle: u32,
 
@@ -62,7 +63,7 @@ struct BotsOptions {
     #[arg(long, value_name = "NAME")]
     room: Option<String>,
 
-    /// What is played in a room that is made.
+    /// The game of a room that is created.
     #[arg(long, default_value = "field")]
     game: String,
 
@@ -70,19 +71,19 @@ struct BotsOptions {
     #[arg(long, value_enum)]
     profile: Option<Profile>,
 
-    /// Seats of a room that is made; the default is enough of them.
+    /// Seats of a room that is created; the default is enough for all bots.
     #[arg(long, value_name = "N")]
     capacity: Option<u32>,
 
-    /// A setting of a room that is made; may be given several times.
+    /// A parameter of a room that is created; may be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parameter)]
     param: Vec<(String, String)>,
 
-    /// Decides all that bots do by chance.
+    /// Seed of all random decisions of the bots.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// PrintScene one JSON object on the last line, not a summary for people.
+    /// Print one JSON object on the last line, not a summary for people.
     #[arg(long)]
     json: bool,
 
@@ -91,14 +92,13 @@ struct BotsOptions {
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
-    /// Only so many bots are whole clients; the others do without decoding poses, which is most of
-    /// a client's work. What the server does for them is the same. Updates and ages are those of
-    /// the whole ones.
+    /// How many bots are full clients. The others do not decode poses, which is most of a client's
+    /// work. The server does the same work for both. Updates and ages are those of full clients.
     #[arg(long, value_name = "N")]
     full: Option<u32>,
 
-    /// Write where the first bots show what they see, to compare it with the truth:
-    /// `client ms id x y` a line, in a room whose avatars are walked by the server.
+    /// Write the positions that the first bots show, to compare them with the true ones: a line
+    /// `client ms id x y` each, in a room whose avatars are walked by the server.
     #[arg(long, value_name = "FILE")]
     shown: Option<PathBuf>,
 }
@@ -106,17 +106,17 @@ struct BotsOptions {
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Walk between random points of the map, and cast now and then. Where the server walks the
+    /// Walk between random points of the map, and sometimes cast a spell. If the server walks the
     /// avatars (`--param walk=...`), hold a key: 20 inputs a second.
     Crowd,
-    /// Push a cube about, gather others with it, throw them off, jump: for `--game cubes`.
+    /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
     Cubes,
-    /// Nothing at all: to see what that costs.
+    /// Do nothing: to measure the cost of an idle client.
     Idle,
 }
 
 impl Profile {
-    /// What one does in a game, if nobody says.
+    /// The default profile of a game.
     fn for_game(game: &str) -> Self {
         if game == ambit_proto::games::cubes::GAME {
             Self::Cubes
@@ -155,7 +155,7 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         }
         None => (None, None),
     };
-    let common = BotSettings {
+    let settings = BotSettings {
         server: args.target.server.clone(),
         trust: flags::trust()?,
         impairment: args.target.impair,
@@ -186,8 +186,8 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         .worker_threads(THREADS)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(bot_group::run(plan(args), common, ProgressDisplay::new()));
-    // Also ends what is left of the bots, so that the dump has no more sources.
+    let outcome = runtime.block_on(bot_group::run(plan(args), settings, ProgressDisplay::new()));
+    // Also ends remaining bots, which drops all senders of dump lines.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     for writer in [writer, shown_writer].into_iter().flatten() {
         writer.finish().context("can't write to the disk")?;
@@ -235,7 +235,7 @@ fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     }
 }
 
-/// A tenth of a second to a day.
+/// Parses seconds, from a tenth of a second to a day.
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),

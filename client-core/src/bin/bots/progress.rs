@@ -1,17 +1,17 @@
-//! A progress bar on a terminal; nothing anywhere else.
+//! A progress bar on a terminal; nothing elsewhere.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug)]
 pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
 }
 
 impl ProgressDisplay {
-    /// Draws on the standard error, if that is a terminal.
+    /// Draws on standard error if it is a terminal.
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{msg:<12} {wide_bar} {pos}/{len}") {
@@ -20,13 +20,13 @@ impl ProgressDisplay {
         ProgressDisplay { bar }
     }
 
-    /// `count` bots are on their way.
+    /// `count` bots are joining.
     pub(crate) fn gathering(&self, count: usize) {
         self.bar.set_message("bots");
         self.bar.set_length(count as u64);
     }
 
-    /// So many are in, or never will be.
+    /// `count` bots have joined or given up.
     pub(crate) fn gathered(&self, count: usize) {
         self.bar.set_position(count as u64);
     }
@@ -38,12 +38,12 @@ impl ProgressDisplay {
         self.bar.set_position(0);
     }
 
-    /// So much of it has passed.
+    /// `time` of the measured time has passed.
     pub(crate) fn measured(&self, time: Duration) {
         self.bar.set_position(time.as_secs());
     }
 
-    /// Makes room for the summary.
+    /// Clears the line for the summary.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

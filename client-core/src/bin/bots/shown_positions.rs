@@ -1,9 +1,10 @@
-//! Where some clients show what they see: to be held against the truth that the server traces.
+//! Writes the positions that some clients show, to compare them with the true positions that the
+//! server traces.
 //!
 //! A client and the time go in, a line for each object in sight comes out: `client ms id x y`, with
-//! the room's time in milliseconds of which this is the picture, the client's own number for the
-//! object, and metres. Lines go through a bounded queue to a thread that writes; what does not fit
-//! is left out, since each line stands for itself.
+//! the room time shown in milliseconds, the client's id of the object, and metres. Lines go through
+//! a bounded queue to a thread that writes; lines that do not fit are dropped, since each line is
+//! independent.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,37 +16,37 @@ use ambit_proto::time::LocalTime;
 
 use crate::dump::{self, DumpWriter};
 
-/// Bots that look: a few hundred thousand samples in ten seconds are plenty.
+/// Number of bots that write: they give a few hundred thousand samples in ten seconds.
 pub(crate) const WATCHERS: usize = 10;
 
-/// Where bots put what they show.
+/// A handle for the bots to write positions.
 #[derive(Clone, Debug)]
 pub(crate) struct ShownPositions {
     lines: SyncSender<String>,
 }
 
-/// Starts to write to `path`.
+/// Starts to write to the file `path`.
 pub(crate) fn start(path: &Path) -> io::Result<(ShownPositions, DumpWriter)> {
     let (lines, writer) = dump::write_lines(path)?;
     Ok((ShownPositions { lines }, writer))
 }
 
 impl ShownPositions {
-    /// Writes what bot number `index` shows now.
+    /// Writes the lines of bot number `index`.
     pub(crate) fn write(&self, index: usize, seen: &str) {
         let seen = seen.replace('@', &index.to_string());
         let _ = self.lines.try_send(seen);
     }
 }
 
-/// What `client` shows at `now`; `@` stands for its number. `Unchanged` before there is anything.
+/// The lines of `client` at `now`, with `@` for its number. `None` if it shows nothing.
 pub(crate) fn visible_positions(client: &mut Client, now: LocalTime) -> Option<String> {
-    // What is simulated goes on to the present.
+    // Advances simulated objects to the present.
     client.handle_timeout(now);
     let (t, shown) = (client.room_time(now)?, client.shown_time(now)?);
     let mut lines = String::new();
     for object in client.objects() {
-        if let Some(place) = object.position(t) {
+        if let Some(position) = object.position(t) {
             let of = if object.newest_pose_stamp().is_some() {
                 shown
             } else {
@@ -55,9 +56,9 @@ pub(crate) fn visible_positions(client: &mut Client, now: LocalTime) -> Option<S
             writeln!(
                 lines,
                 "@ {ms:.3} {} {:.4} {:.4}",
-                object.id, place.x, place.y
+                object.id, position.x, position.y
             )
-            .expect("a String takes all");
+            .expect("writing to a String succeeds");
         }
     }
     lines.pop();

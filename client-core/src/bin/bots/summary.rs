@@ -1,9 +1,9 @@
-//! What a run came to.
+//! The summary of a run.
 //!
-//! Each bot's report goes in, figures come out: as an object of fixed keys for scripts, in words
-//! for people. Counts of enters, leaves and events are since the bots came; shares, rates, ages and
-//! gaps are of the measured time, from when all were in. FreshnessRates are per client. Bytes and
-//! datagrams are UDP payload, QUIC's own packets and the lobby's share included.
+//! Each bot's report goes in; the results come out, as a JSON object with fixed keys for scripts
+//! and in words for people. Counts of enters, leaves and events are since the bots joined; shares,
+//! rates, ages and gaps are of the measured time. Rates are per client. Bytes and datagrams are UDP
+//! payload, including QUIC's own packets and the lobby connection.
 
 use std::time::Duration;
 
@@ -14,46 +14,47 @@ use serde_json::{Value as Json, json};
 
 use crate::fault_detector::Faults;
 
-/// A client's counters at one moment.
+/// A client's counters at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientSnapshot {
     pub(crate) stats: ClientStats,
     pub(crate) traffic: Traffic,
-    /// How long nothing fresh has come.
+    /// How long no new data has arrived.
     pub(crate) silence: Option<Duration>,
 }
 
-/// What a bot has to tell.
+/// The results of one bot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BotReport {
-    /// Whether it was in the game from the first second to the last.
+    /// Whether it was in the game for all of the measured time.
     pub(crate) steady: bool,
-    /// Whether it left poses undecoded: it has no updates and no ages to tell of.
+    /// Whether it is a light client: it has no updates and no ages.
     pub(crate) light: bool,
-    /// The first and the last second; `Unchanged` for a bot that was not in when the time began.
+    /// At the start and at the end of the measured time; `None` for a bot that was not in the game
+    /// at the start.
     pub(crate) span: Option<(ClientSnapshot, ClientSnapshot)>,
     /// Sampled within the span.
     pub(crate) ages: Distribution,
-    /// How often the lobby's connection broke and the session went on.
+    /// How often the lobby connection broke and the session was resumed.
     pub(crate) resumes: u64,
     pub(crate) refusals: u64,
     pub(crate) faults: Faults,
-    /// Why nothing was to be heard of the game at the end, if so.
+    /// Why the game was lost at the end, if it was.
     pub(crate) lost: Option<String>,
     /// Commands that were confirmed.
     pub(crate) acknowledged: u64,
-    /// Those of them that the game does not have, or has twice. They are faults, too.
+    /// Those that the game does not have, or has executed twice. They are faults, too.
     pub(crate) lost_commands: u64,
 }
 
-/// What the run came to.
+/// The results of all bots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunSummary {
     asked: usize,
     seconds: f64,
     connected: usize,
     measured: usize,
-    /// Those of them that were whole clients.
+    /// Those that were full clients.
     whole: usize,
     enters: u64,
     leaves: u64,
@@ -61,7 +62,7 @@ pub(crate) struct RunSummary {
     timely: u64,
     late: u64,
     updates: u64,
-    /// Objects that whole clients had in sight at the end, their own avatars too.
+    /// Objects that full clients had in sight at the end, including their own avatars.
     in_sight: u64,
     traffic: Traffic,
     rtts_ms: Vec<f64>,
@@ -79,7 +80,7 @@ pub(crate) struct RunSummary {
 }
 
 impl RunSummary {
-    /// Of a run of `asked` bots that was measured for `time`.
+    /// Of a run of `asked` bots that were measured for `time`.
     pub(crate) fn new(asked: usize, time: Duration, reports: &[BotReport]) -> Self {
         let mut summary = RunSummary {
             asked,
@@ -93,7 +94,7 @@ impl RunSummary {
         summary
     }
 
-    /// Exactly the keys that scripts rely on. What could not be measured is null.
+    /// Exactly the keys that scripts rely on. A value that could not be measured is null.
     pub(crate) fn json(&self) -> Json {
         json!({
             "connected": self.connected, "whole": self.whole, "errors": self.faults.count(),
@@ -112,13 +113,14 @@ impl RunSummary {
             "moves": self.moves,
             "move_gap_ms_p50": self.move_gaps.quantile_ms(0.5),
             "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
-            "move_gap_ms_max": (self.move_gaps.count() > 0).then(|| self.move_gaps.max().as_millis() as u64),
+            "move_gap_ms_max": (self.move_gaps.count() > 0)
+                .then(|| self.move_gaps.max().as_millis() as u64),
             "acknowledged": self.acknowledged, "lost_commands": self.lost_commands,
             "resumes": self.resumes,
         })
     }
 
-    /// For people, several lines.
+    /// Several lines for people.
     pub(crate) fn text(&self) -> String {
         let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| ms.to_string());
         let of_class = |ages: &Distribution| {
@@ -142,7 +144,8 @@ impl RunSummary {
                 100.0 * self.late_share()
             ),
             format!(
-                "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, {:.0} bytes/s up (UDP payload)",
+                "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, \
+                 {:.0} bytes/s up (UDP payload)",
                 self.update_rate(),
                 self.rate(self.traffic.datagrams_down),
                 self.rate(self.traffic.bytes_down),
@@ -153,7 +156,7 @@ impl RunSummary {
                 self.rtt_ms().map_or("-".to_owned(), |ms| ms.to_string())
             ),
             format!(
-                "age        {} ms median, {} ms p99, of what moves",
+                "age        {} ms median, {} ms p99, of moving objects",
                 or_dash(self.ages.quantile_ms(0.5)),
                 or_dash(self.ages.quantile_ms(0.99))
             ),
@@ -164,22 +167,25 @@ impl RunSummary {
                 of_class(&self.age_by_class.far)
             ),
             format!(
-                "gap        {} ms p99, {} ms longest without anything fresh",
+                "gap        {} ms p99, {} ms longest without new data",
                 or_dash(self.gaps.quantile_ms(0.99)),
                 self.gap_max_ms()
             ),
             format!(
-                "moves      {} to another host; {} ms median, {} ms p99 without anything fresh",
+                "moves      {} to another host; {} ms median, {} ms p99 without new data",
                 self.moves,
                 or_dash(self.move_gaps.quantile_ms(0.5)),
                 or_dash(self.move_gaps.quantile_ms(0.99))
             ),
             format!(
-                "confirmed  {} commands, of which the game has lost {}",
+                "confirmed  {} commands, of which the game lost {}",
                 self.acknowledged, self.lost_commands
             ),
-            format!("resumed    {} lobby connections that broke", self.resumes),
-            format!("refused    {} commands, as games do", self.refusals),
+            format!("resumed    {} broken lobby connections", self.resumes),
+            format!(
+                "refused    {} commands by the rules of the game",
+                self.refusals
+            ),
             format!("errors     {}", self.faults.count()),
         ];
         lines
@@ -189,7 +195,7 @@ impl RunSummary {
             .join("\n")
     }
 
-    /// What went wrong, a line a kind.
+    /// The faults, one line a kind.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
         self.faults
             .iter()
@@ -244,7 +250,7 @@ impl RunSummary {
         }
     }
 
-    /// A second and a client.
+    /// A count per second and client.
     fn rate(&self, count: u64) -> f64 {
         if self.measured == 0 || self.seconds <= 0.0 {
             0.0
@@ -253,7 +259,7 @@ impl RunSummary {
         }
     }
 
-    /// A second and a whole client.
+    /// Updates per second and full client.
     fn update_rate(&self) -> f64 {
         if self.whole == 0 || self.seconds <= 0.0 {
             0.0
@@ -262,7 +268,7 @@ impl RunSummary {
         }
     }
 
-    /// Of a whole client.
+    /// Objects in sight per full client.
     fn in_sight(&self) -> f64 {
         if self.whole == 0 {
             0.0
@@ -276,7 +282,7 @@ impl RunSummary {
         Some(round(self.rtts_ms[middle], 3))
     }
 
-    /// A gap that was under way at the end counts.
+    /// A gap that lasts to the end counts.
     fn gap_max_ms(&self) -> u64 {
         self.gaps.max().max(self.silence_max).as_millis() as u64
     }

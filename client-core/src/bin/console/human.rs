@@ -1,10 +1,10 @@
-//! Lines for people: the same JSON objects that scripts get, in words.
+//! Text for people: the JSON objects that scripts get, in words.
 
 use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
-/// One or more lines; what has no words of its own is shown as it is.
+/// One or more lines; an object without words of its own is shown as pairs.
 pub(crate) fn text(json: &Json) -> String {
     match word(json, "ev") {
         "welcome" => welcome(json),
@@ -145,7 +145,7 @@ fn object(object: &Json) -> String {
         text.push_str(" (you)");
     }
     if object["x"].is_number() {
-        let _ = write!(text, " at {}", place(object));
+        let _ = write!(text, " at {}", position_text(object));
     }
     for (name, value) in object["components"].as_object().into_iter().flatten() {
         if let Some(value) = component(name, value) {
@@ -160,7 +160,9 @@ fn component(name: &str, value: &Json) -> Option<String> {
         return None;
     }
     if let Some(to) = value.get("to") {
-        return to.is_object().then(|| format!("going to {}", place(to)));
+        return to
+            .is_object()
+            .then(|| format!("going to {}", position_text(to)));
     }
     if let Some(moves) = value.get("moves") {
         return (moves == true).then(|| "on its way".to_owned());
@@ -181,7 +183,7 @@ fn event(json: &Json) -> String {
         .filter(|(key, _)| !known.contains(&key.as_str()))
     {
         let _ = match value {
-            Json::Object(_) => write!(text, " {key} {}", place(value)),
+            Json::Object(_) => write!(text, " {key} {}", position_text(value)),
             _ => write!(text, " {key} {value}"),
         };
     }
@@ -218,7 +220,7 @@ fn list(json: &Json, key: &str, nothing: &str, line: impl Fn(&Json) -> String) -
     }
 }
 
-fn place(json: &Json) -> String {
+fn position_text(json: &Json) -> String {
     let ground = format!("{} {}", metres(&json["x"]), metres(&json["y"]));
     if float(&json["z"]).abs() < 0.05 {
         ground
@@ -256,7 +258,8 @@ mod tests {
             "health": { "value": 74.6, "rate": 0.0, "max": 100.0 }, "alive": true,
         });
         let enter = json!({
-            "ev": "enter", "t": 5, "id": 7, "kind": "avatar", "own": true, "x": 12.54, "y": 3.0, "z": 0.0, "name": "ann",
+            "ev": "enter", "t": 5, "id": 7, "kind": "avatar", "own": true, "x": 12.54, "y": 3.0,
+            "z": 0.0, "name": "ann",
             "components": components,
         });
         let expected =
@@ -266,7 +269,10 @@ mod tests {
 
     #[test]
     fn an_object_that_moves_freely_is_on_its_way() {
-        let object = |moves| json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": { "moves": moves, "yaw": 1.5 } } });
+        let object = |moves| {
+            let pose = json!({ "moves": moves, "yaw": 1.5 });
+            json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": pose } })
+        };
         let mut enter = object(true);
         enter["ev"] = json!("enter");
         assert_eq!(text(&enter), "+ #7 at 1.0 2.0, on its way");
@@ -276,7 +282,10 @@ mod tests {
 
     #[test]
     fn a_game_event_is_described_with_its_fields() {
-        let event = json!({ "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25, "target": 3 });
+        let event = json!({
+            "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25,
+            "target": 3,
+        });
         assert_eq!(text(&event), "* damage amount 25 target 3 (late)");
     }
 

@@ -1,8 +1,8 @@
-//! Lines from a file or the standard input.
+//! Lines from a file or from standard input.
 //!
-//! A thread reads, since a read of the standard input can't be broken off; it ends with the
-//! process. OffsetBounds: [`LINES`] lines wait, then the reader does; of a line longer than
-//! [`MAX_BYTES`] only the fact is told.
+//! A thread reads, since reading standard input can't be cancelled; it ends with the process.
+//! Bounds: [`MAX_LINES`] lines wait, then the reader waits; a line longer than [`MAX_BYTES`] is
+//! skipped and reported.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,17 +10,17 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-/// Lines that wait.
+/// Maximum number of waiting lines.
 const MAX_LINES: usize = 16;
-/// Longer than any command: a chat line has 500 characters.
+/// More than any command needs: a chat message has 500 characters.
 const MAX_BYTES: u64 = 8_192;
 
-/// A line that was too long to be read.
+/// A line was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a line has at most {MAX_BYTES} bytes")]
 pub(crate) struct LineTooLong;
 
-/// What is read.
+/// The lines that are read.
 pub(crate) type LineReceiver = mpsc::Receiver<Result<String, LineTooLong>>;
 
 /// The lines of `script`.
@@ -28,7 +28,7 @@ pub(crate) fn of_file(script: File) -> LineReceiver {
     start(BufReader::new(script))
 }
 
-/// The lines of the standard input.
+/// The lines of standard input.
 pub(crate) fn of_standard_input() -> LineReceiver {
     start(BufReader::new(io::stdin()))
 }
@@ -45,8 +45,7 @@ fn start(mut source: impl BufRead + Send + 'static) -> LineReceiver {
     lines
 }
 
-/// The next line without its end; what is not UTF-8 is replaced. A source that can't be read has
-/// ended.
+/// The next line without its end; invalid UTF-8 is replaced. A source that can't be read has ended.
 fn next_line(source: &mut impl BufRead) -> Option<Result<String, LineTooLong>> {
     let mut line = Vec::new();
     let read = source.by_ref().take(MAX_BYTES).read_until(b'\n', &mut line);

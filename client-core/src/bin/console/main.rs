@@ -1,12 +1,12 @@
 //! A player in a terminal, or in a script.
 //!
-//! On a terminal: a prompt, and lines in words. Otherwise commands from a file or the standard
-//! input, one a line, and one JSON object a line on the standard output. What the commands are is
-//! in `text::command`, what is printed in `text::json`.
+//! On a terminal: a prompt, and output in words. Otherwise commands from a file or standard input,
+//! one a line, and one JSON object a line on standard output. `text::command` defines the commands,
+//! `text::json` the output.
 //!
-//! SessionExit status: 0 after `quit`, at the end of input or asked by a signal; 1 if there was no
-//! way to connect, the server refused, or the connection is gone for good; 2 for a mistake in the
-//! flags, a script that can't be opened included.
+//! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
+//! connect, the server refused it, or the connection is lost for good; 2 for invalid flags or a
+//! script that can't be opened.
 
 mod human;
 mod input;
@@ -35,14 +35,14 @@ use crate::screen::OutputStyle;
 use crate::session::SessionSetup;
 use crate::token::TokenFile;
 
-/// How long what still runs may take when all is said.
+/// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A player in a terminal, or in a script.
 ///
-/// On a terminal it shows a prompt; otherwise it reads commands from the script or the standard
-/// input, one a line, and prints one JSON object a line. A console that was killed comes back into
-/// its room and avatar when it is started again with the same server and name.
+/// On a terminal it shows a prompt. Otherwise it reads commands from the script or standard input,
+/// one a line, and prints one JSON object a line. A console that was killed resumes its session,
+/// with its room and avatar, when it is started again with the same server and name.
 #[derive(Debug, clap::Parser)]
 #[command(name = "console", version)]
 struct ConsoleOptions {
@@ -52,7 +52,7 @@ struct ConsoleOptions {
     #[command(flatten)]
     drawing: flags::DrawingFlags,
 
-    /// The player's name, 1 to 24 characters; without one, the server makes one up.
+    /// The player's name, 1 to 24 characters; without one, the server chooses it.
     #[arg(
         long,
         env = "AMBIT_NAME",
@@ -130,16 +130,14 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
     }
 }
 
-/// Where commands come from, and for whom the output is.
+/// The source of commands, and the style of the output.
 fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String> {
     match script {
         Some(path) => match File::open(path) {
             Ok(file) => Ok((input::of_file(file), OutputStyle::Script)),
             Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
         },
-        None if io::stdin().is_terminal() => {
-            Ok((input::of_standard_input(), OutputStyle::TestPlayer))
-        }
+        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), OutputStyle::Person)),
         None => Ok((input::of_standard_input(), OutputStyle::Script)),
     }
 }
@@ -164,7 +162,7 @@ fn command_list() -> String {
     text
 }
 
-/// Unpredictable bytes.
+/// Cryptographically secure random bytes.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new()

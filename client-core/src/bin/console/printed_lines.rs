@@ -1,17 +1,17 @@
-//! What was printed, for `wait-for`.
+//! The printed lines, for `wait-for`.
 //!
-//! Kinds of lines go in, in the order of printing; [`PrintedLines::take`] tells whether there was
-//! one of a kind since the last one that was taken. So two `wait-for`s in a row find two lines one
-//! after the other, however fast they came.
+//! Kinds of lines go in, in the order of printing. [`PrintedLines::take`] returns whether there was
+//! one of a kind since the last one that was taken. So two `wait-for`s in a row find two successive
+//! lines, however fast they came.
 //!
-//! Bound: [`KEPT`] lines; beyond it the oldest is forgotten: a script that has not asked by then
-//! does not mean it.
+//! Bound: [`MAX_LINES`] lines; beyond it the oldest is dropped: a script that has not waited for it
+//! by then does not need it.
 
 use std::collections::VecDeque;
 
 use ambit_client_core::text::json;
 
-/// Lines that are remembered, a byte each.
+/// Maximum number of remembered lines, one byte each.
 const MAX_LINES: usize = 65_536;
 
 /// Kinds of the lines since the last one that was taken.
@@ -20,7 +20,7 @@ pub(crate) struct PrintedLines {
     kinds: VecDeque<u8>,
 }
 
-/// A kind of line: its place in [`json::KINDS`].
+/// A kind of line: its index in [`json::KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineKind(u8);
 
@@ -46,8 +46,8 @@ impl PrintedLines {
         self.kinds.push_back(kind.0);
     }
 
-    /// Takes the first line of this kind, and forgets those before it. Without one, nothing is
-    /// forgotten.
+    /// Takes the first line of this kind, and drops those before it. If there is none, nothing is
+    /// dropped.
     pub(crate) fn take(&mut self, kind: LineKind) -> bool {
         let Some(index) = self.kinds.iter().position(|&printed| printed == kind.0) else {
             return false;

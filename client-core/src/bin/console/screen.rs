@@ -1,4 +1,4 @@
-//! Where lines go: JSON objects for scripts, words for people.
+//! Output: JSON objects for scripts, words for people.
 
 use std::io::{self, StdoutLock, Write};
 
@@ -6,28 +6,27 @@ use serde_json::Value as Json;
 
 use crate::human;
 
-/// How lines are shown.
+/// The style of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputStyle {
     /// One JSON object a line.
     Script,
     /// Words, above a prompt.
-    TestPlayer,
+    Person,
 }
 
-/// Shows a line at once.
+/// Prints a line at once.
 pub(crate) fn show(style: OutputStyle, json: &Json) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match style {
         OutputStyle::Script => writeln!(out, "{json}")?,
-        // Back to the beginning of the line, over the prompt.
-        OutputStyle::TestPlayer => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
+        // Returns to the beginning of the line, over the prompt.
+        OutputStyle::Person => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
     }
     prompt(style, &mut out)
 }
 
-/// Shows how far something has got, to a person: in the line of the prompt, which comes back with
-/// the next line shown.
+/// Shows a progress to a person, in the line of the prompt, which returns with the next line.
 pub(crate) fn show_progress(
     style: OutputStyle,
     what: &str,
@@ -42,19 +41,19 @@ pub(crate) fn show_progress(
     out.flush()
 }
 
-/// Shows that a line may come.
+/// Shows the prompt.
 pub(crate) fn show_prompt(style: OutputStyle) -> io::Result<()> {
     prompt(style, &mut io::stdout().lock())
 }
 
 fn prompt(style: OutputStyle, out: &mut StdoutLock<'_>) -> io::Result<()> {
-    if style == OutputStyle::TestPlayer {
+    if style == OutputStyle::Person {
         write!(out, "> ")?;
     }
     out.flush()
 }
 
-/// Other players' texts reach the terminal: they must not steer it.
+/// Replaces control characters: texts of other players must not control the terminal.
 fn printable(json: &Json) -> Json {
     match json {
         Json::String(text) => Json::String(text.replace(char::is_control, " ")),

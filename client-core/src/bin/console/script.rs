@@ -1,19 +1,19 @@
-//! The order in which lines are carried out.
+//! The order in which commands are executed.
 //!
-//! Lines, view events and the time go in; [`Step`]s come out of [`Script::poll_step`]: what is to
-//! be asked, commanded or printed next. No I/O and no clock. The same for a script and for a person
-//! at a prompt.
+//! Lines, view events and the time go in; [`ScriptStep`]s come out of [`Script::poll_step`]: the
+//! next request, command or output. No I/O and no clock. Scripts and people at a prompt use the
+//! same rules.
 //!
 //! Rules:
-//! 1. Nothing is carried out before the welcome. Then one line after the other: a request waits for
-//!    its answer ([`ANSWER`] at most), so that the next line knows what has become of it; what was
-//!    said waits until it is heard.
-//! 2. What is meant for the game waits for it while the player is in a room ([`GAME`] at most),
-//!    else it is an error.
-//! 3. `wait-for` is content with a line that was printed since the last `wait-for` ended (see
-//!    [`printed`](super::printed)).
-//! 4. A line that makes no sense is an error, and the next one follows. `quit` and the end of input
-//!    wait for answers under way, [`FAREWELL`] at most.
+//! 1. Nothing is executed before the welcome. Then commands run one after the other: a request
+//!    waits for its answer (at most [`ANSWER_TIMEOUT`]), so that the next command knows its result;
+//!    a chat message waits until it is received back.
+//! 2. A game command waits for the game while the player is in a room (at most [`GAME_TIMEOUT`]);
+//!    outside of a room it is an error.
+//! 3. `wait-for` accepts a line that was printed since the last `wait-for` ended (see
+//!    [`printed_lines`](super::printed_lines)).
+//! 4. An invalid line is an error, and the next one follows. `quit` and the end of input wait for
+//!    pending answers, at most [`QUIT_TIMEOUT`].
 //!
 //! Bound: one line at a time; the reader keeps the others.
 
@@ -33,45 +33,46 @@ use ambit_proto::time::LocalTime;
 
 use crate::printed_lines::{LineKind, PrintedLines};
 
-/// How long the next line waits for an answer.
+/// How long the next command waits for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a command waits for the game to be there.
+/// How long a command waits for the game to start.
 const GAME_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the next line waits to hear what was said, once the server has confirmed it.
+/// How long the next command waits to receive the player's own chat message, once the server has
+/// confirmed it.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long `objects` waits for the avatar to come into sight: it takes a tick and the local lag.
+/// How long `objects` waits for the avatar: it takes a tick and the local lag to come into sight.
 const AVATAR_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the end waits for answers under way.
+/// How long the end waits for pending answers.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is to be done next.
+/// The next step to execute.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ScriptStep {
-    /// Ask this, and tell [`Script::handle_asked`].
+    /// Send this request, and call [`Script::handle_asked`].
     Request(LobbyRequest),
-    /// Command this.
+    /// Send this command.
     Act(Action),
-    /// Hold these keys; none to let go of all.
+    /// Hold these keys; none to release all.
     Hold(Keymap),
-    /// PrintScene this error: code and message.
+    /// Print this error: code and message.
     Error(&'static str, String),
-    /// PrintScene what lies around.
+    /// Print the objects in sight.
     Objects,
-    /// Have poses told, or no more.
+    /// Set whether poses are emitted as events.
     Watch(bool),
-    /// PrintScene the figures.
+    /// Print the statistics.
     Stats,
-    /// PrintScene the list of commands.
+    /// Print the list of commands.
     Help,
-    /// Leave for good.
+    /// Quit.
     Quit,
 }
 
-/// Carries out lines; `K` makes the key of each room that is made.
+/// Executes commands; `K` makes the key of each room that is created.
 #[derive(Debug)]
 pub(crate) struct Script<K> {
     new_key: K,
-    /// The player's number, once welcomed.
+    /// The player's number, once the lobby has welcomed the player.
     player: Option<PlayerId>,
     ended: bool,
     watching: bool,
@@ -85,9 +86,9 @@ pub(crate) struct Script<K> {
 
 #[derive(Debug, PartialEq)]
 enum GamePresence {
-    /// In no room, or the game is gone for good.
+    /// In no room, or the game has ended.
     Out,
-    /// In a room: it may come.
+    /// In a room: the game may start.
     Expected,
     Present {
         spells: Vec<String>,
@@ -95,14 +96,14 @@ enum GamePresence {
     },
 }
 
-/// What the next line waits for.
+/// What the next command waits for.
 #[derive(Debug)]
 enum WaitState {
     Nothing,
     Time {
         until: LocalTime,
     },
-    PrintedLines {
+    Printed {
         kind: LineKind,
         until: LocalTime,
     },
@@ -128,16 +129,16 @@ enum WaitState {
     },
 }
 
-/// What an answer is for.
+/// The purpose of an answer.
 #[derive(Clone, Debug)]
 enum AnswerPurpose {
-    /// To be printed.
+    /// It is printed.
     Show,
-    /// To be heard: the line of chat follows the answer.
+    /// The chat message itself follows the answer.
     Say,
-    /// To find the room of this name; then it is joined with the password.
+    /// Finds the room of this name, to join it with the password.
     FindRoom { name: String, password: String },
-    /// To find the player of this name, who is thrown out.
+    /// Finds the player of this name, to kick.
     FindPlayer { name: String },
 }
 
@@ -157,7 +158,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         }
     }
 
-    /// Whether the next line may come.
+    /// Whether the script accepts the next line.
     pub(crate) fn wants_line(&self) -> bool {
         self.player.is_some()
             && !self.ended
@@ -169,16 +170,16 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.steps.pop_front()
     }
 
-    /// The next line.
+    /// Handles the next line.
     pub(crate) fn handle_line(&mut self, now: LocalTime, line: &str) {
         match command::parse(line) {
             Ok(Some(line)) => self.begin(now, line),
             Ok(None) => {}
-            Err(mistake) => self.error("usage", mistake.to_string()),
+            Err(error) => self.error("usage", error.to_string()),
         }
     }
 
-    /// There are no more lines.
+    /// Handles the end of input.
     pub(crate) fn handle_end(&mut self, now: LocalTime) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -192,8 +193,8 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         }
     }
 
-    /// The number of the request in the last [`Step::LobbyRequest`]; `Unchanged` if it was not
-    /// taken.
+    /// The number of the request in the last [`ScriptStep::Request`]; `None` if it was not
+    /// accepted.
     pub(crate) fn handle_asked(&mut self, now: LocalTime, number: Option<u64>) {
         self.wait = match (
             std::mem::replace(&mut self.wait, WaitState::Nothing),
@@ -212,11 +213,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         };
     }
 
-    /// Something has happened. Returns whether it is to be printed; if so,
-    /// [`Script::handle_printed`] follows.
+    /// Handles an event. Returns whether to print it; if so, [`Script::handle_printed`] must
+    /// follow.
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.update_state(event);
-        let shown = !matches!(event, ViewEvent::ObjectUpdated(_)) || self.watching;
+        let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
         let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
         else {
             self.resume(now);
@@ -243,7 +244,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             return;
         };
         self.printed.note(kind);
-        if let WaitState::PrintedLines { kind: wanted, .. } = self.wait
+        if let WaitState::Printed { kind: wanted, .. } = self.wait
             && self.printed.take(wanted)
         {
             self.wait = WaitState::Nothing;
@@ -256,7 +257,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             return;
         }
         match std::mem::replace(&mut self.wait, WaitState::Nothing) {
-            WaitState::PrintedLines { kind, .. } => {
+            WaitState::Printed { kind, .. } => {
                 self.printed.forget();
                 self.error("timeout", format!("no '{}' came in time", kind.name()));
             }
@@ -281,7 +282,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         match self.wait {
             WaitState::Nothing | WaitState::Number(_) => None,
             WaitState::Time { until }
-            | WaitState::PrintedLines { until, .. }
+            | WaitState::Printed { until, .. }
             | WaitState::Answer { until, .. }
             | WaitState::Game { until, .. }
             | WaitState::Avatar { until }
@@ -323,7 +324,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     AnswerPurpose::FindRoom { name, password },
                 );
             }
-            ConsoleCommand::ProgramStart => self.ask(LobbyRequest::StartRoom),
+            ConsoleCommand::Start => self.ask(LobbyRequest::StartRoom),
             ConsoleCommand::Ready(ready) => self.ask(LobbyRequest::SetReady(ready)),
             ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
             ConsoleCommand::Players => self.ask(LobbyRequest::ListPlayers {
@@ -357,7 +358,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.steps.push_back(ScriptStep::Watch(on));
             }
             ConsoleCommand::Stats => self.steps.push_back(ScriptStep::Stats),
-            ConsoleCommand::WaitState(time) => self.wait = WaitState::Time { until: now + time },
+            ConsoleCommand::Wait(time) => self.wait = WaitState::Time { until: now + time },
             ConsoleCommand::WaitFor(kind, time) => self.wait_for(now, &kind, time),
             ConsoleCommand::Quit => self.handle_end(now),
             ConsoleCommand::Help => self.steps.push_back(ScriptStep::Help),
@@ -402,7 +403,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             );
         };
         if !self.printed.take(wanted) {
-            self.wait = WaitState::PrintedLines {
+            self.wait = WaitState::Printed {
                 kind: wanted,
                 until: now + time,
             };
@@ -429,7 +430,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         );
     }
 
-    /// Goes on with what was looked up. Returns whether the answer was of no other interest.
+    /// Continues a command that needed a look-up. Returns whether the answer is not printed.
     fn handle_answer(
         &mut self,
         now: LocalTime,
@@ -461,7 +462,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     Some(player) => self.ask(LobbyRequest::Kick(player.id)),
                     None => self.error(
                         "no_such_player",
-                        format!("there is nobody called '{name}' in the room"),
+                        format!("no player in the room is called '{name}'"),
                     ),
                 }
                 true
@@ -487,14 +488,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     self.game = GamePresence::Expected;
                 }
             }
-            ViewEvent::OmittedPoses { .. } => (self.room, self.game) = (None, GamePresence::Out),
-            ViewEvent::GameStarted(started) => {
+            ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
+            ViewEvent::Started(started) => {
                 self.game = GamePresence::Present {
                     spells: started.spells.clone(),
                     avatar: false,
                 };
             }
-            ViewEvent::ObjectEntered(enter) if enter.own => {
+            ViewEvent::Enter(enter) if enter.own => {
                 if let GamePresence::Present { avatar, .. } = &mut self.game {
                     *avatar = true;
                 }
@@ -505,20 +506,20 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 }
             }
             ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) => {
-                self.game = GamePresence::Expected
+                self.game = GamePresence::Expected;
             }
             ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
-                self.game = GamePresence::Out
+                self.game = GamePresence::Out;
             }
             _ => {}
         }
     }
 
-    /// Goes on with a line that waited for what is there now, or will not come.
+    /// Continues a command whose condition is fulfilled or can't be fulfilled any more.
     fn resume(&mut self, now: LocalTime) {
         match std::mem::replace(&mut self.wait, WaitState::Nothing) {
             WaitState::Game { line, .. } if self.game != GamePresence::Expected => {
-                self.begin_in_game(now, line)
+                self.begin_in_game(now, line);
             }
             WaitState::Avatar { .. }
                 if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
@@ -526,7 +527,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.begin_in_game(now, ConsoleCommand::Objects);
             }
             WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {
-                self.steps.push_back(ScriptStep::Quit)
+                self.steps.push_back(ScriptStep::Quit);
             }
             other => self.wait = other,
         }
@@ -553,7 +554,7 @@ fn request_of(event: &ViewEvent) -> Option<u64> {
         ViewEvent::Rooms { request, .. }
         | ViewEvent::Created { request, .. }
         | ViewEvent::Joined { request, .. }
-        | ViewEvent::OmittedPoses { request, .. }
+        | ViewEvent::Left { request, .. }
         | ViewEvent::Done { request }
         | ViewEvent::Players { request, .. }
         | ViewEvent::Renamed { request, .. } => Some(*request),

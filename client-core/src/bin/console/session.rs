@@ -1,5 +1,4 @@
-//! A client, its lines and its output, tied together: calls, prints, waits. What follows when is up
-//! to [`Script`].
+//! Connects a client, its input lines and its output. [`Script`] decides the order.
 
 use std::io;
 use std::process::ExitCode;
@@ -24,10 +23,10 @@ use crate::token::TokenFile;
 /// How often the age of what is shown is sampled.
 const SAMPLE: Duration = Duration::from_millis(50);
 
-/// Another connection goes on with the session: the server's word for it.
+/// The server's code when another connection has taken over the session.
 const TAKEN_OVER: &str = "taken_over";
 
-/// Everything that a session needs.
+/// What a session needs to start.
 pub(crate) struct SessionSetup {
     pub(crate) options: ClientOptions,
     pub(crate) lines: LineReceiver,
@@ -42,33 +41,34 @@ struct ConsoleSession<K> {
     token: TokenFile,
     ages: Distribution,
     started: Instant,
-    /// Whether a line was taken and nothing was printed since: a prompt comes with each line of
-    /// output.
+    /// Whether a line was handled and nothing was printed since: printing a line also prints a
+    /// prompt.
     prompt_due: bool,
-    /// After `quit`, objects leave because the player does: nobody wants to read that.
+    /// After `quit`, objects leave because the player does; these lines are not printed.
     quitting: bool,
     exit: Option<SessionExit>,
 }
 
-/// How it ended.
+/// How the session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionExit {
-    /// By the player's wish.
+    /// The player quit.
     Quit,
-    /// The connection is gone for good.
-    LostLeader,
+    /// The connection is closed for good.
+    Lost,
 }
 
 impl From<SessionExit> for ExitCode {
     fn from(exit: SessionExit) -> Self {
         match exit {
             SessionExit::Quit => ExitCode::SUCCESS,
-            SessionExit::LostLeader => ExitCode::FAILURE,
+            SessionExit::Lost => ExitCode::FAILURE,
         }
     }
 }
 
-/// Runs until the player quits or the connection is gone for good. An error is one of the output.
+/// Runs until the player quits or the connection is closed for good. An error is an error of the
+/// output.
 pub(crate) async fn run(
     setup: SessionSetup,
     new_key: impl FnMut() -> [u8; 16],
@@ -93,10 +93,10 @@ pub(crate) async fn run(
     };
     let result = session.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
-        // Nobody reads any more. Whether it quits or has ended already makes no difference.
+        // The output is closed. It does not matter whether the client has ended already.
         let _ = session.handle.quit().await;
     }
-    // The last words have been said when there are no more events.
+    // The client has ended when there are no more events.
     while events.next().await.is_some() {}
     result.map(ExitCode::from)
 }
@@ -123,7 +123,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
                 event = events.next() => self.handle_event(event).await?,
                 line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
                 _ = sampling.tick() => self.sample().await,
-                () = sleep_until(self.instant(deadline)), if deadline.is_some() => self.script.handle_timeout(self.now()),
+                () = sleep_until(self.instant(deadline)), if deadline.is_some() => {
+                    self.script.handle_timeout(self.now());
+                }
                 () = &mut wait_for_signal, if !self.quitting => self.quit().await,
             }
         }
@@ -131,18 +133,18 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
 
     async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
         let Some(event) = event else {
-            self.exit.get_or_insert(SessionExit::LostLeader);
+            self.exit.get_or_insert(SessionExit::Lost);
             return Ok(());
         };
         match &event {
             ViewEvent::Welcome(_) => self.keep_token().await,
             ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
-                self.close(code, message)
+                self.close(code, message);
             }
             ViewEvent::MapProgress {
                 received, total, ..
             } => {
-                screen::show_progress(self.style, "the map comes in", *received, *total)?;
+                screen::show_progress(self.style, "loading the map", *received, *total)?;
             }
             _ => {}
         }
@@ -157,7 +159,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
         }
     }
 
-    /// In a game everything has a time, be it said by the lobby.
+    /// During a game every line has a time, also those from the lobby.
     async fn with_time(&self, mut line: serde_json::Value) -> serde_json::Value {
         if line.get("t").is_none()
             && let Ok(Some(t)) = self.handle.run(|client, now| client.room_time(now)).await
@@ -177,7 +179,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
         Ok(())
     }
 
-    /// After a line that has printed nothing.
+    /// Shows a prompt after a line that has printed nothing.
     fn prompt(&mut self) -> io::Result<()> {
         if self.script.wants_line() && std::mem::replace(&mut self.prompt_due, false) {
             screen::show_prompt(self.style)?;
@@ -199,7 +201,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
                     self.refuse("not_in_game", refused)?;
                 }
             }
-            // A client that has ended has nobody to tell.
+            // Ignore a client that has ended.
             ScriptStep::Hold(keys) => drop(
                 self.handle
                     .run(move |client, now| hold(client, now, keys))
@@ -218,7 +220,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
                     .await;
                 self.print_unless_ended(stats.ok())?;
             }
-            // A client that has ended has nothing more to show.
+            // Ignore a client that has ended.
             ScriptStep::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
             ScriptStep::Help => self.print(&report::help())?,
             ScriptStep::Quit => self.quit().await,
@@ -226,7 +228,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
         Ok(())
     }
 
-    /// A client that has ended says so itself.
+    /// A client that has ended reports that itself.
     fn refuse<E: std::error::Error>(
         &mut self,
         code: &str,
@@ -242,7 +244,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
 
     async fn quit(&mut self) {
         self.quitting = true;
-        // If it has ended already, its last event says why.
+        // If it has ended already, its last event has the reason.
         let _ = self.handle.quit().await;
     }
 
@@ -257,14 +259,14 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
     }
 
     fn close(&mut self, code: &str, message: &str) {
-        // Any other end leaves a session that can be taken up, or a token that does no harm.
+        // After any other end the session can be resumed, or the token does no harm.
         if code == codes::QUIT || code == TAKEN_OVER {
             self.token.clear();
         }
         self.exit = Some(if code == codes::QUIT {
             SessionExit::Quit
         } else {
-            SessionExit::LostLeader
+            SessionExit::Lost
         });
         if code != codes::QUIT {
             eprintln!("{code}: {message}");
@@ -302,7 +304,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
     }
 }
 
-/// Nothing is said of keys while none is held.
+/// Sends no inputs while no key is held.
 fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
     if keys == Keymap::default() {
         client.release(now);
@@ -311,7 +313,7 @@ fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
     }
 }
 
-/// Ctrl-C, or the process's end wished from outside.
+/// Waits for Ctrl-C or SIGTERM.
 async fn wait_for_signal() {
     #[cfg(unix)]
     {

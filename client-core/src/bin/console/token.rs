@@ -1,11 +1,11 @@
-//! The memory of a session, so that a console that died can come back into it.
+//! Stores a session's resume token, so that a console that died can resume the session.
 //!
-//! A file for each server and name holds the resume token while a console runs, and after one that
-//! found no end. The console that runs holds a lock on the file: another one of the same name would
-//! take its session over, so it goes without.
+//! A file for each server and name contains the token while a console runs, and after one that
+//! died. The running console holds a lock on the file. A second console of the same name would take
+//! over the session, so it runs without a token.
 //!
-//! The token is a secret: the file is the user's alone. What can't be read or written is no reason
-//! not to play: then there is no memory, and the log says why.
+//! The token is a secret: only the user can read the file. An error of the file is logged, and the
+//! console runs without it.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A token's length at most; a longer file is none of ours.
+/// Maximum length of a token; a longer file is not from a console.
 const MAX_BYTES: u64 = 256;
 
-/// The memory of one session; dropping it gives up the lock.
+/// The file with the token of one session; dropping it releases the lock.
 #[derive(Debug, Default)]
 pub(crate) struct TokenFile {
     file: Option<File>,
@@ -35,28 +35,31 @@ pub(crate) fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Op
 }
 
 impl TokenFile {
-    /// No memory: for a player without a name.
+    /// No file: for a player without a name.
     pub(crate) fn none() -> Self {
         TokenFile::default()
     }
 
-    /// The memory of `name` at `server`, unless another console holds it.
+    /// The file for `name` at `server`, unless another console holds it.
     pub(crate) fn open(directory: &Path, server: &str, name: &str) -> Self {
         let path = directory.join(file_name(server, name));
         match lock(directory, &path) {
             Ok(Some(file)) => TokenFile { file: Some(file) },
             Ok(None) => {
-                tracing::info!("another console plays as {name}: this one starts anew");
+                tracing::info!("another console plays as {name}: this one starts a new session");
                 TokenFile::none()
             }
             Err(error) => {
-                tracing::warn!("can't keep the session in {}: {error}", path.display());
+                tracing::warn!(
+                    "can't store the session in {}, which can't be resumed later: {error}",
+                    path.display()
+                );
                 TokenFile::none()
             }
         }
     }
 
-    /// The token of a session that found no end; empty if there is none.
+    /// The token of a session that did not end; empty if there is none.
     pub(crate) fn token(&mut self) -> Vec<u8> {
         self.file
             .as_mut()
@@ -64,22 +67,22 @@ impl TokenFile {
             .unwrap_or_default()
     }
 
-    /// Remembers a token.
+    /// Stores a token.
     pub(crate) fn store(&mut self, token: &[u8]) {
         if let Some(file) = &mut self.file
             && let Err(error) = write(file, token)
         {
-            tracing::warn!("can't keep the session: {error}");
+            tracing::warn!("can't store the session, which can't be resumed later: {error}");
         }
     }
 
-    /// The session is over: there is nothing to come back to.
+    /// Removes the token: the session has ended.
     pub(crate) fn clear(&mut self) {
         self.store(&[]);
     }
 }
 
-/// Tells servers and names apart whatever they are made of.
+/// A hash, so that any server and name make a valid and unique file name.
 fn file_name(server: &str, name: &str) -> String {
     let digest = ring::digest::digest(
         &ring::digest::SHA256,
@@ -228,7 +231,7 @@ mod tests {
         check(&[], None);
     }
 
-    /// A directory of its own, which goes with it.
+    /// A directory that is removed with this value.
     struct Scratch(PathBuf);
 
     impl Scratch {

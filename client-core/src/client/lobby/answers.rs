@@ -1,13 +1,13 @@
-//! What the lobby says to a session that is open: answers, and news.
+//! Messages of the lobby to an open session: answers and notifications.
 //!
-//! A message's body goes in, events for views come out, and what the game part has to know.
-//! Whatever the body is, it says the same as an answer or as news; the request's number goes along.
-//! The server is free to answer a question with anything: each body is taken for what it says.
+//! A message body goes in; events for views and data for the game part come out. A body means the
+//! same as an answer and as a notification; only the request number differs. The server may answer
+//! a request with any body: each one is handled for what it contains.
 
 use ambit_proto::codes as protocol;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::room_change::Change;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::world_to_client::Body as FromServer;
 use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::super::event::{ErrorSubject, ViewEvent, codes};
@@ -15,26 +15,26 @@ use super::super::model::{GameTicket, PlayerListing, RoomListing};
 use super::super::pending_requests::LobbyQuestion;
 use super::{LobbyOutput, LobbySession};
 
-/// Members of a room that are kept, at most: as many as the largest room has.
+/// Maximum number of room members that are kept: the capacity of the largest room.
 const MAX_ROSTER: usize = 4_096;
 
 impl LobbySession {
-    pub(super) fn handle_body(&mut self, request: u64, body: Told) {
+    pub(super) fn handle_body(&mut self, request: u64, body: FromServer) {
         let question = self.pending.take_answered(request);
-        // An answer to a question of the client's own is news to the views.
+        // The answer to a question of the client itself is a notification to the views.
         let request = if matches!(question, Some(LobbyQuestion::Player(_))) {
             request
         } else {
             0
         };
         match body {
-            Told::Error(error) if question == Some(LobbyQuestion::Ticket) => {
+            FromServer::Error(error) if question == Some(LobbyQuestion::Ticket) => {
                 self.outputs.push_back(LobbyOutput::NoTicket(
                     protocol::name_of_error(&error),
                     error.message,
                 ));
             }
-            Told::Error(error) => {
+            FromServer::Error(error) => {
                 let about = if request == 0 {
                     ErrorSubject::Lobby
                 } else {
@@ -42,17 +42,17 @@ impl LobbySession {
                 };
                 self.emit_error(about, protocol::name_of_error(&error), error.message);
             }
-            Told::RoomList(list) => {
+            FromServer::RoomList(list) => {
                 self.emit(ViewEvent::Rooms {
                     request,
                     rooms: list.rooms.into_iter().map(Into::into).collect(),
                 });
             }
-            Told::RoomChange(change) => self.handle_room_change(change.change),
-            Told::RoomCreated(created) => self.handle_created(request, created.room),
-            Told::RoomJoined(joined) => self.handle_joined(request, joined),
-            Told::RoomLeft(left) => self.handle_left(request, left),
-            Told::PlayerList(list) => {
+            FromServer::RoomChange(change) => self.handle_room_change(change.change),
+            FromServer::RoomCreated(created) => self.handle_created(request, created.room),
+            FromServer::RoomJoined(joined) => self.handle_joined(request, joined),
+            FromServer::RoomLeft(left) => self.handle_left(request, left),
+            FromServer::PlayerList(list) => {
                 let room = Some(RoomId(list.room)).filter(|room| room.0 != 0);
                 let players: Vec<_> = list.players.into_iter().map(PlayerListing::from).collect();
                 if room.is_some() && room == self.room {
@@ -64,24 +64,24 @@ impl LobbySession {
                     players,
                 });
             }
-            Told::PlayerChange(change) => self.handle_player_change(change),
-            Told::Renamed(renamed) => self.handle_renamed(request, renamed),
-            Told::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
-            Told::Done(_) => self.emit(ViewEvent::Done { request }),
-            Told::Ticket(ticket) => self.handle_ticket(ticket),
-            Told::Servers(servers) => self.note_servers(servers),
-            // Met in `handle_message` when they mean something.
-            Told::Welcome(_) | Told::Goodbye(_) => {}
+            FromServer::PlayerChange(change) => self.handle_player_change(change),
+            FromServer::Renamed(renamed) => self.handle_renamed(request, renamed),
+            FromServer::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
+            FromServer::Done(_) => self.emit(ViewEvent::Done { request }),
+            FromServer::Ticket(ticket) => self.handle_ticket(ticket),
+            FromServer::Servers(servers) => self.note_servers(servers),
+            // Handled in `handle_message` where they are expected.
+            FromServer::Welcome(_) | FromServer::Goodbye(_) => {}
         }
     }
 
-    /// News of a kind that this build doesn't know are skipped; an answer of such a kind still ends
-    /// its request.
+    /// Notifications of an unknown kind are skipped. An answer of an unknown kind still ends its
+    /// request.
     pub(super) fn handle_unknown(&mut self, request: u64) {
         match self.pending.take_answered(request) {
             Some(LobbyQuestion::Player(asked)) => {
                 let message = format!(
-                    "asked to {}, and the answer is of a kind that this client does not know",
+                    "asked to {}, but this client does not know that kind of answer",
                     asked.description()
                 );
                 self.emit_error(
@@ -92,7 +92,8 @@ impl LobbySession {
             }
             Some(LobbyQuestion::Ticket) => {
                 let message =
-                    "asked for a ticket, and the answer is of a kind that this client does not know".to_owned();
+                    "asked for a ticket, but this client does not know that kind of answer"
+                        .to_owned();
                 self.outputs.push_back(LobbyOutput::NoTicket(
                     codes::BAD_MESSAGE.to_owned(),
                     message,
@@ -133,7 +134,7 @@ impl LobbySession {
         });
     }
 
-    /// Views are told the whole list: they need not keep one.
+    /// Views get the whole list, so they need not keep one.
     fn handle_player_change(&mut self, change: pb::PlayerChange) {
         let room = RoomId(change.room);
         if self.room != Some(room) {
@@ -178,7 +179,7 @@ impl LobbySession {
 
     fn handle_ticket(&mut self, ticket: pb::Ticket) {
         match GameTicket::try_from(ticket) {
-            // A ticket for a room that was left in the meantime leads nowhere.
+            // Ignore a ticket for a room that the player has left meanwhile.
             Ok(ticket) if self.room != Some(ticket.room) => {}
             Ok(ticket) => self.outputs.push_back(LobbyOutput::Ticket(ticket)),
             Err(bad) => self.outputs.push_back(LobbyOutput::NoTicket(

@@ -1,4 +1,4 @@
-//! Sessions, requests, breaks.
+//! Sessions, requests, reconnects.
 
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as Ask;
@@ -249,7 +249,7 @@ fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
     scene.welcome(true, None);
     match scene.ask() {
         Some((number, Ask::CreateRoom(create_room))) => {
-            assert_eq!((number, create_room.key), (create, vec![4; 16]))
+            assert_eq!((number, create_room.key), (create, vec![4; 16]));
         }
         other => panic!("{other:?}"),
     }
@@ -284,14 +284,14 @@ fn a_subscription_is_renewed_after_a_reconnect() {
 
 #[test]
 fn a_lost_seat_is_reported_with_its_reason() {
-    // Whether the session went on, for how long the connection was broken, and what is said.
-    for (resumed, broken_ms, said) in [
-        (true, 200, "the seat was given up"),
+    // Whether the session was resumed, how long the connection was broken, and the message.
+    for (resumed, broken_ms, sent) in [
+        (true, 200, "the server gave the seat away"),
         (false, 200, "the server was restarted"),
         (
             false,
             31_000,
-            "the session ran out while the connection was broken, or the server was restarted",
+            "the session expired while the connection was broken, or the server was restarted",
         ),
     ] {
         let mut scene = Scene::welcomed();
@@ -301,7 +301,7 @@ fn a_lost_seat_is_reported_with_its_reason() {
         scene.connect_world();
         scene.welcome(resumed, None);
         let left = scene.events().into_iter().find_map(|event| match event {
-            ViewEvent::OmittedPoses {
+            ViewEvent::Left {
                 room,
                 code,
                 message,
@@ -309,10 +309,10 @@ fn a_lost_seat_is_reported_with_its_reason() {
             } => Some((room, code, message)),
             _ => None,
         });
-        let (room, code, message) = left.expect("it is told");
+        let (room, code, message) = left.expect("an event was emitted");
         assert_eq!((room, &*code), (RoomId(ROOM), "session_expired"));
         assert!(
-            message.starts_with(said) && message.contains("join"),
+            message.starts_with(sent) && message.contains("join"),
             "{message}"
         );
         assert_eq!(scene.client.room(), None);
@@ -343,7 +343,7 @@ fn a_request_that_is_too_long_is_refused_by_the_client() {
     };
     assert_eq!(
         scene.client.request(scene.now, say),
-        Err(RequestError::LineTooLong)
+        Err(RequestError::TooLong)
     );
     assert_eq!(scene.take(), None);
 }
@@ -378,9 +378,10 @@ fn quitting_leaves_the_room_before_the_connection() {
     scene.client.quit(scene.now);
     scene.pass(ms(0));
     let outputs: Vec<_> = std::iter::from_fn(|| scene.client.poll_output()).collect();
-    assert!(
-        matches!(&outputs[0], ClientOutput::World(message) if matches!(message.body, Some(Ask::LeaveRoom(_))))
-    );
+    let ClientOutput::World(message) = &outputs[0] else {
+        panic!("{outputs:?}")
+    };
+    assert!(matches!(message.body, Some(Ask::LeaveRoom(_))));
     assert_eq!(outputs[1], ClientOutput::CloseWorld);
     assert_eq!(closed(&mut scene).0, "quit");
 }
@@ -400,7 +401,7 @@ fn a_view_that_stops_reading_ends_the_client() {
     assert_eq!(closed(&mut scene).0, "events_unread");
 }
 
-/// Code and message of the end, which is the last event.
+/// Code and message of the end, which must be the last event.
 fn closed(scene: &mut Scene) -> (String, String) {
     match scene.events().pop() {
         Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => (code, message),

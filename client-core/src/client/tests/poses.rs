@@ -3,7 +3,7 @@
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{EffectTime, EventValue, Notice, Record, Uplink};
 use ambit_proto::pose::{
-    AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code,
+    AckedSet, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter, code,
 };
 use ambit_proto::schema::Component;
 
@@ -23,7 +23,7 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
         walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
     }
     let id = walker(&scene);
-    let (t, stamp) = (scene.room_time(), walkers.said[20].1);
+    let (t, stamp) = (scene.room_time(), walkers.sent[20].1);
     assert_eq!(t, stamp + WAY);
     // The newest pose takes effect a local lag after its stamp.
     assert_near(scene.client.shown_at(id, stamp + LAG), 9.0);
@@ -47,16 +47,16 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
         ),
         (20, 20, 0, 0)
     );
-    // Nobody has asked to be told.
+    // The view has not asked for poses.
     assert!(
         !scene
             .events()
             .iter()
-            .any(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .any(|event| matches!(event, ViewEvent::Update(_)))
     );
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
-    assert!(matches!(&scene.events()[..], [ViewEvent::ObjectUpdated(update)] if update.id == id));
+    assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
         walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
     }
     let (id, now) = (walker(&scene), scene.room_time());
-    // 200 ms after it came in, that is 240 ms after its stamp, which is 90 ms after its room time.
+    // 200 ms after it arrived: 240 ms after its stamp, and 90 ms after its room time.
     assert_eq!(
         scene.client.shown_time(scene.now),
         Some(now.saturating_sub(ms(90)))
@@ -84,13 +84,14 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     let events = scene.events();
-    let [ViewEvent::ObjectUpdated(update)] = &events[..] else {
+    let [ViewEvent::Update(update)] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!(update.at, scene.room_time() + ms(200));
-    assert!(
-        matches!(update.components[0].value, ComponentValue::Pose { position, .. } if (position.x - 9.2).abs() < 0.02)
-    );
+    let ComponentValue::Pose { position, .. } = update.components[0].value else {
+        panic!("{update:?}")
+    };
+    assert!((position.x - 9.2).abs() < 0.02);
     let gauge = scene
         .client
         .gauge(
@@ -107,24 +108,24 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     let mut scene = Scene::playing();
     let mut walkers = Walkers::enter(&mut scene);
     walkers.tick(&mut scene, 5.2);
-    // The host believes in a base that never came: what is claimed lies before all that is known.
-    let absent = Mode::Old;
+    // The host uses a baseline that never arrived: it lies before everything that is known.
+    let absent = BaselineMode::Old;
     let failed = walkers.tick_as(&mut scene, absent, 5.4);
     assert_eq!(
         (scene.client.stats().lost_tracks, scene.client.stats().poses),
         (1, 1)
     );
     hear(&mut scene);
-    let told = |scene: &Scene| {
+    let emitted = |scene: &Scene| {
         scene
             .host
-            .said
+            .sent
             .iter()
-            .filter_map(|said| said.2.missing_baseline)
+            .filter_map(|sent| sent.2.missing_baseline)
             .collect::<Vec<_>>()
     };
-    assert_eq!(told(&scene), [failed as u16]);
-    // A host that has heard forgets what it took for known.
+    assert_eq!(emitted(&scene), [failed as u16]);
+    // A host that was notified forgets what it took as known.
     walkers.forget(failed);
     for step in 0..5 {
         walkers.tick(&mut scene, 6.0 + 0.2 * step as f32);
@@ -132,15 +133,16 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     let stats = scene.client.stats();
     assert_eq!((stats.lost_tracks, stats.poses, stats.malformed), (1, 6, 0));
     assert_near(
-        scene
-            .client
-            .shown_at(walker(&scene), walkers.said.last().expect("said").1 + LAG),
+        scene.client.shown_at(
+            walker(&scene),
+            walkers.sent.last().expect("a message was sent").1 + LAG,
+        ),
         6.8,
     );
-    scene.host.said.clear();
+    scene.host.sent.clear();
     scene.pass(ms(500));
     hear(&mut scene);
-    assert_eq!(told(&scene), [0; 0]);
+    assert_eq!(emitted(&scene), [0; 0]);
 }
 
 #[test]
@@ -184,26 +186,22 @@ fn held_keys_ride_with_acknowledgements_and_ask_for_none() {
     for step in 0..40 {
         walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
     }
-    scene.host.said.clear();
+    scene.host.sent.clear();
     let before = scene.client.stats().datagrams_up;
     for step in 0..40 {
         walkers.tick(&mut scene, 13.0 + 0.2 * step as f32);
     }
     let sent = scene.client.stats().datagrams_up - before;
-    // One a tick: no datagram but those with keys. (Now and then a ping is due before the next
-    // tick.)
+    // One a tick: every datagram carries keys. (Now and then a ping is due before the next tick.)
     assert!((38..=44).contains(&sent), "{sent}");
     hear(&mut scene);
-    for (left, _, uplink) in &scene.host.said {
-        let input = uplink
-            .input
-            .as_ref()
-            .expect("each datagram says what is held");
+    for (left, _, uplink) in &scene.host.sent {
+        let input = uplink.input.as_ref().expect("each uplink has an input");
         let left = GameTime::ZERO + ROOM_BEGAN_EARLIER + left.since(LocalTime::ZERO);
-        let said = input.at(left);
+        let sent = input.at(left);
         assert!(
-            input.keys == UP && said.since(left).max(left.since(said)) <= ms(2),
-            "{said:?} at {left:?}"
+            input.keys == UP && sent.since(left).max(left.since(sent)) <= ms(2),
+            "{sent:?} at {left:?}"
         );
     }
     let (newest, _) = scene.host.link.acked_set().expect("something came");
@@ -220,22 +218,22 @@ fn a_release_is_sent_until_it_is_confirmed() {
     let held = |scene: &Scene| {
         scene
             .host
-            .said
+            .sent
             .last()
-            .and_then(|said| said.2.input.as_ref())
+            .and_then(|sent| sent.2.input.as_ref())
             .map(|input| input.keys)
     };
     scene.send(&[]);
     assert_eq!(held(&scene), Some(Keymap(0)));
     hear(&mut scene);
-    scene.host.said.clear();
+    scene.host.sent.clear();
     scene.pass(ms(1_000));
     hear(&mut scene);
     let held = scene
         .host
-        .said
+        .sent
         .iter()
-        .filter_map(|said| said.2.input.as_ref())
+        .filter_map(|sent| sent.2.input.as_ref())
         .map(|input| input.keys);
     assert_eq!(held.collect::<Vec<_>>(), []);
 }
@@ -254,40 +252,40 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
             .collect::<Vec<_>>(),
         [(UP, false), (Keymap(0), false)]
     );
-    // One way, up to a tick, and the local lag.
+    // One-way delay, up to a tick, and the local lag.
     let waits = own[0].effect.since(own[0].at);
     assert!((WAY + LAG..=WAY + LAG + TICK).contains(&waits), "{waits:?}");
     hear(&mut scene);
-    let told = |scene: &Scene| -> Vec<_> {
-        let input = |said: &(_, _, Uplink)| said.2.input.clone().expect("each says what is held");
+    let emitted = |scene: &Scene| -> Vec<_> {
+        let input = |sent: &(_, _, Uplink)| sent.2.input.clone().expect("each uplink has an input");
         scene
             .host
-            .said
+            .sent
             .iter()
-            .map(|said| input(said).samples(own[0].at).count() - 1)
+            .map(|sent| input(sent).samples(own[0].at).count() - 1)
             .collect()
     };
-    assert_eq!(told(&scene)[..2], [1, 2]);
+    assert_eq!(emitted(&scene)[..2], [1, 2]);
     assert!(
-        told(&scene).len() > 2 && told(&scene)[2..].iter().all(|&changes| changes == 2),
+        emitted(&scene).len() > 2 && emitted(&scene)[2..].iter().all(|&changes| changes == 2),
         "{:?}",
-        told(&scene)
+        emitted(&scene)
     );
     let effect = EffectTime {
         sampled_until: own[1].at,
         takes_effect_at: (scene.room_time() + LAG).whole_millis(),
     };
-    scene.send(&[Record::EffectReports(vec![effect])]);
+    scene.send(&[Record::Effects(vec![effect])]);
     let known: Vec<_> = scene
         .client
         .own_inputs()
         .map(|input| (input.effect, input.is_confirmed))
         .collect();
     assert_eq!(known, [(effect.takes_effect_at, true); 2]);
-    scene.host.said.clear();
+    scene.host.sent.clear();
     scene.pass(ms(200));
     hear(&mut scene);
-    assert_eq!(told(&scene).last(), Some(&0));
+    assert_eq!(emitted(&scene).last(), Some(&0));
 }
 
 #[test]
@@ -326,7 +324,7 @@ fn ages_count_by_class_from_the_newest_data_of_each_object() {
     );
     assert_close(ages.near.quantile_ms(0.5), newest);
     assert_close(ages.far.quantile_ms(0.5), newest + 50);
-    // The own avatar rests: what was not said of it has not changed. The foe moves.
+    // The player's own avatar is at rest: silence means that it has not changed. The foe moves.
     assert_close(ages.engaged.quantile_ms(0.5), newest);
     assert_close(ages.engaged.quantile_ms(1.0), newest + 50);
 }
@@ -349,13 +347,13 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
         .link
         .send_block(now, block.clone().into())
         .expect("room");
-    let (mut told, mut progress) = (None, Vec::new());
+    let (mut emitted, mut progress) = (None, Vec::new());
     for _ in 0..400 {
         scene.pass(ms(10));
         scene.send(&[]);
         for event in scene.events() {
             match event {
-                ViewEvent::Map { map, bytes, .. } => told = Some((map, bytes)),
+                ViewEvent::Map { map, bytes, .. } => emitted = Some((map, bytes)),
                 ViewEvent::MapProgress {
                     received, total, ..
                 } => progress.push((received, total)),
@@ -363,7 +361,7 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
             }
         }
     }
-    let (shown, bytes) = told.expect("it has come in");
+    let (shown, bytes) = emitted.expect("it has come in");
     assert_eq!(
         (&*shown, bytes, scene.client.map()),
         (&map, block.len(), Some(&shown))
@@ -404,7 +402,7 @@ fn assert_near(position: Option<Position>, x: f32) {
     assert!((position.x - x).abs() < 0.02, "{position:?}, not {x}");
 }
 
-/// What has left the client until now reaches the host.
+/// Delivers everything that has left the client to the host.
 fn hear(scene: &mut Scene) {
     scene.pass(2 * WAY + ms(50));
     let then = scene.now.saturating_sub(WAY);
@@ -413,7 +411,7 @@ fn hear(scene: &mut Scene) {
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
     let components = vec![(0, Component::Pose(pose_at(x, 0.0)))];
-    Record::ObjectEntered {
+    Record::Enter {
         alias: alias(slot),
         kind: WALKER,
         at,
@@ -432,13 +430,17 @@ fn format() -> PoseFormat {
         .expect("walkers have poses")
 }
 
-/// A section of poses that need no base.
+/// A pose section without baselines.
 fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer =
         SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, None));
     for (slot, pose) in poses {
-        writer.shared(*slot, Mode::Absolute, &code(&format(), None, stamp, pose));
+        writer.write_shared(
+            *slot,
+            BaselineMode::Absolute,
+            &code(&format(), None, stamp, pose),
+        );
     }
     writer.finish();
     bytes
@@ -453,12 +455,11 @@ fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
     }
 }
 
-/// A host with one walker, and what it takes for known at the client.
+/// A host with one walker, and the poses that it takes as known to the client.
 struct Walkers {
-    /// Number and stamp of the datagram with each pose; the first is the one of the
-    /// `ObjectEntered`.
-    said: Vec<(u64, GameTime, Pose)>,
-    /// Poses up to this datagram are no bases.
+    /// Datagram number and stamp of each pose; the first is that of the `Enter`.
+    sent: Vec<(u64, GameTime, Pose)>,
+    /// Poses up to this datagram are no baselines.
     worthless: Option<u64>,
 }
 
@@ -471,7 +472,7 @@ impl Walkers {
         scene.pass(ms(200));
         scene.events();
         Walkers {
-            said: vec![(number, stamp, pose_at(5.0, 0.0))],
+            sent: vec![(number, stamp, pose_at(5.0, 0.0))],
             worthless: None,
         }
     }
@@ -482,23 +483,26 @@ impl Walkers {
         scene.pass(TICK);
         scene.host.receive(then);
         let mode = if self.base(self.acked(scene)).is_some() {
-            Mode::DatagramWindow
+            BaselineMode::Window
         } else {
-            Mode::Absolute
+            BaselineMode::Absolute
         };
         self.write(scene, mode, x)
     }
 
-    /// The same, relative to what is claimed.
-    fn tick_as(&mut self, scene: &mut Scene, mode: Mode, x: f32) -> u64 {
+    /// The same, with the given mode and baseline.
+    fn tick_as(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
         scene.pass(TICK);
         self.write(scene, mode, x)
     }
 
-    fn write(&mut self, scene: &mut Scene, mode: Mode, x: f32) -> u64 {
+    fn write(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
         let (acked, pose) = (self.acked(scene), pose_at(x, 4.0));
-        let base = self.base(acked).filter(|_| mode != Mode::Absolute).copied();
-        let said = &mut self.said;
+        let base = self
+            .base(acked)
+            .filter(|_| mode != BaselineMode::Absolute)
+            .copied();
+        let sent = &mut self.sent;
         let datagram = scene.write_with(&[], |number, stamp| {
             let mut bytes = Vec::new();
             let mut writer = SectionWriter::new(
@@ -506,13 +510,13 @@ impl Walkers {
                 &SectionHeader::new(Level::Shared, number, acked),
             );
             let base = base.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
-            writer.shared(1, mode, &code(&format(), base, stamp, &pose));
+            writer.write_shared(1, mode, &code(&format(), base, stamp, &pose));
             writer.finish();
-            said.push((number, stamp, pose));
+            sent.push((number, stamp, pose));
             bytes
         });
         scene.deliver(&datagram);
-        self.said.last().expect("just said").0
+        self.sent.last().expect("just sent").0
     }
 
     /// The client has lost track at this datagram.
@@ -528,14 +532,14 @@ impl Walkers {
     }
 
     fn base(&self, acked: Option<AckedSet>) -> Option<&(u64, GameTime, Pose)> {
-        self.said
+        self.sent
             .iter()
             .rev()
-            .find(|said| acked.is_some_and(|acked| acked.contains(said.0)))
+            .find(|sent| acked.is_some_and(|acked| acked.contains(sent.0)))
     }
 }
 
-/// The client's name for the walker.
+/// The client's id of the walker.
 fn walker(scene: &Scene) -> u32 {
     scene
         .client

@@ -1,4 +1,4 @@
-//! The other side: what a lobby and a host of games would say, word by word.
+//! The other side: the messages of a lobby and of a game host.
 
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
@@ -28,21 +28,20 @@ pub(super) const WAY: Duration = Duration::from_millis(40);
 pub(super) struct Scene {
     pub(super) client: Client,
     pub(super) now: LocalTime,
-    /// What the client wanted done and no test has looked at.
+    /// Outputs of the client that no test has read yet.
     pub(super) outputs: Vec<ClientOutput>,
     pub(super) host: Host,
 }
 
-/// A host of games: one end of the link, and the clock of the room.
+/// A game host: one end of the link, and the clock of the room.
 pub(super) struct Host {
     pub(super) link: Link,
     pub(super) commands: Vec<Command>,
-    /// What the client said in bodies, with the number of the datagram and the time at which it
-    /// left, if it said anything.
-    pub(super) said: Vec<(LocalTime, u64, Uplink)>,
-    /// Datagrams that came.
+    /// The uplinks that the client sent, with datagram number and send time.
+    pub(super) sent: Vec<(LocalTime, u64, Uplink)>,
+    /// Datagrams received.
     pub(super) datagrams: u64,
-    /// Datagrams on their way, by when they left.
+    /// Datagrams under way, by send time.
     flying: Vec<(LocalTime, Bytes)>,
 }
 
@@ -83,7 +82,7 @@ impl Scene {
         Self::welcomed().play()
     }
 
-    /// The same, of another client.
+    /// The same, with this configuration.
     pub(super) fn playing_with(config: &ClientConfig) -> Self {
         let mut scene = Self::with(config);
         scene.connect_world();
@@ -158,7 +157,7 @@ impl Scene {
         );
     }
 
-    /// Carries the client from `ConnectGame` into the game, over a way of 40 ms.
+    /// Takes the client from `ConnectGame` into the game, with a one-way delay of 40 ms.
     pub(super) fn join_game(&mut self) {
         self.outputs
             .retain(|output| !matches!(output, ClientOutput::CloseGame));
@@ -197,12 +196,12 @@ impl Scene {
         self.collect();
     }
 
-    /// The room's clock, which the client has to find out.
+    /// The room's clock, which the client must estimate.
     pub(super) fn room_time(&self) -> GameTime {
         GameTime::ZERO + ROOM_BEGAN_EARLIER + self.now.since(LocalTime::ZERO)
     }
 
-    /// A datagram of the host that left a way ago, with these records.
+    /// Delivers a datagram of the host with these records, sent one one-way delay ago.
     pub(super) fn send(&mut self, records: &[Record]) {
         let bytes = self.write(records);
         self.deliver(&bytes);
@@ -281,7 +280,7 @@ impl Scene {
         self.tell(request, Told::Error(ambit_proto::codes::error(code, "no")));
     }
 
-    /// The next thing that the client wants done; datagrams reach the host meanwhile.
+    /// The client's next output; datagrams are delivered to the host meanwhile.
     pub(super) fn take(&mut self) -> Option<ClientOutput> {
         (!self.outputs.is_empty()).then(|| self.outputs.remove(0))
     }
@@ -298,7 +297,7 @@ impl Scene {
         std::iter::from_fn(|| self.client.poll_event()).collect()
     }
 
-    /// Drops what has happened so far.
+    /// Drops everything so far.
     pub(super) fn forget(&mut self) {
         self.events();
         self.outputs.clear();
@@ -320,24 +319,24 @@ impl Host {
         Host {
             link,
             commands: Vec::new(),
-            said: Vec::new(),
+            sent: Vec::new(),
             datagrams: 0,
             flying: Vec::new(),
         }
     }
 
-    /// Takes what has arrived by `now`, a time of the client's clock.
+    /// Handles the datagrams that have arrived by `now`, on the client's clock.
     pub(super) fn receive(&mut self, now: LocalTime) {
         for (left, bytes) in self.flying.extract_if(.., |(left, _)| *left + WAY <= now) {
             let arrived = left + WAY + ROOM_BEGAN_EARLIER;
             let body = self
                 .link
                 .handle_datagram(arrived, &bytes)
-                .expect("a datagram of ours")
+                .expect("a datagram of the client")
                 .expect("each once");
             self.datagrams += 1;
-            if let Some(uplink) = read_uplink(body).expect("a body of ours") {
-                self.said.push((
+            if let Some(uplink) = read_uplink(body).expect("a body of the client") {
+                self.sent.push((
                     left,
                     self.link.last_received_number().expect("one came"),
                     uplink,
@@ -353,7 +352,7 @@ impl Host {
     }
 }
 
-/// What the host plays; one can be struck by another.
+/// The schema of the host's game; it has an event with two objects.
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
     let field = |name: &str| FieldSpec {
@@ -393,7 +392,7 @@ pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
         (0, path(&[(at, x)])),
         (1, Component::gauge(at, 50.0, 2.0, 100.0)),
     ];
-    Record::ObjectEntered {
+    Record::Enter {
         alias: alias(slot),
         kind: 0,
         at,

@@ -1,11 +1,11 @@
-//! Sections in all orders, for slots whose tenants come and go.
+//! Sections in any order, for slots whose objects come and go.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::Record;
-use ambit_proto::pose::{Level, Mode as Base, SectionHeader, SectionWriter, code};
+use ambit_proto::pose::{BaselineMode, Level, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -23,15 +23,15 @@ const TICK_MS: u64 = 50;
 fn poses_take_effect_after_the_local_lag_and_are_events_if_watched() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
         assert_eq!(scene.x(1, t), Some(x), "at {t}");
     }
     scene.replica.watch(true);
-    scene.section(4, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
-    assert_eq!(scene.told(), ["update 1 to 7 at 300"]);
+    scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    assert_eq!(scene.emitted(), ["update 1 to 7 at 300"]);
 }
 
 #[test]
@@ -41,19 +41,19 @@ fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
     scene.now = 160;
     assert_eq!(
         scene
-            .section(2, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 5.0)])
+            .section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 260;
     assert_eq!(
         scene
-            .section(3, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 5.0)])
+            .section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 400;
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 9.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
 }
 
@@ -62,34 +62,34 @@ fn a_pose_before_the_enter_is_part_of_the_enter() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.now = 60;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.told(), [""; 0]);
-    let section = scene.section(2, None, &[(1, WALKER, Base::Absolute, 6.0)]);
+    assert_eq!(scene.emitted(), [""; 0]);
+    let section = scene.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     scene.now = 200;
-    assert_eq!(scene.told(), ["enter 1 at 6"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 6"]);
 }
 
 #[test]
 fn a_late_section_after_a_leave_revives_nothing() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
+    scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     scene.leave(5, alias(1, 0));
     scene.now = 400;
-    assert_eq!(scene.told(), ["enter 1 at 5", "leave 1"]);
-    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5", "leave 1"]);
+    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.applied, section.stale, &section.acked_set),
         (0, 1, &Ok(Some(acked(3))))
     );
-    // Nobody may speak of it behind its end.
-    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
+    // No datagram may refer to it after its end.
+    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.acked_set),
-        (0, Err(SectionError::LostTrack { slot: 1 }))
+        (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
     assert_eq!(
-        (scene.told(), scene.replica.visible_objects().count()),
+        (scene.emitted(), scene.replica.visible_objects().count()),
         (Vec::new(), 0)
     );
 }
@@ -100,13 +100,13 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
         let mut scene = Scene::new(PoseDecoding::Full);
         scene.enter(1, alias(1, 0), WALKER, 5.0);
         scene.enter(1, alias(2, 0), WALKER, 20.0);
-        scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
+        scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
         scene.leave(5, alias(1, 0));
         scene.now = 600;
         scene.enter(8, alias(1, 1), next, 50.0);
         let two = [
-            (1, WALKER, Base::DatagramWindow, 7.0),
-            (2, WALKER, Base::DatagramWindow, 21.0),
+            (1, WALKER, BaselineMode::Window, 7.0),
+            (2, WALKER, BaselineMode::Window, 21.0),
         ];
         let section = scene.section(4, Some(acked(3)), &two);
         assert_eq!(
@@ -114,14 +114,14 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
             (1, 1, true)
         );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
-        // The same bytes again, against the pose that came late.
-        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::DatagramWindow, 8.0)]);
+        // The same bytes again, against the pose that arrived late.
+        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
         assert_eq!(
             (section.applied, section.stale, section.acked_set.is_ok()),
             (0, 1, true)
         );
         assert_eq!(scene.x(3, 900), Some(50.0));
-        let section = scene.section(9, Some(acked(8)), &[(1, next, Base::DatagramWindow, 51.0)]);
+        let section = scene.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
         assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
     }
 }
@@ -132,16 +132,16 @@ fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
     scene.now = 200;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(2, 0), WALKER, 20.0);
-    // The base that is claimed for slot 2 never came.
+    // The claimed baseline of slot 2 never arrived.
     scene.claim(3, 2, 21.0);
     let two = [
-        (1, WALKER, Base::Absolute, 6.0),
-        (2, WALKER, Base::DatagramWindow, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 6.0),
+        (2, WALKER, BaselineMode::Window, 22.0),
     ];
     let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
         (section.applied, section.acked_set),
-        (1, Err(SectionError::LostTrack { slot: 2 }))
+        (1, Err(SectionError::MissingBaseline { slot: 2 }))
     );
     assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
 }
@@ -153,27 +153,27 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
     scene.enter(1, alias(2, 0), WALKER, 20.0);
     scene.claim(2, 1, 6.0);
     scene.replica.note_unreadable_poses(2);
-    // The host believes that datagram 2 is known here; datagram 1 is, and would do as a base.
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
+    // The host takes datagram 2 as known; datagram 1 is known, and would serve as a baseline.
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
-    // So it goes on until the host counts neither among the known ones.
+    // This continues until the host counts neither as known.
     let section = scene.section(
         6,
         Some(acked(4)),
-        &[(2, WALKER, Base::DatagramWindow, 21.0)],
+        &[(2, WALKER, BaselineMode::Window, 21.0)],
     );
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     let healed = acked(6).after(6);
     let two = [
-        (1, WALKER, Base::Absolute, 8.0),
-        (2, WALKER, Base::Absolute, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 8.0),
+        (2, WALKER, BaselineMode::Absolute, 22.0),
     ];
     let section = scene.section(8, healed, &two);
     assert_eq!((section.applied, section.acked_set), (2, Ok(None)));
     let section = scene.section(
         10,
         acked(8).after(6),
-        &[(1, WALKER, Base::DatagramWindow, 9.0)],
+        &[(1, WALKER, BaselineMode::Window, 9.0)],
     );
     assert_eq!((section.applied, scene.x(1, 900)), (1, Some(9.0)));
 }
@@ -182,8 +182,8 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
 fn an_older_section_never_overwrites_a_newer_one() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 7.0)]);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 6.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     assert_eq!((scene.x(1, 250), scene.x(1, 900)), (Some(6.5), Some(7.0)));
 }
@@ -194,7 +194,7 @@ fn a_repeated_enter_is_no_update() {
     scene.replica.watch(true);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn random_sections_move_nothing_that_is_not_there() {
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     for number in 2..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
-        let section = scene.replica.apply_poses(scene.arrival(number), &bytes);
+        let section = scene.replica.apply_poses(scene.datagram(number), &bytes);
         assert!(section.applied <= 1 && section.stale == 0);
     }
     assert_eq!(scene.replica.visible_objects().count(), 1);
@@ -214,10 +214,10 @@ fn random_sections_move_nothing_that_is_not_there() {
 fn a_light_replica_claims_to_know_no_pose() {
     let mut scene = Scene::new(PoseDecoding::Light);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::DatagramWindow, 6.0)]);
+    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.acked_set), (0, Ok(None)));
     assert_eq!(
-        (scene.told(), scene.x(1, 300)),
+        (scene.emitted(), scene.x(1, 300)),
         (vec!["enter 1 at 5".to_owned()], None)
     );
     let seen = scene.replica.get(1).expect("in sight");
@@ -232,7 +232,7 @@ fn a_light_replica_claims_to_know_no_pose() {
 fn a_pose_can_be_read_in_each_way() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.told();
+    scene.emitted();
     let seen = scene.replica.get(1).expect("in sight");
     let facing = seen.facing(at(300)).expect("a yaw");
     assert_eq!((facing, seen.yaw(at(300))), (Facing::Yaw(0.0), Some(0.0)));
@@ -260,7 +260,7 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 700;
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::DatagramWindow, 5.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
     let drawn = |t| {
         scene
             .replica
@@ -275,12 +275,12 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));
 }
 
-/// A replica, and a server that remembers what it has said.
+/// A replica, and a server that remembers what it has sent.
 struct Scene {
     replica: Replica<()>,
     now: u64,
-    /// Number, slot and pose of all that was said.
-    said: Vec<(u64, u16, Pose)>,
+    /// Number, slot and pose of everything that was sent.
+    sent: Vec<(u64, u16, Pose)>,
 }
 
 impl Scene {
@@ -289,11 +289,11 @@ impl Scene {
         Scene {
             replica,
             now: 150,
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
-    fn arrival(&self, number: u64) -> ReceivedDatagram {
+    fn datagram(&self, number: u64) -> ReceivedDatagram {
         ReceivedDatagram {
             number,
             stamp: at(number * TICK_MS),
@@ -303,16 +303,16 @@ impl Scene {
 
     fn enter(&mut self, number: u64, alias: Alias, kind: u8, x: f32) {
         let pose = self.pose(kind, x);
-        self.said.push((number, alias.slot, pose));
+        self.sent.push((number, alias.slot, pose));
         let components = vec![(0, Component::Pose(pose))];
-        let enter = Record::ObjectEntered {
+        let enter = Record::Enter {
             alias,
             kind,
             at: at(number * TICK_MS) + LAG,
             own: false,
             components,
         };
-        self.replica.apply(self.arrival(number), &enter);
+        self.replica.apply(self.datagram(number), &enter);
         self.replica.advance(at(self.now), &mut ());
     }
 
@@ -321,20 +321,20 @@ impl Scene {
             alias,
             at: at(number * TICK_MS) + LAG,
         };
-        self.replica.apply(self.arrival(number), &leave);
+        self.replica.apply(self.datagram(number), &leave);
     }
 
-    /// The server believes that this datagram came.
+    /// The server takes this datagram as received.
     fn claim(&mut self, number: u64, slot: u16, x: f32) {
         let pose = self.pose(WALKER, x);
-        self.said.push((number, slot, pose));
+        self.sent.push((number, slot, pose));
     }
 
     fn section(
         &mut self,
         number: u64,
         acked: Option<AckedSet>,
-        poses: &[(u16, u8, Base, f32)],
+        poses: &[(u16, u8, BaselineMode, f32)],
     ) -> SectionOutcome {
         let mut bytes = Vec::new();
         let mut writer = SectionWriter::new(
@@ -349,24 +349,24 @@ impl Scene {
             let pose = self.pose(kind, x);
             let known = |number: u64| acked.is_some_and(|acked| acked.contains(number));
             let base = self
-                .said
+                .sent
                 .iter()
-                .filter(|said| said.1 == slot && known(said.0))
-                .max_by_key(|said| said.0);
+                .filter(|sent| sent.1 == slot && known(sent.0))
+                .max_by_key(|sent| sent.0);
             let base = base
-                .filter(|_| mode == Base::DatagramWindow)
+                .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
             let format = schema.kinds[usize::from(kind)]
                 .pose_format()
                 .expect("a kind with poses");
             let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
-            writer.shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
-            self.said.push((number, slot, pose));
+            writer.write_shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
+            self.sent.push((number, slot, pose));
         }
         writer.finish();
-        let section = self.replica.apply_poses(self.arrival(number), &bytes);
-        self.replica.finish_datagram(self.arrival(number));
+        let section = self.replica.apply_poses(self.datagram(number), &bytes);
+        self.replica.finish_datagram(self.datagram(number));
         section
     }
 
@@ -385,30 +385,31 @@ impl Scene {
             .map(|position| position.x)
     }
 
-    fn told(&mut self) -> Vec<String> {
+    fn emitted(&mut self) -> Vec<String> {
         self.replica.advance(at(self.now), &mut ());
-        let told = std::iter::from_fn(|| self.replica.poll_event());
-        told.map(|event| match event {
-            ViewEvent::ObjectEntered(enter) => {
-                format!("enter {} at {}", enter.id, enter.position.x)
-            }
-            ViewEvent::Leave { id, .. } => format!("leave {id}"),
-            ViewEvent::ObjectUpdated(update) => {
-                match update.components.first().map(|component| &component.value) {
-                    Some(ComponentValue::Pose { position, .. }) => {
-                        format!(
-                            "update {} to {} at {}",
-                            update.id,
-                            position.x,
-                            update.at.millis()
-                        )
-                    }
-                    other => panic!("no pose but {other:?}"),
+        let emitted = std::iter::from_fn(|| self.replica.poll_event());
+        emitted
+            .map(|event| match event {
+                ViewEvent::Enter(enter) => {
+                    format!("enter {} at {}", enter.id, enter.position.x)
                 }
-            }
-            other => panic!("{other:?}"),
-        })
-        .collect()
+                ViewEvent::Leave { id, .. } => format!("leave {id}"),
+                ViewEvent::Update(update) => {
+                    match update.components.first().map(|component| &component.value) {
+                        Some(ComponentValue::Pose { position, .. }) => {
+                            format!(
+                                "update {} to {} at {}",
+                                update.id,
+                                position.x,
+                                update.at.millis()
+                            )
+                        }
+                        other => panic!("no pose but {other:?}"),
+                    }
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect()
     }
 }
 

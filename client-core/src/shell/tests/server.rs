@@ -32,7 +32,7 @@ pub(super) struct Server {
     pub(super) fingerprint: Fingerprint,
     endpoint: Endpoint,
     connections: Arc<Mutex<Vec<Connection>>>,
-    /// With which code a connection is closed as soon as it is there; 0 lets it in.
+    /// The code with which each connection is closed at once; 0 accepts it.
     refusal: Arc<AtomicU32>,
 }
 
@@ -61,7 +61,7 @@ impl Server {
                 }
                 connections
                     .lock()
-                    .expect("no panic")
+                    .expect("the worker does not panic")
                     .push(connection.clone());
                 let way_in = Told::Ticket(pb::Ticket {
                     room: 7,
@@ -93,21 +93,27 @@ impl Server {
     }
 
     pub(super) fn drop_connections(&self, code: u32) {
-        for connection in self.connections.lock().expect("no panic").drain(..) {
+        for connection in self
+            .connections
+            .lock()
+            .expect("the worker does not panic")
+            .drain(..)
+        {
             connection.close(code.into(), b"");
         }
     }
 
     /// Returns when no client is connected any more.
     pub(super) async fn forgotten(self) {
-        let connections = std::mem::take(&mut *self.connections.lock().expect("no panic"));
+        let connections =
+            std::mem::take(&mut *self.connections.lock().expect("the worker does not panic"));
         for connection in connections {
             connection.closed().await;
         }
     }
 }
 
-/// A known-hosts file, in a directory that goes with the second value.
+/// A known-hosts file in a directory that is removed with the second value.
 pub(super) fn hosts() -> (KnownHosts, impl Drop) {
     struct Scratch(PathBuf);
     impl Drop for Scratch {
@@ -145,7 +151,7 @@ async fn lobby(connection: Connection, way_in: Told) {
             id: 7,
             ..pb::Room::default()
         });
-        let told = match body {
+        let received = match body {
             Some(Ask::Hello(hello)) => vec![Told::Welcome(pb::Welcome {
                 name: hello.name,
                 player: 3,
@@ -165,7 +171,7 @@ async fn lobby(connection: Connection, way_in: Told) {
             Some(Ask::RequestTicket(_)) => vec![way_in.clone()],
             _ => vec![Told::Done(pb::Done {})],
         };
-        for body in told {
+        for body in received {
             write(
                 &mut out,
                 &WorldToClient {
@@ -178,7 +184,7 @@ async fn lobby(connection: Connection, way_in: Told) {
     }
 }
 
-/// A room with one avatar, which answers each command by an event with its number.
+/// A room with one avatar, which answers each command with an event that has its number.
 async fn host(connection: Connection) {
     let Ok((mut out, mut back)) = connection.accept_bi().await else {
         return;
@@ -210,7 +216,7 @@ async fn host(connection: Connection) {
         tokio::select! {
             datagram = connection.read_datagram() => {
                 let Ok(datagram) = datagram else { return };
-                link.handle_datagram(clock.now(), &datagram).expect("a datagram of a client's");
+                link.handle_datagram(clock.now(), &datagram).expect("a datagram of the client");
             }
             _ = ticks.tick() => tick(&mut link, clock, &connection, &schema),
         }
@@ -246,7 +252,7 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)),
     )];
     let alias = Alias { slot: 0, epoch: 0 };
-    let mut enter = Record::ObjectEntered {
+    let mut enter = Record::Enter {
         alias,
         kind: 0,
         at: GameTime::ZERO,

@@ -1,4 +1,4 @@
-//! The report against an Agones that answers, errs, is slow or is not there.
+//! The reporter against a sidecar that answers, fails, is slow or is missing.
 
 use super::*;
 
@@ -42,11 +42,11 @@ fn health_is_reported_twice_in_each_period() {
         health_period: Some(Duration::from_secs(10)),
     };
     let calls = scene.run_until(59_000);
-    // The first one leaves before the period is known.
+    // The first call leaves before the period is known.
     assert_eq!(
         calls
             .iter()
-            .filter(|call| **call == SidecarCall::HealthSpec)
+            .filter(|call| **call == SidecarCall::Health)
             .count(),
         13
     );
@@ -63,7 +63,7 @@ fn disabled_health_checks_are_not_sent() {
     assert!(
         calls
             .iter()
-            .filter(|call| **call == SidecarCall::HealthSpec)
+            .filter(|call| **call == SidecarCall::Health)
             .count()
             <= 2,
         "{calls:?}"
@@ -121,7 +121,7 @@ fn counters_are_sent_first_and_then_at_most_once_a_second_on_change() {
     assert_eq!(
         scene.counter_calls_until(60_000),
         [],
-        "what is as it was told needs no call"
+        "an unchanged counter needs no call"
     );
 }
 
@@ -161,23 +161,23 @@ fn a_slow_answer_delays_no_other_call() {
     assert_eq!(
         first,
         [
-            SidecarCall::HealthSpec,
+            SidecarCall::Health,
             SidecarCall::GetGameServer,
             SidecarCall::Ready,
             rooms(0, 8),
             players(0, 0)
         ]
     );
-    // Nothing but health is answered.
+    // Only health calls are answered.
     for second in 1..=10 {
         report.handle_answer(
             at(second * 2_500),
-            SidecarCall::HealthSpec,
+            SidecarCall::Health,
             Ok(SidecarAnswer::Done),
         );
         assert_eq!(
             poll_all(&mut report, at((second + 1) * 2_500)),
-            [SidecarCall::HealthSpec]
+            [SidecarCall::Health]
         );
     }
 }
@@ -188,25 +188,31 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     scene.trouble = Some(CallError::Unreachable("refused".into()));
     scene.load(IDLE);
     let calls = scene.run_until(60_000);
-    assert_eq!(scene.news, [ReportEvent::SidecarMissing("refused".into())]);
-    let looks = calls
+    assert_eq!(
+        scene.events,
+        [ReportEvent::SidecarMissing("refused".into())]
+    );
+    let requests = calls
         .iter()
         .filter(|call| **call == SidecarCall::GetGameServer)
         .count();
-    assert!((8..=12).contains(&looks), "{looks} looks in a minute");
+    assert!(
+        (8..=12).contains(&requests),
+        "{requests} requests in a minute"
+    );
     let pings = calls
         .iter()
-        .filter(|call| **call == SidecarCall::HealthSpec)
+        .filter(|call| **call == SidecarCall::Health)
         .count();
     assert!(
         (20..=30).contains(&pings),
         "{pings}: health comes back soonest"
     );
     scene.trouble = None;
-    scene.news.clear();
+    scene.events.clear();
     let calls = scene.run_until(75_000);
     assert_eq!(
-        scene.news,
+        scene.events,
         [
             ReportEvent::SidecarFound,
             ReportEvent::CallSucceeded(CallKind::Ready)
@@ -215,7 +221,7 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     for call in [
         SidecarCall::GetGameServer,
         SidecarCall::Ready,
-        SidecarCall::HealthSpec,
+        SidecarCall::Health,
         rooms(0, 8),
         players(0, 0),
     ] {
@@ -231,7 +237,7 @@ fn a_refused_call_is_logged_once_and_again_when_it_succeeds() {
     let calls = scene.run_until(60_000);
     let fails = ReportEvent::CallFailed(CallKind::Count(FleetCounter::Players), "no".into());
     assert_eq!(
-        scene.news,
+        scene.events,
         [ReportEvent::CallSucceeded(CallKind::Ready), fails]
     );
     assert_eq!(
@@ -242,7 +248,7 @@ fn a_refused_call_is_logged_once_and_again_when_it_succeeds() {
     scene.refused = None;
     scene.run_until(75_000);
     assert_eq!(
-        scene.news[2..],
+        scene.events[2..],
         [ReportEvent::CallSucceeded(CallKind::Count(
             FleetCounter::Players
         ))]
@@ -310,7 +316,7 @@ fn after_the_end_only_shutdown_is_sent() {
     scene.run_until(20_000);
     assert!(scene.report.has_ended());
     assert_eq!(
-        scene.news.last(),
+        scene.events.last(),
         Some(&ReportEvent::CallSucceeded(CallKind::Shutdown))
     );
 }
@@ -325,14 +331,14 @@ fn shutdown_ends_at_once_without_a_sidecar() {
     assert!(scene.report.has_ended());
 }
 
-/// An Agones that answers at once.
+/// A sidecar that answers at once.
 struct Scene {
     report: AgonesReporter,
     now: LocalTime,
     looked: SidecarAnswer,
     trouble: Option<CallError>,
     refused: Option<CallKind>,
-    news: Vec<ReportEvent>,
+    events: Vec<ReportEvent>,
 }
 
 impl Scene {
@@ -348,7 +354,7 @@ impl Scene {
             looked: GAME_SERVER,
             trouble: None,
             refused: None,
-            news: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -363,7 +369,7 @@ impl Scene {
                 calls.push(call);
                 let result = self.answer(call);
                 self.report.handle_answer(self.now, call, result);
-                self.news
+                self.events
                     .extend(std::iter::from_fn(|| self.report.poll_event()));
             }
             match self.report.next_deadline() {

@@ -1,7 +1,7 @@
-//! Where cubes lie when the room begins, and where a player's comes in.
+//! Initial positions of the cubes, and spawn positions of the players' cubes.
 //!
-//! Small cubes lie in a square grid in the middle. A player's cube comes in as near to the middle
-//! as there is room for it: on the floor, or above what lies there, and then it drops.
+//! Small cubes lie in a square grid in the middle. A player's cube spawns at the free position
+//! nearest to the middle: on the floor, or above other cubes, and then it falls.
 //!
 //! Units: metres.
 
@@ -12,15 +12,16 @@ use ambit_proto::space::Position;
 use crate::config::BadParameter;
 
 const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
-/// How far from the middle a player's cube comes in, in places of [`PLACE_SPACING_M`] each way.
+/// Distance from the middle in which spawn positions are searched, in steps of [`PLACE_SPACING_M`]
+/// each way.
 const RINGS: i16 = 2;
-/// From one place for a player's cube to the next: more than its diagonal, and as far from one
-/// height to the next.
+/// Distance between spawn positions, horizontally and vertically: more than the diagonal of a
+/// player's cube.
 const PLACE_SPACING_M: f32 = 1.8 * PLAYER_EDGE_M;
-/// Heights that are tried: up to 13 m. Who finds none has a thousand others above.
+/// Levels that are searched: up to 13 m. If none is free, the player spawns above them all.
 const MAX_LEVELS: u8 = 8;
 
-/// How many cubes, and how they lie.
+/// Number and spacing of the small cubes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CubeLayout {
     arena: Arena,
@@ -29,7 +30,7 @@ pub(super) struct CubeLayout {
 }
 
 impl CubeLayout {
-    /// So many cubes, so far apart, if they fit.
+    /// A layout of `cubes` cubes, if they fit.
     pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
         let layout = Self {
             arena,
@@ -40,8 +41,8 @@ impl CubeLayout {
         if cubes > 0 && extent > arena.width_m.min(arena.height_m) {
             let Arena { width_m, height_m } = arena;
             let problem = format!(
-                "{cubes} of them, {spacing_m} m apart, take a square of {extent} m, which a floor of {width_m}x{height_m} m \
-                 has no room for: size may be larger, spacing less"
+                "{cubes} of them, {spacing_m} m apart, need a square of {extent} m, but the floor \
+                 has {width_m}x{height_m} m: use a larger size or less spacing"
             );
             return Err(BadParameter::Conflict {
                 key: "cubes",
@@ -68,8 +69,8 @@ impl CubeLayout {
         })
     }
 
-    /// Where a player's cube comes in, awake. If there is no free place, in the highest above the
-    /// middle.
+    /// The spawn pose of a player's cube, awake. Without a free position it is above all levels in
+    /// the middle.
     pub(super) fn free_pose(&self, physics: &Physics) -> Pose {
         let free = self
             .places()
@@ -78,7 +79,7 @@ impl CubeLayout {
         POSE_FORMAT.moving(place, UPRIGHT, Some(([0.0; 3], [0.0; 3])))
     }
 
-    /// All places, the best ones first: low ones, and of these the nearest to the middle.
+    /// All spawn positions, the best ones first: low ones, and of these the nearest to the middle.
     fn places(&self) -> impl Iterator<Item = Position> {
         let offsets = -RINGS..=RINGS;
         let mut columns: Vec<(i16, i16)> = offsets
@@ -109,7 +110,7 @@ impl CubeLayout {
         inside(place.x, self.arena.width_m) && inside(place.y, self.arena.height_m)
     }
 
-    /// Of the smallest square with room for all.
+    /// The side of the smallest square with room for all cubes.
     fn columns(&self) -> u32 {
         let root = self.cubes.isqrt();
         if root * root < self.cubes {

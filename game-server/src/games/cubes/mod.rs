@@ -2,20 +2,20 @@
 //! attracts and repels them.
 //!
 //! The physics is the one that clients run as well (`ambit_proto::games::cubes`): 60 frames a
-//! second, whatever the tick. A tick takes the frames up to its horizon, and tells the poses of
-//! what is awake. Keys that are heard at a tick act from its horizon on, and the flags of a
-//! player's cube tell them to all, so that others' physics goes on with them.
+//! second, whatever the tick rate. A tick runs the frames up to its horizon and sets the poses of
+//! awake cubes. Keys that arrive at a tick act from its horizon on. The flags of a player's cube
+//! publish its keys to all clients, so that their physics can continue with them.
 //!
 //! Invariants:
-//! 1. The world is in the frame of its horizon, and a pose that is told is the one after that
-//!    frame's step.
-//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump,
-//!    which has no flag, counts once for each press, however short.
-//! 3. The seed, the inputs and the frames in which they act decide all that happens; at how many
-//!    ticks they are taken does not.
+//! 1. The physics is in the frame of the world's horizon, and a published pose is the one after
+//!    that frame's step.
+//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump
+//!    has no flag; it counts once for each press, however short.
+//! 3. The seed, the inputs and the frames in which they act decide everything; the tick rate does
+//!    not matter.
 //!
-//! Cost: what is awake. Sources: reference 000 (the world and its controls), 002 (state
-//! synchronisation of such a world).
+//! Cost: proportional to awake cubes. Sources: "Synchronisation par le reseau d'un monde virtuel
+//! sur Unity" (the world and its controls); G. Fiedler, "State Synchronization".
 
 mod layout;
 mod players;
@@ -46,7 +46,7 @@ use crate::saved::{self, BadState};
 
 const PARAMETERS: &[Parameter] = &[
     override_default("size", "32x32"),
-    // All of the usual floor is followed from anywhere on it.
+    // Every cube on the default floor is followed from any position on it.
     override_default("inner", "3"),
     override_default("outer", "4"),
     Parameter {
@@ -56,7 +56,8 @@ const PARAMETERS: &[Parameter] = &[
             min: 0,
             max: 10_000,
         },
-        about: "small cubes, in a square in the middle; more take more processor time and bytes when they are stirred",
+        about: "small cubes, in a square in the middle; more take more processor time, and more \
+                bytes when they move",
     },
     Parameter {
         key: "spacing",
@@ -65,32 +66,34 @@ const PARAMETERS: &[Parameter] = &[
             min: CUBE_EDGE_M,
             max: 100.0,
         },
-        about: "from the middle of one of them to the middle of the next, in metres",
+        about: "distance between the centres of neighbouring cubes, in metres",
     },
     Parameter {
         key: "sync",
         default: "simulated",
         allowed: Allowed::Word(&["interpolated", "simulated"]),
-        about: "what clients show: interpolated, between the poses that they were told, on a grid of 2 mm; \
-                simulated, what their own physics makes of them",
+        about: "what clients show: interpolated, between received poses, on a grid of 2 mm; \
+                simulated, the state of their own physics, corrected by received poses",
     },
     Parameter {
         key: "drive",
         default: "keys",
         allowed: Allowed::Word(&["keys", "dice"]),
-        about: "who drives the players' cubes: their players' keys, or dice, for demonstrations and measurements",
+        about: "what drives the players' cubes: keys of their players, or dice (random keys), for \
+                demonstrations and measurements",
     },
 ];
 
-/// Where coordinates have no room for the grid's steps any more, in metres.
+/// The largest side of the floor, in metres: beyond it coordinates are too coarse for the grid of
+/// poses.
 const MAX_SIDE_M: f32 = 4_096.0;
-/// Steps of a tick that comes late, at most: a quarter of a second. What is beyond is left out.
+/// The most steps of a late tick: a quarter of a second. Further frames are skipped.
 const MAX_STEPS_PER_TICK: u64 = 15;
 
 /// The object of a body, its kind, pose and keys.
 type SavedBody = (ObjectId, u8, Pose, Keys);
 
-/// See the module.
+/// The game `cubes`. See the module.
 #[derive(Debug)]
 pub struct CubesGame {
     layout: CubeLayout,
@@ -101,15 +104,15 @@ pub struct CubesGame {
     objects: Vec<ObjectId>,
     players: CubePlayers,
     frame: u64,
-    /// The horizon up to which all is done.
+    /// The horizon up to which everything is done.
     settled_until: GameTime,
-    /// Bodies whose pose is yet to be told, and reused.
+    /// Scratch buffer: bodies whose new pose is not set yet.
     moved: Vec<BodyId>,
     near_bodies: Vec<BodyId>,
 }
 
 impl CubesGame {
-    /// What the lobby knows of it.
+    /// What the lobby knows of the game.
     pub const INFO: GameInfo = GameInfo {
         name: ambit_proto::games::cubes::GAME,
         description: "Roll a cube about among small ones: push, jump, attract, repel.",
@@ -118,7 +121,7 @@ impl CubesGame {
         parameters: PARAMETERS,
     };
 
-    /// As the parameters say.
+    /// The game that the parameters describe.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         Ok(Box::new(Self::from_parameters(parameters)?))
     }
@@ -167,7 +170,7 @@ impl CubesGame {
         self.frame
     }
 
-    /// Takes the steps up to now, and tells what they have moved.
+    /// Runs the steps up to now and sets the poses of the bodies that they moved.
     fn catch_up(&mut self, world: &mut World) {
         let now = world.now();
         if self.settled_until >= now {
@@ -199,15 +202,15 @@ impl CubesGame {
         self.settled_until = now;
     }
 
-    /// From now on a player holds these keys. `tapped`: some of them have gone down just now,
-    /// though they may be what was held before, too.
+    /// Sets the keys that a player holds from now on. `tapped` are keys that were pressed just now,
+    /// perhaps after a release that no step has seen.
     fn hold_keys(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
         self.catch_up(world);
         let Some(seat) = self.players.key_driven_mut(player) else {
             return;
         };
         let before = self.physics.keys(seat.body);
-        // A jump that no step has seen yet is not over, even if it was but a tap.
+        // A jump stays pressed until a step has seen it, even if the key was only tapped.
         let waits = before.pressed(control::JUMP);
         seat.releases_jump = waits && !keys.down(control::JUMP);
         let jumps = waits || tapped.down(control::JUMP);
@@ -277,7 +280,7 @@ impl Game for CubesGame {
         }
     }
 
-    /// There are none: keys that come as a command are the room's business.
+    /// The game has no commands: the room itself handles keys that arrive as a command.
     fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
         Err(Refusal(ErrorCode::UnknownCommand))
     }
@@ -291,8 +294,9 @@ impl Game for CubesGame {
         self.catch_up(world);
     }
 
-    /// Bodies in the order of their slots. What contacts remember is not saved: what touches goes
-    /// on a little differently, and clients are told so like of anything else.
+    /// Bodies are in the order of their slots. The contact cache of the physics is not saved:
+    /// touching cubes then move slightly differently, and clients receive that like any other
+    /// change.
     fn save(&self) -> Option<Vec<u8>> {
         let body = |body: BodyId| {
             let (object, physics) = (self.objects[body.slot()], &self.physics);

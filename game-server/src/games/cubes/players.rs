@@ -1,8 +1,8 @@
-//! Who plays, with which cube, and what drives it: a player's keys, or dice.
+//! The players, their cubes, and what drives these: a player's keys, or random numbers.
 //!
-//! Dice are thrown frame by frame, by the room's seed and the order of joining, and act through the
-//! same keys as players do. Their flags change at the time of the frame, which lies between the
-//! horizons of two ticks.
+//! Random drivers change their keys frame by frame, depending on the room's seed and the order of
+//! joining, and act through the same keys as players. Their flags change at the time of the frame,
+//! which lies between the horizons of two ticks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,16 @@ use ambit_proto::time::GameTime;
 use super::schema;
 use crate::logic::world::World;
 
-/// For how long what a player's cube has touched is told first: a bit longer than until it is said
-/// again.
+/// How long the objects that a player's cube touches stay engaged: a bit longer than the interval
+/// at which engagements are renewed.
 const ENGAGED_FOR: Duration = Duration::from_millis(250);
 const ENGAGE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What `World::rng_for` is asked for.
+/// The domain of `World::rng_for`.
 const DICE_DOMAIN: u64 = 1;
 
-/// Avatars, dice and taps by player; how many have joined; when who is engaged was last said.
+/// Avatar, driver and pending jump of each player; how many have joined; when engagements were last
+/// renewed.
 pub(super) type SavedCubePlayers = (
     Vec<(PlayerId, ObjectId, Option<RandomDriver>, bool)>,
     u64,
@@ -46,7 +47,7 @@ pub(super) struct CubePlayer {
     pub(super) body: BodyId,
     pub(super) avatar: ObjectId,
     driver: Option<RandomDriver>,
-    /// The jump that waits for a step is over after it: the key is up already.
+    /// The jump key is up already, but stays pressed until the next step has seen it.
     pub(super) releases_jump: bool,
 }
 
@@ -73,7 +74,7 @@ impl CubePlayers {
         );
     }
 
-    /// What is saved of them.
+    /// The data to save.
     pub(super) fn to_saved(&self) -> SavedCubePlayers {
         let seats = self.players.iter();
         let seats = seats.map(|(player, seat)| {
@@ -87,7 +88,7 @@ impl CubePlayers {
         (seats.collect(), self.joined, self.engaged_at)
     }
 
-    /// Players as they were saved, each with the body of the avatar; nothing if one has none.
+    /// Restores saved players, each with the body of its avatar. `None` if an avatar has no body.
     pub(super) fn from_saved(
         (seats, joined, engaged_at): SavedCubePlayers,
         body_of: impl Fn(ObjectId) -> Option<BodyId>,
@@ -126,7 +127,7 @@ impl CubePlayers {
             .filter(|seat| seat.driver.is_none())
     }
 
-    /// A step has seen the taps that waited for it.
+    /// Releases the jump keys that a step has now seen.
     pub(super) fn release_tapped_jumps(&mut self, physics: &mut Physics) {
         for seat in self.players.values_mut().filter(|seat| seat.releases_jump) {
             seat.releases_jump = false;
@@ -136,8 +137,8 @@ impl CubePlayers {
         }
     }
 
-    /// Lets the dice hold keys for the step from `frame` to the next; nothing is told of before
-    /// `settled`.
+    /// Sets the keys of random drivers for the step from `frame` to the next. No flag changes
+    /// before `settled`.
     pub(super) fn drive_by_dice(
         &mut self,
         world: &mut World,
@@ -163,8 +164,7 @@ impl CubePlayers {
         }
     }
 
-    /// Says, now and then, with what each player's cube has to do: what it touches, attracts or
-    /// repels.
+    /// Periodically engages each player with the objects that its cube touches, attracts or repels.
     pub(super) fn engage(
         &mut self,
         world: &mut World,

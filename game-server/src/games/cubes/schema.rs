@@ -1,6 +1,6 @@
-//! What the game's objects are made of: the schema, and how poses and keys are told in it.
+//! The schema of the game, and how poses and keys are expressed in it.
 //!
-//! Kinds and components are those of `ambit_proto::games::cubes`; a test holds them together.
+//! Kinds and components are those of `ambit_proto::games::cubes`; a test compares them.
 
 use ambit_proto::games::cubes::{CUBE, GAME, PLAYER, POSE_FORMAT, SNAPSHOT_POSE_FORMAT, component};
 use ambit_proto::ids::ObjectId;
@@ -15,8 +15,8 @@ use crate::logic::world::World;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
-/// What a player's cube pushes about is told at each of 20 ticks; what rolls beyond the usual floor
-/// does less harm when it is wrong for a while.
+/// Cubes that a player's cube pushes are sent at each of 20 ticks. Errors of cubes beyond the
+/// default floor's distance matter less for a while.
 const FRESHNESS: Freshness = Freshness {
     engaged_ms: 50,
     near_m: 32.0,
@@ -66,7 +66,7 @@ pub(super) fn spawn_player(world: &mut World, pose: Pose, name: &str) -> ObjectI
     player
 }
 
-/// Sets the flags of what a player holds, from a time on, where they change.
+/// Sets the flags of the keys that a player holds, from a time on, where they change.
 pub(super) fn set_key_flags(world: &mut World, avatar: ObjectId, from: GameTime, keys: Keymap) {
     for (flag, control) in component::HELD_CONTROLS {
         let is_down = keys.down(control);
@@ -76,7 +76,7 @@ pub(super) fn set_key_flags(world: &mut World, avatar: ObjectId, from: GameTime,
     }
 }
 
-/// What is told of a pose: where clients show what lies between poses, on a coarser grid.
+/// The pose that clients receive: on a coarser grid if clients interpolate between poses.
 pub(super) fn pose_to_send(sync: PosePresentation, pose: Pose) -> Pose {
     match sync {
         PosePresentation::Simulated => pose,

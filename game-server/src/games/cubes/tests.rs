@@ -1,4 +1,4 @@
-//! The game as its world sees it, and in a room.
+//! Tests of the game through its world, and in a room.
 
 mod layout;
 mod room;
@@ -131,22 +131,23 @@ fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
-    // Held; landed again; up and down within one tick, so that at its end it is held as before.
-    scene.hears(ANN, &[&[control::JUMP]]);
+    // Held; landed again; released and pressed within one tick, so that at its end the key is held
+    // as before.
+    scene.receive_keys(ANN, &[&[control::JUMP]]);
     scene.ticks(60);
     assert!(scene.place(avatar).z < PLAYER_EDGE_M);
-    scene.hears(ANN, &[&[], &[control::JUMP]]);
+    scene.receive_keys(ANN, &[&[], &[control::JUMP]]);
     scene.ticks(6);
     assert!(
         scene.place(avatar).z > PLAYER_EDGE_M,
         "{:?}",
         scene.place(avatar)
     );
-    // Down and up within one tick.
-    scene.hears(ANN, &[&[]]);
+    // Pressed and released within one tick.
+    scene.receive_keys(ANN, &[&[]]);
     scene.ticks(60);
-    scene.hears(ANN, &[&[control::JUMP], &[]]);
-    scene.hears(ANN, &[]);
+    scene.receive_keys(ANN, &[&[control::JUMP], &[]]);
+    scene.receive_keys(ANN, &[]);
     scene.ticks(5);
     assert!(
         scene.place(avatar).z > PLAYER_EDGE_M,
@@ -232,7 +233,7 @@ fn a_player_who_leaves_removes_its_cube_and_cubes_on_it_fall() {
     assert!(highest < 1.5, "{highest}");
     assert_eq!(scene.game.physics.changed_bodies().len(), 0);
     assert_eq!(scene.game.physics.bodies().count(), 100);
-    // The slot is given away again, and the object with it.
+    // The slot is reused, and the object of the slot with it.
     let bob = scene.join(BOB);
     scene.ticks(5);
     assert_eq!(scene.world.kind(bob), PLAYER);
@@ -297,7 +298,7 @@ fn interpolated_cubes_use_the_coarse_grid_and_no_velocities_at_rest() {
     }
     assert!(
         moving > 500 && resting > 10,
-        "{moving} told in motion, {resting} at rest"
+        "{moving} sent in motion, {resting} at rest"
     );
 }
 
@@ -337,11 +338,11 @@ fn the_game_overrides_defaults_of_room_parameters() {
     );
 }
 
-/// Avatars, and with how many each was said to be engaged since `changes` was cleared.
+/// Avatars, and with how many objects each was engaged since `changes` was cleared.
 fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
     let mut pairs = BTreeMap::<ObjectId, std::collections::BTreeSet<ObjectId>>::new();
     for change in &scene.changes {
-        if let WorldChange::EngagedObjects { viewer, object, .. } = change {
+        if let WorldChange::Engaged { viewer, object, .. } = change {
             pairs.entry(*viewer).or_default().insert(*object);
         }
     }
@@ -351,7 +352,7 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
         .collect()
 }
 
-/// What the registry makes of these parameters, but for the game's type.
+/// The result of the registry for these parameters, without the game.
 fn prepare(
     given: &[(&str, &str)],
 ) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenRoomError> {
@@ -405,9 +406,9 @@ impl Scene {
         scene
     }
 
-    /// At the horizon of the last tick, as if it were before its end.
+    /// Sets the keys at the horizon of the last tick, as if it had not ended.
     fn join(&mut self, player: PlayerId) -> ObjectId {
-        self.game.join(&mut self.world, player, "somebody")
+        self.game.join(&mut self.world, player, "player")
     }
 
     fn hold(&mut self, player: PlayerId, controls: &[u8]) {
@@ -417,8 +418,8 @@ impl Scene {
         self.game.input(&mut self.world, player, keys);
     }
 
-    /// A tick in which these are held one after the other, as a room lets the game know of it.
-    fn hears(&mut self, player: PlayerId, held: &[&[u8]]) {
+    /// A tick in which these keys are held one after the other, reported to the game as by a room.
+    fn receive_keys(&mut self, player: PlayerId, held: &[&[u8]]) {
         self.ticks += 1;
         self.room_time =
             GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
@@ -431,11 +432,11 @@ impl Scene {
                     .fold(Keymap(0), |keys, &control| keys.with(control, true)),
             );
         }
-        let mut taken = Vec::new();
-        self.world.apply_inputs(&mut taken);
-        if taken
+        let mut applied = Vec::new();
+        self.world.apply_inputs(&mut applied);
+        if applied
             .iter()
-            .any(|taken| taken.player == player && taken.changed)
+            .any(|applied| applied.player == player && applied.changed)
         {
             let pressed = self.world.button_edges(player).pressed();
             self.game.input(&mut self.world, player, pressed);
@@ -450,7 +451,7 @@ impl Scene {
         self.jump(next.since(self.room_time));
     }
 
-    /// A tick after so long.
+    /// Runs a tick after this time.
     fn jump(&mut self, time: Duration) {
         self.room_time += time;
         self.world.begin_tick(self.room_time + self.config.delay);

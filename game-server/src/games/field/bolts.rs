@@ -1,12 +1,12 @@
-//! Bolts in flight, and whom they hit.
+//! Bolts in flight and their hits.
 //!
-//! A hit is exact: the first moment at which bolt and target, both on their paths, are within reach
-//! of each other, in the order of time over all bolts. Targets are looked for in the cells around
-//! the stretch that a bolt flies in a tick.
+//! A hit is exact: the first time at which bolt and target, both on their paths, are within reach
+//! of each other. Hits of all bolts happen in the order of time. Targets are searched in the cells
+//! around the segment that a bolt flies in a tick.
 //!
-//! What must not betray the veiled: a bolt of a veiled caster is hidden for its whole flight; one
-//! that strikes a veiled avatar wounds it, once, and flies on as if nobody were there. Bound: a
-//! bolt lives for 1.5 s and costs mana. Cost: per bolt and tick, a few cells.
+//! To keep veiled avatars secret, a bolt of a veiled caster is hidden for its whole flight, and a
+//! bolt that hits a veiled avatar damages it once and flies on. Bound: a bolt lives for 1.5 s and
+//! costs mana. Cost: a few cells per bolt and tick.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,23 +22,23 @@ use super::schema::{self, BOLT};
 use crate::logic::contact::first_contact;
 use crate::logic::world::World;
 
-/// The wire's step of time.
+/// The resolution of time on the wire.
 const TIME_STEP: Duration = Duration::from_millis(1);
 
 /// A bolt in flight.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Bolt {
     pub(super) caster: ObjectId,
-    /// Whether its caster was veiled: only the caster sees it.
+    /// Whether its caster was veiled: then only the caster sees the bolt.
     pub(super) hidden: bool,
     starts: GameTime,
-    /// When it has flown its way, if it hits nobody.
+    /// When it reaches the end of its range, if it hits no target.
     ends: GameTime,
-    /// Veiled ones that it has gone through.
+    /// Veiled avatars that it has hit and passed through.
     passed_through: Vec<ObjectId>,
 }
 
-/// Bolts in flight, oldest first, and what flying needs for a moment.
+/// Bolts in flight, oldest first, and scratch buffers.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bolts {
     pub(super) flying: BTreeMap<ObjectId, Bolt>,
@@ -48,7 +48,7 @@ pub(super) struct Bolts {
     hits: Vec<BoltHit>,
 }
 
-/// A bolt and somebody come within reach. The order of the fields is the order in which strikes
+/// A bolt and a target come within reach. The order of the fields is the order in which hits
 /// happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct BoltHit {
@@ -58,7 +58,7 @@ struct BoltHit {
 }
 
 impl FieldGame {
-    /// A bolt sets out, now.
+    /// Creates a bolt, now.
     pub(super) fn launch(
         &mut self,
         world: &mut World,
@@ -82,7 +82,7 @@ impl FieldGame {
         );
     }
 
-    /// All that bolts have done since `since`, up to now.
+    /// Moves all bolts from `since` up to now.
     pub(super) fn move_bolts(&mut self, world: &mut World, since: GameTime) {
         let mut strikes = std::mem::take(&mut self.bolts.hits);
         self.find_hits(world, since, &mut strikes);
@@ -91,11 +91,11 @@ impl FieldGame {
         }
         self.bolts.hits = strikes;
         self.bolts.flying.retain(|&bolt, &mut Bolt { ends, .. }| {
-            let flies = world.now() < ends;
-            if !flies {
+            let is_flying = world.now() < ends;
+            if !is_flying {
                 world.despawn_at(bolt, ends);
             }
-            flies
+            is_flying
         });
     }
 
@@ -122,8 +122,8 @@ impl FieldGame {
         strikes.sort_unstable();
     }
 
-    /// Somebody is hit, unless the bolt has hit somebody else before, or another bolt has killed
-    /// the target.
+    /// Applies a hit, unless the bolt has hit another target before, or another bolt has killed the
+    /// target.
     fn apply_hit(
         &mut self,
         world: &mut World,
@@ -155,30 +155,30 @@ impl FieldGame {
     }
 }
 
-/// Where a bolt ends that is cast from one point towards another and hits nobody: at its range, an
-/// obstacle or the map's edge. `Unchanged` when the two points are one.
+/// The end of a bolt that is cast from one point towards another and hits no target: at its range,
+/// an obstacle or the map's edge. `None` if the two points are the same.
 pub(super) fn end_of_flight(world: &World, from: Position, towards: Position) -> Option<Position> {
-    let way = from.distance(towards);
-    if way < 0.01 {
+    let distance = from.distance(towards);
+    if distance < 0.01 {
         return None;
     }
-    let full = from.lerp(towards, BOLT_RANGE_M / way);
+    let full = from.lerp(towards, BOLT_RANGE_M / distance);
     let inside = share_inside(from.x, full.x, world.grid().width()).min(share_inside(
         from.y,
         full.y,
         world.grid().height(),
     ));
     let range = BOLT_RANGE_M * inside;
-    let end = from.lerp(towards, range / way);
+    let end = from.lerp(towards, range / distance);
     let free = world.statics().sweep(from, end, BOLT_RADIUS_M);
     Some(if free < range {
-        from.lerp(towards, free / way)
+        from.lerp(towards, free / distance)
     } else {
         end
     })
 }
 
-/// Which share of the way from one coordinate to another lies between 0 and `edge`.
+/// The share of the distance between two coordinates that lies between 0 and `edge`.
 fn share_inside(from: f32, to: f32, edge: f32) -> f32 {
     let border = if to < from { 0.0 } else { edge };
     if (0.0..=edge).contains(&to) {
@@ -188,14 +188,15 @@ fn share_inside(from: f32, to: f32, edge: f32) -> f32 {
     }
 }
 
-/// Replaces `near` by whoever might be within reach of the bolt at some moment of the span, oldest
+/// Replaces `near` by the objects that may be within reach of the bolt during the span, oldest
 /// first.
 fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &mut Vec<ObjectId>) {
     let (start, end) = (
         world.position_at(bolt, span.0),
         world.position_at(bolt, span.1),
     );
-    // Targets are where they are now; at the start of the span they may have been so much farther.
+    // Targets are at their current positions; at the start of the span they may have been this much
+    // farther away.
     let walked = FASTEST_M_PER_S * world.now().since(span.0).as_secs_f32();
     let reach = BOLT_REACH_M + walked + 0.01;
     let low = Position {
@@ -212,7 +213,7 @@ fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &m
     near.retain(|&object| world.kind(object) != BOLT);
 }
 
-/// The next whole step of the wire's time.
+/// Rounds up to the resolution of time on the wire.
 fn round_up_to_step(time: GameTime) -> GameTime {
     (time + TIME_STEP.saturating_sub(Duration::from_micros(1))).whole_millis()
 }

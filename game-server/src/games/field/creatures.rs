@@ -1,8 +1,8 @@
-//! Those who live on the field: avatars and wanderers.
+//! The living creatures of the field: avatars and wanderers.
 //!
-//! What the world does not know of them: who is dead, who is veiled until when, whose dice are
-//! whose. Each has dice of its own, so that nobody's fate depends on what somebody else, perhaps
-//! unseen, does.
+//! Holds the state that the world does not know: death, veils and random generators. Each creature
+//! has its own generator, so that its course does not depend on what others, perhaps hidden ones,
+//! do.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use ambit_proto::time::GameTime;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-/// One who can be hurt.
+/// A creature that can be damaged.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Creature {
     #[serde(with = "ambit_proto::dice")]
@@ -20,24 +20,24 @@ pub(super) struct Creature {
     pub(super) role: CreatureRole,
 }
 
-/// What only avatars have, or only wanderers.
+/// State that only avatars have, or only wanderers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum CreatureRole {
     Avatar(CastState),
-    /// With the time at which it sets out again; an earlier plan is out of date.
+    /// With the time of the next leg; timers for an earlier time are obsolete.
     Npc {
         wanders_at: GameTime,
     },
 }
 
-/// What casting has left behind. Both are times until which something holds.
+/// The effects of earlier casts: the end of the veil, and the end of the cooldown.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CastState {
     pub(super) veiled_until: GameTime,
     pub(super) blink_ready_at: GameTime,
 }
 
-/// See the module.
+/// All creatures. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Creatures {
     creatures: BTreeMap<ObjectId, Creature>,
@@ -70,14 +70,14 @@ impl Creatures {
         );
     }
 
-    /// The avatar that is a player's no more.
+    /// Removes a player and returns its avatar.
     pub(super) fn remove_avatar(&mut self, player: PlayerId) -> Option<ObjectId> {
         let avatar = self.avatars.remove(&player)?;
         self.creatures.remove(&avatar);
         Some(avatar)
     }
 
-    /// How many avatars there are, the dead and the veiled included.
+    /// The number of avatars, dead and veiled ones included.
     pub(super) fn avatar_count(&self) -> usize {
         self.avatars.len()
     }
@@ -94,7 +94,7 @@ impl Creatures {
         self.creatures.get_mut(&object)
     }
 
-    /// What casting has left behind; nothing for one who casts nothing.
+    /// The effects of earlier casts; the default for a creature that cannot cast.
     pub(super) fn cast_state(&self, object: ObjectId) -> CastState {
         match self.get(object) {
             Some(Creature {
@@ -119,7 +119,7 @@ impl Creatures {
         at < self.cast_state(object).veiled_until
     }
 
-    /// Whether this is a player's, and not a wanderer.
+    /// Whether this is a player's avatar and not a wanderer.
     pub(super) fn is_avatar(&self, object: ObjectId) -> bool {
         matches!(
             self.get(object),
@@ -130,7 +130,7 @@ impl Creatures {
         )
     }
 
-    /// Whether this is somebody who lives.
+    /// Whether this is a living creature.
     pub(super) fn is_alive(&self, object: ObjectId) -> bool {
         self.get(object).is_some_and(|body| !body.dead)
     }

@@ -1,10 +1,11 @@
-//! Who fights whom: of whom a player wants the freshest news.
+//! Engagements in fights: the objects that a player needs the freshest updates of.
 //!
-//! A caster is engaged with whom it aims at and with whom it hits, a victim with its attacker, for
-//! five seconds each.
+//! A caster is engaged with the target that it aims at and with those that it hits, a victim with
+//! its attacker, for five seconds each.
 //!
-//! Invariant: nobody gets engaged with somebody it does not see, since that would show in its
-//! traffic: neither with a veiled one that its bolt went through, nor with a veiled attacker.
+//! Invariant: a player is never engaged with an object that it does not see, since its traffic
+//! would reveal that object: neither with a veiled avatar that its bolt went through, nor with a
+//! veiled attacker.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use crate::logic::game::Game;
 use crate::logic::world::World;
 
 const ENGAGED_FOR: Duration = Duration::from_secs(5);
-/// How far from somebody one may aim and still mean them.
+/// The largest distance between the aimed point and the target.
 const AIM_RADIUS_M: f32 = 1.5;
 
 impl FieldGame {
-    /// A caster aims at a point: at whoever is nearest to it, of those it sees.
+    /// Engages a caster with the target nearest to the point it aims at, among those that it sees.
     pub(super) fn engage_aimed_at(&mut self, world: &mut World, caster: ObjectId, at: Position) {
         let mut near = std::mem::take(&mut self.bolts.near);
         world.find_within(at, AIM_RADIUS_M, &mut near);
@@ -38,10 +39,11 @@ impl FieldGame {
         }
     }
 
-    /// The player of `viewer` wants the freshest news of `object`, which it sees. Nothing for a
+    /// Engages the player of `viewer` with `object`, if it sees the object. Does nothing for a
     /// wanderer, which has no player.
     pub(super) fn engage(&self, world: &mut World, viewer: ObjectId, object: ObjectId) {
-        let is_there = self.creatures.is_avatar(viewer) && self.creatures.get(object).is_some(); // Who cast a bolt may have left.
+        // The caster of a bolt may have left.
+        let is_there = self.creatures.is_avatar(viewer) && self.creatures.get(object).is_some();
         if is_there && self.sees(world, viewer, object) {
             world.engage(viewer, object, world.now() + ENGAGED_FOR);
         }

@@ -1,8 +1,8 @@
 //! Several maps in a row, with a gate in the middle of each border between two of them.
 //!
-//! An avatar takes along its health, mana, veil and what it has to wait for; the dead stay where
-//! they are until they have returned. Who is walked by the server comes anew. Units: metres,
-//! milliseconds that are left.
+//! An avatar that is transferred keeps its health, mana, veil and cooldown; a dead avatar stays
+//! until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
+//! milliseconds.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use crate::logic::gate::Gate;
 use crate::logic::world::World;
 use crate::saved;
 
-/// Three ticks of the fastest walker, and more.
+/// More than the fastest walker moves in three ticks.
 const GATE_DEPTH_M: f32 = 2.0;
 const GATE_HALF_WIDTH_M: f32 = 5.0;
-/// How far from the border one arrives: out of the gate that leads back.
+/// Distance of arrivals from the border: outside of the gate that leads back.
 const ARRIVAL_M: f32 = 5.0;
 
-/// What an avatar takes along.
+/// The state that an avatar takes to the other map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct AvatarTransferState {
     health: f32,
@@ -34,7 +34,7 @@ struct AvatarTransferState {
     blink_ready_in_ms: u32,
 }
 
-/// Where avatars come out of the gates on one map: west, then east.
+/// Where avatars arrive on one map: at the west gate, then at the east gate.
 pub(super) fn arrival_points(world: &World) -> [Position; 2] {
     let (width, middle) = (world.grid().width(), world.grid().height() / 2.0);
     [
@@ -43,7 +43,7 @@ pub(super) fn arrival_points(world: &World) -> [Position; 2] {
     ]
 }
 
-/// The gates of one of so many maps.
+/// The gates of this map in a row of `maps` maps.
 pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
     let (here, width, height) = (world.map(), world.grid().width(), world.grid().height());
     let gate = |from_x: f32, map: u32, at: Position| Gate {
@@ -76,7 +76,7 @@ impl FieldGame {
         }))
     }
 
-    /// A player's avatar beside the gate; as good as new if what it carries makes no sense.
+    /// Creates an avatar beside the gate, with full health and mana if its saved state is invalid.
     pub(super) fn spawn_arrival(
         &mut self,
         world: &mut World,

@@ -1,9 +1,9 @@
-//! Headings, and where they point.
+//! Headings and their unit vectors.
 //!
 //! An angle is a whole number of 65,536ths of a turn, counted from x towards y; it wraps around by
-//! itself. Sine and cosine come from additions and multiplications alone, so that walkers go the
-//! same way, bit for bit, on every machine: the libraries' own differ in their last bits. Error:
-//! below 1e-7.
+//! itself. Sine and cosine use only additions and multiplications, so that walkers move the same
+//! way, bit for bit, on every machine; the functions of the standard library differ in their last
+//! bits between platforms. Error: below 1e-7.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
@@ -11,22 +11,22 @@ use std::f64::consts::FRAC_PI_2;
 const QUARTER_TURN: u16 = 1 << 14;
 const HALF_TURN: u16 = 1 << 15;
 
-/// See the module.
+/// A direction on the ground. See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Heading(pub(super) u16);
 
 impl Heading {
-    /// This heading, turned by so many 65,536ths of a turn.
+    /// This heading, turned by `by` 65,536ths of a turn.
     pub(super) fn turned(self, by: i16) -> Self {
         Self(self.0.wrapping_add_signed(by))
     }
 
-    /// The heading of what bounces off a wall along y.
+    /// The heading after a bounce off a wall along y.
     pub(super) fn mirrored_x(self) -> Self {
         Self(HALF_TURN.wrapping_sub(self.0))
     }
 
-    /// The heading of what bounces off a wall along x.
+    /// The heading after a bounce off a wall along x.
     pub(super) fn mirrored_y(self) -> Self {
         Self(self.0.wrapping_neg())
     }
@@ -36,7 +36,7 @@ impl Heading {
         f32::from(self.0) / 65_536.0 * std::f32::consts::TAU
     }
 
-    /// The unit vector along it: cosine and sine.
+    /// The unit vector in this direction: cosine and sine.
     pub(super) fn direction(self) -> (f32, f32) {
         let part = self.0 % QUARTER_TURN;
         let (cos, sin) = (quarter_sine(QUARTER_TURN - part), quarter_sine(part));
@@ -49,8 +49,8 @@ impl Heading {
     }
 }
 
-/// The Taylor series of the sine up to the 13th power, by powers of the square, the last one first:
-/// 1/13!, -1/11!, ...
+/// Coefficients of the Taylor series of the sine up to the 13th power, the highest first: 1/13!,
+/// -1/11!, ...
 const SERIES: [f64; 7] = [
     1.0 / 6_227_020_800.0,
     -1.0 / 39_916_800.0,

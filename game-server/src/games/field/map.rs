@@ -1,7 +1,8 @@
-//! The map: obstacles at random, and free places between them.
+//! The map: random obstacles, and free positions between them.
 //!
-//! Invariants: about the middle of the map a small circle is always free, so there is a free place
-//! on any map; obstacles lie wholly on the map and cover at most a quarter of it. Units: metres.
+//! Invariants: a small circle around the middle of the map is always free, so there is a free
+//! position on any map; obstacles are entirely on the map and cover at most a quarter of it. Units:
+//! metres.
 
 use ambit_proto::space::Position;
 use fastrand::Rng;
@@ -10,38 +11,39 @@ use super::rules::BODY_RADIUS_M;
 use crate::logic::statics::{Obstacle, SKIN_M};
 use crate::logic::world::World;
 
-/// An obstacle for so many square metres at most: what lies closer leaves no way through.
+/// The least area for each obstacle: a denser map would leave no way through.
 const M2_PER_OBSTACLE: f64 = 8.0;
 
-/// A few newcomers appear so far from the middle at most: two of them are never more than a cell of
-/// 10 m apart, and so in sight of each other.
+/// The spawn radius around the middle for few players. Two players are never more than a cell of 10
+/// m apart, and so see each other.
 const MIN_SPAWN_RADIUS_M: f32 = 4.9;
-/// How many are a few. The circle's area grows with more.
+/// Up to this number of players the radius stays the same; then the circle's area grows with their
+/// number.
 const FEW_PLAYERS: usize = 8;
-/// The largest circle.
+/// The largest spawn radius.
 const MAX_SPAWN_RADIUS_M: f32 = 20.0;
-/// The circle about the middle that is always free.
+/// Radius of the circle around the middle that is always free.
 const CLEARING_M: f32 = 3.0;
-/// The circle about where avatars come out of a gate: the gate is in it.
+/// Radius of the free circle around the arrival point of a gate; it includes the gate.
 const ARRIVAL_CLEARING_M: f32 = 8.0;
-/// How far from there they appear, so that not all stand in one spot.
+/// Avatars arrive within this radius, so that they do not stand at one point.
 const ARRIVAL_RADIUS_M: f32 = 1.5;
 const OBSTACLE_HEIGHT_M: f32 = 3.0;
-/// One in so many is a wall, the others are boxes.
+/// One obstacle in this many is a wall, the others are boxes.
 const ONE_WALL_IN: u8 = 4;
 /// Average area of an obstacle of full size.
 const MEAN_OBSTACLE_M2: f32 = 11.0;
-/// Obstacles cover at most this share of the map; where they would cover more, all are smaller.
+/// Obstacles cover at most this share of the map; if they would cover more, all are scaled down.
 const MAX_COVER: f32 = 0.25;
-/// Tries to find a random free place before the middle is taken.
+/// Attempts to find a random free position before the middle is used.
 const MAX_TRIES: u32 = 64;
 
-/// How many obstacles a map has room for.
+/// The largest number of obstacles on a map.
 pub(super) fn max_obstacles(width: f32, height: f32) -> u32 {
     (f64::from(width) * f64::from(height) / M2_PER_OBSTACLE) as u32
 }
 
-/// Puts up `count` obstacles; about the middle and about `clearings`, nothing stands.
+/// Adds `count` obstacles outside of the circles around the middle and `clearings`.
 pub(super) fn add_obstacles(world: &mut World, count: u32, clearings: &[Position], rng: &mut Rng) {
     let (width, height) = (world.grid().width(), world.grid().height());
     let cover = count as f32 * MEAN_OBSTACLE_M2 / (width * height);
@@ -52,7 +54,7 @@ pub(super) fn add_obstacles(world: &mut World, count: u32, clearings: &[Position
     }
 }
 
-/// A random obstacle, smaller with each try that does not fit.
+/// A random obstacle, smaller with each attempt that does not fit.
 fn random_obstacle(
     width: f32,
     height: f32,
@@ -92,14 +94,14 @@ fn half_extent(rng: &mut Rng) -> (f32, f32) {
     }
 }
 
-/// Somewhere on the map.
+/// A random free position of the map.
 pub(super) fn free_place(world: &World, rng: &mut Rng) -> Position {
     let (width, height) = (world.grid().width(), world.grid().height());
     let place = |rng: &mut Rng| Position::on_ground(rng.f32() * width, rng.f32() * height);
     first_free(world, rng, place)
 }
 
-/// NearlyEqual the middle, where newcomers meet, one of `crowd` players.
+/// A free position near the middle, where new players meet, for one of `crowd` players.
 pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Position {
     let (middle, radius) = (middle(world), spawn_radius(crowd));
     first_free(world, rng, |rng| {
@@ -108,7 +110,7 @@ pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Positio
     })
 }
 
-/// Beside a place, outside of the gates that lead away from there.
+/// A free position near `at`, outside of the gates that lead away from there.
 pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position {
     let near = first_free(world, rng, |rng| {
         let (x, y) = in_unit_circle(rng);
@@ -126,7 +128,7 @@ fn spawn_radius(crowd: usize) -> f32 {
         .min(MAX_SPAWN_RADIUS_M)
 }
 
-/// Whether somebody can stand there, with a gap to all around.
+/// Whether a body can stand there, with a gap to all obstacles.
 pub(super) fn is_free(world: &World, position: Position) -> bool {
     world.grid().contains(position) && !world.statics().is_blocked(position, BODY_RADIUS_M + SKIN_M)
 }

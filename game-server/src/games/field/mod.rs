@@ -1,19 +1,19 @@
-//! `field`: a map with obstacles, wanderers, and players who walk about and cast spells.
+//! `field`: a map with obstacles, wanderers, and players who walk and cast spells.
 //!
-//! Click to move, four spells (bolt, heal, veil, blink), death and return. All rules, no network:
-//! this knows nothing of cells, clients or packets, and is at the same time the example of how a
-//! game is written.
+//! Click to move, four spells (bolt, heal, veil, blink), death and respawn. The game is all rules
+//! and no network: it knows nothing of cells, clients or packets. It is also the example of how to
+//! write a game.
 //!
 //! Invariants:
-//! 1. What was decided up to a horizon stays: what is found out in a tick happened after the
-//!    horizon before, in the order of time.
-//! 2. Commands are checked against the state at their effect time: before the first of a tick, all
-//!    that flies and waits is brought up to now (`settle`).
-//! 3. Nothing betrays a veiled avatar: no one else sees it, its bolts or its events, and what
-//!    happens to others, in which order and by which dice, does not depend on it.
+//! 1. Decisions up to a horizon are final: what is found out in a tick happened after the previous
+//!    horizon, in the order of time.
+//! 2. Commands are checked against the state at their effect time: before the first command of a
+//!    tick, everything in flight and all timers are brought up to now (`catch_up`).
+//! 3. Nothing reveals a veiled avatar: no other player sees it, its bolts or its events, and it
+//!    influences neither the order nor the random numbers of what happens to others.
 //!
-//! Cost: what flies, and what has a plan that is due. PoseSource: reference 003 for the game, its
-//! section 3.6 for the horizon.
+//! Cost: bolts in flight and due timers. Source of the game and of the horizon: "Architectures de
+//! developpement adaptees aux MMOGs" (Project Deus).
 
 mod bolts;
 mod creatures;
@@ -69,24 +69,26 @@ const PARAMETERS: &[Parameter] = &[
             min: 0,
             max: 20_000,
         },
-        about: "wanderers; more take more processor time, and bytes where they are many",
+        about: "wanderers; more take more processor time, and more bytes where they are dense",
     },
     Parameter {
         key: "maps",
         default: "1",
         allowed: Allowed::Whole { min: 1, max: 16 },
-        about: "maps in a row, from west to east, with a gate in the middle of each border between two; each is a room of its own",
+        about: "maps in a row, from west to east, with a gate in the middle of each border between \
+                two; each is a room of its own",
     },
     Parameter {
         key: "walk",
         default: "none",
         allowed: Allowed::Word(WalkMode::WORDS),
-        about: "who walks the avatars: none but their players, or the server, at 4 m/s and through obstacles, to measure what a \
-                crowd costs: waypoints leads from one random place to the next, steered turns at random at every tick",
+        about: "how the server moves avatars, at 4 m/s and through obstacles, to measure the cost \
+                of a crowd: none leaves them to their players, waypoints moves from one random \
+                position to the next, steered turns at random at every tick",
     },
 ];
 
-/// What the dice are for (see `World::rng_for`).
+/// Purposes of random numbers (see `World::rng_for`).
 #[derive(Clone, Copy, Debug)]
 enum RngDomain {
     Map = 1,
@@ -94,7 +96,7 @@ enum RngDomain {
     Player = 3,
 }
 
-/// See the module.
+/// The game `field`. See the module.
 #[derive(Debug)]
 pub struct FieldGame {
     obstacles: u32,
@@ -105,21 +107,22 @@ pub struct FieldGame {
     walkers: ServerWalkers,
     bolts: Bolts,
     timers: WakeTimers,
-    /// Up to when everything is decided.
+    /// The time up to which everything is decided.
     settled_until: GameTime,
 }
 
 impl FieldGame {
-    /// What the lobby knows of it.
+    /// What the lobby knows of the game.
     pub const INFO: GameInfo = GameInfo {
         name: "field",
-        description: "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
+        description: "Walk about between obstacles and wanderers, cast spells: \
+                      bolt, heal, veil, blink.",
         min_players: 1,
         join_running: true,
         parameters: PARAMETERS,
     };
 
-    /// With so many obstacles and wanderers; players walk their avatars.
+    /// A game with these numbers of obstacles and wanderers; players move their avatars.
     pub fn new(obstacles: u32, npcs: u32) -> Self {
         Self {
             obstacles,
@@ -134,7 +137,7 @@ impl FieldGame {
         }
     }
 
-    /// The same with avatars that walk like this.
+    /// The same game with avatars that move like this.
     #[must_use]
     pub fn with_walk_mode(self, walk: WalkMode) -> Self {
         Self {
@@ -143,13 +146,13 @@ impl FieldGame {
         }
     }
 
-    /// The same as one of so many maps.
+    /// The same game as one of several maps.
     #[must_use]
     pub fn with_maps(self, maps: u32) -> Self {
         Self { maps, ..self }
     }
 
-    /// As the parameters say.
+    /// The game that the parameters describe.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let (width, height) = parameters.size("size");
         let (obstacles, most) = (
@@ -179,7 +182,7 @@ impl FieldGame {
         ))))
     }
 
-    /// Brings all that flies and waits up to now.
+    /// Brings bolts, walkers and timers up to now.
     fn catch_up(&mut self, world: &mut World) {
         let now = world.now();
         if self.settled_until >= now {
@@ -255,7 +258,7 @@ impl Game for FieldGame {
     ) -> Result<(), Refusal> {
         self.catch_up(world);
         if self.walkers.contains(player) {
-            return Ok(()); // It goes where it goes.
+            return Ok(()); // Ignored: the server moves this avatar.
         }
         let avatar = self
             .creatures

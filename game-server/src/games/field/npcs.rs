@@ -1,6 +1,6 @@
-//! Wanderers: they stroll from one free place to another and rest in between.
+//! Wanderers: they walk from one free position to another and rest in between.
 //!
-//! Each throws its own dice. Cost: something only when a leg ends.
+//! Each has its own random generator. Cost: only when a leg ends.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::timers::WakeReason;
 use super::{FieldGame, RngDomain, map, schema};
 use crate::logic::world::World;
 
-/// How far a leg leads along x and y at most, and how far it must lead at least.
+/// The longest leg along x and y, and the shortest length of a leg.
 const LEG_M: f32 = 20.0;
 const SHORTEST_LEG_M: f32 = 1.0;
-/// Tries to find a leg before resting once more.
+/// Attempts to find a leg before the wanderer rests once more.
 const TRIES: u32 = 4;
 const REST_MS: std::ops::Range<u64> = 500..4_000;
 
@@ -33,12 +33,12 @@ impl FieldGame {
         }
     }
 
-    /// A wanderer rests from now on; nothing for an avatar.
+    /// Lets a wanderer rest from now on. Does nothing for an avatar.
     pub(super) fn pause(&mut self, world: &World, npc: ObjectId) {
         self.rest_from(npc, world.now());
     }
 
-    /// A wanderer sets out, unless it is dead or has another plan.
+    /// Starts the next leg of a wanderer, unless it is dead or a later wake-up is planned.
     pub(super) fn wander(&mut self, world: &mut World, npc: ObjectId) {
         let now = world.now();
         let Some(body) = self.creatures.get_mut(npc) else {
@@ -66,8 +66,7 @@ impl FieldGame {
     }
 }
 
-/// Where the next leg leads: to a free place in a straight line, or to the first obstacle in the
-/// way.
+/// The end of the next leg: a free position in a straight line, or the first obstacle on it.
 fn leg(world: &World, from: Position, rng: &mut Rng) -> Option<Position> {
     (0..TRIES).find_map(|_| {
         let target = Position {

@@ -1,14 +1,14 @@
-//! The numbers of the game. Metres, seconds, points of health and mana.
+//! The constants of the game. Metres, seconds, points of health and mana.
 
 use std::time::Duration;
 
-/// Radius of a body where it meets obstacles.
+/// Radius of a body for collisions with obstacles.
 pub(super) const BODY_RADIUS_M: f32 = 0.4;
-/// Avatars.
+/// Speed of avatars.
 pub(super) const WALK_M_PER_S: f32 = 5.0;
-/// Wanderers.
+/// Speed of wanderers.
 pub(super) const STROLL_M_PER_S: f32 = 2.5;
-/// The fastest that anything walks that a bolt can hit.
+/// The highest speed of any target of a bolt.
 pub(super) const FASTEST_M_PER_S: f32 = WALK_M_PER_S;
 
 pub(super) const AVATAR_HEALTH: f32 = 100.0;
@@ -16,15 +16,15 @@ pub(super) const NPC_HEALTH: f32 = 50.0;
 pub(super) const HEALTH_PER_S: f32 = 1.0;
 pub(super) const MAX_MANA: f32 = 100.0;
 pub(super) const MANA_PER_S: f32 = 5.0;
-/// From death to return.
+/// From death to respawn.
 pub(super) const RESPAWN_DELAY: Duration = Duration::from_secs(5);
 
 pub(super) const BOLT_MANA: f32 = 10.0;
 pub(super) const BOLT_M_PER_S: f32 = 20.0;
 pub(super) const BOLT_RANGE_M: f32 = 30.0;
-/// How near a bolt must come to hurt.
+/// The distance at which a bolt hits.
 pub(super) const BOLT_REACH_M: f32 = 0.5;
-/// Its own size where it meets obstacles.
+/// Radius of a bolt for collisions with obstacles.
 pub(super) const BOLT_RADIUS_M: f32 = 0.1;
 pub(super) const BOLT_DAMAGE: i16 = 25;
 

@@ -1,6 +1,6 @@
-//! What the game's objects are made of: the schema, and the indices by which the rules speak of it.
+//! The schema of the game, and the indices that the rules use.
 //!
-//! The constants are positions in the lists of [`schema`]; a test holds them together.
+//! The constants are positions in the lists of [`schema`]; a test compares them.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{PoseFormat, Turning};
@@ -16,18 +16,18 @@ use crate::logic::world::World;
 pub(super) const AVATAR: u8 = 0;
 pub(super) const NPC: u8 = 1;
 pub(super) const BOLT: u8 = 2;
-/// With nothing but its path.
+/// Has only a path.
 pub(super) const WALKER: u8 = 3;
-/// With nothing but its pose.
+/// Has only a pose.
 pub(super) const STEERED: u8 = 4;
 
 /// Of avatars and wanderers.
 pub(super) const HEALTH: u8 = 1;
-/// Of avatars, as the rest. Its owner alone is told.
+/// Only avatars have this and the following components. Only the owner receives it.
 pub(super) const MANA_LEFT: u8 = 2;
 pub(super) const NAME: u8 = 3;
 pub(super) const ALIVE: u8 = 4;
-/// Its owner alone is told, so that a screen can show it.
+/// Only the owner receives it, to display it.
 pub(super) const VEILED: u8 = 5;
 
 pub(super) const CAST: u8 = 0;
@@ -45,7 +45,7 @@ const STEERED_FORMAT: PoseFormat = PoseFormat {
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 
-/// The spells, in the schema's order.
+/// The spells, in the order of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spell {
     Bolt,
@@ -143,7 +143,7 @@ pub(super) fn spawn_npc(world: &mut World, position: Position) -> ObjectId {
     world.spawn(NPC, vec![Component::at_rest(now, position), health])
 }
 
-/// A bolt that flies from one point to another, and when it gets there.
+/// Creates a bolt that flies from one point to another. Returns also its time of arrival.
 pub(super) fn spawn_bolt(world: &mut World, from: Position, to: Position) -> (ObjectId, GameTime) {
     let bolt = world.spawn(BOLT, vec![Component::at_rest(world.now(), from)]);
     let arrival = world.walk_to(bolt, to, BOLT_M_PER_S);

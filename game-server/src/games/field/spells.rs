@@ -1,8 +1,8 @@
-//! What avatars are told to do: walk, and cast.
+//! The commands of avatars: walk and cast.
 //!
-//! A command is checked against the world as it is at its effect time, which is now, and then done:
-//! it never starts and then fails. The first thing that is wrong is the answer: the command itself,
-//! death, the position, the cooldown, what stands in the way, and the mana last.
+//! A command is checked against the world at its effect time, which is now, and then executed: it
+//! never starts and then fails. The first failed check is the answer. The checks are, in this
+//! order: the command itself, death, the position, the cooldown, obstacles, and mana.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
@@ -23,7 +23,7 @@ use crate::logic::world::{EventField, World};
 type RawPoint = (f32, f32);
 
 impl FieldGame {
-    /// Walks in a straight line, as far as nothing stands in the way.
+    /// Walks in a straight line up to the first obstacle.
     pub(super) fn walk(
         &mut self,
         world: &mut World,
@@ -33,10 +33,10 @@ impl FieldGame {
         self.require_alive(avatar)?;
         let target = position_on_map(world, to)?;
         let from = world.position(avatar);
-        let way = from.distance(target);
+        let distance_m = from.distance(target);
         let free = world.statics().sweep(from, target, BODY_RADIUS_M);
-        let end = if free < way {
-            from.lerp(target, free / way)
+        let end = if free < distance_m {
+            from.lerp(target, free / distance_m)
         } else {
             target
         };
@@ -105,7 +105,7 @@ impl FieldGame {
         }
         world.set_flag(caster, VEILED, now, true);
         world.set_flag(caster, VEILED, until, false);
-        world.hide(caster); // PriorEstimate the event of the cast: nobody else hears of it.
+        world.hide(caster); // Before the event of the cast: no other client receives it.
         self.timers.add(until, caster, WakeReason::Unveil);
         Ok(world.position(caster))
     }
@@ -136,7 +136,7 @@ impl FieldGame {
         Ok(target)
     }
 
-    /// The veil is over, unless there is another one.
+    /// Ends a veil, unless a later one is active.
     pub(super) fn unveil(&mut self, world: &mut World, avatar: ObjectId) {
         if self.creatures.get(avatar).is_some() && !self.creatures.is_veiled(avatar, world.now()) {
             world.reveal(avatar);
@@ -152,7 +152,7 @@ impl FieldGame {
     }
 }
 
-/// Takes the mana, if there is enough of it.
+/// Takes the mana, if there is enough.
 fn spend_mana(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
     let left = world.gauge(caster, MANA_LEFT).value - mana;
     if left < 0.0 {
@@ -162,7 +162,7 @@ fn spend_mana(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refu
     Ok(())
 }
 
-/// A client's point, if it is one, and on the map.
+/// A client's point, if its numbers are valid and it is on the map.
 fn position_on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
     let position = Position::on_ground(x, y);
     if world.grid().contains(position) {

@@ -1,4 +1,4 @@
-//! The game as its world sees it, concern by concern.
+//! Tests of the game through its world, by topic.
 
 mod bolts;
 mod fights;
@@ -39,7 +39,7 @@ struct Scene {
     world: World,
     tick: Duration,
     avatars: BTreeMap<PlayerId, ObjectId>,
-    /// Of the last tick, or of all since the last `since` cleared them.
+    /// The changes of the last tick, or all since `since` last cleared them.
     changes: Vec<WorldChange>,
 }
 
@@ -65,9 +65,9 @@ impl Scene {
         scene
     }
 
-    /// A player at a place.
+    /// Adds a player at a position.
     fn player(mut self, player: PlayerId, x: f32, y: f32) -> Self {
-        let avatar = self.game.join(&mut self.world, player, "somebody");
+        let avatar = self.game.join(&mut self.world, player, "player");
         self.avatars.insert(player, avatar);
         self.put(player, x, y);
         self
@@ -82,7 +82,7 @@ impl Scene {
         self.avatars[&player]
     }
 
-    /// Takes effect now, at the horizon of the current tick.
+    /// Executes a command at the horizon of the current tick.
     fn command(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {
         self.game.command(&mut self.world, player, action)
     }
@@ -114,7 +114,7 @@ impl Scene {
         self.world.begin_tick(next);
     }
 
-    /// Ticks until at least so many milliseconds have passed, and gives what changed meanwhile.
+    /// Ticks until at least this many milliseconds have passed, and returns the changes meanwhile.
     fn run(&mut self, millis: u64) -> Vec<WorldChange> {
         self.changes.clear();
         let end = self.world.now() + Duration::from_millis(millis);
@@ -138,7 +138,7 @@ impl Scene {
         self.world.gauge(self.avatar(player), MANA_LEFT).value
     }
 
-    /// Does not come back from below by itself within a test.
+    /// Sets the health, without regeneration.
     fn set_health(&mut self, player: PlayerId, value: f32) {
         let (avatar, now) = (self.avatar(player), self.world.now());
         self.world.set_gauge(avatar, HEALTH, now, value, 0.0);
@@ -170,7 +170,7 @@ fn refused(code: ErrorCode) -> Result<(), Refusal> {
     Err(Refusal(code))
 }
 
-/// The events of one kind among changes: about whom, and when.
+/// The events of one kind among the changes: their objects and times.
 fn events(changes: &[WorldChange], wanted: u8) -> Vec<(ObjectId, u64)> {
     let event = |change: &WorldChange| match *change {
         WorldChange::Event {

@@ -1,9 +1,9 @@
-//! What is to be done later, and when.
+//! Wake-ups of objects at a later time.
 //!
-//! Due things come out in the order of their times, and at one time in the order of the objects'
-//! birth; what somebody else has planned in between changes nothing. A plan is never taken back:
-//! whoever is woken looks whether there is still anything to do. Bound: a few plans for each body.
-//! Cost: logarithmic; nothing is allocated once there were as many plans before.
+//! Due timers come out in the order of their times and, at the same time, in the order of the
+//! objects' birth; other timers do not change this order. Timers are never cancelled: the caller
+//! checks whether there is still anything to do. Bound: a few timers for each creature. Cost:
+//! logarithmic; allocates only when there are more timers than ever before.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,23 +12,23 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
-/// What to wake somebody for.
+/// What to do when a timer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum WakeReason {
-    /// The veil is over.
+    /// The veil ends.
     Unveil,
-    /// The dead come back.
+    /// A dead avatar or wanderer comes back.
     Respawn,
-    /// A wanderer sets out again.
+    /// A wanderer starts its next leg.
     Wander,
-    /// A walker has come to its waypoint.
+    /// A walker has reached its waypoint.
     Walk,
 }
 
-/// A plan; the order of the fields is the order in which plans come out.
+/// A timer; the order of the fields is the order in which timers come out.
 type TimerEntry = (GameTime, ObjectId, WakeReason);
 
-/// See the module.
+/// The pending timers. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct WakeTimers {
     /// The earliest on top.
@@ -40,7 +40,7 @@ impl WakeTimers {
         self.entries.push(Reverse((at, object, wake)));
     }
 
-    /// The next thing that is due at `now`.
+    /// The next timer that is due at `now`.
     pub(super) fn pop_due(&mut self, now: GameTime) -> Option<(ObjectId, WakeReason)> {
         let Reverse((at, object, wake)) = *self.entries.peek()?;
         if at > now {

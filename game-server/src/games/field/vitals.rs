@@ -1,7 +1,7 @@
-//! Wounds, healing, death and return.
+//! Damage, healing, death and respawn.
 //!
-//! Each is told to those who follow whom it happens to, and to nobody else: not who did it, and of
-//! a veiled one nothing to anybody but itself.
+//! The events reach only the clients that follow the affected object. They do not name the
+//! attacker, and those of a veiled avatar reach only its own player.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
@@ -14,7 +14,7 @@ use super::{FieldGame, map};
 use crate::logic::world::{EventField, World};
 
 impl FieldGame {
-    /// Takes health from somebody who lives, at a time since the last tick.
+    /// Takes health from a living target, at a time since the last tick.
     pub(super) fn damage(
         &mut self,
         world: &mut World,
@@ -39,7 +39,7 @@ impl FieldGame {
         }
     }
 
-    /// Gives health to somebody, now.
+    /// Gives health to a target, now.
     pub(super) fn heal(world: &mut World, target: ObjectId, amount: i16) {
         let now = world.now();
         let health = world.gauge(target, HEALTH).value + f32::from(amount);
@@ -70,7 +70,7 @@ impl FieldGame {
             .add(at + RESPAWN_DELAY, target, WakeReason::Respawn);
     }
 
-    /// The dead come back, now and somewhere else.
+    /// Brings a dead avatar or wanderer back, now and at another position.
     pub(super) fn respawn(&mut self, world: &mut World, target: ObjectId) {
         let avatars = self.creatures.avatar_count();
         let Some(body) = self.creatures.get_mut(target).filter(|body| body.dead) else {

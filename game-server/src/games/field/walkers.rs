@@ -1,23 +1,23 @@
-//! Walkers: avatars that the server walks, to measure what a crowd costs (`walk=...`).
+//! Walkers: avatars that the server moves, to measure the cost of a crowd (`walk=...`).
 //!
-//! No obstacle stops them, nothing hurts them, and what their players send is taken and ignored.
-//! Two motions, both at 4 m/s:
-//! - `waypoints`: from one random place of the map to the next; a path, said once a leg.
+//! Obstacles do not stop them, nothing damages them, and commands of their players are accepted and
+//! ignored. There are two motions, both at 4 m/s:
+//! - `waypoints`: from one random position of the map to the next; a path, sent once for each leg.
 //! - `steered`: the heading turns by a random angle of at most 10 degrees at every tick, and is
-//!   mirrored at the map's edge; a pose, since nobody can foretell it.
+//!   mirrored at the map's edge; a pose, since it cannot be predicted.
 //!
 //! Invariants:
-//! 1. The same seed and joins give the same walks, bit for bit, on every machine; each walker
-//!    throws its own dice.
-//! 2. A walker's place is drawn from what the motion keeps to in the long run, so that a crowd is
-//!    as dense at its first tick as ever after: evenly over the map for `steered`, denser in the
-//!    middle for `waypoints`. So on a map of one size `steered` ones have fewer others around them:
-//!    1,000 on 200 x 200 m see 21 in a block of 3 x 3 cells of 10 m, those between waypoints 30; on
-//!    165 x 165 m `steered` ones see 30 too.
+//! 1. The same seed and joins give the same walks, bit for bit, on every machine; each walker has
+//!    its own random generator.
+//! 2. The first position is drawn from the long-term distribution of the motion, so that the
+//!    density of a crowd does not change over time: uniform for `steered`, denser in the middle for
+//!    `waypoints`. So on a map of one size a `steered` walker has fewer neighbours: 1,000 on 200 x
+//!    200 m see 21 in a block of 3 x 3 cells of 10 m, walkers between waypoints see 30; on 165 x
+//!    165 m `steered` walkers see 30 too.
 //!
-//! Cost: a leg's end for `waypoints`; per tick and walker a step for `steered`, without allocation.
-//! PoseSource of the first place on a leg: Le Boudec and Vojnovic, "Perfect simulation and
-//! stationarity of a class of mobility models" (INFOCOM 2005).
+//! Cost: for `waypoints`, the end of each leg; for `steered`, a step per tick and walker, without
+//! allocation. Source of the first position on a leg: Le Boudec and Vojnovic, "Perfect simulation
+//! and stationarity of a class of mobility models" (INFOCOM 2005).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,19 +36,19 @@ use super::timers::{WakeReason, WakeTimers};
 use crate::logic::world::World;
 
 const WALK_M_PER_S: f32 = 4.0;
-/// The widest turn of a tick: 10 degrees in 65,536ths of a turn.
+/// The largest turn of a tick: 10 degrees in 65,536ths of a turn.
 const MAX_TURN: i16 = 1_820;
 
-/// How avatars walk.
+/// How avatars move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WalkMode {
-    /// As their players say: the game.
+    /// Their players move them: the normal game.
     #[default]
     Played,
-    /// From one random place to the next.
+    /// From one random position to the next.
     Waypoints,
     /// With a heading that turns at random.
-    SteeredWalker,
+    Steered,
 }
 
 impl WalkMode {
@@ -58,20 +58,20 @@ impl WalkMode {
     pub(super) fn from_word(word: &str) -> Self {
         match word {
             "waypoints" => Self::Waypoints,
-            "steered" => Self::SteeredWalker,
+            "steered" => Self::Steered,
             _ => Self::Played,
         }
     }
 }
 
-/// See the module.
+/// All avatars that the server moves. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ServerWalkers {
     avatars: BTreeMap<PlayerId, ObjectId>,
-    /// Dice of those who walk between waypoints.
+    /// Random generators of walkers between waypoints.
     #[serde(with = "crate::saved::dice_by")]
     waypoint_rngs: BTreeMap<ObjectId, Rng>,
-    /// In the order of their births.
+    /// In the order of their creation.
     steered: Vec<SteeredWalker>,
 }
 
@@ -80,13 +80,13 @@ struct SteeredWalker {
     object: ObjectId,
     #[serde(with = "ambit_proto::dice")]
     rng: Rng,
-    /// Finer than its pose, so that rounding does not add up.
+    /// More precise than the pose, so that rounding errors do not add up.
     place: Position,
     heading: Heading,
 }
 
 impl ServerWalkers {
-    /// A player's avatar sets out.
+    /// Creates a player's avatar and starts its walk.
     pub(super) fn join(
         &mut self,
         world: &mut World,
@@ -96,7 +96,7 @@ impl ServerWalkers {
         rng: Rng,
     ) -> ObjectId {
         let avatar = match walk {
-            WalkMode::SteeredWalker => self.spawn_steered(world, rng),
+            WalkMode::Steered => self.spawn_steered(world, rng),
             WalkMode::Waypoints | WalkMode::Played => {
                 self.spawn_between_waypoints(world, timers, rng)
             }
@@ -105,7 +105,7 @@ impl ServerWalkers {
         avatar
     }
 
-    /// The avatar that is a player's no more.
+    /// Removes a player and returns its avatar.
     pub(super) fn leave(&mut self, player: PlayerId) -> Option<ObjectId> {
         let avatar = self.avatars.remove(&player)?;
         self.waypoint_rngs.remove(&avatar);
@@ -117,7 +117,7 @@ impl ServerWalkers {
         self.avatars.contains_key(&player)
     }
 
-    /// All steered ones walk from `since` to now.
+    /// Moves all steered walkers from `since` to now.
     pub(super) fn move_steered(&mut self, world: &mut World, since: GameTime) {
         let (grid, step_m) = (
             *world.grid(),
@@ -134,7 +134,8 @@ impl ServerWalkers {
         }
     }
 
-    /// One has come to its waypoint, since the last tick: it walks on from there, from then on.
+    /// Starts the next leg of a walker that reached its waypoint since the last tick, at the time
+    /// of its arrival.
     pub(super) fn next_leg(
         &mut self,
         world: &mut World,
@@ -193,7 +194,7 @@ impl ServerWalkers {
 }
 
 impl SteeredWalker {
-    /// Turns, and walks on.
+    /// Turns and moves on.
     fn step(&mut self, grid: Grid, step_m: f32) {
         self.heading = self.heading.turned(self.rng.i16(-MAX_TURN..=MAX_TURN));
         let (x, y) = self.heading.direction();
@@ -209,7 +210,7 @@ impl SteeredWalker {
     }
 }
 
-/// A coordinate brought back onto the map, and whether it was off it.
+/// A coordinate mirrored back onto the map, and whether it was outside.
 fn mirrored(at: f32, edge: f32) -> (f32, bool) {
     if at < 0.0 {
         (-at, true)
@@ -220,12 +221,12 @@ fn mirrored(at: f32, edge: f32) -> (f32, bool) {
     }
 }
 
-/// Any place of the map, as likely as any other.
+/// A uniformly random position of the map.
 fn random_position(grid: Grid, rng: &mut Rng) -> Position {
     Position::on_ground(rng.f32() * grid.width(), rng.f32() * grid.height()).quantised()
 }
 
-/// A place on a leg, and the leg's end, as one finds them at any time: long legs are more likely,
+/// A position on a leg, and the leg's end, as found at a random time: long legs are more likely,
 /// since they last longer.
 fn random_leg(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     let longest = Position::default().distance(Position::on_ground(grid.width(), grid.height()));
@@ -237,8 +238,8 @@ fn random_leg(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     }
 }
 
-/// In whole milliseconds, as paths are kept, and at least one: nobody arrives for ever at one
-/// moment.
+/// In whole milliseconds, the resolution of paths, and at least one: otherwise a walker could
+/// arrive again and again at the same time.
 fn travel_time(from: Position, to: Position) -> Duration {
     let millis = 1_000.0 * f64::from(from.distance(to)) / f64::from(WALK_M_PER_S);
     Duration::from_millis((millis.round() as u64).max(1))

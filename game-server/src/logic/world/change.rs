@@ -1,90 +1,91 @@
-//! What the world says about a tick, in the order in which it happened.
+//! The changes of a tick, in the order in which they happened.
 //!
-//! This is all that the network learns: it looks the rest up in the world. Everything takes effect
-//! at the horizon of its tick unless it has a time of its own.
+//! The network learns only of these and looks up the rest in the world. A change takes effect at
+//! the horizon of its tick unless it has a time of its own.
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-/// Something that has changed.
+/// A change in the world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorldChange {
-    /// An object has come into being. It may be gone again by the end of the tick.
+    /// An object was created. It may be removed again by the end of the tick.
     Spawned {
-        /// Which.
+        /// The new object.
         object: ObjectId,
-        /// Where.
+        /// Its cell.
         cell: Cell,
     },
-    /// An object is gone.
+    /// An object was removed.
     Despawned {
-        /// Which.
+        /// The removed object.
         object: ObjectId,
-        /// Since when.
+        /// When it was removed.
         at: GameTime,
     },
     /// An object is in another cell.
     ChangeCell {
-        /// Which.
+        /// The object.
         object: ObjectId,
-        /// Where it was.
+        /// The cell before.
         from: Cell,
-        /// Where it is.
+        /// The cell now.
         to: Cell,
     },
-    /// Components of an object have another present or future. Once an object a tick, after all
-    /// else that happened to it.
+    /// Components of an object have another present or future. Once per object and tick, after all
+    /// other changes of it.
     Components {
-        /// Which.
+        /// The object.
         object: ObjectId,
-        /// Bit `n` is set when component `n` has changed.
+        /// Bit `n` is set if component `n` has changed.
         mask: u16,
     },
-    /// An object has another pose, and had none of its own at the tick before: it begins to stir.
-    /// Said at its birth too. As long as it goes on, [`World::posed`](super::World::posed) lists it
-    /// and nothing is said here.
+    /// An object became active: it has another pose, and its pose did not change at the previous
+    /// tick. Reported at its creation too. As long as the object stays active,
+    /// [`World::active_objects`](super::World::active_objects) lists it and nothing is reported
+    /// here.
     BecameActive {
-        /// Which.
+        /// The object.
         object: ObjectId,
     },
-    /// An object belongs to another team, or to none.
+    /// An object belongs to another team or owner.
     Team {
-        /// Which.
+        /// The object.
         object: ObjectId,
     },
-    /// An avatar has to do with an object, its target or its attacker: its player wants the
-    /// freshest news of it.
-    EngagedObjects {
-        /// Whose player.
+    /// An avatar is engaged with an object, its target or its attacker: its player gets the
+    /// freshest updates of it.
+    Engaged {
+        /// The avatar.
         viewer: ObjectId,
-        /// With what.
+        /// The object it is engaged with.
         object: ObjectId,
-        /// Until when.
+        /// When the engagement ends.
         until: GameTime,
     },
-    /// A client may be sent more, or less.
+    /// The bandwidth limit of a client has changed.
     Budget {
-        /// Whose; all clients', those still to come included, if nobody's.
+        /// The player; `None` for all clients, including later ones.
         player: Option<PlayerId>,
-        /// At most.
+        /// The new limit.
         bytes_per_s: u32,
     },
-    /// The game may answer otherwise than before whether others see this object.
+    /// The game may answer differently whether others see this object.
     Visibility {
-        /// Which.
+        /// The object.
         object: ObjectId,
     },
-    /// Something happened, to be told to those who follow `about`.
+    /// An event, for the clients that follow `about`.
     Event {
         /// Index of the event in the schema.
         kind: u8,
-        /// Who follows this object is told.
+        /// The object that the event is about.
         about: ObjectId,
-        /// When it happens.
+        /// When the event takes effect.
         effect: GameTime,
-        /// As the schema says.
+        /// The fields that the schema lists.
         fields: Vec<EventField>,
     },
 }
@@ -92,7 +93,7 @@ pub enum WorldChange {
 /// A field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventField {
-    /// An object. A client that does not follow it is told of none.
+    /// An object. A client that does not follow it receives no object.
     Object(ObjectId),
     /// A point in space.
     Position(Position),
@@ -101,7 +102,7 @@ pub enum EventField {
 }
 
 impl WorldChange {
-    /// The object that this is about, if it is about one.
+    /// The object that the change is about, if there is one.
     pub const fn object(&self) -> Option<ObjectId> {
         match *self {
             Self::Spawned { object, .. }
@@ -110,7 +111,7 @@ impl WorldChange {
             | Self::Components { object, .. }
             | Self::BecameActive { object }
             | Self::Team { object }
-            | Self::EngagedObjects { object, .. }
+            | Self::Engaged { object, .. }
             | Self::Visibility { object }
             | Self::Event { about: object, .. } => Some(object),
             Self::Budget { .. } => None,

@@ -1,8 +1,8 @@
-//! An object's components: reading them, and giving them another present and future.
+//! Reads an object's components and changes their present and future.
 //!
-//! Times are the game's: what changes, changes from a time on that is now or, for what was found
-//! out late in a tick (a hit between two horizons), after the horizon before. All that is stored
-//! lies on the wire's grid (positions, gauges, whole milliseconds), so that server and clients
+//! All times are game times. A change takes effect from a time on that is now or, for what is found
+//! out late in a tick (a hit between two horizons), after the previous horizon. Stored values lie
+//! on the grid of the wire (positions, gauges, whole milliseconds), so that server and clients
 //! compute with the same bits.
 
 use std::time::Duration;
@@ -15,27 +15,28 @@ use ambit_proto::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint}
 
 use super::World;
 
-/// Points of a timeline at most: what can be commanded within the longest delay at the highest tick
-/// rate, twice.
+/// The largest number of points of a timeline: twice as many as commands can set within the longest
+/// delay at the highest tick rate.
 const MAX_STORED_POINTS: usize = 32;
-/// How far back timelines are kept: farther than any delay and any tick. What is older is forgotten
-/// at the next change.
+/// How far back timelines are kept: longer than any delay and any tick. Older points are dropped at
+/// the next change.
 const HISTORY_KEPT: Duration = Duration::from_secs(1);
-/// How long before it jumps an object is known to be where it was.
+/// How long before a teleport the path still has the old position.
 const TELEPORT_STEP: Duration = Duration::from_millis(1);
 
 /// Positions.
 impl World {
-    /// Where an object is now.
+    /// The position of an object now.
     ///
     /// # Panics
-    /// When it is gone, as all readers and writers of components do: ask [`World::contains`].
+    /// If the object does not exist, like all readers and writers of components: ask
+    /// [`World::contains`].
     pub fn position(&self, object: ObjectId) -> Position {
         self.objects.positions[self.slot(object)]
     }
 
-    /// Where an object was or will be at `t`, as far as anybody knows now. One with a pose was
-    /// where it was at the tick before, and will be where it is.
+    /// The position of an object at `t`, as far as known now. An object with a pose was at its
+    /// previous position at the previous tick, and stays where it is now.
     pub fn position_at(&self, object: ObjectId, t: GameTime) -> Position {
         self.motion(object)
             .waypoint_at(t)
@@ -43,14 +44,14 @@ impl World {
             .position
     }
 
-    /// An object's path. One that has a pose has none: [`World::way`] knows both.
+    /// An object's path. An object with a pose has none: [`World::motion`] supports both.
     pub fn path(&self, object: ObjectId) -> &Timeline<Waypoint> {
         self.object(object).path()
     }
 
     /// Gives an object another path from a time on: drops all points at or after `from`, and adds
-    /// `points`. What lies between its last point before and the first new one is a straight line,
-    /// so the first new one says where it is at `from`.
+    /// `points`. The path is a straight line from the last point before `from` to the first new
+    /// one, so the first new point defines the position at `from`.
     pub fn replace_path(
         &mut self,
         object: ObjectId,
@@ -66,8 +67,8 @@ impl World {
         self.handle_path_change(object);
     }
 
-    /// Lets an object walk from where it is now, in a straight line at `speed_m_per_s`, to
-    /// `target`. Returns when it gets there.
+    /// Moves an object from its position in a straight line at `speed_m_per_s` to `target`. Returns
+    /// the time of arrival.
     pub fn walk_to(&mut self, object: ObjectId, target: Position, speed_m_per_s: f32) -> GameTime {
         let (now, here, target) = (
             self.now(),
@@ -85,14 +86,14 @@ impl World {
         arrival
     }
 
-    /// Lets an object stand where it is at `at`.
+    /// Stops an object at its position at `at`.
     pub fn stop(&mut self, object: ObjectId, at: GameTime) {
         let at = round_to_millis(at);
         let here = self.position_at(object, at);
         self.replace_path(object, at, [(at, Waypoint::walk(here))]);
     }
 
-    /// Puts an object somewhere else, now and in no time; it stands there.
+    /// Moves an object to another position at once; it is at rest there.
     pub fn teleport(&mut self, object: ObjectId, to: Position) {
         let now = self.now();
         let before = now.saturating_sub(TELEPORT_STEP);
@@ -137,8 +138,8 @@ impl World {
         }
     }
 
-    /// Sets a gauge from a time on: it goes on from `value`, brought within 0 and its maximum, by
-    /// `rate` a second.
+    /// Sets a gauge from a time on: it starts at `value`, limited to 0 and its maximum, and changes
+    /// by `rate` a second.
     pub fn set_gauge(
         &mut self,
         object: ObjectId,
@@ -148,7 +149,7 @@ impl World {
         rate: f32,
     ) {
         let Codec::Gauge { max } = *self.codec(object, index) else {
-            panic!("component {index} is no gauge")
+            panic!("component {index} is not a gauge")
         };
         match self.component_mut(object, index) {
             Component::Gauge(gauge) => set_from(
@@ -196,10 +197,10 @@ impl World {
         }
     }
 
-    /// Sets a number, brought into its range.
+    /// Sets a number, limited to its range.
     pub fn set_number(&mut self, object: ObjectId, index: u8, value: i64) {
         let Codec::Number { min, max } = *self.codec(object, index) else {
-            panic!("component {index} is no number")
+            panic!("component {index} is not a number")
         };
         *self.component_mut(object, index) = Component::Number(value.clamp(min, max));
         self.mark_dirty(object, index);
@@ -213,10 +214,10 @@ impl World {
         }
     }
 
-    /// Sets a text, cut to its length.
+    /// Sets a text, cut to its maximum length.
     pub fn set_text(&mut self, object: ObjectId, index: u8, value: &str) {
         let Codec::Text { max_bytes } = *self.codec(object, index) else {
-            panic!("component {index} is no text")
+            panic!("component {index} is not a text")
         };
         let end = value.floor_char_boundary(max_bytes as usize);
         *self.component_mut(object, index) = Component::Text(value[..end].to_owned());
@@ -241,7 +242,7 @@ impl World {
     }
 }
 
-/// The component with all it says on the wire's grid, and room for what is to come.
+/// The component with its values on the grid of the wire, and room for further points.
 pub(super) fn quantised_component(component: Component) -> Component {
     match component {
         Component::Path(path) => {
@@ -255,7 +256,7 @@ pub(super) fn quantised_component(component: Component) -> Component {
     }
 }
 
-/// Points of a component's timeline that say what holds from `from` on.
+/// The number of points of a component's timeline that define its values from `from` on.
 pub(super) fn points_ahead(component: &Component, from: GameTime) -> usize {
     match component {
         Component::Path(path) => path.tail(from).len(),
@@ -265,7 +266,7 @@ pub(super) fn points_ahead(component: &Component, from: GameTime) -> usize {
     }
 }
 
-/// Whether a timeline has no point at all, and so no value.
+/// Whether a timeline has no point and so no value.
 pub(super) fn is_empty_timeline(component: &Component) -> bool {
     match component {
         Component::Path(path) => path.is_empty(),
@@ -279,7 +280,7 @@ pub(super) fn position_on(path: &Timeline<Waypoint>, t: GameTime) -> Position {
     path.value_at(t).expect("a path has a point").position
 }
 
-/// The nearest whole millisecond: the wire has no others.
+/// The nearest whole millisecond, the resolution of the wire.
 fn round_to_millis(time: GameTime) -> GameTime {
     (time + Duration::from_micros(500)).whole_millis()
 }

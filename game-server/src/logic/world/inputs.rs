@@ -1,4 +1,4 @@
-//! What the players press, for a game to ask.
+//! The players' controls, for a game to query.
 
 use ambit_proto::ids::PlayerId;
 use ambit_proto::keymap::{ButtonEdges, KeySample, Keymap};
@@ -6,43 +6,43 @@ use ambit_proto::time::GameTime;
 
 use super::World;
 
-/// What a tick has made of one player's inputs.
+/// The inputs of one player that a tick has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppliedInputs {
-    /// Whose.
+    /// The player.
     pub player: PlayerId,
-    /// The player's samples up to this time, of the client's, take effect with this tick; none if
-    /// no more do than before.
+    /// The client time up to which the player's samples take effect with this tick; `None` if no
+    /// new sample does.
     pub applied_until: Option<GameTime>,
-    /// Whether other controls are pressed than at the tick before.
+    /// Whether the pressed controls differ from the previous tick.
     pub changed: bool,
 }
 
-/// The controls of the players, 0 to 31: what each means is up to the game. All of them panic when
+/// The controls of the players, 0 to 31; the game decides what each one means. All methods panic if
 /// there is no such control.
 ///
-/// They are those of the present tick from [`Game::input`](crate::logic::game::Game::input) on, and
-/// before that, in a command, those of the tick before.
+/// From [`Game::input`](crate::logic::game::Game::input) on they return the state of the current
+/// tick; before that, in a command, that of the previous tick.
 impl World {
-    /// Whether a player holds a control, or has pressed it since the tick before, be it ever so
-    /// shortly.
+    /// Whether a player holds a control, or has pressed it since the previous tick, however
+    /// briefly.
     pub fn pressed(&self, player: PlayerId, control: u8) -> bool {
         self.button_edges(player).pressed().down(control)
     }
 
-    /// Whether a player has pressed a control since the tick before. Each press is told once, in
-    /// one tick.
+    /// Whether a player has pressed a control since the previous tick. Each press is reported once,
+    /// in one tick.
     pub fn just_pressed(&self, player: PlayerId, control: u8) -> bool {
         self.button_edges(player).just_pressed().down(control)
     }
 
-    /// Whether a player has let go of a control since the tick before. Each time is told once, in
-    /// one tick; after a tap that is the same in which it was pressed.
+    /// Whether a player has released a control since the previous tick. Each release is reported
+    /// once, in one tick; for a tap that is the tick of the press.
     pub fn just_released(&self, player: PlayerId, control: u8) -> bool {
         self.button_edges(player).just_released().down(control)
     }
 
-    /// All that became of a player's controls at this tick.
+    /// The held controls and all press and release edges of a player at this tick.
     pub fn button_edges(&self, player: PlayerId) -> ButtonEdges {
         self.controls
             .get(&player)
@@ -50,14 +50,14 @@ impl World {
     }
 }
 
-/// What the room does with them. A game's tests play the room.
+/// Called by the room, and by tests of games.
 impl World {
-    /// From now on a player holds these, until something else is said.
+    /// Sets the controls that a player holds until the next change.
     pub fn hold_controls(&mut self, player: PlayerId, keys: Keymap) {
         self.controls.entry(player).or_default().hold(keys);
     }
 
-    /// A sample of a player's controls has arrived, when the room's clock showed `now`.
+    /// Takes a sample of a player's controls that arrived when the room's clock showed `now`.
     pub fn receive_sample(&mut self, now: GameTime, player: PlayerId, sample: KeySample) {
         self.controls
             .entry(player)
@@ -65,27 +65,27 @@ impl World {
             .receive_sample(now, sample);
     }
 
-    /// A player's connection is gone, and with it what was held.
+    /// Releases all controls of a player who has disconnected.
     pub fn release_controls(&mut self, player: PlayerId) {
         if let Some(controls) = self.controls.get_mut(&player) {
             controls.release_all();
         }
     }
 
-    /// A player is out.
+    /// Removes the controls of a player who has left.
     pub fn remove_controls(&mut self, player: PlayerId) {
         self.controls.remove(&player);
     }
 
-    /// Takes what has arrived since the tick before. Appends for whom that makes a difference, in
-    /// the order of the players.
-    pub fn apply_inputs(&mut self, taken: &mut Vec<AppliedInputs>) {
+    /// Applies the inputs that have arrived since the previous tick. Appends the players for whom
+    /// this makes a difference, in their order.
+    pub fn apply_inputs(&mut self, applied: &mut Vec<AppliedInputs>) {
         for (&player, controls) in &mut self.controls {
             let before = controls.edges().pressed();
             let until = controls.begin_tick();
             let changed = controls.edges().pressed() != before || !controls.edges().is_unchanged();
             if until.is_some() || changed {
-                taken.push(AppliedInputs {
+                applied.push(AppliedInputs {
                     player,
                     applied_until: until,
                     changed,

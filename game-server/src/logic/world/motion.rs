@@ -1,8 +1,8 @@
-//! Bringing objects to where they are now: along their legs, onto another path, or to a pose.
+//! Moves objects to their position at `now`: along their segments, onto another path, or to a pose.
 //!
-//! Invariants: an object has a leg exactly while its path goes on after now; who has one stands in
-//! the list of moving ones, once. Cost: per moving object and tick, one interpolation; a path is
-//! searched only where a leg ends.
+//! Invariants: an object has a segment exactly while its path continues after now; an object with a
+//! segment is in the list of moving objects exactly once. Cost: one interpolation per moving object
+//! and tick; a path is searched only where a segment ends.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::Component;
@@ -13,7 +13,7 @@ use super::path_segment::PathSegment;
 use super::{World, WorldChange, component_access};
 
 impl World {
-    /// Where an object begins, by its path or its pose.
+    /// The position of a new object, from its path or its pose.
     pub(super) fn initial_position(&self, kind: u8, component: &Component) -> Position {
         match component {
             Component::Pose(pose) => self.pose_format_of(kind).position(pose),
@@ -22,7 +22,7 @@ impl World {
         }
     }
 
-    /// Brings a moving object to `now`; whether it goes on moving.
+    /// Moves an object to `now`. Returns whether it goes on moving.
     pub(super) fn advance(&mut self, id: ObjectId) -> bool {
         let Some(slot) = self.objects.slot(id) else {
             return false;
@@ -31,12 +31,12 @@ impl World {
             Some(position) => self.set_position(id, position),
             None => self.update_segment(id),
         }
-        let moves = self.objects.segments[slot].is_some();
-        self.objects.is_listed_moving[slot] = moves;
-        moves
+        let is_moving = self.objects.segments[slot].is_some();
+        self.objects.is_listed_moving[slot] = is_moving;
+        is_moving
     }
 
-    /// Looks up in an object's path where it is and how it goes on.
+    /// Looks up the object's current segment and position in its path.
     fn update_segment(&mut self, id: ObjectId) {
         let path = self.object(id).path();
         let (leg, position) = (
@@ -47,8 +47,8 @@ impl World {
         self.set_position(id, position);
     }
 
-    /// An object has another path. One that rests now stays in the list of moving ones until the
-    /// next tick.
+    /// Takes note of a new path. An object that is now at rest stays in the list of moving objects
+    /// until the next tick.
     pub(super) fn handle_path_change(&mut self, id: ObjectId) {
         self.update_segment(id);
         let slot = slot_of(id);
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// An object is somewhere, now.
+    /// Sets an object's position and cell at `now`.
     pub(super) fn set_position(&mut self, id: ObjectId, position: Position) {
         let slot = slot_of(id);
         if self.objects.positions[slot] == position {

@@ -1,13 +1,13 @@
 //! The objects of a world, found by id in one step.
 //!
-//! An id is a serial number (40 bits) and the slot where the object lies (24 bits). So ids are
-//! never used twice, a stale one finds nothing, and **their order is the order of birth**: whatever
-//! is sorted by id keeps its order when some other object comes or goes. A slot map's own keys
-//! don't give that, and with them a hidden object could shuffle what clients are told of visible
-//! ones.
+//! An id is a serial number (40 bits) and the slot of the object (24 bits). So ids are never
+//! reused, a stale id finds nothing, and **the order of ids is the order of birth**: a list sorted
+//! by id keeps its order when another object comes or goes. The keys of a slot map do not give this
+//! order; with them a hidden object could reorder what clients receive of visible ones.
 //!
-//! What a tick walks through lies in an array each, by slot; what only changes touch lies together
-//! in [`Object`]. Cost: an array access; slots of dead objects are used again.
+//! Data that every tick walks through is in one array for each field, indexed by slot; data that
+//! only changes touch is in [`StoredObject`]. Cost: an array access; slots of removed objects are
+//! reused.
 
 use std::collections::BTreeSet;
 
@@ -21,24 +21,24 @@ use serde::{Deserialize, Serialize};
 use super::path_segment::PathSegment;
 
 const SLOT_BITS: u32 = 24;
-/// Objects of a world at the same time, at most.
+/// The largest number of objects in a world.
 pub(super) const MAX_OBJECTS: usize = (1 << SLOT_BITS) - 1;
 
-/// Of an object without a pose.
+/// Marks an object without a pose.
 pub(super) const NO_POSE: u32 = u32::MAX;
-/// No object has this id: the first one born is number 1.
+/// No object has this id: the first one is number 1.
 const NO_OBJECT: ObjectId = ObjectId(0);
 
-/// Of an object what no tick walks through.
+/// The data of an object that no tick walks through.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredObject {
     pub(super) kind: u8,
     pub(super) owner: Option<PlayerId>,
     pub(super) team: Option<u8>,
-    /// As the schema lists them; the first is the path, or the pose.
+    /// In the order of the schema; the first is the path or the pose.
     pub(super) components: Vec<Component>,
-    /// Components that changed in this tick; not 0 exactly if the object stands in the world's list
-    /// of changed ones.
+    /// Components that changed in this tick. Not 0 exactly if the object is in the world's list of
+    /// changed objects.
     pub(super) dirty: u16,
     /// Components with more points ahead than one record carries.
     pub(super) overflowing: u16,
@@ -64,7 +64,7 @@ impl StoredObject {
     }
 }
 
-/// What [`Objects::to_saved`] says, as it is read.
+/// The result of [`Objects::to_saved`], as it is decoded.
 pub(super) type SavedObjects = (
     Vec<ObjectId>,
     Vec<u32>,
@@ -73,29 +73,29 @@ pub(super) type SavedObjects = (
     u64,
 );
 
-/// See the module. All arrays by slot have the same length.
+/// All objects. See the module. All arrays by slot have the same length.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    /// Whose slot it is; [`NOBODY`] if nobody's.
+    /// The object in each slot; [`NO_OBJECT`] if the slot is free.
     ids: Vec<ObjectId>,
-    /// Where the object is now.
+    /// Positions at `now`.
     pub(super) positions: Vec<Position>,
-    /// In which cell that is.
+    /// The cells of these positions.
     pub(super) cells: Vec<Cell>,
-    /// The stretch of its path that it is on, if the path goes on.
+    /// The current segment of each object's path, if the path continues.
     pub(super) segments: Vec<Option<PathSegment>>,
-    /// Whether it stands in the world's list of moving ones.
+    /// Whether the object is in the world's list of moving objects.
     pub(super) is_listed_moving: Vec<bool>,
-    /// Where its pose lies, or [`NO_POSE`].
+    /// Index of the object's pose, or [`NO_POSE`].
     pub(super) pose_slots: Vec<u32>,
-    /// All else of the object.
+    /// All other data of the objects.
     details: Vec<Option<StoredObject>>,
     free: Vec<usize>,
     spawned_count: u64,
 }
 
 impl Objects {
-    /// An object is born at a place, without a leg or a pose.
+    /// Creates an object at a position, without a segment or a pose.
     pub(super) fn insert(
         &mut self,
         object: StoredObject,
@@ -122,7 +122,7 @@ impl Objects {
         self.details[slot].take()
     }
 
-    /// Where an object lies, if it lives.
+    /// The slot of an object, if it exists.
     #[inline]
     pub(super) fn slot(&self, id: ObjectId) -> Option<usize> {
         let slot = slot_of(id);
@@ -161,7 +161,7 @@ impl Objects {
         ids
     }
 
-    /// What is saved of them: the rest follows from the components.
+    /// The data to save; the rest follows from the components.
     pub(super) fn to_saved(&self) -> impl Serialize + '_ {
         (
             &self.ids,
@@ -172,17 +172,17 @@ impl Objects {
         )
     }
 
-    /// Objects as they were saved, each at the origin; nothing if they make no sense.
+    /// Restores saved objects, each at the origin. `None` if the data is inconsistent.
     pub(super) fn from_saved(saved: SavedObjects) -> Option<Self> {
         let (ids, pose_slots, rest, free, born) = saved;
         let slots = ids.len();
         let is_empty = |slot: usize| ids.get(slot) == Some(&NO_OBJECT);
         let is_accurate = |(slot, id): (usize, &ObjectId)| {
-            let lives = rest.get(slot).is_some_and(Option::is_some);
+            let exists = rest.get(slot).is_some_and(Option::is_some);
             if *id == NO_OBJECT {
-                !lives
+                !exists
             } else {
-                lives && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born
+                exists && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born
             }
         };
         let fits = slots <= MAX_OBJECTS && pose_slots.len() == slots && rest.len() == slots;
@@ -204,12 +204,12 @@ impl Objects {
         })
     }
 
-    /// By slot, whether somebody is there.
+    /// For each slot, whether it is in use.
     pub(super) fn occupied_slots(&self) -> impl Iterator<Item = bool> + '_ {
         self.ids.iter().map(|&id| id != NO_OBJECT)
     }
 
-    /// A slot more.
+    /// Adds a slot.
     fn add_slot(&mut self) -> usize {
         let slot = self.ids.len();
         assert!(

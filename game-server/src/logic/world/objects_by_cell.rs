@@ -1,15 +1,15 @@
-//! Which objects are in a cell.
+//! The objects in each cell.
 //!
-//! Each cell is a linked list through the objects' slots, so an empty map costs 4 bytes a cell, and
-//! a change of cell touches no memory but that of its neighbours in the lists. The order within a
-//! cell is nobody's business: readers sort by id.
+//! Each cell is a doubly linked list through the objects' slots. An empty map costs 4 bytes a cell,
+//! and a change of cell touches only the neighbours in two lists. The order within a cell is
+//! unspecified: readers sort by id.
 
 use ambit_proto::cell::{Cell, Grid};
 
-/// No slot.
+/// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// The object slots of each cell. See the module.
 #[derive(Debug)]
 pub(super) struct ObjectsByCell {
     grid: Grid,

@@ -1,14 +1,14 @@
-//! The stretch of a path that an object is on, so that a tick need not search the path.
+//! The segment of a path that an object is on, so that a tick need not search the path.
 //!
-//! A path goes in ([`Leg::at`]), a leg comes out that holds until its last point; in between each
-//! tick asks the leg alone. Invariant: what a leg says is what its path says, bit for bit. Cost:
-//! one interpolation.
+//! A path goes in ([`PathSegment::of_path_at`]), a segment comes out that is valid until its last
+//! point; until then each tick asks only the segment. Invariant: a segment agrees with its path bit
+//! for bit. Cost: one interpolation.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, TimelineValue, Waypoint};
 
-/// See the module. It lies between two points of a path.
+/// A straight part between two points of a path. See the module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathSegment {
     from: (GameTime, Waypoint),
@@ -16,12 +16,12 @@ pub(super) struct PathSegment {
 }
 
 impl PathSegment {
-    /// What a path does at `now`; nothing if it does not go on after that.
+    /// The segment of a path at `now`; `None` if the path ends by then.
     pub(super) fn of_path_at(path: &Timeline<Waypoint>, now: GameTime) -> Option<Self> {
         let mut tail = path.tail(now).map(|(time, point)| (time, *point));
         let from = tail.next()?;
         if from.0 > now {
-            // PriorEstimate its first point a path rests there.
+            // Before its first point a path rests there.
             return Some(Self {
                 from: (now, Waypoint::walk(from.1.position)),
                 to: from,
@@ -30,7 +30,8 @@ impl PathSegment {
         tail.next().map(|to| Self { from, to })
     }
 
-    /// Where the object is at `now`, which is not before the leg; `Unchanged` when the leg is over.
+    /// The object's position at `now`, which is not before the segment; `None` once the segment is
+    /// over.
     #[inline]
     pub(super) fn position(&self, now: GameTime) -> Option<Position> {
         let (from, to) = (self.from, self.to);
@@ -54,12 +55,16 @@ mod tests {
             let end = path.last().expect("a point").0;
             let mut leg = None::<PathSegment>;
             for now in (0..3_100).map(GameTime::from_millis) {
-                let said = leg.and_then(|leg| leg.position(now)).or_else(|| {
+                let from_segment = leg.and_then(|leg| leg.position(now)).or_else(|| {
                     leg = PathSegment::of_path_at(&path, now);
                     leg.and_then(|leg| leg.position(now))
                 });
-                let truth = path.value_at(now).expect("a point").position;
-                assert_eq!(said, (now < end).then_some(truth), "{now:?} {path:?}");
+                let from_path = path.value_at(now).expect("a point").position;
+                assert_eq!(
+                    from_segment,
+                    (now < end).then_some(from_path),
+                    "{now:?} {path:?}"
+                );
             }
         }
     }

@@ -1,19 +1,18 @@
-//! Poses: where the objects are that nobody can foretell.
+//! Poses: the positions of objects whose movement cannot be predicted.
 //!
 //! A game sets a pose at a tick ([`World::set_pose`]); position, cell and trace follow from it.
-//! Each pose has a dense slot ([`World::pose_slot`]), and what a tick walks through lies in arrays
-//! by that slot.
+//! Each pose has a dense slot ([`World::pose_slot`]), and the data that a tick walks through is in
+//! arrays by that slot.
 //!
 //! Invariants:
-//! 1. A pose holds from the horizon of its tick on, and fits its kind's format; the object's
-//!    position is the pose's.
-//! 2. [`World::posed`] lists each object whose pose was set to another one in this tick, once, in
-//!    the order of their first change; [`Change::BecameActive`] says which of those had none at the
-//!    tick before.
-//! 3. To set a pose to what it is already is no change. To be born is one.
+//! 1. A pose holds from the horizon of its tick on and fits its kind's format; the object's
+//!    position is that of the pose.
+//! 2. [`World::active_objects`] lists each object whose pose changed in this tick, once, in the
+//!    order of their first change; [`WorldChange::BecameActive`] reports those whose pose did not
+//!    change at the previous tick.
+//! 3. Setting a pose to its current value is no change. Creating an object with a pose is one.
 //!
-//! Units: metres, radians, metres a second. Cost: a few array accesses; nothing is allocated for a
-//! change.
+//! Units: metres, radians, metres a second. Cost: a few array accesses; a change allocates nothing.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{Pose, PoseFormat};
@@ -25,13 +24,14 @@ use super::objects::{NO_POSE, slot_of};
 use super::{World, WorldChange};
 use crate::logic::contact::ObjectMotion;
 
-/// Setting and reading poses.
+/// Sets and reads poses.
 impl World {
-    /// Puts an object that turns about z to where it is from now on, with a heading (from x towards
-    /// y) and a speed along it.
+    /// Sets the pose of an object that turns about z, from now on: position, heading (from x
+    /// towards y) and speed along the heading.
     ///
     /// # Panics
-    /// When it has no pose, or a number is not finite, as for the others: a mistake of the game's.
+    /// If the object has no pose, or a number is not finite, like the other setters: a bug of the
+    /// game.
     pub fn set_pose(
         &mut self,
         object: ObjectId,
@@ -45,8 +45,8 @@ impl World {
         self.replace_pose(object, pose);
     }
 
-    /// Puts an object that turns freely to where it is from now on, with a unit quaternion (x, y,
-    /// z, w) and the game's own flag.
+    /// Sets the pose of an object that turns freely, from now on, with a unit quaternion (x, y, z,
+    /// w) and the game's own flag.
     pub fn set_free_pose(
         &mut self,
         object: ObjectId,
@@ -58,8 +58,7 @@ impl World {
         self.replace_pose(object, Pose { flag, ..pose });
     }
 
-    /// Puts an object somewhere else, now and in no time, whatever says where it is: it stands
-    /// there.
+    /// Moves an object with a path or a pose to another position at once; it is at rest there.
     pub fn put_at(&mut self, object: ObjectId, to: Position) {
         if !self.has_pose(object) {
             return self.teleport(object, to);
@@ -72,14 +71,14 @@ impl World {
         self.replace_pose(object, pose);
     }
 
-    /// Gives an object a pose that lies on the grid of its kind already.
+    /// Sets a pose that lies on the grid of its kind already.
     pub fn replace_pose(&mut self, object: ObjectId, pose: Pose) {
         let slot = self.pose_slot(object);
         let (format, old) = self.poses.format_and_pose(slot);
         if old == pose {
             return;
         }
-        debug_assert!(format.fits(&pose), "{pose:?} is none of {format:?}");
+        debug_assert!(format.fits(&pose), "{pose:?} does not fit {format:?}");
         let here = self.objects.positions[slot_of(object)];
         if self.poses.set(slot, object, pose, here) == PoseActivity::Begins {
             self.changes.push(WorldChange::BecameActive { object });
@@ -98,26 +97,27 @@ impl World {
         self.poses.format_and_pose(self.pose_slot(object)).0
     }
 
-    /// Whether an object has a pose, and not a path.
+    /// Whether an object has a pose instead of a path.
     pub fn has_pose(&self, object: ObjectId) -> bool {
         self.pose_slot_of(object).is_some()
     }
 
-    /// The number of an object's pose, to keep arrays by: less than there ever were poses at once,
-    /// the object's own as long as it lives, and after that another one's.
+    /// The index of an object's pose, for arrays of a caller. It is less than the highest number of
+    /// poses that ever existed at once, belongs to the object for its life, and is reused after
+    /// that.
     pub fn pose_slot(&self, object: ObjectId) -> u32 {
         self.pose_slot_of(object)
-            .unwrap_or_else(|| panic!("the object {object} has no pose, or is gone"))
+            .unwrap_or_else(|| panic!("the object {object} has no pose or does not exist"))
     }
 
-    /// The objects whose pose was set to another one in this tick, the newly born included, each
-    /// once. Once the tick is finished, all of them live.
+    /// The objects whose pose changed in this tick, new ones included, each once. After the end of
+    /// the tick all of them exist.
     pub fn active_objects(&self) -> &[ObjectId] {
         &self.poses.active
     }
 
-    /// How an object moves, to ask for contacts: its path; with a pose, the straight line from
-    /// where it was at the tick before to where it is.
+    /// How an object moves, for contact queries: its path or, with a pose, the straight line from
+    /// its position at the previous tick to the current one.
     pub fn motion(&self, object: ObjectId) -> ObjectMotion<'_> {
         let Some(slot) = self.pose_slot_of(object) else {
             return ObjectMotion::Path(self.path(object));
@@ -132,21 +132,21 @@ impl World {
 }
 
 impl World {
-    /// The slot of an object's pose, if it has one and lives.
+    /// The slot of an object's pose, if the object exists and has one.
     #[inline]
     pub(super) fn pose_slot_of(&self, object: ObjectId) -> Option<u32> {
         let slot = self.objects.slot(object)?;
         Some(self.objects.pose_slots[slot]).filter(|&slot| slot != NO_POSE)
     }
 
-    /// The grid of a kind's poses; what has spawned fits its kind.
+    /// The grid of a kind's poses. Spawned objects fit their kind.
     pub(super) fn pose_format_of(&self, kind: u8) -> PoseFormat {
         *self.schema.kinds[usize::from(kind)]
             .pose_format()
-            .expect("who has a pose is of a kind that has one")
+            .expect("the kind of an object with a pose has a format")
     }
 
-    /// A newborn object has a pose, if component 0 is one.
+    /// Registers the pose of a new object, if component 0 is one.
     pub(super) fn add_pose(&mut self, object: ObjectId) {
         let newborn = self.object(object);
         let Component::Pose(pose) = newborn.components[0] else {
@@ -159,15 +159,15 @@ impl World {
     }
 }
 
-/// What a change of a pose is to its tick.
+/// What a change of a pose means for the active set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PoseActivity {
-    /// The first one, after a tick without any.
+    /// The object was not active at the previous tick.
     Begins,
     Continues,
 }
 
-/// What [`Poses::to_saved`] says, as it is read.
+/// The result of [`WorldPoses::to_saved`], as it is decoded.
 pub(super) type SavedPoses = (u64, Vec<u64>, Vec<u32>);
 
 /// All poses. All arrays by slot have the same length.
@@ -179,11 +179,11 @@ pub(super) struct WorldPoses {
     current: Vec<Pose>,
     /// The tick of the last change.
     changed: Vec<u64>,
-    /// Where the object was before that tick.
+    /// The object's position before that tick.
     previous: Vec<Position>,
     free: Vec<u32>,
     active: Vec<ObjectId>,
-    /// Whether one of `posed` is gone.
+    /// Whether an object in `active` was removed.
     active_has_removed: bool,
 }
 
@@ -193,12 +193,12 @@ impl WorldPoses {
         self.active.clear();
     }
 
-    /// What is saved of them: the rest follows from the objects.
+    /// The data to save; the rest follows from the objects.
     pub(super) fn to_saved(&self) -> impl Serialize + '_ {
         (self.tick, &self.changed, &self.free)
     }
 
-    /// Poses as they were saved, before their objects have said what they are.
+    /// Restores saved poses; the caller then restores each object's with `restore_slot`.
     pub(super) fn from_saved((tick, changed, free): SavedPoses, no_format: PoseFormat) -> Self {
         let slots = changed.len();
         Self {
@@ -213,7 +213,7 @@ impl WorldPoses {
         }
     }
 
-    /// An object says what its saved pose is; `false` if it has no place.
+    /// Sets the saved pose of an object; `false` if the slot does not exist.
     pub(super) fn restore_slot(
         &mut self,
         slot: u32,
@@ -233,21 +233,21 @@ impl WorldPoses {
         true
     }
 
-    /// Whether these slots and the free ones are all there are, each once.
-    pub(super) fn are_slots_complete(&self, taken: impl Iterator<Item = u32>) -> bool {
+    /// Whether these slots and the free ones are all slots, each once.
+    pub(super) fn are_slots_complete(&self, used: impl Iterator<Item = u32>) -> bool {
         let mut seen = vec![false; self.formats.len()];
         let mut is_new = |slot: u32| {
             seen.get_mut(slot as usize)
                 .is_some_and(|seen| !std::mem::replace(seen, true))
         };
-        let each_once = taken.chain(self.free.iter().copied()).all(&mut is_new);
+        let each_once = used.chain(self.free.iter().copied()).all(&mut is_new);
         each_once && seen.iter().all(|seen| *seen)
     }
 
-    /// Leaves those in `posed` that live.
-    pub(super) fn finish_tick(&mut self, lives: impl Fn(ObjectId) -> bool) {
+    /// Drops removed objects from the active set.
+    pub(super) fn finish_tick(&mut self, exists: impl Fn(ObjectId) -> bool) {
         if std::mem::take(&mut self.active_has_removed) {
-            self.active.retain(|&object| lives(object));
+            self.active.retain(|&object| exists(object));
         }
     }
 
@@ -256,7 +256,7 @@ impl WorldPoses {
         self.free.push(slot);
     }
 
-    /// Whether a pose has changed at this tick or the one before.
+    /// Whether a pose has changed at this tick or the previous one.
     pub(super) fn is_moving(&self, slot: u32) -> bool {
         self.changed[slot as usize] + 1 >= self.tick
     }
@@ -285,7 +285,7 @@ impl WorldPoses {
         (self.formats[slot as usize], self.current[slot as usize])
     }
 
-    /// Stores another pose of an object that was `here` until now.
+    /// Stores another pose of an object that was at `here` until now.
     #[inline]
     fn set(&mut self, slot: u32, object: ObjectId, pose: Pose, here: Position) -> PoseActivity {
         let index = slot as usize;
@@ -303,7 +303,7 @@ impl WorldPoses {
         }
     }
 
-    /// Where the object was at the tick before, if its pose has changed since.
+    /// The object's position at the previous tick, if its pose has changed since.
     fn previous_position(&self, slot: u32) -> Option<Position> {
         (self.changed[slot as usize] == self.tick).then(|| self.previous[slot as usize])
     }

@@ -1,10 +1,9 @@
-//! A world as bytes, and back.
+//! Saves a world as bytes, and restores it.
 //!
-//! Between two ticks a world is its objects, the controls, the dice and the time; where the objects
-//! are, and how they are found, follows from that. What stands around (`statics`) is what the start
-//! of the game has put up, and is not saved. A world that was restored goes on like the one that
-//! was saved, bit for bit; whoever has followed that one is told of everything anew
-//! ([`Change::Spawned`]).
+//! Between two ticks the state of a world is its objects, the controls, the random generator and
+//! the time; positions and indices follow from these. The static obstacles (`statics`) are created
+//! by the start of the game and are not saved. A restored world continues bit for bit like the
+//! saved one; viewers receive every object anew ([`WorldChange::Spawned`]).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ use crate::logic::controls::Controls;
 use crate::saved::{self, BadState};
 
 impl World {
-    /// Appends all that the world is between two ticks. Cost: all objects.
+    /// Appends the state of the world between two ticks. Cost: all objects.
     pub(crate) fn save(&self, out: &mut Vec<u8>) {
         saved::put(out, &(self.now, self.previous_horizon, self.rng.get_seed()));
         saved::put(out, &self.objects.to_saved());
@@ -30,9 +29,9 @@ impl World {
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
     }
 
-    /// Makes this world, in which the game has started, the one that was saved.
+    /// Replaces the state of this world, in which the game has started, by the saved one.
     pub(crate) fn restore(&mut self, bytes: &mut &[u8]) -> Result<(), BadState> {
-        let (now, before, dice): (GameTime, GameTime, u64) = saved::take(bytes)?;
+        let (now, before, rng_seed): (GameTime, GameTime, u64) = saved::take(bytes)?;
         let objects: SavedObjects = saved::take(bytes)?;
         let poses: SavedPoses = saved::take(bytes)?;
         let (controls, moving, crowded): (
@@ -40,7 +39,7 @@ impl World {
             Vec<ObjectId>,
             Vec<ObjectId>,
         ) = saved::take(bytes)?;
-        (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(dice));
+        (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
         let any_format = self
             .schema
@@ -63,7 +62,7 @@ impl World {
             .copied()
             .zip(self.objects.occupied_slots());
         let posed = posed
-            .filter(|&(pose, lives)| lives && pose != NO_POSE)
+            .filter(|&(pose, exists)| exists && pose != NO_POSE)
             .map(|(pose, _)| pose);
         if !self.poses.are_slots_complete(posed) {
             return Err(BadState::Malformed);
@@ -75,21 +74,21 @@ impl World {
         Ok(())
     }
 
-    /// Puts a saved object where it is, and says that it is there; nothing if it fits no kind.
+    /// Puts a restored object at its position and reports it as spawned. `None` if it fits no kind.
     fn restore_object(&mut self, id: ObjectId) -> Option<()> {
         let object = self.objects.get(id)?;
         let kind = object.kind;
         let specs = &self.schema.kind(kind)?.components;
         let fit = specs.len() == object.components.len();
-        let told = object.components.iter().zip(specs);
+        let pairs = object.components.iter().zip(specs);
         if !fit
-            || !told.clone().all(|(component, spec)| {
+            || !pairs.clone().all(|(component, spec)| {
                 component.fits(&spec.codec) && !component_access::is_empty_timeline(component)
             })
         {
             return None;
         }
-        let (owned, first) = (
+        let (has_owner_or_team, first) = (
             object.owner.is_some() || object.team.is_some(),
             object.components.first()?.clone(),
         );
@@ -119,16 +118,16 @@ impl World {
             _ if pose_slot != NO_POSE => return None,
             _ => {}
         }
-        if owned {
+        if has_owner_or_team {
             self.changes.push(WorldChange::Team { object: id });
         }
         Some(())
     }
 
-    /// An object of the list of moving ones is on its path again; nothing if it has none, or stands
-    /// there twice.
+    /// Finds the path segment of an object in the list of moving objects. `None` if the object has
+    /// no path or is listed twice.
     fn restore_segment(&mut self, id: ObjectId) -> Option<()> {
-        // Who has gone since the list was last walked through stands in it still.
+        // A removed object stays in the list until the list is next walked through.
         let Some(object) = self.objects.get(id) else {
             return Some(());
         };
@@ -142,7 +141,7 @@ impl World {
     }
 }
 
-/// Of a world whose kinds have no poses: never asked.
+/// For a world whose kinds have no poses; never used.
 const NO_FORMAT: PoseFormat = PoseFormat {
     per_metre: 1,
     turn: ambit_proto::pose::Turning::Fixed,

@@ -1,4 +1,4 @@
-//! The world, without any game.
+//! The world without a game.
 
 mod poses;
 
@@ -211,10 +211,10 @@ fn component_changes_come_once_per_object_and_tick_in_order_of_change() {
     world.set_text(elf, NAME, "x");
     assert!(changes(&mut world).is_empty());
     world.finish_tick();
-    let said = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
+    let expected = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
     assert_eq!(
         changes(&mut world),
-        said.map(|(object, mask)| WorldChange::Components { object, mask })
+        expected.map(|(object, mask)| WorldChange::Components { object, mask })
     );
     world.begin_tick(ms(100));
     world.finish_tick();
@@ -235,23 +235,23 @@ fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
         )
     });
     world.replace_path(orc, now, points);
-    let mut last_said = 0;
+    let mut last_reported = 0;
     for tick in 1..100 {
         world.finish_tick();
         if changes(&mut world)
             .iter()
             .any(|change| matches!(change, WorldChange::Components { .. }))
         {
-            last_said = tick;
+            last_reported = tick;
         }
         world.begin_tick(now + Duration::from_millis(tick * 50));
     }
     let clock = |tick: u64| world.position_at(orc, now + Duration::from_millis((tick - 1) * 50));
     // It fits once the clients' clock, three ticks behind, has passed all but the last points.
     assert!(
-        (5..30).contains(&last_said),
-        "{last_said} {:?}",
-        clock(last_said)
+        (5..30).contains(&last_reported),
+        "{last_reported} {:?}",
+        clock(last_reported)
     );
 }
 
@@ -263,17 +263,17 @@ fn a_search_finds_present_objects_in_the_order_of_birth() {
     let mut found = Vec::new();
     for tick in 1..200 {
         world.begin_tick(ms(tick * 50));
-        let somewhere = |rng: &mut fastrand::Rng| at(rng.f32() * 100.0, rng.f32() * 100.0);
+        let random_position = |rng: &mut fastrand::Rng| at(rng.f32() * 100.0, rng.f32() * 100.0);
         if all.len() > 30 {
             world.despawn(all.swap_remove(rng.usize(..all.len())));
         }
-        let newcomer = orc(&mut world, somewhere(&mut rng));
+        let newcomer = orc(&mut world, random_position(&mut rng));
         all.push(newcomer);
         let walker = all[rng.usize(..all.len())];
-        world.walk_to(walker, somewhere(&mut rng), 9.0);
+        world.walk_to(walker, random_position(&mut rng), 9.0);
         let jumper = all[rng.usize(..all.len())];
-        world.teleport(jumper, somewhere(&mut rng));
-        let (centre, radius) = (somewhere(&mut rng), rng.f32() * 40.0);
+        world.teleport(jumper, random_position(&mut rng));
+        let (centre, radius) = (random_position(&mut rng), rng.f32() * 40.0);
         world.find_within(centre, radius, &mut found);
         let near =
             |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
@@ -294,14 +294,14 @@ fn spawns_and_despawns_are_reported_in_order() {
     world.despawn(orc);
     assert!(!world.contains(orc));
     world.finish_tick();
-    let born = WorldChange::Spawned {
+    let spawned = WorldChange::Spawned {
         object: orc,
         cell: Cell::new(2, 1),
     };
     assert_eq!(
         changes(&mut world),
         [
-            born,
+            spawned,
             WorldChange::Despawned {
                 object: orc,
                 at: ms(20)
@@ -332,7 +332,7 @@ fn random_numbers_of_one_domain_do_not_depend_on_another_domain() {
 
 #[test]
 fn the_changes_of_some_objects_do_not_depend_on_others() {
-    let told = |with_ghost: bool| {
+    let reported = |with_ghost: bool| {
         let mut world = world();
         let mut rng = fastrand::Rng::with_seed(8);
         let mut ghost_rng = fastrand::Rng::with_seed(9);
@@ -340,7 +340,7 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
         let mut orcs: Vec<_> = (0..20)
             .map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0)))
             .collect();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for tick in 1..300 {
             world.begin_tick(ms(tick * 50));
             if let Some(ghost) = ghost {
@@ -355,7 +355,7 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
             if tick % 10 == 0 {
                 world.despawn(orcs.remove(rng.usize(..orcs.len())));
                 orcs.push(orc(&mut world, at(rng.f32() * 100.0, rng.f32() * 100.0)));
-                // Something of the ghost's that takes an id and a slot, and gives them back.
+                // A hidden object that takes an id and a slot, and gives them back.
                 if with_ghost {
                     let trap = orc(&mut world, at(1.0, 1.0));
                     world.despawn(trap);
@@ -367,7 +367,7 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
             // Ids differ between the runs; their order and the cells must not.
             let rank = |object: ObjectId| orcs.iter().filter(|&&other| other < object).count();
             let is_orc = |object: &ObjectId| orcs.contains(object);
-            told.push((
+            reported.push((
                 tick,
                 found
                     .into_iter()
@@ -385,12 +385,12 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
                     WorldChange::Components { mask, .. } => format!("{mask}"),
                     ref other => format!("{:?}", std::mem::discriminant(other)),
                 };
-                told.push((tick, change.object().into_iter().map(rank).collect(), text));
+                reported.push((tick, change.object().into_iter().map(rank).collect(), text));
             }
         }
-        told
+        reported
     };
-    assert_eq!(told(false), told(true));
+    assert_eq!(reported(false), reported(true));
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn the_trace_reports_the_truth_when_enabled() {
         ),
         (
             150,
-            TraceEvent::OmittedPoses {
+            TraceEvent::Left {
                 player: PlayerId(3),
             },
         ),
@@ -506,7 +506,7 @@ fn an_event_is_passed_on_unchanged() {
 }
 
 #[test]
-#[should_panic(expected = "is not what the schema says of orc's health")]
+#[should_panic(expected = "does not match the schema of orc's health")]
 fn spawning_an_object_that_violates_the_schema_panics() {
     let mut world = world();
     let mut components = components(&world, at(0.0, 0.0));

@@ -1,70 +1,69 @@
 //! The ground truth of a tick, for people and for checks from outside.
 //!
-//! Lines are written only when the room's configuration asks for them; they say all, hidden things
-//! included, and never reach a client. A shell turns them into JSON. Cost: one line for each object
-//! that moved.
+//! Lines are written only if the room's configuration enables the trace. They contain everything,
+//! hidden objects included, and never reach a client. A shell turns them into JSON. Cost: one line
+//! for each object that moved.
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-/// One thing that really happened.
+/// One event of the ground truth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceLine {
-    /// When.
+    /// When it happened.
     pub at: GameTime,
-    /// To which object.
+    /// The object it happened to.
     pub object: ObjectId,
-    /// What.
+    /// What happened.
     pub event: TraceEvent,
 }
 
 /// What really happened to an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceEvent {
-    /// It is somewhere else than at the tick before.
+    /// Its position differs from the previous tick.
     Moved {
-        /// Where.
+        /// The new position.
         position: Position,
-        /// The cell's number, as people count.
+        /// The number of the new cell, row by row from 1.
         cell: u32,
     },
-    /// It has come into being.
+    /// It was created.
     Spawned {
         /// Index of its kind in the schema.
         kind: u8,
-        /// Where.
+        /// Its position.
         position: Position,
-        /// The cell's number, as people count.
+        /// The number of its cell, as in `Moved`.
         cell: u32,
     },
-    /// It is gone.
+    /// It was removed.
     Despawned,
-    /// Others don't see it.
+    /// Other players can no longer see it.
     Hidden,
-    /// Others see it again.
+    /// Other players can see it again.
     Revealed,
-    /// It is the avatar of a player who has come.
+    /// It is the avatar of a player who has joined.
     Joined {
-        /// Who.
+        /// The player's id.
         player: PlayerId,
         /// The player's name.
         name: String,
     },
     /// Its player has left for good.
-    OmittedPoses {
-        /// Who.
+    Left {
+        /// The player's id.
         player: PlayerId,
     },
 }
 
-/// The lines of the tick so far, if anybody wants them.
+/// The lines of the tick so far, if the trace is enabled.
 #[derive(Debug, Default)]
 pub(super) struct WorldTrace {
     enabled: bool,
     lines: Vec<TraceLine>,
-    /// Objects that are somewhere else than at the tick before; an object may stand here more than
-    /// once.
+    /// Objects whose position changed in this tick; an object may be listed more than once.
     moved: Vec<ObjectId>,
 }
 
@@ -76,18 +75,18 @@ impl WorldTrace {
         }
     }
 
-    /// `what` is made only if somebody wants it.
+    /// `event` is called only if the trace is enabled.
     pub(super) fn record(
         &mut self,
         at: GameTime,
         object: ObjectId,
-        what: impl FnOnce() -> TraceEvent,
+        event: impl FnOnce() -> TraceEvent,
     ) {
         if self.enabled {
             self.lines.push(TraceLine {
                 at,
                 object,
-                event: what(),
+                event: event(),
             });
         }
     }
@@ -98,7 +97,7 @@ impl WorldTrace {
         }
     }
 
-    /// The objects that moved, each once, in the order of their ids. To be given back with
+    /// The objects that moved, each once, in the order of their ids. Return the buffer with
     /// `recycle`.
     pub(super) fn take_moved(&mut self) -> Vec<ObjectId> {
         let mut moved = std::mem::take(&mut self.moved);

@@ -1,14 +1,14 @@
-//! Things that stand in cells and what is still to be done about them: the objects, or the viewers
-//! by their homes.
+//! Objects by their cells, or viewers by their home cells, with the checks that are pending for
+//! them.
 //!
 //! Each cell has a list of its members for each class. Moves are noted at once and take effect on
-//! the lists in [`Crowd::begin`]: until then [`Crowd::cell`] is where a thing is, and the list that
-//! it is in is where it was.
+//! the lists in [`CellIndex::apply_moves`]. Until then [`CellIndex::cell`] is the present cell of a
+//! member, and the list that holds it belongs to the former cell.
 //!
-//! The lists are threaded through the members, so putting in and taking out are O(1) whatever the
-//! crowd, and nothing is allocated but what a new member needs. Invariant: in a list the latest
-//! arrival comes first; so the order of two members does not depend on who else is there, and what
-//! is reported in this order betrays nobody.
+//! The lists are linked through the members. So insertion and removal are O(1) at any number of
+//! members, and only a new member needs memory. Invariant: a list has the latest arrival first. So
+//! the order of two members does not depend on other members, and what is reported in this order
+//! reveals no hidden ones.
 
 use std::hash::Hash;
 
@@ -18,27 +18,27 @@ use super::slot_map::{SlotIndex, SlotMap};
 
 const NO_SLOT: SlotIndex = SlotIndex::MAX;
 
-/// All objects, or all viewers, each with a `T`.
+/// All objects, or all viewers, each with data of type `T`.
 pub(super) struct CellIndex<Id, T> {
     grid: Grid,
     slots: SlotMap<Id>,
-    /// Where each is, by slot.
+    /// The present cell, by slot.
     cells: Vec<Cell>,
     /// By slot.
     members: Vec<CellMember<T>>,
     /// First member, by class and cell.
     heads: Vec<SlotIndex>,
-    /// Who has something due, in the order of asking. An entry whose slot has another tenant by now
-    /// is void.
+    /// Members with pending work, in the order in which it was noted. An entry is skipped if its
+    /// slot has another owner by then.
     pending: Vec<(SlotIndex, Id)>,
 }
 
-/// All that a look at a thing in passing needs, in one cache line.
+/// What a pass over a list needs of one member, in one cache line.
 #[repr(align(64))]
 pub(super) struct CellMember<T> {
     previous: SlotIndex,
     next: SlotIndex,
-    /// In whose list it is, if in any.
+    /// The cell whose list holds it, if any.
     listed_cell: Option<Cell>,
     class: u8,
     pending: PendingWork,
@@ -48,27 +48,26 @@ pub(super) struct CellMember<T> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PendingWork {
     Nothing,
-    /// It has another cell.
+    /// It may have changed cells.
     Move,
-    /// It is new, or what it sees or who sees it may have changed.
+    /// It is new, or its visibility may have changed.
     Full,
 }
 
-/// One thing whose surroundings have to be looked at.
+/// One member whose neighbours have to be checked.
 #[derive(Clone, Copy)]
 pub(super) struct PendingCheck {
     pub slot: SlotIndex,
     pub class: u8,
-    /// Where it was when its surroundings were last looked at; `Unchanged` when it is new.
+    /// The cell at the last check; `None` when it is new.
     pub from: Option<Cell>,
     pub to: Cell,
-    /// Whether what was near and still is has to be looked at, too.
+    /// Whether pairs that were near and still are have to be checked too.
     pub recheck: bool,
 }
 
 impl PendingCheck {
-    /// The cells within `radius` that were not within it before, or all if everything is to be
-    /// looked at again.
+    /// The cells within `radius` that were not within it before, or all of them for a full check.
     pub(super) fn cells_entered(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
         let was_within =
             move |cell: &Cell| self.from.is_some_and(|from| from.distance(*cell) <= radius);
@@ -76,7 +75,7 @@ impl PendingCheck {
             .filter(move |cell| self.recheck || !was_within(cell))
     }
 
-    /// The cells that were within `radius` and are no longer, or all that were.
+    /// The cells that were within `radius` and are not any more, or all that were for a full check.
     pub(super) fn cells_left(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
         let former = self
             .from
@@ -98,18 +97,19 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         }
     }
 
-    /// Adds a thing, which takes over what its slot's last tenant had with it, storage above all.
+    /// Adds a member. It takes over the data of its slot's last owner, so that its storage is
+    /// reused.
     pub(super) fn add(&mut self, id: Id, class: u8, cell: Cell) -> SlotIndex {
         let slot = self.slots.insert(id);
         if self.members.len() <= slot as usize {
-            let with = T::default();
+            let data = T::default();
             self.members.push(CellMember {
                 previous: NO_SLOT,
                 next: NO_SLOT,
                 listed_cell: None,
                 class,
                 pending: PendingWork::Nothing,
-                data: with,
+                data,
             });
             self.cells.push(cell);
         }
@@ -119,7 +119,7 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         slot
     }
 
-    /// Takes it out of everything; its slot may have another tenant at once.
+    /// Removes a member; its slot may be reused at once.
     pub(super) fn remove(&mut self, id: Id) -> Option<SlotIndex> {
         let slot = self.slots.remove(id)?;
         self.unlink(slot);
@@ -127,7 +127,8 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         Some(slot)
     }
 
-    /// Notes where it is. One that is not there is ignored, here and in [`Crowd::request_recheck`].
+    /// Notes the present cell of a member. An unknown id is ignored, here and in
+    /// [`CellIndex::request_recheck`].
     pub(super) fn relocate(&mut self, id: Id, to: Cell) {
         if let Some(slot) = self.slots.slot(id) {
             self.cells[slot as usize] = to;
@@ -135,44 +136,44 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         }
     }
 
-    /// Notes that all that surrounds it is to be looked at.
+    /// Requests a full check of the neighbours of a member.
     pub(super) fn request_recheck(&mut self, id: Id) {
         if let Some(slot) = self.slots.slot(id) {
             self.mark_pending(slot, id, PendingWork::Full);
         }
     }
 
-    /// Puts each thing that has something due on the list of its cell, and appends what is to be
-    /// looked at.
-    pub(super) fn apply_moves(&mut self, errands: &mut Vec<PendingCheck>) {
-        let mut noted = std::mem::take(&mut self.pending);
-        for (slot, id) in noted.drain(..) {
+    /// Moves each member with pending work to the list of its cell, and appends the checks that
+    /// follow.
+    pub(super) fn apply_moves(&mut self, checks: &mut Vec<PendingCheck>) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for (slot, id) in pending.drain(..) {
             let member = &mut self.members[slot as usize];
             if self.slots.id(slot) != id || member.pending == PendingWork::Nothing {
                 continue;
             }
-            let again =
+            let recheck =
                 std::mem::replace(&mut member.pending, PendingWork::Nothing) == PendingWork::Full;
             let (class, from, to) = (member.class, member.listed_cell, self.cells[slot as usize]);
             if from != Some(to) {
                 self.unlink(slot);
                 self.link(slot, to);
             }
-            if again || from != Some(to) {
-                errands.push(PendingCheck {
+            if recheck || from != Some(to) {
+                checks.push(PendingCheck {
                     slot,
                     class,
                     from,
                     to,
-                    recheck: again,
+                    recheck,
                 });
             }
         }
-        self.pending = noted;
+        self.pending = pending;
     }
 
-    /// Who is on the list of a class and cell, the latest arrival first, and where each of them is
-    /// now.
+    /// The members in the list of a class and cell, the latest arrival first, each with its present
+    /// cell.
     pub(super) fn members_of(
         &self,
         class: u8,
@@ -188,12 +189,12 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         })
     }
 
-    /// In whose list it is.
+    /// The cell whose list holds the member.
     pub(super) fn listed_cell(&self, slot: SlotIndex) -> Option<Cell> {
         self.members[slot as usize].listed_cell
     }
 
-    /// Where it is.
+    /// The present cell of the member.
     pub(super) fn cell(&self, slot: SlotIndex) -> Cell {
         self.cells[slot as usize]
     }
@@ -210,7 +211,7 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         self.slots.id(slot)
     }
 
-    /// What it has with it.
+    /// The data of the member.
     pub(super) fn data(&self, slot: SlotIndex) -> &T {
         &self.members[slot as usize].data
     }
@@ -219,19 +220,19 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         &mut self.members[slot as usize].data
     }
 
-    /// Entries for which no more memory has to be asked, and what each member has with it.
+    /// Entries that fit without another allocation, and the data of each member.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> (usize, impl Iterator<Item = &T>) {
         let own = self.cells.capacity() + self.members.capacity() + self.pending.capacity();
         (own, self.members.iter().map(|member| &member.data))
     }
 
-    fn mark_pending(&mut self, slot: SlotIndex, id: Id, due: PendingWork) {
-        let noted = &mut self.members[slot as usize].pending;
-        if *noted == PendingWork::Nothing {
+    fn mark_pending(&mut self, slot: SlotIndex, id: Id, work: PendingWork) {
+        let pending = &mut self.members[slot as usize].pending;
+        if *pending == PendingWork::Nothing {
             self.pending.push((slot, id));
         }
-        *noted = due.max(*noted);
+        *pending = work.max(*pending);
     }
 
     fn head(&self, class: u8, cell: Cell) -> usize {
@@ -277,60 +278,60 @@ mod tests {
     const HERE: Cell = Cell { column: 1, row: 1 };
     const THERE: Cell = Cell { column: 0, row: 1 };
 
-    fn listed(crowd: &CellIndex<u64, ()>, cell: Cell) -> Vec<(SlotIndex, Cell)> {
-        crowd.members_of(1, cell).collect()
+    fn listed(index: &CellIndex<u64, ()>, cell: Cell) -> Vec<(SlotIndex, Cell)> {
+        index.members_of(1, cell).collect()
     }
 
     #[test]
     fn members_leave_a_list_from_its_front_middle_and_end() {
-        for leaver in 0..3 {
-            let mut crowd: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
+        for moved in 0..3 {
+            let mut index: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
             for id in 0..3 {
-                crowd.add(id, 1, HERE);
+                index.add(id, 1, HERE);
             }
-            let mut errands = Vec::new();
-            crowd.apply_moves(&mut errands);
-            crowd.relocate(leaver, THERE);
+            let mut checks = Vec::new();
+            index.apply_moves(&mut checks);
+            index.relocate(moved, THERE);
             assert_eq!(
-                crowd
+                index
                     .members_of(1, HERE)
-                    .find(|&(slot, _)| u64::from(slot) == leaver),
-                Some((leaver as SlotIndex, THERE))
+                    .find(|&(slot, _)| u64::from(slot) == moved),
+                Some((moved as SlotIndex, THERE))
             );
 
-            errands.clear();
-            crowd.apply_moves(&mut errands);
-            let stay: Vec<_> = [2, 1, 0]
+            checks.clear();
+            index.apply_moves(&mut checks);
+            let rest: Vec<_> = [2, 1, 0]
                 .into_iter()
-                .filter(|&id| id != leaver)
+                .filter(|&id| id != moved)
                 .map(|id| (id as SlotIndex, HERE))
                 .collect();
             assert_eq!(
-                (listed(&crowd, HERE), listed(&crowd, THERE)),
-                (stay, vec![(leaver as SlotIndex, THERE)])
+                (listed(&index, HERE), listed(&index, THERE)),
+                (rest, vec![(moved as SlotIndex, THERE)])
             );
             assert_eq!(
-                errands
+                checks
                     .iter()
-                    .map(|errand| (errand.from, errand.to))
+                    .map(|check| (check.from, check.to))
                     .collect::<Vec<_>>(),
                 [(Some(HERE), THERE)]
             );
 
-            crowd.remove(leaver);
-            assert_eq!(listed(&crowd, THERE), []);
+            index.remove(moved);
+            assert_eq!(listed(&index, THERE), []);
         }
     }
 
     #[test]
     fn a_move_there_and_back_needs_no_check() {
-        let mut crowd: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
-        crowd.add(7, 0, HERE);
-        crowd.apply_moves(&mut Vec::new());
-        crowd.relocate(7, THERE);
-        crowd.relocate(7, HERE);
-        let mut errands = Vec::new();
-        crowd.apply_moves(&mut errands);
-        assert!(errands.is_empty());
+        let mut index: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
+        index.add(7, 0, HERE);
+        index.apply_moves(&mut Vec::new());
+        index.relocate(7, THERE);
+        index.relocate(7, HERE);
+        let mut checks = Vec::new();
+        index.apply_moves(&mut checks);
+        assert!(checks.is_empty());
     }
 }

@@ -1,44 +1,44 @@
-//! How far one has to walk to make the server say `Leave` and `ObjectEntered` again.
+//! How far a pair has to travel to cause another cycle of `Leave` and `Enter`.
 //!
-//! With cells alone, centimetres: the viewer steps between cells 0 and 1 while the object steps
-//! between 3 and 2, and their distance in cells runs 3, 2, 1, 2, 3. So a viewer's home cell moves
-//! only once its avatar is a margin beyond the border (`Grid::home`), column and row each for
-//! itself. The object's cell has no margin: the ring takes care of it.
+//! With cells alone, centimetres would suffice: the viewer steps between cells 0 and 1 while the
+//! object steps between 3 and 2, and their distance in cells runs 3, 2, 1, 2, 3. So the home cell
+//! of a viewer moves only when its avatar is a margin beyond the border (`Grid::home_cell`),
+//! separately for column and row. The cell of an object has no margin: the outer ring takes care of
+//! it.
 //!
 //! Claim. Let the cells be c metres wide, the margin m, and the outer zone wider than the inner
-//! one. A pair that has gone through n cycles of `Leave` and `ObjectEntered` has travelled at least
-//! (n - 1) min(4m, c) metres, viewer and object together, |dx| and |dy| added up. As the crow flies
-//! that may be shorter by the square root of 2, since a diagonal counts on both axes: 4 m and 2.83
-//! m with cells of 10 m and a margin of 1 m. Both are the best possible.
+//! one. A pair that has gone through n cycles of `Leave` and `Enter` has travelled at least (n - 1)
+//! min(4m, c) metres, viewer and object together, |dx| and |dy| added up. In straight-line distance
+//! this may be shorter by the square root of 2, since a diagonal counts on both axes: 4 m and 2.83
+//! m with cells of 10 m and a margin of 1 m. Both bounds are tight.
 //!
-//! Proof. A pair is as far apart as it is on the worse axis. A cycle is charged to an axis on which
-//! it left: there the distance has swung from `inner` or less to `inner` + 2 or more, and swings
-//! back before the next `ObjectEntered`.
-//! - In a swing of 2 the object provides at most 1, unless it walks through a whole cell: c metres.
-//!   Otherwise the home provides a step in the direction of the swing.
-//! - Two steps of a home in opposite directions are 2m apart along the axis. (A blink over a whole
-//!   cell may land right at a border; it is itself longer than what the step back saves.) So
-//!   between two swings of opposite directions that the home provides for lie 2m; one that the
-//!   object walks costs c, which pays c / 2 to either side.
+//! Proof. The distance of a pair in cells is its distance on the worse axis. Charge each cycle to
+//! an axis on which the pair left: there the distance has swung from `inner` or less to `inner` + 2
+//! or more, and swings back before the next `Enter`.
+//! - In a swing of 2 the object contributes at most 1, unless it walks through a whole cell: c
+//!   metres. Otherwise the home cell contributes a step in the direction of the swing.
+//! - Two steps of a home cell in opposite directions are 2m apart along the axis. (A blink over a
+//!   whole cell may land right at a border; it is itself longer than what the step back saves.) So
+//!   between two swings of opposite directions to which the home cell contributes lie 2m. A swing
+//!   that the object walks costs c, which pays c / 2 to either side.
 //! - Two swings in the same direction, in from one side and out on the other, span 2 (`outer` + 1)
-//!   cells, that is 4 or more. Two of them may be poised for; the others cost c each: more than the
-//!   above.
+//!   cells, that is 4 or more. At most two of these cells can be crossed for free from positions
+//!   right at their borders; the others cost c each: more than the above.
 //! - n cycles are 2n swings. Of the gaps between them each axis misses one, so 2n - 2 count, at
 //!   min(2m, c / 2) each. What is charged to x was travelled along x, and what is charged to y
 //!   along y.
 //!
-//! Nothing in this asks how a position was reached, so a blink counts with its length (and games
-//! limit blinks). An edge of the map only takes borders away, and the narrow cells along it are
-//! never walked through. Hiding and revealing cost no travel: games limit them too. An object that
-//! stays where it is provides nothing, so to make the server speak of it costs its viewer 2c a
-//! cycle.
+//! The proof does not depend on how a position was reached, so a blink counts with its length (and
+//! games limit blinks). The edge of the map only removes borders, and the narrow cells along it are
+//! never walked through. Hiding and revealing cost no travel: games limit them too. If an object
+//! does not move, each cycle costs its viewer 2c.
 
 use super::AreaOfInterest;
 
 impl AreaOfInterest {
-    /// The least travel for one more cycle of `Leave` and `ObjectEntered` of a pair, in metres
-    /// along the axes, viewer and object together. Zero when there is no ring between the zones:
-    /// then an object paces at a border for free.
+    /// The least travel for one more cycle of `Leave` and `Enter` of a pair, in metres along the
+    /// axes, viewer and object together. Zero when there is no ring between the zones: then an
+    /// object can move back and forth at a border for free.
     pub fn travel_per_cycle_m(self, cell_m: f32, margin_m: f32) -> f32 {
         if self.outer > self.inner {
             cell_m.min(4.0 * margin_m)
@@ -58,7 +58,7 @@ mod tests {
 
     use super::super::{AreaOfInterest, Interest, InterestChange};
 
-    /// A step that is just enough; exact in an `f32`, like all coordinates here.
+    /// A step that just crosses a border; exact in an `f32`, like all coordinates here.
     const STEP_M: f32 = 1.0 / 64.0;
     const USUAL_AREA: AreaOfInterest = AreaOfInterest { inner: 1, outer: 2 };
 
@@ -78,7 +78,7 @@ mod tests {
         true
     }
 
-    /// Viewers and objects that walk about, and what it cost them to be told so much.
+    /// Viewers and objects that walk about, and how far each has travelled.
     struct Walkers {
         grid: Grid,
         margin_m: f32,
@@ -145,7 +145,7 @@ mod tests {
         fn move_viewer(&mut self, viewer: usize, to: Position) {
             let id = ClientId(viewer as u32);
             self.viewers[viewer].move_to(to);
-            let home = self.interest.home(id).expect("the viewer is there");
+            let home = self.interest.home(id).expect("the viewer exists");
             self.interest
                 .move_home(id, self.grid.home_cell(home, to, self.margin_m));
         }
@@ -160,13 +160,13 @@ mod tests {
             let mut changes = Vec::new();
             self.interest.settle(&sees_all, &mut changes);
             for change in changes {
-                if let InterestChange::ObjectEntered { viewer, object } = change {
+                if let InterestChange::Enter { viewer, object } = change {
                     *self.enters.entry((viewer.0, object.0)).or_default() += 1;
                 }
             }
         }
 
-        /// One moment: the first viewer there, the first object there.
+        /// Moves the first viewer and the first object at the same time.
         fn step(&mut self, viewer: Position, object: Position) {
             self.move_viewer(0, viewer);
             self.move_object(0, object);
@@ -239,10 +239,10 @@ mod tests {
         let (near, far) = (at(30.0 - STEP_M, 30.0 - STEP_M), at(30.0, 30.0));
         let mut pair = Walkers::new(grid, USUAL_AREA, 1.0, &[at(11.0, 11.0)], &[near]);
         for _ in 0..100 {
-            pair.step(at(9.0, 11.0 + STEP_M), near); // The row is in again,
-            pair.step(at(9.0 - STEP_M, 11.0 + STEP_M), far); // the column is out;
-            pair.step(at(11.0 + STEP_M, 9.0), near); // the column is in again,
-            pair.step(at(11.0 + STEP_M, 9.0 - STEP_M), far); // the row is out.
+            pair.step(at(9.0, 11.0 + STEP_M), near); // The row is near again,
+            pair.step(at(9.0 - STEP_M, 11.0 + STEP_M), far); // the column is far;
+            pair.step(at(11.0 + STEP_M, 9.0), near); // the column is near again,
+            pair.step(at(11.0 + STEP_M, 9.0 - STEP_M), far); // the row is far.
         }
         let a_cycle_m = pair.straight_m() / f64::from(pair.cycles());
         assert!((8_f64.sqrt()..2.95).contains(&a_cycle_m), "{a_cycle_m} m");
@@ -268,8 +268,8 @@ mod tests {
         );
     }
 
-    /// A pair, each of which may be at some places and go from any of them to any other within its
-    /// stride at each step.
+    /// A pair that moves for ever: the positions where each may be. Each step goes to any position
+    /// within the stride.
     struct CyclicMotion {
         grid: Grid,
         zone: AreaOfInterest,
@@ -279,7 +279,7 @@ mod tests {
         object: Vec<Position>,
     }
 
-    /// Places of viewer and object, home, and whether the object is followed.
+    /// Positions of viewer and object, home cell, and whether the object is followed.
     type SearchState = (usize, usize, Cell, bool);
 
     struct Step {
@@ -290,17 +290,17 @@ mod tests {
     }
 
     impl CyclicMotion {
-        /// Fails if there is any endless dance with less than `bound_m` of travel for each
-        /// `ObjectEntered`. It is searched for in all states that can be reached: with `bound_m` as
-        /// a prize for each `ObjectEntered`, no way round may pay off.
+        /// Fails if there is any endless motion with less than `bound_m` of travel for each
+        /// `Enter`. Searches all reachable states for a negative cycle (Bellman-Ford), with
+        /// `bound_m` subtracted for each `Enter`.
         fn check(&self, what: &str, bound_m: f64, metres: fn(Position, Position) -> f64) {
             let (states, steps) = self.steps(metres);
             let mut best = vec![0.0; states];
             for _ in 0..1000 {
                 let mut better = false;
                 for step in &steps {
-                    let prize = if step.is_enter { bound_m } else { 0.0 };
-                    let reached = best[step.from] + step.metres - prize;
+                    let reward = if step.is_enter { bound_m } else { 0.0 };
+                    let reached = best[step.from] + step.metres - reward;
                     if reached < best[step.to] - 1e-6 {
                         best[step.to] = reached;
                         better = true;
@@ -309,7 +309,7 @@ mod tests {
                 if !better {
                     assert!(
                         steps.iter().any(|step| step.is_enter),
-                        "{what}: nobody ever enters"
+                        "{what}: the object never enters"
                     );
                     return;
                 }
@@ -319,12 +319,12 @@ mod tests {
 
         /// All states that can be reached, and all steps between them.
         fn steps(&self, metres: fn(Position, Position) -> f64) -> (usize, Vec<Step>) {
-            let mut verdicts = BTreeMap::new();
-            let mut numbers = BTreeMap::new();
+            let mut results = BTreeMap::new();
+            let mut indices = BTreeMap::new();
             let mut states: Vec<SearchState> =
                 vec![(0, 0, self.grid.cell_at(self.viewer[0]), false)];
             let mut steps = Vec::new();
-            numbers.insert(states[0], 0);
+            indices.insert(states[0], 0);
             let mut from = 0;
             while from < states.len() {
                 let (viewer, object, home, followed) = states[from];
@@ -333,11 +333,11 @@ mod tests {
                     let home = self.grid.home_cell(home, seen_from, self.margin_m);
                     for (next_object, &seen_at) in self.within_stride(&self.object, object) {
                         let cell = self.grid.cell_at(seen_at);
-                        let verdict = verdicts.entry((home, cell, followed));
-                        let follows = *verdict
-                            .or_insert_with(|| self.is_followed_after(home, cell, followed));
+                        let result = results.entry((home, cell, followed));
+                        let follows =
+                            *result.or_insert_with(|| self.is_followed_after(home, cell, followed));
                         let state = (next_viewer, next_object, home, follows);
-                        let to = *numbers.entry(state).or_insert_with(|| {
+                        let to = *indices.entry(state).or_insert_with(|| {
                             states.push(state);
                             states.len() - 1
                         });
@@ -366,7 +366,8 @@ mod tests {
                 .filter(move |(_, to)| all[from].ground_distance(**to) <= stride_m)
         }
 
-        /// What `Interest` says of an object that is now in `cell` and was followed before, or not.
+        /// Whether `Interest` follows an object that is now in `cell` and was followed before, or
+        /// not.
         fn is_followed_after(&self, home: Cell, cell: Cell, followed: bool) -> bool {
             let (viewer, object) = (ClientId(1), ObjectId(1));
             let mut interest = Interest::new(&self.grid, &[self.zone]);
@@ -388,7 +389,8 @@ mod tests {
         }
     }
 
-    /// Where a viewer turns at a border, with its margin to both sides, and where an object does.
+    /// Positions where a viewer turns at a border, with its margin to both sides, and where an
+    /// object does.
     fn turning_points(border_m: f32, margin_m: f32) -> [f32; 4] {
         [
             border_m - margin_m - STEP_M,
@@ -420,7 +422,7 @@ mod tests {
                 let object: Vec<f32> = borders(1, 7)
                     .flat_map(|border| [border - STEP_M, border])
                     .collect();
-                let dance = CyclicMotion {
+                let motion = CyclicMotion {
                     grid: Grid::new(85.0, 10.0, 10.0),
                     zone: AreaOfInterest { inner, outer },
                     margin_m,
@@ -428,7 +430,7 @@ mod tests {
                     viewer: line(&viewer),
                     object: line(&object),
                 };
-                dance.check_both(&format!("zones {inner} and {outer}, margin {margin_m} m"));
+                motion.check_both(&format!("zones {inner} and {outer}, margin {margin_m} m"));
             }
         }
     }
@@ -437,7 +439,7 @@ mod tests {
     fn no_motion_round_a_corner_is_cheaper_than_the_bound() {
         for margin_m in [1.0, 2.5] {
             let (viewer, object) = (turning_points(20.0, margin_m), [40.0 - STEP_M, 40.0]);
-            let dance = CyclicMotion {
+            let motion = CyclicMotion {
                 grid: Grid::new(60.0, 60.0, 10.0),
                 zone: USUAL_AREA,
                 margin_m,
@@ -445,17 +447,17 @@ mod tests {
                 viewer: square(&viewer, &viewer),
                 object: square(&object, &object),
             };
-            dance.check_both(&format!("a corner, margin {margin_m} m"));
+            motion.check_both(&format!("a corner, margin {margin_m} m"));
         }
     }
 
     #[test]
     fn no_motion_at_the_edge_of_the_map_is_cheaper_than_the_bound() {
-        // Off the map, at its corner, and around the first border that there is; the object also
-        // beyond the far edge, which a narrow row of cells follows.
+        // The viewer is off the map, at its corner, and around its first border; the object may
+        // also be beyond the far edge, behind a narrow row of cells.
         let viewer = [&[-3.0, 0.0][..], &turning_points(10.0, 1.0)].concat();
         let object = [30.0 - STEP_M, 30.0, 33.0 + STEP_M, 60.0];
-        let dance = CyclicMotion {
+        let motion = CyclicMotion {
             grid: Grid::new(33.0, 33.0, 10.0),
             zone: USUAL_AREA,
             margin_m: 1.0,
@@ -463,14 +465,14 @@ mod tests {
             viewer: square(&viewer, &viewer),
             object: square(&object, &object),
         };
-        dance.check_both("the corner of the map");
+        motion.check_both("the corner of the map");
     }
 
     #[test]
     fn no_motion_of_small_steps_is_cheaper_than_the_bound() {
         let every_half_metre =
             |from: u16, to: u16| (from * 2..=to * 2).map(|half| f32::from(half) / 2.0);
-        let dance = CyclicMotion {
+        let motion = CyclicMotion {
             grid: Grid::new(50.0, 10.0, 10.0),
             zone: USUAL_AREA,
             margin_m: 1.0,
@@ -478,19 +480,19 @@ mod tests {
             viewer: line(&every_half_metre(6, 24).collect::<Vec<_>>()),
             object: line(&every_half_metre(18, 42).collect::<Vec<_>>()),
         };
-        dance.check_both("small steps");
+        motion.check_both("small steps");
     }
 
-    /// A dance that is repeated: where viewer and object are at each step.
+    /// A motion that is repeated: positions of viewer and object at each step.
     type Route = Vec<(Position, Position)>;
 
     /// Metres for each cycle, viewer and object together, measured by `metres`; infinite if there
-    /// are none.
-    fn metres_per_cycle(grid: Grid, script: &Route, metres: fn(&Walker) -> f64) -> f64 {
-        let (viewer, object) = script[0];
+    /// are no cycles.
+    fn metres_per_cycle(grid: Grid, route: &Route, metres: fn(&Walker) -> f64) -> f64 {
+        let (viewer, object) = route[0];
         let mut pair = Walkers::new(grid, USUAL_AREA, 1.0, &[viewer], &[object]);
         for _ in 0..20 {
-            for &(viewer, object) in script {
+            for &(viewer, object) in route {
                 pair.step(viewer, object);
             }
         }
@@ -498,12 +500,12 @@ mod tests {
         let again = f64::from(pair.cycles());
         assert!(
             again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0,
-            "{script:?}"
+            "{route:?}"
         );
         travelled_m / again
     }
 
-    /// Along the axes, with the usual cells and margin.
+    /// The bound along the axes, with the usual cells and margin.
     const BOUND_M: f64 = 4.0;
 
     #[test]
@@ -515,8 +517,7 @@ mod tests {
             let near = |rng: &mut fastrand::Rng, spot_m: f32, spread_m: f32| {
                 spot_m + (rng.f32() - 0.5) * spread_m
             };
-            // About a corner of cells, or along a border, next to the edge of the map or away from
-            // it.
+            // At a corner of cells, or along a border, next to the edge of the map or away from it.
             let (x_m, y_m) = (
                 10.0 * f32::from(rng.u16(1..=2)),
                 [5.0, 10.0, 20.0][rng.usize(..3)],
@@ -528,10 +529,10 @@ mod tests {
                 )
             };
             let pose = |rng: &mut fastrand::Rng| (place(rng, 0.0, 4.0), place(rng, 20.0, 1.0));
-            let mut script: Route = (0..rng.usize(2..=4)).map(|_| pose(&mut rng)).collect();
+            let mut route: Route = (0..rng.usize(2..=4)).map(|_| pose(&mut rng)).collect();
             let mut best = f64::INFINITY;
             for round in 0..400 {
-                let mut attempt = script.clone();
+                let mut attempt = route.clone();
                 let step = rng.usize(..attempt.len());
                 let spread_m = 2.0 * 0.99_f32.powi(round);
                 let (viewer, object) = &mut attempt[step];
@@ -541,18 +542,18 @@ mod tests {
                         *viewer = at(
                             near(&mut rng, viewer.x, spread_m),
                             near(&mut rng, viewer.y, spread_m),
-                        )
+                        );
                     }
                     _ => {
                         *object = at(
                             near(&mut rng, object.x, spread_m),
                             near(&mut rng, object.y, spread_m),
-                        )
+                        );
                     }
                 }
                 let metres = metres_per_cycle(grid, &attempt, |walker| walker.straight_m);
                 if metres <= best {
-                    (script, best) = (attempt, metres);
+                    (route, best) = (attempt, metres);
                 }
             }
             cheapest = cheapest.min(best);
@@ -580,7 +581,7 @@ mod tests {
                 )
             };
             let places: Vec<_> = (0..6).map(|_| anywhere(&mut rng)).collect();
-            let mut crowd = Walkers::new(
+            let mut walkers = Walkers::new(
                 Grid::new(size_m, size_m, cell_m),
                 zone,
                 margin_m,
@@ -607,21 +608,21 @@ mod tests {
             for _ in 0..400 {
                 for walker in 0..3 {
                     if rng.bool() {
-                        let to = step(&mut rng, crowd.viewers[walker].position);
-                        crowd.move_viewer(walker, to);
+                        let to = step(&mut rng, walkers.viewers[walker].position);
+                        walkers.move_viewer(walker, to);
                     }
                     if rng.bool() {
-                        let to = step(&mut rng, crowd.objects[walker].position);
-                        crowd.move_object(walker, to);
+                        let to = step(&mut rng, walkers.objects[walker].position);
+                        walkers.move_object(walker, to);
                     }
                 }
-                crowd.settle();
+                walkers.settle();
             }
             let bound_m = f64::from(zone.travel_per_cycle_m(cell_m, margin_m));
-            for (&(viewer, object), &enters) in &crowd.enters {
+            for (&(viewer, object), &enters) in &walkers.enters {
                 let pair = [
-                    &crowd.viewers[viewer as usize],
-                    &crowd.objects[object as usize],
+                    &walkers.viewers[viewer as usize],
+                    &walkers.objects[object as usize],
                 ];
                 let again = f64::from(enters - 1);
                 for travelled_m in [
@@ -637,6 +638,6 @@ mod tests {
                 cycles += enters - 1;
             }
         }
-        assert!(cycles > 1000, "they did not try: {cycles} cycles");
+        assert!(cycles > 1000, "only {cycles} cycles");
     }
 }

@@ -1,40 +1,40 @@
-//! Who follows what.
+//! Area of interest: which viewer follows which object.
 //!
-//! Where things are, who looks on and who might have changed looks goes in
-//! ([`Interest::change_cell`] and its kin, which only take note); [`Interest::settle`] says what
-//! that changes: the `ObjectEntered`s and `Leave`s, in a buffer of the caller. All that is noted
-//! between two calls of `settle` counts as one moment, so the order in which things move within a
-//! tick decides nothing, and two that walk side by side across a border do not lose each other. No
-//! clock, socket or actor; a move inside a cell never gets here, so it costs nothing.
+//! Positions of objects and viewers and changes of visibility go in ([`Interest::change_cell`] and
+//! its kin, which only take note). [`Interest::settle`] derives the changes, the `Enter`s and
+//! `Leave`s, and appends them to a buffer of the caller. All that is noted between two calls of
+//! `settle` counts as simultaneous. So the order of moves within a tick has no effect, and a viewer
+//! and an object that cross a cell border side by side stay in sight. No clock, socket or actor; a
+//! move inside a cell does not concern this module, so it costs nothing.
 //!
-//! Around the home cell of a viewer lie an inner zone and, around that, an outer ring; how wide
-//! they are depends on the class of the object. Invariants (design, section 5), checked against
-//! brute force after every `settle` of random scenes:
-//! 1. For one viewer and one object, `ObjectEntered` and `Leave` alternate, and `ObjectEntered`
-//!    comes first.
-//! 2. `ObjectEntered` exactly when an object that is not followed is in the inner zone and seen;
-//!    `Leave` exactly when a followed one is outside the outer zone, gone, or no longer seen. A
+//! Around the home cell of a viewer lie an inner zone and, around that, an outer ring; their widths
+//! depend on the class of the object. The ring gives hysteresis: an object enters at the inner zone
+//! and leaves beyond the ring. Invariants, checked against brute force after every `settle` of
+//! random scenes:
+//! 1. For one viewer and one object, `Enter` and `Leave` alternate, and `Enter` comes first.
+//! 2. `Enter` exactly when an object that is not followed is in the inner zone and visible; `Leave`
+//!    exactly when a followed one is outside the outer zone, removed, or not visible any more. A
 //!    viewer follows its own avatar wherever it is.
-//! 3. What [`Visibility`] hides is never announced, nor does it show in the order of what is: the
-//!    order in which a viewer is told of two objects depends on nothing but the way of these two
-//!    and its own.
-//! 4. A cycle of `Leave` and `ObjectEntered` of a pair costs metres of travel
-//!    ([`Zone::travel_per_cycle_m`]), provided that the outer zone is wider than the inner one and
-//!    homes move by `Grid::home` with a margin: 4 m along the axes with cells of 10 m and a margin
-//!    of 1 m, 2.83 m round a corner. The proof stands in `crossing.rs`.
+//! 3. What [`Visibility`] hides is never announced, nor does it affect the order of other changes:
+//!    the order in which a viewer gets two objects depends only on the paths of these two and its
+//!    own.
+//! 4. A cycle of `Leave` and `Enter` of a pair costs metres of travel
+//!    ([`AreaOfInterest::travel_per_cycle_m`]), provided that the outer zone is wider than the
+//!    inner one and home cells move by `Grid::home_cell` with a margin: 4 m along the axes with
+//!    cells of 10 m and a margin of 1 m, 2.83 m round a corner. The proof is in `hysteresis.rs`.
 //!
-//! `Visibility` is asked when a pair comes into the inner zone, and again for all pairs of whoever
-//! `refresh` or `refresh_viewer` names; in between its answers are taken to hold. Ids that are not
-//! there are ignored: things come and go within a tick.
+//! `Visibility` is asked when a pair comes into the inner zone, and again for all pairs of an
+//! object or viewer that `refresh` or `refresh_viewer` names; in between its answers are taken to
+//! hold. Unknown ids are ignored: objects and viewers may be removed within a tick.
 //!
-//! Units: whole cells; metres end at `proto::cell`. Cost: an object that changes cells costs a look
-//! at the viewers that live in the cells that it has come near, and at its followers; a viewer
-//! whose home moves costs a look at the objects in the cells that have come into its inner zones
-//! and gone out of its outer ones. Memory: four bytes for each cell and class and for each cell,
-//! and a line of 64 bytes for each thing present; it is kept and used again. PoseSource: reference
-//! 003, section 3.5. There each cell holds the clients that subscribe to it; here it holds those
-//! that live in it, and its subscribers are those that live around it, so that one list changes
-//! when a viewer moves, and not ten.
+//! Units: whole cells; metres end at `proto::cell`. Cost: for an object that changes cells, a check
+//! of the viewers whose homes are in the cells that it has come near, and of its followers; for a
+//! viewer whose home moves, a check of the objects in the cells that its inner zones gain and its
+//! outer zones lose. Memory: four bytes for each cell and class and for each cell, and 64 bytes for
+//! each object or viewer; it is kept and reused. Source: "Architectures de développement adaptées
+//! aux MMOGs" (Project Deus), on interest management by cells. There each cell lists the clients
+//! that subscribe to it. Here each cell lists the viewers that have it as their home, and its
+//! subscribers are those around it; so one list changes when a viewer moves, and not ten.
 
 mod cell_index;
 mod hysteresis;
@@ -55,37 +55,37 @@ use small_set::SmallSet;
 
 pub use slot_map::IdHasher;
 
-/// What one viewer is to be told, in the order of sending.
+/// A change of what one viewer follows, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InterestChange {
     /// From now on `viewer` follows `object`.
-    ObjectEntered {
-        /// Who is told.
+    Enter {
+        /// The viewer that gains the object.
         viewer: ClientId,
-        /// Of what.
+        /// The object that comes into sight.
         object: ObjectId,
     },
-    /// From now on `viewer` knows nothing of `object`.
+    /// From now on `viewer` does not follow `object`.
     Leave {
-        /// Who is told.
+        /// The viewer that loses the object.
         viewer: ClientId,
-        /// Of what.
+        /// The object that goes out of sight.
         object: ObjectId,
     },
 }
 
-/// How far the objects of a class are seen, in cells around the viewer's home cell.
+/// The area of interest for a class of objects, in cells around the viewer's home cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AreaOfInterest {
-    /// An object comes into sight this near: 1 is a block of 3 x 3.
+    /// Radius of the inner zone, in which an object comes into sight: 1 is a block of 3 x 3.
     pub inner: u16,
-    /// It goes out of sight when it is farther than this; at least `inner`.
+    /// Radius of the outer zone, beyond which an object goes out of sight; at least `inner`.
     pub outer: u16,
 }
 
-/// Who can see what, apart from distance.
+/// Which avatar can see which object, apart from distance.
 pub trait Visibility {
-    /// Whether somebody who looks through the avatar `viewer` may know of `object`.
+    /// Whether a client that sees through the avatar `viewer` may know of `object`.
     fn can_see(&self, viewer: ObjectId, object: ObjectId) -> bool;
 }
 
@@ -95,39 +95,42 @@ impl<F: Fn(ObjectId, ObjectId) -> bool> Visibility for F {
     }
 }
 
-/// See the module.
+/// Which viewer follows which object; see the module.
 pub struct Interest {
     grid: Grid,
     /// By class.
     areas: Vec<AreaOfInterest>,
-    /// With the viewers that follow it. That is written down here only: what a viewer follows is
-    /// found around its home.
+    /// Each with the viewers that follow it. This relation is stored only here: what a viewer
+    /// follows is searched around its home cell.
     objects: CellIndex<ObjectId, SmallSet>,
-    /// By home, with the avatar.
+    /// By home cell, each with its avatar.
     viewers: CellIndex<ClientId, ObjectId>,
-    /// Whose avatar an object is, or will be when it gets there.
+    /// Viewers by avatar; the avatar may be added later than the viewer.
     viewers_by_avatar: BTreeSet<(ObjectId, ClientId)>,
-    /// Whose surroundings are to be looked at; empty between calls, as is the next.
+    /// The checks that `settle` carries out; empty between calls, like the next buffer.
     pending_checks: Vec<PendingCheck>,
-    /// Viewers that are about to be told of one object, or objects of which one viewer is.
+    /// The viewers that gain or lose one object, or the objects that one viewer gains or loses.
     batch: Vec<SlotIndex>,
 }
 
 impl Interest {
-    /// Nobody and nothing on a map. One zone for each class of objects.
+    /// An empty map without viewers. One area of interest for each class of objects.
     ///
     /// # Panics
-    /// When there is no zone, or one whose outer radius is smaller than its inner one.
-    pub fn new(grid: &Grid, zones: &[AreaOfInterest]) -> Self {
-        assert!(!zones.is_empty(), "objects have a class");
+    /// When there is no area, or one whose outer radius is smaller than its inner one.
+    pub fn new(grid: &Grid, areas: &[AreaOfInterest]) -> Self {
         assert!(
-            zones.iter().all(|zone| zone.inner <= zone.outer),
-            "the outer zone contains the inner one"
+            !areas.is_empty(),
+            "there must be at least one area of interest"
+        );
+        assert!(
+            areas.iter().all(|area| area.inner <= area.outer),
+            "the outer radius must not be smaller than the inner one"
         );
         Self {
             grid: *grid,
-            areas: zones.to_vec(),
-            objects: CellIndex::new(*grid, zones.len()),
+            areas: areas.to_vec(),
+            objects: CellIndex::new(*grid, areas.len()),
             viewers: CellIndex::new(*grid, 1),
             viewers_by_avatar: BTreeSet::new(),
             pending_checks: Vec::new(),
@@ -135,29 +138,30 @@ impl Interest {
         }
     }
 
-    /// Puts an object on the map. `class` is its place in the list of zones.
+    /// Adds an object to the map. `class` is an index into the areas of interest.
     ///
     /// # Panics
-    /// When the object is there already, or there is no such class.
+    /// When the object is on the map already, or there is no such class.
     pub fn add_object(&mut self, object: ObjectId, class: u8, cell: Cell) {
         assert!(
             usize::from(class) < self.areas.len(),
-            "class {class} has no zone"
+            "class {class} has no area of interest"
         );
         self.objects.add(object, class, cell);
     }
 
-    /// Takes an object off the map; at once, all who follow it are told to `changes`.
+    /// Removes an object from the map, and appends the `Leave`s of its followers to `changes` at
+    /// once.
     pub fn remove_object(&mut self, object: ObjectId, changes: &mut Vec<InterestChange>) {
         let Some(slot) = self.objects.remove(object) else {
             return;
         };
         let followers = self.objects.data_mut(slot);
-        let tell = |&viewer| InterestChange::Leave {
+        let to_leave = |&viewer| InterestChange::Leave {
             viewer: self.viewers.id(viewer),
             object,
         };
-        changes.extend(followers.as_slice().iter().map(tell));
+        changes.extend(followers.as_slice().iter().map(to_leave));
         followers.clear();
     }
 
@@ -166,23 +170,23 @@ impl Interest {
         self.objects.relocate(object, to);
     }
 
-    /// Who sees the object may have changed: it was hidden or revealed.
+    /// Notes that the object was hidden or revealed: its visibility is checked again.
     pub fn refresh(&mut self, object: ObjectId) {
         self.objects.request_recheck(object);
     }
 
-    /// Somebody looks on through `avatar`, which may be on the map or get there later. At the next
-    /// `settle` the viewer is told of its avatar and then of the whole inner zone.
+    /// Adds a viewer that sees through `avatar`, which may be on the map or be added later. The
+    /// next `settle` reports its avatar and then its whole inner zone.
     ///
     /// # Panics
-    /// When the viewer is there already.
+    /// When the viewer exists already.
     pub fn add_viewer(&mut self, viewer: ClientId, avatar: ObjectId, home: Cell) {
         let slot = self.viewers.add(viewer, 0, home);
         *self.viewers.data_mut(slot) = avatar;
         self.viewers_by_avatar.insert((avatar, viewer));
     }
 
-    /// A viewer is gone; there is nobody left to tell.
+    /// Removes a viewer, without changes: no client is left to get them.
     pub fn remove_viewer(&mut self, viewer: ClientId) {
         let Some(slot) = self.viewers.slot(viewer) else {
             return;
@@ -198,12 +202,12 @@ impl Interest {
         self.viewers.remove(viewer);
     }
 
-    /// Moves the cell around which a viewer's zones lie. When to do so is for `Grid::home` to say.
+    /// Moves the cell around which a viewer's zones lie; `Grid::home_cell` decides when.
     pub fn move_home(&mut self, viewer: ClientId, to: Cell) {
         self.viewers.relocate(viewer, to);
     }
 
-    /// What the viewer sees may have changed.
+    /// Notes that what the viewer can see may have changed: it is checked again.
     pub fn refresh_viewer(&mut self, viewer: ClientId) {
         self.viewers.request_recheck(viewer);
     }
@@ -215,7 +219,7 @@ impl Interest {
             .map(|slot| self.viewers.cell(slot))
     }
 
-    /// Who follows an object; nobody when it is not there.
+    /// The viewers that follow an object; none when it is not on the map.
     pub fn followers(&self, object: ObjectId) -> impl Iterator<Item = ClientId> + '_ {
         let followers = self
             .objects
@@ -224,21 +228,21 @@ impl Interest {
         followers.iter().map(|&viewer| self.viewers.id(viewer))
     }
 
-    /// The dense number of a viewer, for as long as it is there: what
-    /// [`Interest::follower_slots`] goes by.
+    /// The dense slot of a viewer, for as long as it exists: what [`Interest::follower_slots`]
+    /// contains.
     pub fn viewer_slot(&self, viewer: ClientId) -> Option<u32> {
         self.viewers.slot(viewer)
     }
 
-    /// As [`Interest::followers`], by their numbers and in the order of those.
+    /// As [`Interest::followers`], by their slots and in ascending order.
     pub fn follower_slots(&self, object: ObjectId) -> &[u32] {
         self.objects
             .slot(object)
             .map_or(&[][..], |slot| self.objects.data(slot).as_slice())
     }
 
-    /// What a viewer follows, from cell to cell; nothing when it is not there. Cost: all that
-    /// stands in the outer zones.
+    /// What a viewer follows, from cell to cell; nothing when it does not exist. Cost: all objects
+    /// in its outer zones.
     pub fn followed(&self, viewer: ClientId) -> impl Iterator<Item = ObjectId> + '_ {
         let objects = self
             .viewers
@@ -263,10 +267,10 @@ impl Interest {
         self.objects.slot(*self.viewers.data(viewer))
     }
 
-    /// What a viewer follows: some of what stands in its outer zones, and its own avatar wherever
+    /// What a viewer follows: some of the objects in its outer zones, and its own avatar wherever
     /// that is.
     fn followed_by(&self, viewer: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
-        let own = self.avatar_slot(viewer);
+        let avatar_slot = self.avatar_slot(viewer);
         let classes = self
             .viewers
             .listed_cell(viewer)
@@ -274,24 +278,24 @@ impl Interest {
             .flat_map(|home| {
                 (0..)
                     .zip(&self.areas)
-                    .map(move |(class, zone)| (home, class, zone))
+                    .map(move |(class, area)| (home, class, area))
             });
-        let around = classes.flat_map(move |(home, class, zone)| {
-            let cells = self.grid.block(home, zone.outer);
+        let nearby = classes.flat_map(move |(home, class, area)| {
+            let cells = self.grid.block(home, area.outer);
             cells
                 .flat_map(move |cell| self.objects.members_of(class, cell))
                 .map(|(object, _)| object)
         });
-        let others = around.filter(move |&object| Some(object) != own);
+        let others = nearby.filter(move |&object| Some(object) != avatar_slot);
         others
-            .chain(own)
+            .chain(avatar_slot)
             .filter(move |&object| self.is_followed(object, viewer))
     }
 }
 
 #[cfg(test)]
 impl Interest {
-    /// Entries for which no more memory has to be asked.
+    /// Entries that fit without another allocation.
     fn capacity(&self) -> usize {
         let scratch = self.pending_checks.capacity() + self.batch.capacity();
         let ((objects, followers), (viewers, _)) =
@@ -319,14 +323,14 @@ mod tests {
     }
 
     const fn enter(viewer: ClientId, object: ObjectId) -> InterestChange {
-        InterestChange::ObjectEntered { viewer, object }
+        InterestChange::Enter { viewer, object }
     }
 
     const fn leave(viewer: ClientId, object: ObjectId) -> InterestChange {
         InterestChange::Leave { viewer, object }
     }
 
-    /// A map of 20 x 20 cells on which all see all, unless a test says otherwise.
+    /// A map of 20 x 20 cells on which every avatar sees every object, unless a test hides some.
     struct Scene {
         interest: Interest,
         unseen: Vec<(ObjectId, ObjectId)>,
@@ -337,9 +341,9 @@ mod tests {
             Self::with_zones(&[AreaOfInterest { inner: 1, outer: 2 }])
         }
 
-        fn with_zones(zones: &[AreaOfInterest]) -> Self {
+        fn with_zones(areas: &[AreaOfInterest]) -> Self {
             Self {
-                interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), zones),
+                interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), areas),
                 unseen: Vec::new(),
             }
         }
@@ -387,7 +391,7 @@ mod tests {
             .viewer(ANN, ANNS, cell(3, 3))
             .object(ORC, cell(4, 3));
         for _ in 0..10 {
-            assert_eq!(scene.walk(ORC, cell(5, 3)), []); // The outer ring: still followed.
+            assert_eq!(scene.walk(ORC, cell(5, 3)), []); // In the outer ring: still followed.
             assert_eq!(scene.walk(ORC, cell(4, 3)), []);
         }
     }
@@ -518,7 +522,7 @@ mod tests {
         let mut changes = Vec::new();
         scene.interest.add_object(ORC, 0, cell(3, 3));
         scene.interest.remove_object(ORC, &mut changes);
-        scene.interest.add_object(ELF, 0, cell(9, 9)); // In the orc's place.
+        scene.interest.add_object(ELF, 0, cell(9, 9)); // Reuses the slot of the orc.
         scene.interest.change_cell(ORC, cell(3, 3));
         assert_eq!((changes, scene.settle()), (vec![], vec![]));
     }
@@ -534,9 +538,9 @@ mod tests {
         assert_eq!(scene.followed(ANN), []);
     }
 
-    /// What each of five viewers is told in a scene of visible walkers, while something that they
-    /// cannot see is about.
-    fn changes_by_viewer(seed: u64, seed_of_the_hidden: u64) -> BTreeMap<u32, Vec<InterestChange>> {
+    /// The changes for each of five viewers in a scene of visible walkers, while objects that they
+    /// cannot see move about.
+    fn changes_by_viewer(seed: u64, hidden_seed: u64) -> BTreeMap<u32, Vec<InterestChange>> {
         const HIDDEN: u64 = 1000;
         let sees = |viewer: ObjectId, object: ObjectId| object.0 < HIDDEN || viewer.0 >= HIDDEN;
         let mut interest = Interest::new(
@@ -545,7 +549,7 @@ mod tests {
         );
         let (mut open, mut hidden) = (
             fastrand::Rng::with_seed(seed),
-            fastrand::Rng::with_seed(seed_of_the_hidden),
+            fastrand::Rng::with_seed(hidden_seed),
         );
         let anywhere = |rng: &mut fastrand::Rng| cell(rng.u16(..8), rng.u16(..8));
         let mut changes = Vec::new();
@@ -582,14 +586,14 @@ mod tests {
             }
             interest.settle(&sees, &mut changes);
         }
-        let mut told: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
+        let mut by_viewer: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
         for change in changes {
-            let (InterestChange::ObjectEntered { viewer, .. }
-            | InterestChange::Leave { viewer, .. }) = change;
-            told.entry(viewer.0).or_default().push(change);
+            let (InterestChange::Enter { viewer, .. } | InterestChange::Leave { viewer, .. }) =
+                change;
+            by_viewer.entry(viewer.0).or_default().push(change);
         }
-        told.remove(&99);
-        told
+        by_viewer.remove(&99);
+        by_viewer
     }
 
     #[test]
@@ -640,7 +644,8 @@ mod tests {
             }
             (scene.interest.capacity(), changes.capacity())
         };
-        round(&mut scene); // Slots are handed out in another order the second time; from then on all repeats.
+        // Slots are assigned in another order the second time; from then on all repeats.
+        round(&mut scene);
         round(&mut scene);
         let settled = round(&mut scene);
         for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! The plain slow answer, to compare with: all viewers x all objects after every moment.
+//! A brute-force reference for `Interest`: all viewers x all objects after every step.
 //!
 //! It shares no code with `Interest`: its own arithmetic, its own bookkeeping. Scenes are random,
 //! from a seed, on small maps where edges are near: walks, teleports, joins, leaves, hiding and
@@ -11,7 +11,7 @@ use ambit_proto::ids::{ClientId, ObjectId};
 
 use super::{AreaOfInterest, Interest, InterestChange, Visibility};
 
-/// Column and row, so that arithmetic is plain.
+/// Column and row, as signed numbers for plain arithmetic.
 type CellPosition = (i32, i32);
 
 #[derive(Default)]
@@ -21,18 +21,18 @@ struct Oracle {
     objects: BTreeMap<ObjectId, (usize, CellPosition)>,
     /// Avatar and home.
     viewers: BTreeMap<ClientId, (ObjectId, CellPosition)>,
-    /// Avatars and what they cannot see.
+    /// Pairs of an avatar and an object that it cannot see.
     unseen: BTreeSet<(ObjectId, ObjectId)>,
     followed: BTreeSet<(ClientId, ObjectId)>,
 }
 
 impl Oracle {
-    /// Who should follow what now, given who did.
+    /// Which viewer should follow which object now, given the pairs before.
     fn should_follow(&self) -> BTreeSet<(ClientId, ObjectId)> {
         let mut pairs = BTreeSet::new();
         for (&viewer, &(avatar, home)) in &self.viewers {
-            for (&object, &(class, spot)) in &self.objects {
-                let far = i32::max((home.0 - spot.0).abs(), (home.1 - spot.1).abs());
+            for (&object, &(class, position)) in &self.objects {
+                let far = i32::max((home.0 - position.0).abs(), (home.1 - position.1).abs());
                 let (inner, outer) = self.zones[class];
                 let near_enough =
                     far <= inner || far <= outer && self.followed.contains(&(viewer, object));
@@ -44,12 +44,12 @@ impl Oracle {
         pairs
     }
 
-    /// Moves on to now and says what that changes, sorted.
+    /// Updates the pairs and returns the changes, sorted.
     fn settle(&mut self) -> Vec<InterestChange> {
         let now = self.should_follow();
         let enters = now
             .difference(&self.followed)
-            .map(|&(viewer, object)| InterestChange::ObjectEntered { viewer, object });
+            .map(|&(viewer, object)| InterestChange::Enter { viewer, object });
         let leaves = self
             .followed
             .difference(&now)
@@ -62,13 +62,13 @@ impl Oracle {
 
     fn remove_object(&mut self, object: ObjectId) -> Vec<InterestChange> {
         self.objects.remove(&object);
-        let (gone, left) = self
+        let (lost, kept) = self
             .followed
             .iter()
             .partition(|&&(_, followed)| followed == object);
-        self.followed = left;
-        let gone: BTreeSet<(ClientId, ObjectId)> = gone;
-        gone.into_iter()
+        self.followed = kept;
+        let lost: BTreeSet<(ClientId, ObjectId)> = lost;
+        lost.into_iter()
             .map(|(viewer, object)| InterestChange::Leave { viewer, object })
             .collect()
     }
@@ -85,7 +85,7 @@ impl Visibility for Oracle {
     }
 }
 
-/// One random scene, played to both.
+/// One random scene, applied to both.
 struct Scene {
     seed: u64,
     rng: fastrand::Rng,
@@ -93,7 +93,7 @@ struct Scene {
     rows: u16,
     oracle: Oracle,
     interest: Interest,
-    /// What was said since the last comparison, by each.
+    /// Changes since the last comparison, from each of the two.
     reported: Vec<InterestChange>,
     expected: Vec<InterestChange>,
     last_id: u32,
@@ -108,7 +108,7 @@ impl Scene {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
-        let zones_of_oracle = zones
+        let oracle_areas = zones
             .iter()
             .map(|zone| (i32::from(zone.inner), i32::from(zone.outer)))
             .collect();
@@ -118,7 +118,7 @@ impl Scene {
             columns,
             rows,
             oracle: Oracle {
-                zones: zones_of_oracle,
+                zones: oracle_areas,
                 ..Oracle::default()
             },
             interest: Interest::new(&grid, zones),
@@ -128,21 +128,21 @@ impl Scene {
         }
     }
 
-    fn play(&mut self, moments: u32) {
-        for moment in 0..moments {
+    fn play(&mut self, steps: u32) {
+        for step in 0..steps {
             for _ in 0..self.rng.u8(1..6) {
                 self.act();
             }
             self.interest.settle(&self.oracle, &mut self.reported);
             let settled = self.oracle.settle();
-            self.compare(moment, &settled);
+            self.compare(step, &settled);
         }
     }
 
-    fn compare(&mut self, moment: u32, settled: &[InterestChange]) {
+    fn compare(&mut self, step: u32, settled: &[InterestChange]) {
         let Self {
             seed,
-            reported: said,
+            reported,
             expected,
             oracle,
             interest,
@@ -150,24 +150,24 @@ impl Scene {
         } = self;
         let removed = expected.len();
         assert_eq!(
-            said[..removed],
+            reported[..removed],
             expected[..],
-            "seed {seed}, moment {moment}: what removals say"
+            "seed {seed}, step {step}: changes of removals"
         );
-        said[removed..].sort_unstable();
+        reported[removed..].sort_unstable();
         assert_eq!(
-            said[removed..],
+            reported[removed..],
             *settled,
-            "seed {seed}, moment {moment}: what a moment changes"
+            "seed {seed}, step {step}: changes of a step"
         );
-        said.clear();
+        reported.clear();
         expected.clear();
 
         for (&viewer, &(_, home)) in &oracle.viewers {
             assert_eq!(
                 interest.home(viewer).map(cell_position),
                 Some(home),
-                "seed {seed}, moment {moment}"
+                "seed {seed}, step {step}"
             );
             let mut followed: Vec<_> = interest.followed(viewer).collect();
             followed.sort_unstable();
@@ -179,7 +179,7 @@ impl Scene {
                 .collect();
             assert_eq!(
                 followed, expected,
-                "seed {seed}, moment {moment}: what {viewer} follows"
+                "seed {seed}, step {step}: objects that {viewer} follows"
             );
         }
         for &object in oracle.objects.keys() {
@@ -193,7 +193,7 @@ impl Scene {
                 .collect();
             assert_eq!(
                 followers, expected,
-                "seed {seed}, moment {moment}: who follows {object}"
+                "seed {seed}, step {step}: followers of {object}"
             );
             assert!(
                 oracle
@@ -249,7 +249,7 @@ impl Scene {
         self.last_id
     }
 
-    /// An id is new, or now and then one that is gone.
+    /// The id is new, or sometimes that of a removed object.
     fn spawn(&mut self) {
         let next = self.next_id();
         let id = ObjectId(u64::from(if self.rng.bool() {
@@ -272,20 +272,20 @@ impl Scene {
         let Some(object) = self.any_object() else {
             return;
         };
-        // Leaves of one removal come in the order of the slots; the oracle knows only which.
-        let mut said = Vec::new();
-        self.interest.remove_object(object, &mut said);
-        self.interest.remove_object(object, &mut said); // Nothing more to say.
+        // The leaves of one removal come in the order of the slots, which the oracle does not know.
+        let mut reported = Vec::new();
+        self.interest.remove_object(object, &mut reported);
+        self.interest.remove_object(object, &mut reported); // No further changes.
         self.interest
             .change_cell(object, Cell { column: 0, row: 0 });
         self.interest.refresh(object);
-        said.sort_unstable();
-        self.reported.append(&mut said);
+        reported.sort_unstable();
+        self.reported.append(&mut reported);
         let mut expected = self.oracle.remove_object(object);
         self.expected.append(&mut expected);
     }
 
-    /// With an avatar that is there, or will be, or never; now and then with that of somebody else.
+    /// The avatar exists, or will be added later, or never; sometimes it is that of another viewer.
     fn join(&mut self) {
         let id = ClientId(self.next_id());
         let avatar = match self.rng.u8(..4) {
@@ -386,7 +386,7 @@ impl Scene {
         self.oracle
             .objects
             .get_mut(&object)
-            .expect("the object is there")
+            .expect("the object exists")
             .1 = cell_position(cell);
         self.interest.change_cell(object, cell);
     }
@@ -395,7 +395,7 @@ impl Scene {
         self.oracle
             .viewers
             .get_mut(&viewer)
-            .expect("the viewer is there")
+            .expect("the viewer exists")
             .1 = cell_position(cell);
         self.interest.move_home(viewer, cell);
     }

@@ -1,10 +1,10 @@
-//! From where things are to what that changes: the part of `Interest` that decides.
+//! Derives the changes of interest from the present cells: the part of `Interest` that decides.
 //!
-//! Each pair that comes into question is judged by where both are now, so it may come up twice
-//! without harm. That none is missed needs the order: viewers look into the lists where objects
-//! stood before this moment's moves, then objects get onto their new lists and look at where
-//! viewers live now. A pair that was apart and is near, or was near and is apart, was brought so by
-//! one of the two.
+//! Each pair that may have changed is judged by the present cells of both, so a pair may come up
+//! twice without harm. The order makes sure that no pair is missed: first viewers check the lists,
+//! which still hold objects at their cells before the moves of this tick; then objects move to
+//! their new lists and check the viewers, by their new home cells. If a pair was apart and is near,
+//! or was near and is apart, one of the two has moved and finds it.
 
 use ambit_proto::ids::ClientId;
 
@@ -13,47 +13,53 @@ use super::slot_map::SlotIndex;
 use super::{Interest, InterestChange, Visibility};
 
 impl Interest {
-    /// Appends what follows from all that was noted since the last call. For one viewer: first what
-    /// its own move brings (what it loses, its avatar if that is new, what it gains; class by class
-    /// and cell by cell, in a cell the latest arrival first), then what objects do, in the order in
-    /// which it was noted.
-    pub fn settle(&mut self, sees: &impl Visibility, changes: &mut Vec<InterestChange>) {
-        let mut errands = std::mem::take(&mut self.pending_checks);
-        self.viewers.apply_moves(&mut errands);
-        for errand in errands.drain(..) {
-            self.check_viewer(errand, sees, changes);
+    /// Appends the changes that follow from all that was noted since the last call. For one viewer:
+    /// first the changes of its own move (leaves, its avatar if that is new, enters; class by class
+    /// and cell by cell, in a cell the latest arrival first), then the changes of objects, in the
+    /// order in which they were noted.
+    pub fn settle(&mut self, visibility: &impl Visibility, changes: &mut Vec<InterestChange>) {
+        let mut checks = std::mem::take(&mut self.pending_checks);
+        self.viewers.apply_moves(&mut checks);
+        for check in checks.drain(..) {
+            self.check_viewer(check, visibility, changes);
         }
-        self.objects.apply_moves(&mut errands);
-        for errand in errands.drain(..) {
-            self.check_object(errand, sees, changes);
+        self.objects.apply_moves(&mut checks);
+        for check in checks.drain(..) {
+            self.check_object(check, visibility, changes);
         }
-        self.pending_checks = errands;
+        self.pending_checks = checks;
     }
 
-    /// A viewer has come or moved, or sees with other eyes: what does it lose from sight, what
-    /// comes into it?
+    /// Checks a viewer that is new, has moved, or whose visibility may have changed: which objects
+    /// it loses and which it gains.
     fn check_viewer(
         &mut self,
-        errand: PendingCheck,
-        sees: &impl Visibility,
+        check: PendingCheck,
+        visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
         let PendingCheck {
             slot: viewer,
             to: home,
-            recheck: again,
+            recheck,
             ..
-        } = errand;
+        } = check;
         let mut batch = std::mem::take(&mut self.batch);
 
-        for (class, zone) in (0..).zip(&self.areas) {
-            for cell in errand.cells_left(self.grid, zone.outer) {
+        for (class, area) in (0..).zip(&self.areas) {
+            for cell in check.cells_left(self.grid, area.outer) {
                 let followed = self
                     .objects
                     .members_of(class, cell)
                     .filter(|&(o, _)| self.is_followed(o, viewer));
                 let lost = followed.filter(|&(o, at)| {
-                    !self.stays_followed(viewer, o, home.distance(at) <= zone.outer, again, sees)
+                    !self.stays_followed(
+                        viewer,
+                        o,
+                        home.distance(at) <= area.outer,
+                        recheck,
+                        visibility,
+                    )
                 });
                 batch.extend(lost.map(|(object, _)| object));
             }
@@ -62,21 +68,21 @@ impl Interest {
             self.leave(viewer, object, changes);
         }
 
-        let own = self
+        let avatar = self
             .avatar_slot(viewer)
-            .filter(|&own| again && !self.is_followed(own, viewer));
-        if let Some(own) = own {
-            self.enter(viewer, own, changes);
+            .filter(|&avatar| recheck && !self.is_followed(avatar, viewer));
+        if let Some(avatar) = avatar {
+            self.enter(viewer, avatar, changes);
         }
 
-        for (class, zone) in (0..).zip(&self.areas) {
-            for cell in errand.cells_entered(self.grid, zone.inner) {
+        for (class, area) in (0..).zip(&self.areas) {
+            for cell in check.cells_entered(self.grid, area.inner) {
                 let near = self
                     .objects
                     .members_of(class, cell)
-                    .filter(|&(_, at)| home.distance(at) <= zone.inner);
+                    .filter(|&(_, at)| home.distance(at) <= area.inner);
                 let gained = near.filter(|&(o, _)| {
-                    !self.is_followed(o, viewer) && self.may_follow(viewer, o, sees)
+                    !self.is_followed(o, viewer) && self.may_follow(viewer, o, visibility)
                 });
                 batch.extend(gained.map(|(object, _)| object));
             }
@@ -87,35 +93,33 @@ impl Interest {
         self.batch = batch;
     }
 
-    /// An object has come or moved, or was hidden or revealed: who loses it from sight, into whose
-    /// does it come?
+    /// Checks an object that is new, has moved, or was hidden or revealed: which viewers lose it
+    /// and which gain it.
     fn check_object(
         &mut self,
-        errand: PendingCheck,
-        sees: &impl Visibility,
+        check: PendingCheck,
+        visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
         let PendingCheck {
             slot: object,
             to: cell,
-            recheck: again,
+            recheck,
             ..
-        } = errand;
-        let zone = self.areas[usize::from(errand.class)];
+        } = check;
+        let area = self.areas[usize::from(check.class)];
         let mut batch = std::mem::take(&mut self.batch);
 
-        let is_near = |viewer| self.viewers.cell(viewer).distance(cell) <= zone.outer;
+        let is_near = |viewer| self.viewers.cell(viewer).distance(cell) <= area.outer;
         let followers = self.objects.data(object).as_slice().iter().copied();
-        batch.extend(
-            followers.filter(|&viewer| {
-                !self.stays_followed(viewer, object, is_near(viewer), again, sees)
-            }),
-        );
+        batch.extend(followers.filter(|&viewer| {
+            !self.stays_followed(viewer, object, is_near(viewer), recheck, visibility)
+        }));
         for viewer in batch.drain(..) {
             self.leave(viewer, object, changes);
         }
 
-        if again {
+        if recheck {
             batch.extend(
                 self.viewers_of_avatar(object)
                     .filter(|&viewer| !self.is_followed(object, viewer)),
@@ -125,10 +129,11 @@ impl Interest {
             }
         }
 
-        for home in errand.cells_entered(self.grid, zone.inner) {
+        for home in check.cells_entered(self.grid, area.inner) {
             let near = self.viewers.members_of(0, home).map(|(viewer, _)| viewer);
-            let gained =
-                near.filter(|&v| !self.is_followed(object, v) && self.may_follow(v, object, sees));
+            let gained = near.filter(|&v| {
+                !self.is_followed(object, v) && self.may_follow(v, object, visibility)
+            });
             batch.extend(gained);
         }
         for viewer in batch.drain(..) {
@@ -137,32 +142,37 @@ impl Interest {
         self.batch = batch;
     }
 
-    /// Whether one that is followed still is. What `sees` says is taken to hold unless it is to be
-    /// asked again.
+    /// Whether a followed object stays followed. The last answer of `visibility` is taken to hold
+    /// unless `recheck` is set.
     fn stays_followed(
         &self,
         viewer: SlotIndex,
         object: SlotIndex,
         is_near: bool,
-        again: bool,
-        sees: &impl Visibility,
+        recheck: bool,
+        visibility: &impl Visibility,
     ) -> bool {
-        if is_near && !again {
+        if is_near && !recheck {
             return true;
         }
-        self.is_own_avatar(viewer, object) || is_near && self.may_follow(viewer, object, sees)
+        self.is_own_avatar(viewer, object) || is_near && self.may_follow(viewer, object, visibility)
     }
 
-    fn may_follow(&self, viewer: SlotIndex, object: SlotIndex, sees: &impl Visibility) -> bool {
+    fn may_follow(
+        &self,
+        viewer: SlotIndex,
+        object: SlotIndex,
+        visibility: &impl Visibility,
+    ) -> bool {
         self.is_own_avatar(viewer, object)
-            || sees.can_see(*self.viewers.data(viewer), self.objects.id(object))
+            || visibility.can_see(*self.viewers.data(viewer), self.objects.id(object))
     }
 
     fn is_own_avatar(&self, viewer: SlotIndex, object: SlotIndex) -> bool {
         *self.viewers.data(viewer) == self.objects.id(object)
     }
 
-    /// The viewers whose avatar the object is.
+    /// The viewers that have the object as their avatar.
     fn viewers_of_avatar(&self, object: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
         let object = self.objects.id(object);
         let pairs = self
@@ -171,13 +181,13 @@ impl Interest {
         pairs.map(|&(_, viewer)| {
             self.viewers
                 .slot(viewer)
-                .expect("a viewer that has an avatar is there")
+                .expect("a viewer with an avatar exists")
         })
     }
 
     fn enter(&mut self, viewer: SlotIndex, object: SlotIndex, changes: &mut Vec<InterestChange>) {
         self.objects.data_mut(object).insert(viewer);
-        changes.push(InterestChange::ObjectEntered {
+        changes.push(InterestChange::Enter {
             viewer: self.viewers.id(viewer),
             object: self.objects.id(object),
         });

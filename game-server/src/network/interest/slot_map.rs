@@ -1,19 +1,18 @@
-//! Dense numbers for sparse ids, so that what is known of a thing lies in arrays.
+//! Dense slots for sparse ids, so that the data of each object or viewer is stored in arrays.
 //!
-//! An id is looked up once, at the edge; from there on its slot counts. Slots of the departed are
-//! given out again, the latest first, so memory follows the largest number ever present at once.
-//! Cost: one hash look-up.
+//! An id is looked up once; from then on its slot is used. Free slots are reused, the latest first,
+//! so memory follows the largest number of ids at any one time. Cost: one hash look-up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// A place in the arrays of what is present: 0 and up.
+/// An index into the arrays, from 0.
 pub(super) type SlotIndex = u32;
 
-/// Which slot belongs to which id.
+/// Maps ids to slots and slots to ids.
 pub(super) struct SlotMap<Id> {
     by_id: HashMap<Id, SlotIndex, BuildHasherDefault<IdHasher>>,
-    /// By slot; a free one keeps its last tenant's.
+    /// By slot; a free slot keeps the id of its last owner.
     ids: Vec<Id>,
     free: Vec<SlotIndex>,
 }
@@ -27,11 +26,11 @@ impl<Id: Copy + Eq + Hash> SlotMap<Id> {
         }
     }
 
-    /// A slot for an id that has none.
+    /// Assigns a slot to an id that has none.
     pub(super) fn insert(&mut self, id: Id) -> SlotIndex {
         let slot = self.free.pop().unwrap_or(self.ids.len() as SlotIndex);
         match self.ids.get_mut(slot as usize) {
-            Some(tenant) => *tenant = id,
+            Some(owner) => *owner = id,
             None => self.ids.push(id),
         }
         let previous = self.by_id.insert(id, slot);
@@ -50,16 +49,16 @@ impl<Id: Copy + Eq + Hash> SlotMap<Id> {
         self.by_id.get(&id).copied()
     }
 
-    /// Whose slot this is, or was last.
+    /// The id that owns this slot, or owned it last.
     pub(super) fn id(&self, slot: SlotIndex) -> Id {
         self.ids[slot as usize]
     }
 }
 
-/// Hashes ids that the server itself gives out, so nobody can choose colliding ones. They are small
-/// numbers, or a small number and a generation: the low bits stay as they are and keep the entries
-/// of neighbours together; the highest seven, by which the table tells entries apart before it
-/// compares them, are mixed.
+/// Hashes ids that the server itself assigns, so no client can choose colliding ones. They are
+/// small numbers, or a small number and a generation: the low bits stay as they are and keep the
+/// entries of neighbours together. The highest seven bits, by which the hash table tells entries
+/// apart before it compares them, are mixed.
 #[derive(Default)]
 pub struct IdHasher(u64);
 
@@ -75,7 +74,8 @@ impl Hasher for IdHasher {
     }
 
     fn write_u64(&mut self, id: u64) {
-        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 over the golden ratio: spreads neighbours far apart.
+        // 2^64 over the golden ratio: spreads neighbours far apart.
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let id = self.0.rotate_left(5) ^ id;
         self.0 = (id ^ id >> 32) & (u64::MAX >> 7) | id.wrapping_mul(GOLDEN) & !(u64::MAX >> 7);
     }

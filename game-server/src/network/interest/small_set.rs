@@ -1,15 +1,15 @@
-//! A sorted set of slots that is small almost always: up to ten lie in place, without another trip
-//! to memory.
+//! A sorted set of slots that is small almost always: up to ten are stored inline, without an
+//! allocation.
 //!
-//! One that has been larger keeps its storage, for the next crowd. Cost: a look-up is logarithmic,
-//! a change moves what lies behind it.
+//! A set that has been larger keeps its heap storage for the next time. Cost: a look-up is
+//! logarithmic; an insertion or removal moves the elements behind it.
 
 use super::slot_map::SlotIndex;
 
-/// As many as fit into a cache line of 64 bytes beside what `crowd` knows of an object.
+/// As many as fit into a cache line of 64 bytes beside the other data of a member in `cell_index`.
 const INLINE_CAPACITY: usize = 10;
 
-/// See the module.
+/// A sorted set of slots; see the module.
 pub(super) enum SmallSet {
     Inline {
         len: u8,
@@ -28,7 +28,7 @@ impl Default for SmallSet {
 }
 
 impl SmallSet {
-    /// In ascending order.
+    /// The slots in ascending order.
     pub(super) fn as_slice(&self) -> &[SlotIndex] {
         match self {
             Self::Inline { len, slots } => &slots[..usize::from(*len)],
@@ -40,12 +40,12 @@ impl SmallSet {
         self.as_slice().binary_search(&slot).is_ok()
     }
 
-    /// Puts in a slot that is not in the set.
+    /// Inserts a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: SlotIndex) {
         let at = self
             .as_slice()
             .binary_search(&slot)
-            .expect_err("a slot is in a set once");
+            .expect_err("a slot is inserted once");
         match self {
             Self::Inline { len, slots } if usize::from(*len) < INLINE_CAPACITY => {
                 slots.copy_within(at..usize::from(*len), at + 1);
@@ -53,16 +53,16 @@ impl SmallSet {
                 *len += 1;
             }
             Self::Inline { slots, .. } => {
-                let mut many = Vec::with_capacity(4 * INLINE_CAPACITY);
-                many.extend_from_slice(slots);
-                many.insert(at, slot);
-                *self = Self::Heap(many);
+                let mut heap = Vec::with_capacity(4 * INLINE_CAPACITY);
+                heap.extend_from_slice(slots);
+                heap.insert(at, slot);
+                *self = Self::Heap(heap);
             }
             Self::Heap(slots) => slots.insert(at, slot),
         }
     }
 
-    /// Takes out a slot that is in the set.
+    /// Removes a slot that is in the set.
     pub(super) fn remove(&mut self, slot: SlotIndex) {
         let at = self
             .as_slice()
@@ -86,7 +86,7 @@ impl SmallSet {
         }
     }
 
-    /// How many fit in without asking for memory.
+    /// How many slots fit without another allocation.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         match self {
@@ -106,23 +106,23 @@ mod tests {
     fn it_behaves_as_a_sorted_set_at_any_size() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut few, mut plain) = (SmallSet::default(), BTreeSet::new());
+            let (mut set, mut plain) = (SmallSet::default(), BTreeSet::new());
             for _ in 0..200 {
                 let slot = rng.u32(..5 + seed as u32);
                 if plain.remove(&slot) {
-                    few.remove(slot);
+                    set.remove(slot);
                 } else {
-                    few.insert(slot);
+                    set.insert(slot);
                     plain.insert(slot);
                 }
-                assert!(few.as_slice().iter().eq(&plain), "seed {seed}");
+                assert!(set.as_slice().iter().eq(&plain), "seed {seed}");
                 assert!(
-                    (0..30).all(|slot| few.contains(slot) == plain.contains(&slot)),
+                    (0..30).all(|slot| set.contains(slot) == plain.contains(&slot)),
                     "seed {seed}"
                 );
             }
-            few.clear();
-            assert!(few.as_slice().is_empty(), "seed {seed}");
+            set.clear();
+            assert!(set.as_slice().is_empty(), "seed {seed}");
         }
     }
 }

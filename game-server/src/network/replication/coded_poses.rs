@@ -1,90 +1,92 @@
-//! Poses coded once a tick, for all clients with the same base.
+//! Poses coded once a tick, for all clients with the same baseline.
 //!
-//! (Pose slot, stamp of the base) goes in, what the shared level of the coder makes of it comes
-//! out: computed for the first client that needs it, copied for the others. With it comes how far
-//! off the client is that knows no more than the base: whether it is to be told at all.
+//! A pose slot and the stamp of a baseline go in; the pose coded at the shared level comes out. It
+//! is computed for the first client that needs it and reused for the others. With it comes the
+//! error of a client that extrapolates from the baseline: it decides whether the pose has to be
+//! sent at all.
 //!
-//! Invariant: what comes out depends on (pose, base, stamps) and on nothing else; so who shares it
-//! with whom shows nowhere.
+//! Invariant: the result depends on (pose, baseline, stamps) only; so it does not matter which
+//! clients share it.
 //!
-//! Bound: [`WAYS`] bases for each pose; one more takes the place of an older one and is computed
-//! again. Cost: a look into an array; below 200 ns where it is computed.
+//! Bound: [`WAYS`] baselines for each pose; one more replaces an older one, which is then computed
+//! again if needed. Cost: an array look-up; below 200 ns where the pose is computed.
 
-use ambit_proto::pose::{self, Coded, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, CodedPose, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
 use super::pose_table::PoseTable;
 
-/// Bases of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
-/// tight budget, bases of far objects are older.
+/// Baselines of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
+/// tight budget, the baselines of far objects are older.
 pub const WAYS: usize = 16;
 
-/// See the module.
+/// Poses coded for this tick; see the module.
 #[derive(Debug, Default)]
 pub struct CodedPoseCache {
-    /// [`WAYS`] places for each pose slot, and behind them one without a base.
+    /// For each pose slot [`WAYS`] entries, and one without a baseline.
     entries: Vec<CachedPose>,
     encoded: u64,
     lookups: u64,
 }
 
-/// One pose coded against one base.
+/// One pose coded against one baseline.
 #[derive(Clone, Copy, Debug)]
 struct CachedPose {
-    /// For which tick it was computed.
+    /// Stamp of the tick for which it was computed.
     stamp: GameTime,
     baseline: GameTime,
-    /// How far the client is off, in units of the grid or steps of the heading.
+    /// Error of a client that extrapolates from the baseline, in units of the position grid or
+    /// steps of the heading.
     error: u16,
-    coded: Coded,
+    coded: CodedPose,
 }
 
-/// What a tick is coded from.
+/// The input of the coder at one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct PoseSource<'b> {
-    /// The poses.
+    /// The recent poses of all objects.
     pub table: &'b PoseTable,
-    /// By kind; a kind without poses has any.
+    /// By kind; a placeholder for a kind without poses.
     pub formats: &'b [PoseFormat],
-    /// Of this tick.
+    /// Stamp of this tick.
     pub stamp: GameTime,
     /// Ticks a second.
     pub tick_hz: u64,
 }
 
-/// Where a coded pose lies, for this tick.
+/// Index of a coded pose, valid for this tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheKey(u32);
 
 impl CodedPoseCache {
-    /// The pose of `slot` as it is now, coded against what it was at `base`; `Unchanged` if nobody
-    /// knows any more what that was.
+    /// The present pose of `slot`, coded against its pose at `baseline`; `None` if that is not
+    /// known any more.
     #[inline]
     pub fn coded_against(
         &mut self,
         source: PoseSource<'_>,
         slot: u32,
-        base: GameTime,
+        baseline: GameTime,
     ) -> Option<CacheKey> {
-        let key = source.entry_index(slot, base);
+        let key = source.entry_index(slot, baseline);
         match self.entries.get(key) {
-            Some(place) if place.stamp == source.stamp && place.baseline == base => {}
+            Some(entry) if entry.stamp == source.stamp && entry.baseline == baseline => {}
             _ => {
-                let pose = source.table.at(slot, base)?;
-                self.encode(source, slot, key, Some((base, pose)));
+                let pose = source.table.at(slot, baseline)?;
+                self.encode(source, slot, key, Some((baseline, pose)));
             }
         }
         self.lookups += 1;
         Some(CacheKey(key as u32))
     }
 
-    /// The pose of `slot` as it is now, coded without a base.
+    /// The present pose of `slot`, coded without a baseline.
     pub fn coded_absolute(&mut self, source: PoseSource<'_>, slot: u32) -> CacheKey {
         let key = slot as usize * (WAYS + 1) + WAYS;
         if self
             .entries
             .get(key)
-            .is_none_or(|place| place.stamp != source.stamp)
+            .is_none_or(|entry| entry.stamp != source.stamp)
         {
             self.encode(source, slot, key, None);
         }
@@ -92,31 +94,36 @@ impl CodedPoseCache {
         CacheKey(key as u32)
     }
 
-    /// The bits.
+    /// The coded pose.
     #[inline]
-    pub fn coded(&self, key: CacheKey) -> &Coded {
+    pub fn coded(&self, key: CacheKey) -> &CodedPose {
         &self.entries[key.0 as usize].coded
     }
 
-    /// How far a client is off that knows the base and no more: units of the grid or steps of the
-    /// heading, whichever are more; `u16::MAX` when it would be plainly wrong.
+    /// Error of a client that extrapolates from the baseline: in units of the position grid or
+    /// steps of the heading, whichever is more; `u16::MAX` when its view would be plainly wrong.
     #[inline]
     pub fn error(&self, key: CacheKey) -> u16 {
         self.entries[key.0 as usize].error
     }
 
-    /// As [`CodedPoseCache::error`], of a client that knows what the pose of `slot` was at `base`.
-    /// Nothing takes the place of anything for this: a key stays what it was.
-    pub fn error_against(&self, source: PoseSource<'_>, slot: u32, base: GameTime) -> Option<u16> {
-        match self.entries.get(source.entry_index(slot, base)) {
-            Some(place) if place.stamp == source.stamp && place.baseline == base => {
-                Some(place.error)
+    /// As [`CodedPoseCache::error`], for a client that has the pose of `slot` at `baseline`.
+    /// Replaces no entry, so keys stay valid.
+    pub fn error_against(
+        &self,
+        source: PoseSource<'_>,
+        slot: u32,
+        baseline: GameTime,
+    ) -> Option<u16> {
+        match self.entries.get(source.entry_index(slot, baseline)) {
+            Some(entry) if entry.stamp == source.stamp && entry.baseline == baseline => {
+                Some(entry.error)
             }
-            _ => Some(source.error_against(slot, (base, source.table.at(slot, base)?))),
+            _ => Some(source.error_against(slot, (baseline, source.table.at(slot, baseline)?))),
         }
     }
 
-    /// How many poses were coded, and how often one was looked up, since the last call.
+    /// How many poses were coded, and how many look-ups there were, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
         (
             std::mem::take(&mut self.encoded),
@@ -129,29 +136,29 @@ impl CodedPoseCache {
         source: PoseSource<'_>,
         slot: u32,
         key: usize,
-        base: Option<(GameTime, &Pose)>,
+        baseline: Option<(GameTime, &Pose)>,
     ) {
         if self.entries.len() <= key {
             let nothing = CachedPose {
                 stamp: GameTime::MAX,
                 baseline: GameTime::MAX,
                 error: 0,
-                coded: Coded::default(),
+                coded: CodedPose::default(),
             };
             self.entries
                 .resize((slot as usize + 1) * (WAYS + 1), nothing);
         }
-        let error = base.map_or(u16::MAX, |base| source.error_against(slot, base));
+        let error = baseline.map_or(u16::MAX, |baseline| source.error_against(slot, baseline));
         let coded = pose::code(
             source.format(slot),
-            base,
+            baseline,
             source.stamp,
             source.table.latest(slot),
         );
-        let base = base.map_or(GameTime::MAX, |(base, _)| base);
+        let baseline = baseline.map_or(GameTime::MAX, |(baseline, _)| baseline);
         self.entries[key] = CachedPose {
             stamp: source.stamp,
-            baseline: base,
+            baseline,
             error,
             coded,
         };
@@ -164,35 +171,35 @@ impl PoseSource<'_> {
         &self.formats[usize::from(self.table.kind(slot))]
     }
 
-    fn error_against(&self, slot: u32, base: (GameTime, &Pose)) -> u16 {
+    fn error_against(&self, slot: u32, baseline: (GameTime, &Pose)) -> u16 {
         extrapolation_error(
             *self.format(slot),
-            base,
+            baseline,
             self.stamp,
             self.table.latest(slot),
         )
     }
 
-    /// Where the pose coded against this base lies. Ticks in a row lie side by side.
-    fn entry_index(&self, slot: u32, base: GameTime) -> usize {
-        let tick = (base.millis() * self.tick_hz + 500) / 1_000;
+    /// Index of the entry for this baseline. Baselines of successive ticks have successive entries.
+    fn entry_index(&self, slot: u32, baseline: GameTime) -> usize {
+        let tick = (baseline.millis() * self.tick_hz + 500) / 1_000;
         slot as usize * (WAYS + 1) + tick as usize % WAYS
     }
 }
 
-/// How far off the receiver is that goes on from `base`.
+/// Error of a receiver that extrapolates from `baseline`.
 fn extrapolation_error(
     format: PoseFormat,
-    base: (GameTime, &Pose),
+    baseline: (GameTime, &Pose),
     now: GameTime,
     pose: &Pose,
 ) -> u16 {
     let Turning::Yaw { bits } = format.turn else {
-        // What two poses foretell depends on which two a client has: here only what does not change
-        // is foretold.
-        return if base.1 == pose { 0 } else { u16::MAX };
+        // An extrapolation from two poses depends on which two a client has. Here only the
+        // unchanged pose counts as extrapolated.
+        return if baseline.1 == pose { 0 } else { u16::MAX };
     };
-    let shown = pose::estimate(&format, base, None, now);
+    let shown = pose::extrapolate(&format, baseline, None, now);
     if shown.flag != pose.flag || (shown.speed == 0) != (pose.speed == 0) {
         return u16::MAX;
     }
@@ -222,41 +229,47 @@ mod tests {
 
     #[test]
     fn a_lookup_is_coded_against_its_baseline_and_only_once() {
-        let mut book = PoseTable::default();
-        book.insert(1, 0, at(0), pose(0), [0.0; 2]);
-        (1..40).for_each(|tick| book.update(1, at(tick), pose(tick), [0.0; 2]));
+        let mut table = PoseTable::default();
+        table.insert(1, 0, at(0), pose(0), [0.0; 2]);
+        (1..40).for_each(|tick| table.update(1, at(tick), pose(tick), [0.0; 2]));
         let source = PoseSource {
-            table: &book,
+            table: &table,
             formats: &[YAW],
             stamp: at(39),
             tick_hz: 20,
         };
         let mut cache = CodedPoseCache::default();
         for _ in 0..2 {
-            for base in (10..39).rev() {
+            for baseline in (10..39).rev() {
                 let key = cache
-                    .coded_against(source, 1, at(base))
+                    .coded_against(source, 1, at(baseline))
                     .expect("it is kept");
-                let coded = pose::code(&YAW, Some((at(base), &pose(base))), at(39), &pose(39));
+                let coded = pose::code(
+                    &YAW,
+                    Some((at(baseline), &pose(baseline))),
+                    at(39),
+                    &pose(39),
+                );
                 assert_eq!(
                     cache.coded(key).bits_x256(),
                     coded.bits_x256(),
-                    "base {base}"
+                    "baseline {baseline}"
                 );
-                // Looking at another base does no harm to a key.
+                // A query for another baseline does not change the entry of a key.
                 let before = cache.error(key);
-                cache.error_against(source, 1, at(base - 3));
+                cache.error_against(source, 1, at(baseline - 3));
                 assert_eq!(cache.error(key), before);
             }
         }
-        let mut few = CodedPoseCache::default();
+        let mut bounded = CodedPoseCache::default();
         for _ in 0..100 {
-            (38 - WAYS as u64 + 1..39)
-                .for_each(|base| assert!(few.coded_against(source, 1, at(base)).is_some()));
-            few.coded_absolute(source, 1);
+            (38 - WAYS as u64 + 1..39).for_each(|baseline| {
+                assert!(bounded.coded_against(source, 1, at(baseline)).is_some());
+            });
+            bounded.coded_absolute(source, 1);
         }
         assert_eq!(
-            few.take_counts(),
+            bounded.take_counts(),
             (WAYS as u64 + 1, 100 * (WAYS as u64 + 1))
         );
     }
@@ -267,9 +280,9 @@ mod tests {
             YAW.pose(ambit_proto::space::Position::on_ground(x, 0.0), yaw, speed)
         };
         let check = |pose: Pose, expected: u16| {
-            let base = walker(10.0, 0.0, 4.0);
+            let baseline = walker(10.0, 0.0, 4.0);
             assert_eq!(
-                extrapolation_error(YAW, (at(0), &base), at(1), &pose),
+                extrapolation_error(YAW, (at(0), &baseline), at(1), &pose),
                 expected,
                 "{pose:?}"
             );

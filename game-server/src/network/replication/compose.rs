@@ -1,11 +1,13 @@
 //! Writes what is due to one client as records.
 //!
-//! The order: what is to be forgotten, the client's own avatar, then all else from the nearest to
-//! the farthest; so a late joiner gets the zone around the avatar in order of distance. What does
-//! not fit in a packet is skipped for the next that does, and left for the next packet. A component
-//! is sent as its present and future: its timeline from the packet's stamp on, or from when the
-//! object came into sight if that is later, with the value at that time as the first point. So each
-//! record stands for itself, and the way by which an object came, perhaps hidden, stays untold.
+//! The order: `Leave`s, the client's own avatar, then all else from the nearest to the farthest; so
+//! a late joiner gets the zone around its avatar in order of distance. A record that does not fit
+//! into a packet is skipped for the next one that does, and left for the next packet.
+//!
+//! A component is sent as its present and future: its timeline from the packet's stamp on, or from
+//! when the object came into sight if that is later, with the value at that time as the first
+//! point. So each record is complete in itself, and the path on which an object came, perhaps
+//! hidden, is not revealed.
 
 use ambit_proto::message::{ComponentSelection, RecordHead, RecordWriter};
 use ambit_proto::space::Position;
@@ -15,22 +17,22 @@ use super::object_slots::{DueRecord, RecordContent};
 use super::records::{ComponentsKey, EncodedBits, RecordCache};
 use crate::logic::world::World;
 
-/// The mark behind the last record of a body, and the padding to a whole byte.
+/// The mark behind the last record of a body, and the padding to a whole byte, in bits.
 pub const END_BITS: usize = 8;
-/// WrittenRecords that don't fit before nobody looks for shorter ones any more.
+/// After so many records that do not fit, the search for shorter ones ends.
 const MAX_MISSES: usize = 8;
 
-/// What records are written from, and where they end.
+/// The source of the records, and their limit.
 pub struct RecordComposer<'c> {
     /// The room's state.
     pub world: &'c World,
-    /// The words.
+    /// Encodes the parts of a record.
     pub record_writer: RecordWriter<'c>,
-    /// How many bits may be written when the last record ends.
+    /// Position in the datagram where the last record has to end, in bits.
     pub max_bits: usize,
 }
 
-/// Sorts what is due: the last one is to be sent first.
+/// Sorts what is due: the most urgent record comes last.
 pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
     let urgency = |due: &DueRecord| match due.content {
         RecordContent::Leave => (0, 0.0),
@@ -47,8 +49,8 @@ pub fn sort_by_urgency(due: &mut [DueRecord], world: &World, viewer: Position) {
 }
 
 impl RecordComposer<'_> {
-    /// Writes the last ones of `due`, as far as they fit; those are taken off the list and told to
-    /// `sent`.
+    /// Writes the records from the end of `due` that fit, removes them from `due` and reports each
+    /// to `sent`.
     pub fn write(
         &self,
         cache: &mut RecordCache,
@@ -79,7 +81,7 @@ impl RecordComposer<'_> {
         writer: &mut Writer<'_>,
     ) -> bool {
         let parts = match due.content {
-            RecordContent::ObjectEntered(mask) | RecordContent::ObjectUpdated(mask) => {
+            RecordContent::Enter(mask) | RecordContent::Update(mask) => {
                 Some(self.encode_components(due, mask, cache))
             }
             RecordContent::Leave => None,
@@ -97,7 +99,7 @@ impl RecordComposer<'_> {
         true
     }
 
-    /// What differs from client to client.
+    /// Writes the part of a record that differs between clients.
     fn write_head(&self, due: &DueRecord, coder: &mut impl Coder) {
         let DueRecord {
             alias,
@@ -113,29 +115,29 @@ impl RecordComposer<'_> {
             own,
         };
         match due.content {
-            RecordContent::ObjectEntered(_) => self.record_writer.write_enter_head(&head, coder),
-            RecordContent::ObjectUpdated(_) => self.record_writer.write_update_head(&head, coder),
+            RecordContent::Enter(_) => self.record_writer.write_enter_head(&head, coder),
+            RecordContent::Update(_) => self.record_writer.write_update_head(&head, coder),
             RecordContent::Leave => self.record_writer.write_leave(alias, at, coder),
         }
     }
 
-    /// What is the same for all that may know as much.
+    /// The part of a record that is the same for all clients of the same audience.
     fn encode_components(
         &self,
         due: &DueRecord,
         mask: u16,
         cache: &mut RecordCache,
     ) -> EncodedBits {
-        let told = ComponentsKey {
+        let key = ComponentsKey {
             object: due.object,
             mask,
             from: self.record_writer.stamp.max(due.visible_since),
         };
-        cache.get_or_encode(told, |writer| {
+        cache.get_or_encode(key, |writer| {
             let parts = ComponentSelection {
-                all: self.world.components(told.object),
+                all: self.world.components(key.object),
                 mask,
-                from: told.from,
+                from: key.from,
             };
             self.record_writer
                 .write_components(due.kind, &parts, writer);

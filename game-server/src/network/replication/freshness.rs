@@ -1,57 +1,57 @@
-//! How fresh a client's picture of an object should be, and what that makes it worth.
+//! How fresh a client's view of an object should be, and the priority that follows from it.
 //!
-//! A kind's target ages and how near an object is go in; a class comes out, a rate at which its
-//! priority grows while it waits, and by how much the client may be wrong before it is told.
-//! PoseSource: design, section 6; reference 004 for what the receiver foretells.
+//! The target ages of a kind and the distance of an object go in. Out come a class, the rate at
+//! which the priority grows while the object waits, and the error up to which the client's
+//! extrapolation is accepted. Sources: G. Fiedler, "State Synchronization" (priority accumulators);
+//! "Optimisation des échanges de données" (extrapolation by the receiver).
 //!
-//! With bytes enough, everything that changed is told at each tick. Under a tight budget what has
-//! the highest priority goes first: the time since it was sent times the rate of its class. So
-//! nothing waits for ever, and classes degrade in order: far objects are four times beyond their
-//! target age before near ones are beyond theirs, and those four times before what the player
-//! fights is.
+//! With enough bytes, everything that changed is sent at each tick. Under a tight budget the
+//! highest priority is sent first: the time since the object was sent times the rate of its class.
+//! So no object waits for ever, and classes degrade in order: far objects exceed their target age
+//! by a factor of four before near ones exceed theirs, and those by a factor of four before the
+//! engaged ones do.
 
 use ambit_proto::schema::{Freshness, ObjectKind, PosePresentation, Schema};
 
-/// How much a player cares about an object.
+/// How important an object is to a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FreshnessClass {
-    /// The own avatar, the party, what one fights.
-    EngagedObjects,
+    /// The own avatar, the own team, the player's target or attacker.
+    Engaged,
     /// Within the kind's `near_m`.
-    NearlyEqual,
-    /// Beyond that.
+    Near,
+    /// Beyond the kind's `near_m`.
     Far,
 }
 
-/// All of them, by their index.
+/// All classes, by their index.
 pub const FRESHNESS_CLASSES: [FreshnessClass; 3] = [
-    FreshnessClass::EngagedObjects,
-    FreshnessClass::NearlyEqual,
+    FreshnessClass::Engaged,
+    FreshnessClass::Near,
     FreshnessClass::Far,
 ];
 
-/// What one class yields to the next: it may be as many times beyond its target age before the next
-/// one is at its own.
+/// The factor by which a class may exceed its target age before the next class exceeds its own.
 const CLASS_RATIO: f32 = 4.0;
-/// Metres beyond `near_m` for each further unit of the grid that a far object may be off.
+/// Metres beyond `near_m` for each further unit of the position grid that a far object may be off.
 const METRES_PER_UNIT: f32 = 8.0;
-/// More than that is seen at any distance.
+/// The largest tolerance: a larger error is visible at any distance.
 pub const MAX_TOLERANCE: u16 = 8;
 
-/// What one kind's freshness comes to, ready to be used for each object, client and tick.
+/// The freshness of one kind, prepared for use for each object, client and tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FreshnessRates {
     near_m: f32,
-    /// By class: priority a millisecond of waiting.
+    /// By class: priority for each millisecond of waiting.
     priority_per_ms: [f32; 3],
     /// By class: the target age.
     target_ms: [u32; 3],
-    /// Whether clients go on by their own physics, which the host does not foretell.
+    /// Whether clients extrapolate by their own physics, which the host does not reproduce.
     pub simulated: bool,
 }
 
 impl FreshnessRates {
-    /// Of a kind.
+    /// The rates of one kind.
     pub fn of(freshness: &Freshness, sync: PosePresentation) -> Self {
         let target = |ms: u32| 1.0 / ms.max(1) as f32;
         let per_ms = [
@@ -68,7 +68,7 @@ impl FreshnessRates {
         }
     }
 
-    /// Of all kinds of a schema.
+    /// The rates of all kinds of a schema, by kind.
     pub fn of_schema(schema: &Schema) -> Vec<Self> {
         schema
             .kinds
@@ -80,23 +80,23 @@ impl FreshnessRates {
     /// The class of an object that the player is not engaged with.
     pub fn class(&self, distance_m: f32) -> FreshnessClass {
         if distance_m <= self.near_m {
-            FreshnessClass::NearlyEqual
+            FreshnessClass::Near
         } else {
             FreshnessClass::Far
         }
     }
 
-    /// Priority of what has waited for so long.
+    /// The priority of an object of `class` that has waited for so long.
     pub fn priority(&self, class: FreshnessClass, waited_ms: u64) -> f32 {
         self.priority_per_ms[class as usize] * waited_ms as f32
     }
 
-    /// How old what a client sees of an object may get: even what it foretells is told so often.
+    /// The target age: even an object that the client extrapolates well is sent as often as this.
     pub fn target_ms(&self, class: FreshnessClass) -> u64 {
         self.target_ms[class as usize].into()
     }
 
-    /// By how many units of the grid a client may be wrong about an object so far away.
+    /// The accepted error of an object at this distance, in units of the position grid.
     pub fn tolerance(&self, distance_m: f32) -> u16 {
         let beyond =
             ((distance_m - self.near_m) / METRES_PER_UNIT).clamp(0.0, f32::from(MAX_TOLERANCE - 1));
@@ -104,7 +104,7 @@ impl FreshnessRates {
     }
 }
 
-/// Distance on the ground.
+/// Distance on the ground, in metres.
 pub fn distance_m(a: [f32; 2], b: [f32; 2]) -> f32 {
     let (x, y) = (a[0] - b[0], a[1] - b[1]);
     (x * x + y * y).sqrt()
@@ -125,19 +125,20 @@ mod tests {
             },
             PosePresentation::Interpolated,
         );
-        // A far object that waits for four times its target is worth a near one at its target.
+        // A far object at four times its target age has the priority of a near one at its target
+        // age.
         assert_eq!(
             rates.priority(FreshnessClass::Far, 1_600),
-            rates.priority(FreshnessClass::NearlyEqual, 100)
+            rates.priority(FreshnessClass::Near, 100)
         );
         assert_eq!(
-            rates.priority(FreshnessClass::NearlyEqual, 400),
-            rates.priority(FreshnessClass::EngagedObjects, 50)
+            rates.priority(FreshnessClass::Near, 400),
+            rates.priority(FreshnessClass::Engaged, 50)
         );
-        // What waits long enough goes before anything.
+        // Any object that waits long enough comes first.
         assert!(
             rates.priority(FreshnessClass::Far, 60_000)
-                > rates.priority(FreshnessClass::EngagedObjects, 150)
+                > rates.priority(FreshnessClass::Engaged, 150)
         );
     }
 
@@ -150,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             (rates.class(15.0), rates.class(15.1)),
-            (FreshnessClass::NearlyEqual, FreshnessClass::Far)
+            (FreshnessClass::Near, FreshnessClass::Far)
         );
     }
 }

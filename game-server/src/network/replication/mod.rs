@@ -1,11 +1,11 @@
-//! What to tell each client now.
+//! What to send to each client now.
 //!
-//! [`slots`] holds what one client knows of which object and what is due; [`compose`] turns that
-//! into records, whose components [`records`] encodes once for all. Poses go another way: [`book`]
-//! has what each was, [`poses`] knows which of them one client is to be told and against what base
-//! ([`numbers`] says what it has), [`cache`] codes each once for all clients with the same base,
-//! and [`fill`] puts as many into a datagram as fit, by the priorities of [`freshness`].
-//! PoseSource: design, section 6.
+//! [`object_slots`] tracks what one client knows of which object and what is due; [`compose`]
+//! writes that as records, whose components [`records`] encodes once for all clients. Poses take
+//! another path: [`pose_table`] has the recent poses of each object, [`viewer_poses`] knows which
+//! of them are due for one client and against which baseline ([`sent_datagrams`] knows what the
+//! client has), [`coded_poses`] codes each once for all clients with the same baseline, and
+//! [`pose_section`] puts as many into a datagram as fit, by the priorities of [`freshness`].
 
 pub mod coded_poses;
 pub mod compose;

@@ -1,28 +1,26 @@
-//! What one client knows of the world, or is about to be told.
+//! What one client knows of the world, and what it still has to get.
 //!
-//! `follow`, `unfollow` and `touch` say what should be true at the client; `sent`, `acked` and
-//! `lost` say what became of the packets; what is still to be said comes out of `due`. State is
-//! re-derived, not resent: a lost packet only makes what it carried due again, and what goes out
-//! then is the newest state.
+//! `follow`, `unfollow` and `mark_changed` set what should hold at the client; `note_sent`,
+//! `handle_acked` and `handle_lost` report the packets; `take_due` returns what still has to be
+//! sent. State is derived again, not resent: a lost packet only makes its contents due again, and
+//! what is sent then is the newest state.
 //!
-//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. Here
-//! is what is said in records; the poses of what stirs are the business of [`Poses`], which goes by
-//! the same slots. Invariants:
-//! 1. A slot is given away again, under the next epoch, only after the client has confirmed the
-//!    `Leave`.
-//! 2. An object is told in full (`ObjectEntered`) until one such packet is confirmed, so that an
-//!    `ObjectUpdated` never finds its object missing.
-//! 3. What has never been told is not taken back: an object that leaves before its `ObjectEntered`
-//!    went out costs nothing.
+//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. This
+//! module handles records; the poses of active objects are handled by [`ViewerPoses`], by the same
+//! slots. Invariants:
+//! 1. A slot is reused, under the next epoch, only after the client has acknowledged the `Leave`.
+//! 2. An object is sent in full (`Enter`) until one such packet is acknowledged, so that an
+//!    `Update` never finds its object missing.
+//! 3. An object that leaves before its `Enter` was sent needs no `Leave`.
 //! 4. A component is due again only if the lost packet is the last one that carried it.
-//! 5. A pose travels in a record only with its object's `ObjectEntered`; so an `ObjectEntered` is
-//!    not said again because the object moves.
+//! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not repeated
+//!    because the object moves.
 //!
-//! What is due may wait for a datagram that leaves anyway, until [`TRAVEL`] before it takes effect;
-//! what concerns the own avatar, or was lost, waits for nothing.
+//! What is due may wait for a datagram that is sent anyway, until [`TRAVEL_TIME`] before it takes
+//! effect. What concerns the own avatar, or was lost, does not wait.
 //!
-//! Cost: what changed; nothing is walked for objects that stand still. PoseSource: design, sections
-//! 4 to 6; reference 004 for waiting.
+//! Cost: what changed; objects that do not change cost nothing. Source for the waiting:
+//! "Optimisation des échanges de données".
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -36,15 +34,15 @@ use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
 pub const MAX_COMPONENTS: usize = 16;
-/// What a datagram may take to its client, a resend not included: as much before it takes effect it
-/// must leave.
+/// The allowance for a datagram's travel to its client, without a resend: it is sent so long before
+/// it takes effect.
 pub const TRAVEL_TIME: Duration = Duration::from_millis(100);
 
-/// Objects that a player may be engaged with before it sees them; of more, the oldest are
-/// forgotten.
+/// Objects that a player may be engaged with before they come into sight; beyond that the oldest
+/// are dropped.
 const MAX_AWAITED: usize = 16;
 
-/// What a packet carried of one object; kept until the packet is confirmed or lost.
+/// What a packet carried of one object; kept until the packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentRecord {
     slot: u16,
@@ -52,64 +50,64 @@ pub struct SentRecord {
     content: RecordContent,
 }
 
-/// What is to be said of an object.
+/// The contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordContent {
-    /// Everything, since it is new to the client; the mask of the components.
-    ObjectEntered(u16),
-    /// The components that changed.
-    ObjectUpdated(u16),
-    /// That it is gone.
+    /// All components, as a mask: the object is new to the client.
+    Enter(u16),
+    /// The components that changed, as a mask.
+    Update(u16),
+    /// The client does not follow the object any more.
     Leave,
 }
 
-/// One thing to be said, with all that a record's head needs.
+/// A record that is due, with all that its head needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DueRecord {
-    /// The slot: what `sent` wants back.
+    /// The client's slot for the object.
     pub slot: u16,
-    /// The object; it may be gone already when `what` is `Leave`.
+    /// The object; it may be removed already when `content` is `Leave`.
     pub object: ObjectId,
-    /// The client's name for it.
+    /// The client's alias for the object.
     pub alias: Alias,
-    /// Index of the kind in the schema.
+    /// Index of the object's kind in the schema.
     pub kind: u8,
     /// Whether it is the client's own avatar.
     pub is_own: bool,
-    /// When it takes effect.
+    /// When the change takes effect.
     pub effective_at: GameTime,
-    /// Since when the client may know of the object; what was before is not its business.
+    /// Since when the client may know of the object; it must not learn what was before.
     pub visible_since: GameTime,
-    /// What is to be said.
+    /// What the record contains.
     pub content: RecordContent,
 }
 
-/// A new object for a client.
+/// An object that comes into a client's sight.
 #[derive(Clone, Copy, Debug)]
 pub struct EnteringObject {
     /// The object.
     pub object: ObjectId,
-    /// Index of its kind in the schema.
+    /// Index of the object's kind in the schema.
     pub kind: u8,
     /// Whether it is the client's own avatar.
     pub is_own: bool,
     /// The components that this client may know.
     pub components: u16,
-    /// Where its pose stands in the book, if its kind has one.
+    /// Slot of its pose in the pose table, if its kind has a pose.
     pub pose_slot: Option<u32>,
-    /// Whether it belongs to the player's party.
+    /// Whether it belongs to the player or the player's team.
     pub is_ally: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotPhase {
-    /// Nobody's: may be given away.
+    /// It has no object and may be reused.
     Free,
-    /// No packet with its `ObjectEntered` has been confirmed yet.
+    /// No packet with its `Enter` is acknowledged yet.
     Entering,
-    /// The client has it.
+    /// The client has the object.
     Live,
-    /// To be taken back; the `Leave` has not been confirmed yet.
+    /// The object has left; its `Leave` is not acknowledged yet.
     Leaving,
 }
 
@@ -121,86 +119,86 @@ struct ObjectSlot {
     has_pose: bool,
     epoch: u8,
     phase: SlotPhase,
-    /// Whether a packet with its `ObjectEntered` ever went out.
+    /// Whether a packet with its `Enter` was ever sent.
     is_enter_sent: bool,
-    /// Whether it stands in the queue of what is due.
+    /// Whether the slot is in the queue of due slots.
     is_queued: bool,
-    /// When its `ObjectEntered` or `Leave` takes effect.
+    /// When its `Enter` or `Leave` takes effect.
     effective_at: GameTime,
     /// When the newest change of a component takes effect.
     changed_at: GameTime,
     components: u16,
-    /// Components still to be sent; for a leaving object, not 0 while its `Leave` is to be sent.
+    /// Components to send; for a leaving object, not 0 while its `Leave` is to be sent.
     dirty: u16,
-    /// The last packet that carried each component; `[0]` is the `Leave`'s for a leaving object.
+    /// The last packet that carried each component; `[0]` is for the `Leave` of a leaving object.
     carriers: [Seq; MAX_COMPONENTS],
 }
 
-/// One client's table of aliases.
+/// One client's slots for the objects that it follows; see the module.
 #[derive(Debug, Default)]
 pub struct ObjectSlots {
     /// By slot number.
     entries: Vec<ObjectSlot>,
     free: Vec<u16>,
     by_object: HashMap<ObjectId, u16, BuildHasherDefault<IdHasher>>,
-    /// Slots with something to say; each stands in it once.
+    /// Slots that may have a record due; each is in it at most once.
     queue: Vec<u16>,
-    /// When the first of them has to leave; any time, if there is none.
+    /// When the first of them has to be sent; `None` if there is none.
     send_deadline: Option<GameTime>,
-    /// The poses of what stirs.
+    /// The poses of the objects, and the active set.
     poses: ViewerPoses,
-    /// What the player cares most about and does not see yet, and until when.
+    /// Objects that the player is engaged with and that are not in sight yet, and until when.
     awaited: Vec<(ObjectId, GameTime)>,
 }
 
 impl ObjectSlots {
-    /// Starts to tell the client of an object, from time `at` on.
-    pub fn follow(&mut self, newcomer: EnteringObject, at: GameTime) {
+    /// Starts to send an object to the client, from time `at` on.
+    pub fn follow(&mut self, entering: EnteringObject, at: GameTime) {
         debug_assert!(
-            !self.by_object.contains_key(&newcomer.object),
-            "an object enters once"
+            !self.by_object.contains_key(&entering.object),
+            "an object is followed once"
         );
         let Some(index) = self.take_free() else {
             return;
         };
         let slot = &mut self.entries[usize::from(index)];
         *slot = ObjectSlot {
-            object: newcomer.object,
-            kind: newcomer.kind,
-            is_own: newcomer.is_own,
-            has_pose: newcomer.pose_slot.is_some(),
+            object: entering.object,
+            kind: entering.kind,
+            is_own: entering.is_own,
+            has_pose: entering.pose_slot.is_some(),
             phase: SlotPhase::Entering,
             is_enter_sent: false,
             effective_at: at,
             changed_at: at,
-            components: newcomer.components,
-            dirty: newcomer.components,
+            components: entering.components,
+            dirty: entering.components,
             epoch: slot.epoch,
             is_queued: slot.is_queued,
             carriers: slot.carriers,
         };
-        self.by_object.insert(newcomer.object, index);
-        if let Some(pose) = newcomer.pose_slot {
+        self.by_object.insert(entering.object, index);
+        if let Some(pose) = entering.pose_slot {
             self.poses
-                .follow(index, pose, newcomer.is_own || newcomer.is_ally);
+                .follow(index, pose, entering.is_own || entering.is_ally);
         }
-        if let Some(place) = self
+        if let Some(position) = self
             .awaited
             .iter()
-            .position(|&(awaited, _)| awaited == newcomer.object)
+            .position(|&(awaited, _)| awaited == entering.object)
         {
-            let (_, until) = self.awaited.swap_remove(place);
+            let (_, until) = self.awaited.swap_remove(position);
             self.poses.engage(index, until);
         }
         self.enqueue(index);
     }
 
-    /// Objects that have left, and whose `Leave` is not confirmed.
+    /// The number of objects that have left and whose `Leave` is not acknowledged.
     pub fn leaving_count(&self) -> usize {
         self.entries.len() - self.free.len() - self.by_object.len()
     }
 
-    /// Tells all poses again that the client may have.
+    /// Activates the poses of all objects that the client has, so that they are sent again.
     pub fn activate_poses(&mut self) {
         for (index, slot) in (0..).zip(&self.entries) {
             if slot.phase == SlotPhase::Live && slot.has_pose {
@@ -209,8 +207,8 @@ impl ObjectSlots {
         }
     }
 
-    /// Takes an object back, from time `at` on. An object that the client was never told of is just
-    /// forgotten.
+    /// Sends a `Leave` for an object, effective at time `at`. An object that was never sent is
+    /// dropped without one.
     pub fn unfollow(&mut self, object: ObjectId, at: GameTime) {
         let Some(index) = self.by_object.remove(&object) else {
             return;
@@ -229,21 +227,21 @@ impl ObjectSlots {
         self.enqueue(index);
     }
 
-    /// Some components of an object have changed, from time `at` on.
+    /// Notes that components of an object have changed, effective at time `at`.
     pub fn mark_changed(&mut self, object: ObjectId, components: u16, at: GameTime) {
         let Some(&index) = self.by_object.get(&object) else {
             return;
         };
         let slot = &mut self.entries[usize::from(index)];
-        let known = components & slot.components;
-        if known != 0 {
-            slot.dirty |= known;
+        let changed = components & slot.components;
+        if changed != 0 {
+            slot.dirty |= changed;
             slot.changed_at = at;
             self.enqueue(index);
         }
     }
 
-    /// The object begins to stir.
+    /// Adds the object to the active set: its pose begins to change.
     pub fn activate_pose(&mut self, object: ObjectId) {
         if let Some(&index) = self.by_object.get(&object)
             && self.entries[usize::from(index)].phase == SlotPhase::Live
@@ -252,7 +250,7 @@ impl ObjectSlots {
         }
     }
 
-    /// The player cares most about an object until then.
+    /// Gives the object the most urgent class until then: it is the player's target or attacker.
     pub fn engage(&mut self, object: ObjectId, until: GameTime) {
         if let Some(&index) = self.by_object.get(&object) {
             self.poses.engage(index, until);
@@ -265,8 +263,8 @@ impl ObjectSlots {
         self.awaited.push((object, until));
     }
 
-    /// The client may know other components of an object than before, from time `at` on; whether it
-    /// belongs to the player's party.
+    /// Sets which components of an object the client may know, effective at time `at`, and whether
+    /// the object belongs to the player or the player's team.
     pub fn set_audience(&mut self, object: ObjectId, components: u16, close: bool, at: GameTime) {
         let Some(&index) = self.by_object.get(&object) else {
             return;
@@ -286,7 +284,7 @@ impl ObjectSlots {
         self.by_object.get(&object).copied()
     }
 
-    /// The objects that the client is told of, by their slots.
+    /// The objects that the client follows, in the order of their slots.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
         let followed = self
             .entries
@@ -295,34 +293,34 @@ impl ObjectSlots {
         followed.map(|slot| slot.object)
     }
 
-    /// The poses of what stirs.
+    /// The poses of the objects that the client follows.
     pub fn poses(&self) -> &ViewerPoses {
         &self.poses
     }
 
-    /// The poses of what stirs.
+    /// The poses of the objects that the client follows.
     pub fn poses_mut(&mut self) -> &mut ViewerPoses {
         &mut self.poses
     }
 
-    /// Whether anything is to be said.
+    /// Whether any record may be due.
     pub fn has_due(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// When the first of what is to be said has to leave.
+    /// When the first due record has to be sent.
     pub fn send_deadline(&self) -> Option<GameTime> {
         self.send_deadline
     }
 
-    /// Whether the client has confirmed that it knows the player's avatar.
+    /// Whether the client has acknowledged the player's own avatar.
     pub fn knows_own_avatar(&self) -> bool {
         self.entries
             .iter()
             .any(|slot| slot.is_own && slot.phase == SlotPhase::Live)
     }
 
-    /// The client's name for an object that it is told of.
+    /// The client's alias for an object that it follows.
     pub fn alias(&self, object: ObjectId) -> Option<Alias> {
         let &slot = self.by_object.get(&object)?;
         Some(Alias {
@@ -331,26 +329,26 @@ impl ObjectSlots {
         })
     }
 
-    /// Since when the client may know of an object that it is told of.
+    /// Since when the client may know of an object that it follows.
     pub fn visible_since(&self, object: ObjectId) -> Option<GameTime> {
         let &slot = self.by_object.get(&object)?;
         Some(self.entries[usize::from(slot)].effective_at)
     }
 
-    /// Whether something is so of any object that the client is told of.
-    pub fn any_followed(&self, is_so: impl Fn(ObjectId) -> bool) -> bool {
-        self.objects().any(is_so)
+    /// Whether the predicate holds for any object that the client follows.
+    pub fn any_followed(&self, predicate: impl Fn(ObjectId) -> bool) -> bool {
+        self.objects().any(predicate)
     }
 
-    /// Moves all that is due to `due` (cleared first), in no particular order. What is not `sent`
-    /// has to be put back with `defer`.
+    /// Moves all due records to `due` (cleared first), in no particular order. Each has to go to
+    /// `note_sent`, or back with `defer`.
     pub fn take_due(&mut self, due: &mut Vec<DueRecord>) {
         due.clear();
         self.send_deadline = None;
         for index in self.queue.drain(..) {
             let slot = &mut self.entries[usize::from(index)];
             slot.is_queued = false;
-            let Some(what) = slot.due_content() else {
+            let Some(content) = slot.due_content() else {
                 continue;
             };
             due.push(DueRecord {
@@ -362,23 +360,24 @@ impl ObjectSlots {
                 },
                 kind: slot.kind,
                 is_own: slot.is_own,
-                effective_at: if matches!(what, RecordContent::ObjectUpdated(_)) {
+                effective_at: if matches!(content, RecordContent::Update(_)) {
                     slot.changed_at
                 } else {
                     slot.effective_at
                 },
                 visible_since: slot.effective_at,
-                content: what,
+                content,
             });
         }
     }
 
-    /// What was due did not fit: it stays due.
+    /// Keeps a record due that did not fit.
     pub fn defer(&mut self, due: &DueRecord) {
         self.enqueue(due.slot);
     }
 
-    /// What was due left in packet `seq`, which is datagram `number` of the tick of `stamp`.
+    /// Notes that a record was sent in packet `seq`, which is datagram `number` of the tick of
+    /// `stamp`.
     pub fn note_sent(
         &mut self,
         due: &DueRecord,
@@ -388,14 +387,14 @@ impl ObjectSlots {
     ) -> SentRecord {
         let slot = &mut self.entries[usize::from(due.slot)];
         let components = match due.content {
-            RecordContent::ObjectEntered(mask) => {
+            RecordContent::Enter(mask) => {
                 slot.is_enter_sent = true;
                 if slot.has_pose {
                     self.poses.note_sent(due.slot, number, stamp);
                 }
                 mask
             }
-            RecordContent::ObjectUpdated(mask) => mask,
+            RecordContent::Update(mask) => mask,
             RecordContent::Leave => 1,
         };
         slot.dirty &= !components;
@@ -409,47 +408,45 @@ impl ObjectSlots {
         }
     }
 
-    /// The packet that carried this has arrived.
-    pub fn handle_acked(&mut self, carried: SentRecord) {
-        let slot = &mut self.entries[usize::from(carried.slot)];
-        if slot.epoch != carried.epoch {
+    /// Handles the acknowledgement of the packet that carried this.
+    pub fn handle_acked(&mut self, record: SentRecord) {
+        let slot = &mut self.entries[usize::from(record.slot)];
+        if slot.epoch != record.epoch {
             return;
         }
-        match (carried.content, slot.phase) {
-            (RecordContent::ObjectEntered(_), SlotPhase::Entering) => {
+        match (record.content, slot.phase) {
+            (RecordContent::Enter(_), SlotPhase::Entering) => {
                 slot.phase = SlotPhase::Live;
                 slot.dirty &= slot.updatable();
                 if slot.has_pose {
-                    self.poses.activate(carried.slot);
+                    self.poses.activate(record.slot);
                 }
             }
             (RecordContent::Leave, SlotPhase::Leaving) => {
                 slot.phase = SlotPhase::Free;
                 slot.epoch = slot.epoch.wrapping_add(1);
                 slot.dirty = 0;
-                self.free.push(carried.slot);
+                self.free.push(record.slot);
             }
             _ => {}
         }
     }
 
-    /// Packet `seq`, which carried this, is lost: what nothing newer has carried since is due
-    /// again.
-    pub fn handle_lost(&mut self, carried: SentRecord, seq: Seq) {
-        let slot = &mut self.entries[usize::from(carried.slot)];
-        if slot.epoch != carried.epoch {
+    /// Handles the loss of packet `seq`, which carried this: what no newer packet has carried since
+    /// is due again.
+    pub fn handle_lost(&mut self, record: SentRecord, seq: Seq) {
+        let slot = &mut self.entries[usize::from(record.slot)];
+        if slot.epoch != record.epoch {
             return;
         }
-        let components = match (carried.content, slot.phase) {
+        let components = match (record.content, slot.phase) {
             (RecordContent::Leave, SlotPhase::Leaving) => 1,
-            (
-                RecordContent::ObjectEntered(mask) | RecordContent::ObjectUpdated(mask),
-                SlotPhase::Entering,
-            ) => mask & slot.components,
-            (
-                RecordContent::ObjectEntered(mask) | RecordContent::ObjectUpdated(mask),
-                SlotPhase::Live,
-            ) => mask & slot.updatable(),
+            (RecordContent::Enter(mask) | RecordContent::Update(mask), SlotPhase::Entering) => {
+                mask & slot.components
+            }
+            (RecordContent::Enter(mask) | RecordContent::Update(mask), SlotPhase::Live) => {
+                mask & slot.updatable()
+            }
             _ => return,
         };
         for component in set_bits(components) {
@@ -458,7 +455,7 @@ impl ObjectSlots {
             }
         }
         if slot.dirty != 0 {
-            self.enqueue(carried.slot);
+            self.enqueue(record.slot);
         }
     }
 
@@ -468,15 +465,15 @@ impl ObjectSlots {
             slot.is_queued = true;
             self.queue.push(index);
         }
-        let leave_by = slot.send_deadline();
+        let deadline = slot.send_deadline();
         self.send_deadline = Some(
             self.send_deadline
-                .map_or(leave_by, |before| before.min(leave_by)),
+                .map_or(deadline, |before| before.min(deadline)),
         );
     }
 
-    /// `Unchanged` when the client follows 65,536 already, those counted that are just leaving: it
-    /// does not see one more.
+    /// `None` when all 65,536 slots are in use, including those of leaving objects: the client then
+    /// does not see the object.
     fn take_free(&mut self) -> Option<u16> {
         self.free.pop().or_else(|| {
             let index = u16::try_from(self.entries.len()).ok()?;
@@ -505,7 +502,7 @@ impl ObjectSlot {
         }
     }
 
-    /// The components that travel in updates.
+    /// The components that are sent in updates: all but the pose.
     fn updatable(&self) -> u16 {
         if self.has_pose {
             self.components & !1
@@ -531,14 +528,14 @@ impl ObjectSlot {
         match self.phase {
             _ if self.dirty == 0 => None,
             SlotPhase::Free => None,
-            SlotPhase::Entering => Some(RecordContent::ObjectEntered(self.components)),
-            SlotPhase::Live => Some(RecordContent::ObjectUpdated(self.dirty)),
+            SlotPhase::Entering => Some(RecordContent::Enter(self.components)),
+            SlotPhase::Live => Some(RecordContent::Update(self.dirty)),
             SlotPhase::Leaving => Some(RecordContent::Leave),
         }
     }
 }
 
-/// The numbers of the bits that are set.
+/// The indices of the bits that are set.
 pub fn set_bits(mask: u16) -> impl Iterator<Item = usize> {
     (0..MAX_COMPONENTS).filter(move |&bit| mask & (1 << bit) != 0)
 }
@@ -554,15 +551,15 @@ mod tests {
     fn an_object_is_sent_in_full_until_acknowledged_then_by_changes() {
         let mut slots = following(ORC);
         let first = send(&mut slots, 1);
-        assert_eq!(whats(&first), [RecordContent::ObjectEntered(0b11)]);
+        assert_eq!(contents(&first), [RecordContent::Enter(0b11)]);
         slots.mark_changed(ORC, 0b10, GameTime::ZERO);
         let second = send(&mut slots, 2);
-        assert_eq!(whats(&second), [RecordContent::ObjectEntered(0b11)]);
+        assert_eq!(contents(&second), [RecordContent::Enter(0b11)]);
         slots.handle_acked(first[0]);
         slots.mark_changed(ORC, 0b01, GameTime::ZERO);
         assert_eq!(
-            whats(&send(&mut slots, 3)),
-            [RecordContent::ObjectUpdated(0b01)]
+            contents(&send(&mut slots, 3)),
+            [RecordContent::Update(0b01)]
         );
     }
 
@@ -570,12 +567,12 @@ mod tests {
     fn the_contents_of_a_lost_packet_are_due_again() {
         let mut slots = live(ORC);
         slots.mark_changed(ORC, 0b10, GameTime::ZERO);
-        let carried = send(&mut slots, 2);
+        let records = send(&mut slots, 2);
         assert!(send(&mut slots, 3).is_empty());
-        slots.handle_lost(carried[0], Seq(2));
+        slots.handle_lost(records[0], Seq(2));
         assert_eq!(
-            whats(&send(&mut slots, 4)),
-            [RecordContent::ObjectUpdated(0b10)]
+            contents(&send(&mut slots, 4)),
+            [RecordContent::Update(0b10)]
         );
     }
 
@@ -588,8 +585,8 @@ mod tests {
         send(&mut slots, 3);
         slots.handle_lost(older[0], Seq(2));
         assert_eq!(
-            whats(&send(&mut slots, 4)),
-            [RecordContent::ObjectUpdated(0b10)]
+            contents(&send(&mut slots, 4)),
+            [RecordContent::Update(0b10)]
         );
     }
 
@@ -606,16 +603,16 @@ mod tests {
         let alias = slots.alias(ORC).expect("followed");
         slots.unfollow(ORC, GameTime::ZERO);
         let leave = send(&mut slots, 2);
-        assert_eq!(whats(&leave), [RecordContent::Leave]);
-        slots.follow(newcomer(ELF), GameTime::ZERO);
+        assert_eq!(contents(&leave), [RecordContent::Leave]);
+        slots.follow(entering(ELF), GameTime::ZERO);
         assert_ne!(slots.alias(ELF).expect("followed").slot, alias.slot);
         slots.handle_lost(leave[0], Seq(2));
         let again = send(&mut slots, 3);
-        assert!(whats(&again).contains(&RecordContent::Leave));
-        for carried in again {
-            slots.handle_acked(carried);
+        assert!(contents(&again).contains(&RecordContent::Leave));
+        for record in again {
+            slots.handle_acked(record);
         }
-        slots.follow(newcomer(ORC), GameTime::ZERO);
+        slots.follow(entering(ORC), GameTime::ZERO);
         assert_eq!(
             slots.alias(ORC),
             Some(Alias {
@@ -633,7 +630,7 @@ mod tests {
         slots.unfollow(ORC, GameTime::ZERO);
         let leave = send(&mut slots, 3);
         slots.handle_acked(leave[0]);
-        slots.follow(newcomer(ELF), GameTime::ZERO);
+        slots.follow(entering(ELF), GameTime::ZERO);
         send(&mut slots, 4);
         slots.handle_lost(late[0], Seq(2));
         slots.handle_acked(leave[0]);
@@ -647,13 +644,10 @@ mod tests {
         let mut due = Vec::new();
         slots.take_due(&mut due);
         slots.defer(&due[0]);
-        assert_eq!(
-            whats(&send(&mut slots, 1)),
-            [RecordContent::ObjectEntered(0b11)]
-        );
+        assert_eq!(contents(&send(&mut slots, 1)), [RecordContent::Enter(0b11)]);
     }
 
-    fn newcomer(object: ObjectId) -> EnteringObject {
+    fn entering(object: ObjectId) -> EnteringObject {
         EnteringObject {
             object,
             kind: 0,
@@ -666,14 +660,14 @@ mod tests {
 
     fn following(object: ObjectId) -> ObjectSlots {
         let mut slots = ObjectSlots::default();
-        slots.follow(newcomer(object), GameTime::ZERO);
+        slots.follow(entering(object), GameTime::ZERO);
         slots
     }
 
     fn live(object: ObjectId) -> ObjectSlots {
         let mut slots = following(object);
-        for carried in send(&mut slots, 1) {
-            slots.handle_acked(carried);
+        for record in send(&mut slots, 1) {
+            slots.handle_acked(record);
         }
         slots
     }
@@ -686,7 +680,7 @@ mod tests {
             .collect()
     }
 
-    fn whats(carried: &[SentRecord]) -> Vec<RecordContent> {
-        carried.iter().map(|carried| carried.content).collect()
+    fn contents(records: &[SentRecord]) -> Vec<RecordContent> {
+        records.iter().map(|record| record.content).collect()
     }
 }

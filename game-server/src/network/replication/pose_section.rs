@@ -1,14 +1,16 @@
 //! The pose section of one client's datagram.
 //!
-//! What is due ([`Candidate`]s) and how many bytes there are go in; the section's bytes come out,
-//! and what did not fit stays due. While all fit, nobody asks what is worth most; when not, what
-//! has waited longest for its class goes first, and what does not fit is skipped for the next that
-//! does.
+//! The poses that are due ([`PoseCandidate`]s) and the byte limit go in; the bytes of the section
+//! come out, and what did not fit stays due. While all poses fit, no priorities are computed.
+//! Otherwise the pose that has waited longest, weighted by its class, is sent first, and one that
+//! does not fit is skipped for the next one that does.
 //!
-//! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in
-//! one section a tick at most.
+//! Invariants: slots ascend in a section; no section exceeds its limit; an object is in at most one
+//! section per tick.
 
-use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
+use ambit_proto::pose::{
+    self, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter,
+};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Measure;
 
@@ -18,68 +20,69 @@ use super::viewer_poses::{Baseline, PoseCandidate, PoseContext, ViewerPoses, sor
 
 /// Header and end of a section, in bytes, at most.
 const FRAME_BYTES: usize = 9;
-/// About what a slot takes on top of a pose where nearly all slots are there, in 1/256 bits, and
-/// for each doubling of the distance to the next one that is.
+/// Estimated cost of a slot number beside its pose when nearly all slots are present, in 1/256
+/// bits; and below, for each doubling of the distance to the next slot that is present.
 const SLOT_BITS_X256: u32 = 5 * 128;
 const SPARSE_SLOT_BITS_X256: u32 = 3 * 128;
-/// What a mode takes that is not the usual one, in 1/256 bits.
+/// Cost of a mode that is not the usual one, in 1/256 bits.
 const MODE_BITS_X256: u32 = 13 * 128;
-/// What the writer may hold back, being careful, where there is room by these figures.
+/// Room that is left free in the estimate, in 1/256 bits: the writer checks upper bounds, which are
+/// larger than the estimates.
 const SAFETY_MARGIN_X256: u64 = 16 * 256;
-/// Room that a pose without a near base must find at the fine level, in bits. What comes out longer
-/// makes the section be written again with less.
+/// Room that a pose without a baseline in the window must find at the fine level, in bits. If it
+/// turns out longer, the section is written again with fewer poses.
 const MAX_FINE_BITS: usize = 320;
-/// Room that any other pose must find there, in hundredths of what poses typically take.
+/// Room that any other pose must find there, in per cent of the typical size of a pose.
 const FINE_FACTOR_PERCENT: usize = 150;
-/// What names the reference, at most.
+/// Cost of naming the reference pose, at most.
 const MAX_REFERENCE_BITS: usize = 32;
-/// A section with less than that is not worth its header.
+/// A shorter section is not worth its header.
 const MIN_SECTION_BYTES: usize = FRAME_BYTES + 8;
-/// Poses that don't fit before nobody looks for smaller ones any more.
+/// After so many poses that do not fit, the search for smaller ones ends.
 const MAX_MISSES: usize = 8;
 
-/// What one section came to.
+/// The contents and size of one section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectionStats {
-    /// Poses that it carries.
+    /// Poses in the section.
     pub poses: u32,
-    /// What they take without slots and header, in 1/256 bits; 0 at the fine level, where nobody
-    /// knows.
+    /// Their size without slot numbers and header, in 1/256 bits; 0 at the fine level, where it is
+    /// not known.
     pub content_bits_x256: u64,
-    /// Its header, in bits.
+    /// Size of the header, in bits.
     pub header_bits: usize,
-    /// All its bytes.
+    /// Total size, in bytes.
     pub bytes: usize,
 }
 
-/// The buffers that all clients share.
+/// Buffers that all clients reuse.
 #[derive(Debug, Default)]
 pub struct SectionBuffers {
     chosen: Vec<PoseCandidate>,
     skipped: Vec<PoseCandidate>,
     written: Vec<PoseCandidate>,
     history: Vec<(GameTime, Pose)>,
-    fine_scene: pose::fine::Scene,
+    fine_scene: pose::fine::FineState,
 }
 
-/// What is written, and for whom.
+/// What a section is written from, and for which client.
 pub struct SectionFiller<'s> {
-    /// The room's state.
+    /// What the choice of poses depends on.
     pub context: PoseContext<'s>,
-    /// The coded poses.
+    /// The coded poses of this tick.
     pub cache: &'s CodedPoseCache,
-    /// What the client is known to have.
+    /// The datagrams sent to the client, with their outcomes.
     pub sent_datagrams: &'s SentDatagrams,
-    /// The slot of the client's avatar.
+    /// The slot of the client's own avatar.
     pub own_slot: Option<u16>,
-    /// Where the client's avatar is.
+    /// Position of the client's own avatar on the ground, in metres.
     pub viewer_position_m: [f32; 2],
-    /// How long it may be.
+    /// The longest section allowed.
     pub max_bytes: usize,
 }
 
 impl SectionFiller<'_> {
-    /// Replaces `out` by a section with as many of `due` as fit, and takes those off the list.
+    /// Replaces `out` by a section with as many of `due` as fit, and removes those from `due`.
     /// `due` is in ascending order of slots, and stays so.
     pub fn fill(
         &self,
@@ -94,7 +97,7 @@ impl SectionFiller<'_> {
         }
         self.choose_candidates(poses, due, buffers);
         let (number, window) = (self.sent_datagrams.next(), self.sent_datagrams.window());
-        // What has lost its base within this tick is looked at again at the next one.
+        // A pose that lost its baseline within this tick is considered again at the next one.
         let holds = |candidate: &mut PoseCandidate| {
             poses.is_baseline_valid(
                 candidate.slot,
@@ -106,32 +109,32 @@ impl SectionFiller<'_> {
         buffers
             .skipped
             .extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
-        let mut filled = self.write(poses, buffers, out);
-        let mut fewer = 1;
-        // Nobody knows what adaptive contexts make of a pose before it is written: then it is done
-        // again with fewer.
+        let mut stats = self.write(poses, buffers, out);
+        let mut min_dropped = 1;
+        // The size of a pose under adaptive contexts is known only after it is written. If the
+        // section is too long, write it again with fewer poses.
         while out.len() > self.max_bytes {
-            self.drop_least_important(poses, fewer, out.len(), buffers);
-            filled = self.write(poses, buffers, out);
-            fewer *= 2;
+            self.drop_least_important(poses, min_dropped, out.len(), buffers);
+            stats = self.write(poses, buffers, out);
+            min_dropped *= 2;
         }
         for candidate in buffers.written.drain(..) {
             poses.note_sent(candidate.slot, number, self.context.source.stamp);
         }
         due.append(&mut buffers.skipped);
         due.sort_unstable_by_key(|candidate| candidate.slot);
-        if filled.poses == 0 {
+        if stats.poses == 0 {
             out.clear();
             return SectionStats::default();
         }
         SectionStats {
             bytes: out.len(),
-            ..filled
+            ..stats
         }
     }
 
-    /// Replaces `out` by a section with what was chosen, as far as it seems to fit: that is moved
-    /// to `written`.
+    /// Replaces `out` by a section with the chosen poses, as far as they seem to fit; those are
+    /// moved to `written`.
     fn write(
         &self,
         poses: &ViewerPoses,
@@ -160,45 +163,42 @@ impl SectionFiller<'_> {
         };
         let mut header = SectionHeader::new(level, self.sent_datagrams.next(), acked);
         let mut measure = Measure::new();
-        header
-            .wire(&mut measure)
-            .expect("a measure refuses nothing");
-        let mut filled = SectionStats {
+        header.wire(&mut measure).expect("measuring cannot fail");
+        let mut stats = SectionStats {
             header_bits: measure.bits(),
             ..SectionStats::default()
         };
-        let mut writer = SectionWriter::with_scene(out, &header, scene);
+        let mut writer = SectionWriter::with_state(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
         }
         for candidate in chosen.drain(..) {
-            let place_bits =
-                writer.place_bits_at_most(candidate.slot, baseline_mode(candidate.baseline));
-            if writer.bytes() + candidate.max_bytes(place_bits) > self.max_bytes {
+            let slot_bits = writer.max_slot_bits(candidate.slot, baseline_mode(candidate.baseline));
+            if writer.bytes() + candidate.max_bytes(slot_bits) > self.max_bytes {
                 skipped.push(candidate);
                 continue;
             }
             match candidate.key {
                 Some(key) => {
                     let coded = self.cache.coded(key);
-                    writer.shared(candidate.slot, baseline_mode(candidate.baseline), coded);
-                    filled.content_bits_x256 += u64::from(coded.bits_x256());
+                    writer.write_shared(candidate.slot, baseline_mode(candidate.baseline), coded);
+                    stats.content_bits_x256 += u64::from(coded.bits_x256());
                 }
                 None => self.write_fine(&mut writer, poses, &candidate, history),
             }
             written.push(candidate);
         }
         writer.finish();
-        filled.poses = written.len() as u32;
-        filled
+        stats.poses = written.len() as u32;
+        stats
     }
 
-    /// Chooses those that were written once more, but for those that are worth least: as many as
-    /// make up for what is too long.
+    /// Chooses again the poses that were written, except those of the lowest priority: as many as
+    /// make up for the excess, but at least `least`.
     fn drop_least_important(
         &self,
         poses: &ViewerPoses,
-        least: usize,
+        min_dropped: usize,
         bytes: usize,
         buffers: &mut SectionBuffers,
     ) {
@@ -210,7 +210,7 @@ impl SectionFiller<'_> {
         } = buffers;
         let too_many = (written.len() * (bytes - self.max_bytes))
             .div_ceil(bytes)
-            .max(least)
+            .max(min_dropped)
             .min(written.len());
         poses.prioritise(self.context, self.viewer_position_m, written);
         sort_by_priority(written);
@@ -219,7 +219,7 @@ impl SectionFiller<'_> {
         chosen.sort_unstable_by_key(|candidate| candidate.slot);
     }
 
-    /// Moves what is to go out from `due` to `chosen`, in ascending order of slots.
+    /// Moves the poses to send from `due` to `chosen`, in ascending order of slots.
     fn choose_candidates(
         &self,
         poses: &ViewerPoses,
@@ -259,8 +259,8 @@ impl SectionFiller<'_> {
             .sort_unstable_by_key(|candidate| candidate.slot);
     }
 
-    /// What others move with goes first: the avatar, if it is told relative to a pose that the
-    /// client has.
+    /// Writes the reference pose first, relative to which others move: the own avatar, if the
+    /// client has a baseline of it.
     fn write_reference(
         &self,
         writer: &mut SectionWriter<'_>,
@@ -278,7 +278,7 @@ impl SectionFiller<'_> {
         let candidate = chosen[index];
         let PoseContext { source, .. } = self.context;
         let room = writer.bytes() + candidate.max_bytes(MAX_REFERENCE_BITS) <= self.max_bytes;
-        let in_window = room && baseline_mode(candidate.baseline) == Mode::DatagramWindow;
+        let in_window = room && baseline_mode(candidate.baseline) == BaselineMode::Window;
         if in_window
             && poses.history(
                 candidate.slot,
@@ -289,7 +289,7 @@ impl SectionFiller<'_> {
             )
         {
             let pose = source.table.latest(candidate.pose_slot);
-            writer.reference(
+            writer.write_reference(
                 candidate.slot,
                 self.format(&candidate),
                 history,
@@ -319,13 +319,13 @@ impl SectionFiller<'_> {
         let mode = if is_confirmed {
             baseline_mode(candidate.baseline)
         } else {
-            Mode::Absolute
+            BaselineMode::Absolute
         };
         if !is_confirmed {
             history.clear();
         }
         let pose = source.table.latest(candidate.pose_slot);
-        writer.fine(
+        writer.write_fine(
             candidate.slot,
             mode,
             self.format(candidate),
@@ -342,21 +342,21 @@ impl SectionFiller<'_> {
 }
 
 impl PoseCandidate {
-    fn max_bytes(&self, place_bits: usize) -> usize {
+    fn max_bytes(&self, slot_bits: usize) -> usize {
         let bits = match self.baseline {
             _ if self.key.is_some() => self.bits_x256.div_ceil(256) as usize,
-            Baseline::DatagramWindow(_) => {
+            Baseline::Window(_) => {
                 FINE_FACTOR_PERCENT * self.bits_x256.div_ceil(256) as usize / 100
             }
             Baseline::Old(_) | Baseline::None => MAX_FINE_BITS,
         };
-        (place_bits + bits).div_ceil(8)
+        (slot_bits + bits).div_ceil(8)
     }
 
-    /// Pose and mode.
+    /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
-            + if baseline_mode(self.baseline) == Mode::DatagramWindow {
+            + if baseline_mode(self.baseline) == BaselineMode::Window {
                 0
             } else {
                 MODE_BITS_X256
@@ -364,18 +364,18 @@ impl PoseCandidate {
     }
 }
 
-/// About what a slot takes in a section of so many of `slots`: the fewer there are, the farther
-/// apart they are, and the longer are the numbers that say so.
+/// Estimated cost of a slot number in a section with `count` of `slots`: the fewer there are, the
+/// larger the gaps, and the longer the numbers that encode them.
 fn slot_bits_x256(slots: u64, count: u64) -> u32 {
     SLOT_BITS_X256
         + SPARSE_SLOT_BITS_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
 }
 
-fn baseline_mode(base: Baseline) -> Mode {
-    match base {
-        Baseline::DatagramWindow(_) => Mode::DatagramWindow,
-        Baseline::Old(_) => Mode::Old,
-        Baseline::None => Mode::Absolute,
+fn baseline_mode(baseline: Baseline) -> BaselineMode {
+    match baseline {
+        Baseline::Window(_) => BaselineMode::Window,
+        Baseline::Old(_) => BaselineMode::Old,
+        Baseline::None => BaselineMode::Absolute,
     }
 }
 
@@ -400,19 +400,19 @@ mod tests {
 
     #[test]
     fn no_section_is_too_long_and_each_pose_is_sent_once_or_stays_due() {
-        for most_bytes in (0..400).step_by(7).chain([1_100]) {
-            let mut crowd = TestObjects::new();
-            let (sent, left) = crowd.tick(most_bytes, 1);
+        for max_bytes in (0..400).step_by(7).chain([1_100]) {
+            let mut objects = TestObjects::new();
+            let (sent, left) = objects.tick(max_bytes, 1);
             assert!(
-                crowd.section.len() <= most_bytes,
-                "{} of {most_bytes} bytes",
-                crowd.section.len()
+                objects.section.len() <= max_bytes,
+                "{} of {max_bytes} bytes",
+                objects.section.len()
             );
             let mut all = [sent.clone(), left].concat();
             all.sort_unstable();
-            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{most_bytes} bytes");
+            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{max_bytes} bytes");
             assert!(
-                sent.len() * 12 >= most_bytes.saturating_sub(40)
+                sent.len() * 12 >= max_bytes.saturating_sub(40)
                     || sent.len() == usize::from(OBJECTS),
                 "{sent:?}"
             );
@@ -434,41 +434,44 @@ mod tests {
             },
         ] {
             for seed in 0..40 {
-                let mut crowd = TestObjects {
+                let mut objects = TestObjects {
                     fine: Some(fastrand::Rng::with_seed(seed)),
                     format,
                     ..TestObjects::new()
                 };
-                let most_bytes = 60 + 30 * seed as usize;
-                let mut told = 0;
+                let max_bytes = 60 + 30 * seed as usize;
+                let mut sent_poses = 0;
                 for tick in 1..60 {
-                    if let Some(acked) = crowd.numbers.next().checked_sub(4) {
-                        crowd.numbers.note_acked(acked);
+                    if let Some(acked) = objects.sent_datagrams.next().checked_sub(4) {
+                        objects.sent_datagrams.note_acked(acked);
                     }
-                    let (sent, _) = crowd.tick(most_bytes, tick);
+                    let (sent, _) = objects.tick(max_bytes, tick);
                     assert!(
-                        crowd.section.len() <= most_bytes,
-                        "{} of {most_bytes} bytes",
-                        crowd.section.len()
+                        objects.section.len() <= max_bytes,
+                        "{} of {max_bytes} bytes",
+                        objects.section.len()
                     );
-                    told += sent.len();
+                    sent_poses += sent.len();
                 }
-                // What came out too long is written again with less, and must not come out nearly
-                // empty.
-                assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
+                // A section that turned out too long is written again with fewer poses, and must
+                // not come out nearly empty.
+                assert!(
+                    sent_poses > 59,
+                    "{sent_poses} poses in 59 ticks of {max_bytes} bytes"
+                );
             }
         }
     }
 
     #[test]
     fn engaged_objects_are_sent_each_tick_then_those_that_waited_longest() {
-        let mut crowd = TestObjects::new();
+        let mut objects = TestObjects::new();
         for slot in [17, 90, 150] {
-            crowd.poses.engage(slot, GameTime::from_millis(1_000_000));
+            objects.poses.engage(slot, GameTime::from_millis(1_000_000));
         }
         let mut last = [0; OBJECTS as usize];
         for tick in 1..200 {
-            let (sent, _) = crowd.tick(200, tick);
+            let (sent, _) = objects.tick(200, tick);
             assert!(
                 [17, 90, 150].iter().all(|engaged| sent.contains(engaged)),
                 "tick {tick}: {sent:?}"
@@ -479,20 +482,21 @@ mod tests {
         }
         assert!(
             last.iter().all(|&sent| sent > 160),
-            "nothing is forgotten: {last:?}"
+            "every object is sent again: {last:?}"
         );
     }
 
     #[test]
     fn a_pose_that_does_not_fit_is_skipped_for_one_that_does() {
-        let mut crowd = TestObjects::new();
-        // Of all but the last, the client knows a pose: the last one takes much more.
-        crowd.tick(10_000, 1);
-        crowd.numbers.note_acked(0);
-        crowd
+        let mut objects = TestObjects::new();
+        // The client has a pose of all but the last object; the pose of the last one takes much
+        // more.
+        objects.tick(10_000, 1);
+        objects.sent_datagrams.note_acked(0);
+        objects
             .poses
             .follow(OBJECTS - 1, u32::from(OBJECTS) - 1, true);
-        let (sent, left) = crowd.tick(MIN_SECTION_BYTES + 2, 2);
+        let (sent, left) = objects.tick(MIN_SECTION_BYTES + 2, 2);
         assert!(
             !sent.is_empty() && left.contains(&(OBJECTS - 1)),
             "{sent:?}"
@@ -501,19 +505,19 @@ mod tests {
 
     #[test]
     fn a_pose_that_loses_its_baseline_within_a_tick_waits_for_the_next() {
-        let mut crowd = TestObjects::new();
-        crowd.tick(10_000, 1);
-        crowd.numbers.note_acked(0);
-        // SliceSet of a block go out between the look at what is due and its datagram, so many that
-        // the base is out of sight.
-        crowd.slices = 70;
-        let (sent, left) = crowd.tick(10_000, 2);
-        assert!(sent.is_empty() && !left.is_empty() && crowd.section.is_empty());
-        crowd.slices = 0;
-        assert!(crowd.tick(10_000, 3).0.len() >= left.len());
+        let mut objects = TestObjects::new();
+        objects.tick(10_000, 1);
+        objects.sent_datagrams.note_acked(0);
+        // Slices of a block are sent between the check of what is due and its datagram: so many
+        // that the baseline leaves the window.
+        objects.slices = 70;
+        let (sent, left) = objects.tick(10_000, 2);
+        assert!(sent.is_empty() && !left.is_empty() && objects.section.is_empty());
+        objects.slices = 0;
+        assert!(objects.tick(10_000, 3).0.len() >= left.len());
     }
 
-    /// Anywhere within a kilometre, turned and moving in any way.
+    /// A pose within a kilometre, with any orientation and velocity.
     fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
         let at = [(); 3].map(|()| rng.i32(..) >> rng.u8(8..32));
         let velocity = |rng: &mut fastrand::Rng| [(); 3].map(|()| rng.i16(..) >> rng.u8(..16));
@@ -545,14 +549,14 @@ mod tests {
     }
 
     struct TestObjects {
-        /// Of all kinds.
+        /// The format of all objects.
         format: PoseFormat,
-        /// At the fine level, and anything may jump anywhere.
+        /// Set for the fine level, where any object may jump anywhere.
         fine: Option<fastrand::Rng>,
-        /// Datagrams that leave before the section is written.
+        /// Datagrams that are sent before the section is written.
         slices: u64,
-        book: PoseTable,
-        numbers: SentDatagrams,
+        pose_table: PoseTable,
+        sent_datagrams: SentDatagrams,
         poses: ViewerPoses,
         cache: CodedPoseCache,
         due: Vec<PoseCandidate>,
@@ -567,20 +571,20 @@ mod tests {
                 poses.follow(slot, slot.into(), false);
                 poses.activate(slot);
             }
-            let (numbers, cache, due, buffers) = (
+            let (sent_datagrams, cache, due, buffers) = (
                 SentDatagrams::default(),
                 CodedPoseCache::default(),
                 Vec::new(),
                 SectionBuffers::default(),
             );
-            let book = PoseTable::default();
+            let pose_table = PoseTable::default();
             let (format, fine, section) = (YAW, None, Vec::new());
             TestObjects {
                 format,
                 fine,
                 slices: 0,
-                book,
-                numbers,
+                pose_table,
+                sent_datagrams,
                 poses,
                 cache,
                 due,
@@ -589,11 +593,12 @@ mod tests {
             }
         }
 
-        /// All have moved; which slots are in a section of so many bytes, and which are not.
-        fn tick(&mut self, most_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
+        /// Moves all objects. Returns the slots that are in a section of at most so many bytes, and
+        /// those that are not.
+        fn tick(&mut self, max_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
             let stamp = GameTime::from_millis(tick * 50);
             for slot in 0..u32::from(OBJECTS) {
-                // All walk north and look about more and more.
+                // All walk north and turn at each tick.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
                 let mut pose =
                     self.format
@@ -604,16 +609,16 @@ mod tests {
                     pose = any_pose(rng, self.format);
                 }
                 if tick == 1 {
-                    self.book.insert(slot, 0, stamp, pose, [x, 0.0]);
+                    self.pose_table.insert(slot, 0, stamp, pose, [x, 0.0]);
                 }
-                self.book.update(slot, stamp, pose, [x, 0.0]);
+                self.pose_table.update(slot, stamp, pose, [x, 0.0]);
             }
             let rates = [FreshnessRates::of(
                 &Freshness::default(),
                 PosePresentation::Interpolated,
             )];
             let source = PoseSource {
-                table: &self.book,
+                table: &self.pose_table,
                 formats: &[self.format],
                 stamp,
                 tick_hz: 20,
@@ -623,36 +628,41 @@ mod tests {
                 rates: &rates,
                 is_shared_level: self.fine.is_none(),
             };
-            let look = CollectOptions {
+            let options = CollectOptions {
                 viewer_position_m: [0.0; 2],
                 max_poses: usize::MAX,
                 typical_bits_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
             };
-            self.poses
-                .collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
+            self.poses.collect(
+                scene,
+                &mut self.cache,
+                &self.sent_datagrams,
+                options,
+                &mut self.due,
+            );
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
-            (0..self.slices).for_each(|_| self.numbers.note_sent(stamp, false));
+            (0..self.slices).for_each(|_| self.sent_datagrams.note_sent(stamp, false));
             let section = SectionFiller {
                 context: scene,
                 cache: &self.cache,
-                sent_datagrams: &self.numbers,
+                sent_datagrams: &self.sent_datagrams,
                 own_slot: None,
                 viewer_position_m: [0.0; 2],
-                max_bytes: most_bytes,
+                max_bytes,
             };
-            let filled = section.fill(
+            let stats = section.fill(
                 &mut self.poses,
                 &mut self.due,
                 &mut self.buffers,
                 &mut self.section,
             );
-            self.numbers.note_sent(stamp, filled.poses > 0);
+            self.sent_datagrams.note_sent(stamp, stats.poses > 0);
             let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             let sent: Vec<u16> = before
                 .into_iter()
                 .filter(|slot| !left.contains(slot))
                 .collect();
-            assert_eq!(sent.len(), filled.poses as usize);
+            assert_eq!(sent.len(), stats.poses as usize);
             (sent, left)
         }
     }

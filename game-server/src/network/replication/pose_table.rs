@@ -1,58 +1,64 @@
-//! What every pose was lately.
+//! The recent poses of all objects.
 //!
-//! Each tick the poses that changed go in ([`PoseTable::note`]); what a pose was at an earlier tick
-//! comes out ([`PoseTable::at`]), which is what a base is: a client that has a datagram has the
-//! poses of its tick. Ticks go by their stamps.
+//! At each tick the poses that changed go in ([`PoseTable::update`]); the pose at an earlier tick
+//! comes out ([`PoseTable::at`]). That is what a baseline is: a client that has a datagram has the
+//! poses of its tick. Ticks are named by their stamps.
 //!
 //! Invariants:
-//! 1. What comes out for a stamp is what the world said at the tick of that stamp, or nothing if
-//!    that is too many changes ago: never another pose.
-//! 2. Of each pose the newest [`KEPT`] changes are kept, however long ago they were: what rests is
-//!    known for ever.
+//! 1. The result for a stamp is the pose at the tick of that stamp, or `None` if that is too many
+//!    changes ago: never another pose.
+//! 2. The newest [`MAX_CHANGES`] changes of each pose are kept, however old they are: the pose of
+//!    an object at rest stays known.
 //!
-//! Poses go by the world's dense pose slots, so that all this lies in arrays. Units: stamps are the
-//! room's time in whole milliseconds; metres for places. Memory: 2.2 KiB a pose. Cost: constant for
-//! what changes at every tick.
+//! Poses are stored by the world's dense pose slots, in arrays. Units: stamps are the room's time
+//! in whole milliseconds; positions are in metres. Memory: 2.2 KiB a pose. Cost: constant for poses
+//! that change at every tick.
 
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
-/// RecordChanges of a pose that are kept: three seconds of one that changes 20 times a second, one
-/// second at 60.
+/// Changes that are kept of each pose: three seconds at 20 changes a second, one second at 60.
 pub const MAX_CHANGES: usize = 64;
 
-/// See the module.
+/// The recent poses of all objects; see the module.
 #[derive(Debug, Default)]
 pub struct PoseTable {
     entries: Vec<PoseEntry>,
-    /// Stamps of the kept changes: [`KEPT`] places a slot, each change behind the one before it,
-    /// around.
+    /// Stamps of the kept changes: for each slot a ring of [`MAX_CHANGES`] entries.
     stamps: Vec<GameTime>,
     poses: Vec<Pose>,
 }
 
-/// What a tick looks at for each object and client.
+/// What is read for each object and client at a tick.
 #[derive(Clone, Copy, Debug)]
 struct PoseEntry {
-    /// When it changed last.
+    /// Stamp of the last change.
     changed_at: GameTime,
-    /// Where it is on the ground, in metres.
+    /// Position on the ground, in metres.
     position_m: [f32; 2],
-    /// How many changes were noted.
+    /// Number of changes since the object was added.
     count: u32,
     kind: u8,
 }
 
 impl PoseTable {
-    /// A new object has the slot, of this kind; what was noted of its predecessor is gone.
-    pub fn insert(&mut self, slot: u32, kind: u8, stamp: GameTime, pose: Pose, place: [f32; 2]) {
+    /// Assigns the slot to a new object of this kind; the poses of the previous owner are
+    /// discarded.
+    pub fn insert(
+        &mut self,
+        slot: u32,
+        kind: u8,
+        stamp: GameTime,
+        pose: Pose,
+        position_m: [f32; 2],
+    ) {
         let slots = slot as usize + 1;
         if self.entries.len() < slots {
             self.entries.resize(
                 slots,
                 PoseEntry {
                     changed_at: GameTime::ZERO,
-                    position_m: place,
+                    position_m,
                     count: 0,
                     kind,
                 },
@@ -62,32 +68,32 @@ impl PoseTable {
         }
         self.entries[slot as usize] = PoseEntry {
             changed_at: stamp,
-            position_m: place,
+            position_m,
             count: 0,
             kind,
         };
-        self.update(slot, stamp, pose, place);
+        self.update(slot, stamp, pose, position_m);
     }
 
-    /// The pose is another at this tick. Twice in a tick is once.
-    pub fn update(&mut self, slot: u32, stamp: GameTime, pose: Pose, place: [f32; 2]) {
-        let head = &mut self.entries[slot as usize];
-        if head.count == 0 || head.changed_at != stamp {
-            head.count = head.count.checked_add(1).unwrap_or(MAX_CHANGES as u32 + 1);
+    /// Notes the pose that changed at this tick. The last of several changes in one tick counts.
+    pub fn update(&mut self, slot: u32, stamp: GameTime, pose: Pose, position_m: [f32; 2]) {
+        let entry = &mut self.entries[slot as usize];
+        if entry.count == 0 || entry.changed_at != stamp {
+            entry.count = entry.count.checked_add(1).unwrap_or(MAX_CHANGES as u32 + 1);
         }
-        (head.changed_at, head.position_m) = (stamp, place);
-        let place = index(slot, head.count - 1);
-        self.stamps[place] = stamp;
-        self.poses[place] = pose;
+        (entry.changed_at, entry.position_m) = (stamp, position_m);
+        let index = index(slot, entry.count - 1);
+        self.stamps[index] = stamp;
+        self.poses[index] = pose;
     }
 
-    /// When the pose changed last.
+    /// Stamp of the last change.
     #[inline]
     pub fn changed_at(&self, slot: u32) -> GameTime {
         self.entries[slot as usize].changed_at
     }
 
-    /// Where the object is on the ground, in metres.
+    /// Position of the object on the ground, in metres.
     #[inline]
     pub fn position_m(&self, slot: u32) -> [f32; 2] {
         self.entries[slot as usize].position_m
@@ -99,16 +105,16 @@ impl PoseTable {
         self.entries[slot as usize].kind
     }
 
-    /// The pose of now.
+    /// The present pose.
     pub fn latest(&self, slot: u32) -> &Pose {
         &self.poses[index(slot, self.entries[slot as usize].count - 1)]
     }
 
-    /// What the pose was at the tick of `stamp`.
+    /// The pose at the tick of `stamp`.
     pub fn at(&self, slot: u32, stamp: GameTime) -> Option<&Pose> {
         let count = self.entries[slot as usize].count;
         let oldest = count.saturating_sub(MAX_CHANGES as u32);
-        // Mostly it has changed at each tick since, so the change in question is one of the newest.
+        // Usually the pose has changed at each tick since, so the change is one of the newest.
         let change = (oldest..count)
             .rev()
             .find(|&change| self.stamps[index(slot, change)] <= stamp)?;
@@ -128,45 +134,45 @@ mod tests {
     fn a_past_pose_is_what_a_plain_list_holds_or_none() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut book = PoseTable::default();
-            let often = rng.u32(1..5);
-            book.insert(3, 0, at(0), pose(0), [0.0; 2]);
+            let mut table = PoseTable::default();
+            let interval = rng.u32(1..5);
+            table.insert(3, 0, at(0), pose(0), [0.0; 2]);
             let mut plain = vec![(0, 0)];
             for tick in 1..400 {
-                if rng.u32(..often) == 0 {
-                    book.update(3, at(tick), pose(tick), [0.0; 2]);
+                if rng.u32(..interval) == 0 {
+                    table.update(3, at(tick), pose(tick), [0.0; 2]);
                     plain.push((tick, tick));
                 }
                 for asked in [tick, tick.saturating_sub(rng.u64(0..20)), rng.u64(0..=tick)] {
-                    let of_then = plain
+                    let change = plain
                         .iter()
                         .rposition(|&(stamp, _)| stamp <= asked)
                         .expect("it began at 0");
-                    let kept = plain.len() - of_then <= MAX_CHANGES;
-                    let expected = kept.then(|| pose(plain[of_then].1));
+                    let kept = plain.len() - change <= MAX_CHANGES;
+                    let expected = kept.then(|| pose(plain[change].1));
                     assert_eq!(
-                        book.at(3, at(asked)).copied(),
+                        table.at(3, at(asked)).copied(),
                         expected,
                         "seed {seed}, tick {tick}, asked {asked}"
                     );
                 }
             }
-            assert_eq!(book.changed_at(3), at(plain.last().expect("one").0));
+            assert_eq!(table.changed_at(3), at(plain.last().expect("one").0));
         }
     }
 
     #[test]
     fn a_reused_slot_has_no_past_poses() {
-        let mut book = PoseTable::default();
-        book.insert(0, 1, at(1), pose(1), [1.0, 2.0]);
-        book.update(0, at(2), pose(2), [1.0, 2.0]);
-        book.insert(0, 2, at(3), pose(7), [3.0, 4.0]);
-        assert_eq!(book.at(0, at(2)), None);
+        let mut table = PoseTable::default();
+        table.insert(0, 1, at(1), pose(1), [1.0, 2.0]);
+        table.update(0, at(2), pose(2), [1.0, 2.0]);
+        table.insert(0, 2, at(3), pose(7), [3.0, 4.0]);
+        assert_eq!(table.at(0, at(2)), None);
         assert_eq!(
-            (book.at(0, at(9)), book.latest(0)),
+            (table.at(0, at(9)), table.latest(0)),
             (Some(&pose(7)), &pose(7))
         );
-        assert_eq!((book.kind(0), book.position_m(0)), (2, [3.0, 4.0]));
+        assert_eq!((table.kind(0), table.position_m(0)), (2, [3.0, 4.0]));
     }
 
     fn at(tick: u64) -> GameTime {

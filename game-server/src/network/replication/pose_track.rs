@@ -1,9 +1,9 @@
-//! What one client was sent of one object's pose, and what that makes of the next one.
+//! What one client was sent of one object's pose, and what has to be sent next.
 //!
-//! Datagrams that carried the pose go in ([`Track::sent`]), the base comes out ([`Track::base`]),
-//! and whether there is anything to tell ([`Track::stands`]). Nothing is done here when something
-//! is acknowledged: which datagrams carried the pose is a mask, what the client has is another
-//! ([`DatagramWindow`]), and where both have a bit is a base.
+//! Datagrams that carried the pose go in ([`PoseTrack::note_sent`]); the baseline comes out
+//! ([`PoseTrack::baseline`]), and whether anything has to be sent ([`PoseTrack::status`]). An
+//! acknowledgement costs nothing here: the datagrams that carried the pose are a mask, those that
+//! the client has are another ([`DatagramWindow`]), and a bit in both is a baseline.
 
 use std::time::Duration;
 
@@ -15,65 +15,66 @@ use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m
 use super::sent_datagrams::{DatagramWindow, DeliveryOutcome, SentDatagrams};
 use super::viewer_poses::PoseContext;
 
-/// A pose of rest that is under way is sent again after this, whatever the link thinks of its fate.
+/// A pose at rest that is in flight is sent again after this time, even if the link does not count
+/// it as lost yet.
 const REST_RESEND_MS: u64 = 150;
-/// What a pose of rest is worth, for one of an object that stirs and has waited as long.
+/// Priority of a pose at rest, relative to one of an active object that has waited as long.
 const REST_PRIORITY_FACTOR: f32 = 2.0;
-/// What an awake object that keeps still is worth, for one that moves; reference 000 has 10 for
-/// 100.
+/// Priority of an awake object that does not move, relative to one that moves. ("Synchronisation
+/// par le réseau d'un monde virtuel sur Unity" uses 10 to 100.)
 const STILL_PRIORITY_FACTOR: f32 = 0.1;
-/// How far the newest of the window is ahead of the oldest.
+/// Distance between the newest and the oldest datagram of a window.
 const WINDOW_DATAGRAMS: u64 = 32;
-/// No datagram: at 240 a second it would be the last of half a year.
+/// No datagram: at 240 a second, this number would be reached after half a year.
 const NEVER: u32 = u32::MAX;
 
-/// See the module.
+/// What one client was sent of one object's pose; see the module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoseTrack {
-    /// Bit `i`: datagram `last - i` carried it.
+    /// Bit `i`: datagram `last_number - i` carried it.
     carried: u64,
-    /// Stamp of the last of them.
+    /// Stamp of the last datagram that carried it.
     sent_at: GameTime,
-    /// Number of that one.
+    /// Number of that datagram, or `NEVER`.
     last_number: u32,
     pub(super) pose_slot: u32,
-    /// Stamp of the newest that was a base, in milliseconds, its lowest bits; the first one's as
-    /// long as there is none.
+    /// Stamp of the newest baseline, in milliseconds, its lowest bits; that of the first datagram
+    /// as long as there is no baseline.
     baseline_ms: u32,
-    /// Whether the last one that carried it was acknowledged.
+    /// Whether the last datagram that carried it was acknowledged.
     last_acked: bool,
-    /// The own avatar, or one of its team.
+    /// Whether it is the own avatar, or belongs to the player or the player's team.
     pub(super) is_ally: bool,
-    /// The player's target or attacker.
+    /// Whether it is the player's target or attacker.
     pub(super) engaged: bool,
 }
 
 /// What a pose is coded against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// The newest of the window.
-    DatagramWindow(GameTime),
-    /// The last one, which is older than that.
+    /// The newest pose of the window, with its stamp.
+    Window(GameTime),
+    /// The last pose that was sent, which is older than the window.
     Old(GameTime),
-    /// Nothing.
+    /// Nothing: absolute values.
     None,
 }
 
-/// How it stands with a pose.
+/// What has to be done about a pose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PoseStatus {
-    /// The client has all there is to know.
+    /// The client has the present pose: nothing to send.
     Settled,
-    /// What there is to know is under way.
+    /// The present pose is in flight: wait.
     InFlight,
-    /// There is news.
+    /// The pose has to be sent.
     Due {
-        /// What the client is known to have.
-        base: Baseline,
-        /// Whether the object stirs at this very tick.
-        stirs: bool,
-        /// Since when nothing newer of it is on its way to the client, or has reached it.
-        since: GameTime,
+        /// The pose that the client is known to have.
+        baseline: Baseline,
+        /// Whether the pose changed at this tick.
+        changed_now: bool,
+        /// Since when nothing newer of it is in flight to the client, or has reached it.
+        stale_since: GameTime,
     },
 }
 
@@ -92,7 +93,7 @@ impl PoseTrack {
         }
     }
 
-    /// Datagram `number` of the tick of `stamp` carries it.
+    /// Notes that datagram `number` of the tick of `stamp` carries it.
     pub(super) fn note_sent(&mut self, number: u64, stamp: GameTime) {
         let steps = self.last_sent().map_or(64, |last| number - last);
         if self.last_sent().is_none() {
@@ -121,50 +122,51 @@ impl PoseTrack {
         aligned.unwrap_or(0) & window.mask
     }
 
-    /// Whether there is anything to tell.
+    /// Whether the pose has to be sent.
     pub(super) fn status(
         &mut self,
         source: PoseSource<'_>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
         window: Option<DatagramWindow>,
     ) -> PoseStatus {
         let now = source.stamp;
-        let fate = match self.last_sent() {
+        let outcome = match self.last_sent() {
             _ if self.last_acked => DeliveryOutcome::Acked,
-            Some(last) => numbers.outcome(last),
+            Some(last) => sent_datagrams.outcome(last),
             None => DeliveryOutcome::Lost,
         };
-        self.last_acked = fate == DeliveryOutcome::Acked;
-        let base = self.baseline(numbers, window);
+        self.last_acked = outcome == DeliveryOutcome::Acked;
+        let baseline = self.baseline(sent_datagrams, window);
         let changed = source.table.changed_at(self.pose_slot);
-        if let Baseline::DatagramWindow(known) | Baseline::Old(known) = base {
+        if let Baseline::Window(known) | Baseline::Old(known) = baseline {
             self.baseline_ms = known.millis() as u32;
         }
-        // What was sent and is lost was not sent.
-        let since = match self.last_sent() {
-            Some(_) if fate == DeliveryOutcome::Lost => now.saturating_sub(Duration::from_millis(
-                (now.millis() as u32).wrapping_sub(self.baseline_ms).into(),
-            )),
+        // A lost pose counts as not sent.
+        let stale_since = match self.last_sent() {
+            Some(_) if outcome == DeliveryOutcome::Lost => now.saturating_sub(
+                Duration::from_millis((now.millis() as u32).wrapping_sub(self.baseline_ms).into()),
+            ),
             _ => self.sent_at,
         };
         if changed == now {
             return PoseStatus::Due {
-                base,
-                stirs: true,
-                since,
+                baseline,
+                changed_now: true,
+                stale_since,
             };
         }
-        let is_confirmed = matches!(base, Baseline::DatagramWindow(known) | Baseline::Old(known) if known >= changed);
-        let is_under_way = self.sent_at >= changed && fate == DeliveryOutcome::InFlight;
+        let is_confirmed =
+            matches!(baseline, Baseline::Window(known) | Baseline::Old(known) if known >= changed);
+        let is_under_way = self.sent_at >= changed && outcome == DeliveryOutcome::InFlight;
         match () {
-            () if is_confirmed && fate != DeliveryOutcome::InFlight => PoseStatus::Settled,
+            () if is_confirmed && outcome != DeliveryOutcome::InFlight => PoseStatus::Settled,
             () if is_confirmed || is_under_way && self.waited_ms(now) < REST_RESEND_MS => {
                 PoseStatus::InFlight
             }
             () => PoseStatus::Due {
-                base,
-                stirs: false,
-                since,
+                baseline,
+                changed_now: false,
+                stale_since,
             },
         }
     }
@@ -173,18 +175,19 @@ impl PoseTrack {
         (self.last_number != NEVER).then_some(self.last_number.into())
     }
 
-    fn baseline(&self, numbers: &SentDatagrams, window: Option<DatagramWindow>) -> Baseline {
+    fn baseline(&self, sent_datagrams: &SentDatagrams, window: Option<DatagramWindow>) -> Baseline {
         let Some(window) = window else {
             return Baseline::None;
         };
         let known = self.acked_mask(window);
         if known != 0 {
-            return Baseline::DatagramWindow(
-                numbers.stamp(window.newest - u64::from(known.trailing_zeros())),
+            return Baseline::Window(
+                sent_datagrams.stamp(window.newest - u64::from(known.trailing_zeros())),
             );
         }
-        let is_older =
-            |last: u64| last >= numbers.baseline_floor() && last + WINDOW_DATAGRAMS < window.newest;
+        let is_older = |last: u64| {
+            last >= sent_datagrams.baseline_floor() && last + WINDOW_DATAGRAMS < window.newest
+        };
         if self.last_acked && self.last_sent().is_some_and(is_older) {
             Baseline::Old(self.sent_at)
         } else {
@@ -192,81 +195,81 @@ impl PoseTrack {
         }
     }
 
-    /// Whether the client shows the object nearly where it is: both if it knows no more than
-    /// `base`, coded as `key`, and if it has the last that was sent. What it foretells is told as
-    /// often as its class wants all the same.
+    /// Whether the client extrapolates the object well enough: both if it has no more than
+    /// `baseline`, coded as `key`, and if it has the last pose that was sent. An extrapolated pose
+    /// is still sent as often as the target age of its class requires.
     pub(super) fn is_extrapolated(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &CodedPoseCache,
         key: CacheKey,
-        base: GameTime,
+        baseline: GameTime,
         viewer: [f32; 2],
     ) -> bool {
         let error = cache.error(key);
         if error > MAX_TOLERANCE {
             return false;
         }
-        let (rates, distance_m) = self.rates(scene, viewer);
+        let (rates, distance_m) = self.rates(context, viewer);
         if rates.simulated {
             return false;
         }
         let tolerance = rates.tolerance(distance_m);
-        let is_fresh =
-            self.waited_ms(scene.source.stamp) < rates.target_ms(self.class_at(rates, distance_m));
+        let is_fresh = self.waited_ms(context.source.stamp)
+            < rates.target_ms(self.class_at(rates, distance_m));
         if error > tolerance || !is_fresh {
             return false;
         }
-        if base == self.sent_at {
+        if baseline == self.sent_at {
             return true;
         }
-        let of_last = cache.error_against(scene.source, self.pose_slot, self.sent_at);
+        let of_last = cache.error_against(context.source, self.pose_slot, self.sent_at);
         of_last.is_some_and(|error| error <= tolerance)
     }
 
-    /// What it is worth: what it has waited, times the rate of its class; more for what has come to
-    /// rest, since that is told once and for all, and less for what clients simulate and is awake
-    /// without moving.
+    /// The priority: the time it has waited, times the rate of its class. Higher for an object that
+    /// came to rest, since its pose then stays; lower for one that clients simulate and that is
+    /// awake without moving.
     pub(super) fn priority(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         viewer: [f32; 2],
-        since: GameTime,
-        stirs: bool,
+        stale_since: GameTime,
+        changed_now: bool,
     ) -> f32 {
-        let (rates, distance_m) = self.rates(scene, viewer);
-        let waited_ms = scene.source.stamp.since(since).as_millis() as u64;
-        let worth = rates.priority(self.class_at(rates, distance_m), waited_ms);
-        let pose = scene.source.table.latest(self.pose_slot);
+        let (rates, distance_m) = self.rates(context, viewer);
+        let waited_ms = context.source.stamp.since(stale_since).as_millis() as u64;
+        let priority = rates.priority(self.class_at(rates, distance_m), waited_ms);
+        let pose = context.source.table.latest(self.pose_slot);
         match () {
             () if rates.simulated && !pose.flag && pose.motion == Motion::default() => {
-                worth * STILL_PRIORITY_FACTOR
+                priority * STILL_PRIORITY_FACTOR
             }
-            () if stirs => worth,
-            () => worth * REST_PRIORITY_FACTOR,
+            () if changed_now => priority,
+            () => priority * REST_PRIORITY_FACTOR,
         }
     }
 
-    /// How much the player cares.
-    pub(super) fn class(&self, scene: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
-        let (rates, distance_m) = self.rates(scene, viewer);
+    /// How important the object is to the player.
+    pub(super) fn class(&self, context: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
+        let (rates, distance_m) = self.rates(context, viewer);
         self.class_at(rates, distance_m)
     }
 
     fn class_at(&self, rates: &FreshnessRates, distance_m: f32) -> FreshnessClass {
         if self.is_ally || self.engaged {
-            FreshnessClass::EngagedObjects
+            FreshnessClass::Engaged
         } else {
             rates.class(distance_m)
         }
     }
 
-    /// What its kind wants, and how far away it is.
-    fn rates<'s>(&self, scene: PoseContext<'s>, viewer: [f32; 2]) -> (&'s FreshnessRates, f32) {
-        let book = scene.source.table;
+    /// The freshness of its kind, and its distance.
+    fn rates<'s>(&self, context: PoseContext<'s>, viewer: [f32; 2]) -> (&'s FreshnessRates, f32) {
+        let table = context.source.table;
         (
-            &scene.rates[usize::from(book.kind(self.pose_slot))],
-            distance_m(book.position_m(self.pose_slot), viewer),
+            &context.rates[usize::from(table.kind(self.pose_slot))],
+            distance_m(table.position_m(self.pose_slot), viewer),
         )
     }
 }
@@ -287,21 +290,22 @@ mod tests {
     fn the_baseline_matches_a_plain_list() {
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut numbers, mut track) = (SentDatagrams::default(), PoseTrack::new(0, false));
+            let (mut sent_datagrams, mut track) =
+                (SentDatagrams::default(), PoseTrack::new(0, false));
             let (mut carried, mut acked) = (Vec::new(), Vec::new());
             for _ in 0..400 {
-                let number = numbers.next();
+                let number = sent_datagrams.next();
                 if rng.u32(..3) > 0 {
                     track.note_sent(number, at(number));
                     carried.push(number);
                 }
-                numbers.note_sent(at(number), true);
+                sent_datagrams.note_sent(at(number), true);
                 let confirmed = number.saturating_sub(rng.u64(..30));
                 if rng.bool() {
-                    numbers.note_acked(confirmed);
+                    sent_datagrams.note_acked(confirmed);
                     acked.push(confirmed);
                 }
-                let Some(window) = numbers.window() else {
+                let Some(window) = sent_datagrams.window() else {
                     continue;
                 };
                 let both = carried
@@ -311,12 +315,19 @@ mod tests {
                 let known = both.filter(|number| {
                     (window.newest.saturating_sub(32)..=window.newest).contains(number)
                 });
-                let newest = known.max().filter(|&known| known + 64 > numbers.next());
-                let base = match track.baseline(&numbers, Some(window)) {
-                    Baseline::DatagramWindow(stamp) => Some(stamp),
+                let newest = known
+                    .max()
+                    .filter(|&known| known + 64 > sent_datagrams.next());
+                let baseline = match track.baseline(&sent_datagrams, Some(window)) {
+                    Baseline::Window(stamp) => Some(stamp),
                     _ => None,
                 };
-                assert_eq!(base, newest.map(at), "seed {seed}, next {}", numbers.next());
+                assert_eq!(
+                    baseline,
+                    newest.map(at),
+                    "seed {seed}, next {}",
+                    sent_datagrams.next()
+                );
             }
         }
     }
@@ -325,33 +336,33 @@ mod tests {
     fn a_pose_at_rest_is_sent_until_the_last_outcome_is_known() {
         let mut scene = Scene::new();
         assert_eq!(
-            scene.stands(1),
+            scene.status(1),
             PoseStatus::Due {
-                base: Baseline::None,
-                stirs: true,
-                since: GameTime::ZERO
+                baseline: Baseline::None,
+                changed_now: true,
+                stale_since: GameTime::ZERO
             }
         );
         scene.send();
-        assert_eq!(scene.stands(2), PoseStatus::InFlight);
+        assert_eq!(scene.status(2), PoseStatus::InFlight);
         assert_eq!(
-            scene.stands(4),
+            scene.status(4),
             PoseStatus::Due {
-                base: Baseline::None,
-                stirs: false,
-                since: at(1)
+                baseline: Baseline::None,
+                changed_now: false,
+                stale_since: at(1)
             },
-            "it takes too long"
+            "it is in flight for too long"
         );
         scene.send();
-        scene.numbers.note_acked(0);
+        scene.sent_datagrams.note_acked(0);
         assert_eq!(
-            scene.stands(5),
+            scene.status(5),
             PoseStatus::InFlight,
-            "there is one more under way"
+            "another one is in flight"
         );
-        scene.numbers.note_lost(1);
-        assert_eq!(scene.stands(6), PoseStatus::Settled);
+        scene.sent_datagrams.note_lost(1);
+        assert_eq!(scene.status(6), PoseStatus::Settled);
     }
 
     #[test]
@@ -359,24 +370,24 @@ mod tests {
         let mut scene = Scene::new();
         for tick in 1..=5 {
             scene.now = tick;
-            scene.book.update(0, at(tick), Pose::default(), [0.0; 2]);
+            scene.table.update(0, at(tick), Pose::default(), [0.0; 2]);
             scene.send();
         }
-        scene.numbers.note_acked(1);
-        scene.book.update(0, at(6), Pose::default(), [0.0; 2]);
-        let since = |scene: &mut Scene| match scene.stands(6) {
-            PoseStatus::Due { since, .. } => since,
+        scene.sent_datagrams.note_acked(1);
+        scene.table.update(0, at(6), Pose::default(), [0.0; 2]);
+        let stale_since = |scene: &mut Scene| match scene.status(6) {
+            PoseStatus::Due { stale_since, .. } => stale_since,
             other => panic!("{other:?}"),
         };
-        assert_eq!(since(&mut scene), at(5), "the last one may be under way");
-        scene.numbers.note_lost(4);
-        assert_eq!(since(&mut scene), at(2));
-        scene.numbers.revoke_baselines();
         assert_eq!(
-            since(&mut scene),
-            at(2),
-            "whether it is a base still or not"
+            stale_since(&mut scene),
+            at(5),
+            "the last one may be in flight"
         );
+        scene.sent_datagrams.note_lost(4);
+        assert_eq!(stale_since(&mut scene), at(2));
+        scene.sent_datagrams.revoke_baselines();
+        assert_eq!(stale_since(&mut scene), at(2), "revoked or not");
     }
 
     #[test]
@@ -385,74 +396,75 @@ mod tests {
             let mut scene = Scene::new();
             scene.send();
             if confirmed {
-                scene.numbers.note_acked(0);
+                scene.sent_datagrams.note_acked(0);
             }
-            scene.stands(2);
+            scene.status(2);
             for number in 1..50 {
-                scene.numbers.note_sent(at(number), true);
-                scene.numbers.note_acked(number);
+                scene.sent_datagrams.note_sent(at(number), true);
+                scene.sent_datagrams.note_acked(number);
             }
-            scene.book.update(0, at(60), Pose::default(), [0.0; 2]);
-            let base = if confirmed {
+            scene.table.update(0, at(60), Pose::default(), [0.0; 2]);
+            let baseline = if confirmed {
                 Baseline::Old(at(1))
             } else {
                 Baseline::None
             };
             assert_eq!(
-                scene.stands(60),
+                scene.status(60),
                 PoseStatus::Due {
-                    base,
-                    stirs: true,
-                    since: at(1)
+                    baseline,
+                    changed_now: true,
+                    stale_since: at(1)
                 }
             );
-            scene.numbers.revoke_baselines();
+            scene.sent_datagrams.revoke_baselines();
             assert_eq!(
-                scene.stands(60),
+                scene.status(60),
                 PoseStatus::Due {
-                    base: Baseline::None,
-                    stirs: true,
-                    since: at(1)
+                    baseline: Baseline::None,
+                    changed_now: true,
+                    stale_since: at(1)
                 }
             );
         }
     }
 
-    /// One object that came to be at tick 1.
+    /// One object that is spawned at tick 1.
     struct Scene {
-        book: PoseTable,
-        numbers: SentDatagrams,
+        table: PoseTable,
+        sent_datagrams: SentDatagrams,
         track: PoseTrack,
         now: u64,
     }
 
     impl Scene {
         fn new() -> Self {
-            let mut book = PoseTable::default();
-            book.insert(0, 0, at(1), Pose::default(), [0.0; 2]);
+            let mut table = PoseTable::default();
+            table.insert(0, 0, at(1), Pose::default(), [0.0; 2]);
             Scene {
-                book,
-                numbers: SentDatagrams::default(),
+                table,
+                sent_datagrams: SentDatagrams::default(),
                 track: PoseTrack::new(0, false),
                 now: 1,
             }
         }
 
-        fn stands(&mut self, now: u64) -> PoseStatus {
+        fn status(&mut self, now: u64) -> PoseStatus {
             self.now = now;
             let source = PoseSource {
-                table: &self.book,
+                table: &self.table,
                 formats: &[],
                 stamp: at(now),
                 tick_hz: 20,
             };
             self.track
-                .status(source, &self.numbers, self.numbers.window())
+                .status(source, &self.sent_datagrams, self.sent_datagrams.window())
         }
 
         fn send(&mut self) {
-            self.track.note_sent(self.numbers.next(), at(self.now));
-            self.numbers.note_sent(at(self.now), true);
+            self.track
+                .note_sent(self.sent_datagrams.next(), at(self.now));
+            self.sent_datagrams.note_sent(at(self.now), true);
         }
     }
 

@@ -1,13 +1,12 @@
-//! Components of objects, encoded once a tick for all clients that are told the same.
+//! Components of objects, encoded once a tick for all clients that get the same.
 //!
-//! (Object, mask, time) goes in, bits come out that are copied into each client's records; only a
-//! record's head, with the client's own name for the object, is written anew. The mask holds what a
-//! client may know, so whoever shares bits is of the same audience: what only a team or the owner
-//! may know never gets into bits that others share.
+//! (Object, mask, time) goes in; bits come out that are copied into the record of each client. Only
+//! the head of a record, with the client's own alias for the object, is written for each client.
+//! The mask holds the components that a client may know, so only clients of the same audience share
+//! bits: what only a team or the owner may know never gets into bits that others share.
 //!
-//! Invariant: the bits depend on (object, mask, time) at this tick and on nothing else. Cost: a
-//! look-up; where the bits are new, the components, once. Nothing is allocated once the buffers
-//! have grown.
+//! Invariant: the bits depend on (object, mask, time) at this tick only. Cost: a look-up; where the
+//! bits are new, encoding the components once. Nothing is allocated once the buffers have grown.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -18,29 +17,30 @@ use ambit_proto::wire::Writer;
 
 use crate::network::interest::IdHasher;
 
-/// What bits are the same for.
+/// Equal keys have equal bits at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ComponentsKey {
-    /// Whose components.
+    /// The object that the components belong to.
     pub object: ObjectId,
-    /// Which of them.
+    /// The components, as a mask.
     pub mask: u16,
-    /// From when on: the past is not told, nor what was before the client may know of the object.
+    /// From when on. Neither the past is sent, nor what was before the client may know of the
+    /// object.
     pub from: GameTime,
 }
 
-/// Where bits lie, for this tick.
+/// The position of encoded bits in the cache, valid for this tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodedBits {
     start: usize,
-    /// How many there are.
+    /// Number of bits.
     pub len: usize,
 }
 
-/// See the module.
+/// The encoded components of this tick; see the module.
 #[derive(Debug, Default)]
 pub struct RecordCache {
-    /// Each entry begins with a whole byte.
+    /// Each entry begins at a whole byte.
     bytes: Vec<u8>,
     entries: HashMap<ComponentsKey, EncodedBits, BuildHasherDefault<IdHasher>>,
     encoded: u64,
@@ -48,20 +48,20 @@ pub struct RecordCache {
 }
 
 impl RecordCache {
-    /// Another tick: components are others.
+    /// Clears the cache for another tick.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
     }
 
-    /// The bits of these components; `encode` writes them if nobody asked before.
+    /// The bits of these components; `encode` writes them if they are not in the cache.
     pub fn get_or_encode(
         &mut self,
-        told: ComponentsKey,
+        key: ComponentsKey,
         encode: impl FnOnce(&mut Writer<'_>),
     ) -> EncodedBits {
         self.lookups += 1;
-        *self.entries.entry(told).or_insert_with(|| {
+        *self.entries.entry(key).or_insert_with(|| {
             self.encoded += 1;
             let start = self.bytes.len();
             let mut writer = Writer::new(&mut self.bytes);
@@ -73,12 +73,12 @@ impl RecordCache {
         })
     }
 
-    /// Copies bits behind what is written.
+    /// Appends the bits to `writer`.
     pub fn copy_to(&self, bits: EncodedBits, writer: &mut Writer<'_>) {
         writer.append(&self.bytes[bits.start..], bits.len);
     }
 
-    /// How many were encoded, and how often one was used, since the last call.
+    /// How many entries were encoded, and how many look-ups there were, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
         (
             std::mem::take(&mut self.encoded),
@@ -100,15 +100,15 @@ mod tests {
         for tick in 0..3 {
             cache.clear();
             for (mask, value) in [(1, 5), (3, 9), (1, 5), (3, 9), (1, 5)] {
-                let told = ComponentsKey {
+                let key = ComponentsKey {
                     object: ObjectId(7),
                     mask,
                     from: GameTime::from_millis(tick),
                 };
-                let bits = cache.get_or_encode(told, |writer| {
+                let bits = cache.get_or_encode(key, |writer| {
                     writer
                         .bits(&mut { value }, 11)
-                        .expect("a writer refuses nothing")
+                        .expect("writing cannot fail");
                 });
                 assert_eq!(bits.len, 11);
                 out.clear();

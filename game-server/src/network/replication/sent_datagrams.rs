@@ -1,62 +1,62 @@
-//! The datagrams that one client was sent lately: when each left, and what became of it.
+//! The recent datagrams to one client: when each was sent, and its outcome.
 //!
-//! What the link reports goes in ([`SentDatagrams::acked`], [`SentDatagrams::lost`]); out comes the
-//! **window**: the newest datagram that the client is known to have, and which of the 32 before it.
-//! Both ends take the bases of poses from there, so no base is named object by object.
+//! What the link reports goes in ([`SentDatagrams::note_acked`], [`SentDatagrams::note_lost`]). Out
+//! comes the **window**: the newest datagram that the client is known to have, and which of the 32
+//! before it. Both ends derive the baselines of poses from it, so no baseline is named object by
+//! object.
 //!
 //! Invariants:
-//! 1. What is in the window was acknowledged, and left since the client last lost track
-//!    ([`SentDatagrams::revoke_baselines`]); or it bore no pose, so that it is no base whatever
-//!    became of it: a window without holes is told in fewer bits.
-//! 2. SentDatagrams ascend by one with each datagram, whether it carries anything or not, as the
-//!    client counts them too.
+//! 1. A datagram in the window was acknowledged, and was sent after the client last missed a
+//!    baseline ([`SentDatagrams::revoke_baselines`]); or it carried no pose, so that it is no
+//!    baseline whatever its outcome: a window without holes takes fewer bits.
+//! 2. Numbers ascend by one with each datagram, whatever it carries, as the client counts them too.
 //!
 //! Cost: constant, whatever the number of objects; half a KiB a client.
 
 use ambit_proto::pose::AckedSet;
 use ambit_proto::time::GameTime;
 
-/// Datagrams of which is known when they left: more than a window, so that what is in flight is
-/// judged as well.
+/// Datagrams whose stamps and outcomes are kept: more than a window, so that those in flight are
+/// covered too.
 pub const REMEMBERED_DATAGRAMS: u64 = 64;
-/// How far behind its newest datagram the window reaches.
+/// How far the window reaches back from its newest datagram.
 const WINDOW_REACH: u64 = 32;
 
-/// What became of a datagram.
+/// The outcome of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// Nothing is known yet.
+    /// It is neither acknowledged nor lost yet.
     InFlight,
-    /// The client has it.
+    /// The client has acknowledged it.
     Acked,
-    /// It is lost, or too long ago to tell.
+    /// It is lost, or too old to be known.
     Lost,
 }
 
-/// See the module.
+/// The recent datagrams to one client; see the module.
 #[derive(Debug)]
 pub struct SentDatagrams {
-    /// Of the next datagram.
+    /// Number of the next datagram.
     next: u64,
-    /// When each left, by its number modulo [`REMEMBERED`].
+    /// Stamps by datagram number modulo [`REMEMBERED_DATAGRAMS`].
     stamps: [GameTime; REMEMBERED_DATAGRAMS as usize],
-    /// Bit `number % REMEMBERED`: it was acknowledged.
+    /// Bit `number % REMEMBERED_DATAGRAMS`: the datagram was acknowledged.
     acked: u64,
     /// Likewise: it was lost.
     lost: u64,
-    /// Likewise: it bore no pose.
+    /// Likewise: it carried no pose.
     without_poses: u64,
     newest_acked: Option<u64>,
-    /// What left before this is no base.
+    /// Datagrams before this number are no baselines.
     baseline_floor: u64,
 }
 
-/// What a client is known to have.
+/// The datagrams that a client is known to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramWindow {
-    /// Number of the newest.
+    /// Number of the newest one.
     pub newest: u64,
-    /// Bit `i`: number `newest - i`; bit 0 is set.
+    /// Bit `i` is datagram `newest - i`; bit 0 is set.
     pub mask: u64,
 }
 
@@ -76,18 +76,18 @@ impl Default for SentDatagrams {
 }
 
 impl SentDatagrams {
-    /// The number of the next datagram: the link counts as well.
+    /// The number of the next datagram; the link counts in the same way.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The next datagram leaves in the tick of `stamp`; whether it bears a pose.
-    pub fn note_sent(&mut self, stamp: GameTime, bears: bool) {
+    /// Notes that the next datagram was sent in the tick of `stamp`, and whether it carries a pose.
+    pub fn note_sent(&mut self, stamp: GameTime, has_pose: bool) {
         let bit = bit(self.next);
         self.stamps[index(self.next)] = stamp;
         self.acked &= !bit;
         self.lost &= !bit;
-        self.without_poses = if bears {
+        self.without_poses = if has_pose {
             self.without_poses & !bit
         } else {
             self.without_poses | bit
@@ -95,7 +95,7 @@ impl SentDatagrams {
         self.next += 1;
     }
 
-    /// The client has that datagram.
+    /// Notes that the client has acknowledged a datagram.
     pub fn note_acked(&mut self, number: u64) {
         if self.remembers(number) {
             self.acked |= bit(number);
@@ -103,35 +103,34 @@ impl SentDatagrams {
         }
     }
 
-    /// That datagram is lost.
+    /// Notes that a datagram is lost.
     pub fn note_lost(&mut self, number: u64) {
         if self.remembers(number) {
             self.lost |= bit(number);
         }
     }
 
-    /// The client cannot read what refers to what it was sent up to now: none of that is a base any
-    /// more.
+    /// Revokes all baselines: the client cannot decode what refers to the datagrams sent so far.
     pub fn revoke_baselines(&mut self) {
         self.baseline_floor = self.next;
     }
 
-    /// The first datagram that may be a base.
+    /// Number of the first datagram that may be a baseline.
     pub fn baseline_floor(&self) -> u64 {
         self.baseline_floor
     }
 
-    /// What the client is known to have.
+    /// The datagrams that the client is known to have; `None` if none of them can be a baseline.
     pub fn window(&self) -> Option<DatagramWindow> {
         let is_near = |newest: &u64| {
             *newest >= self.baseline_floor && self.next - newest < REMEMBERED_DATAGRAMS
         };
         let newest = self.newest_acked.filter(is_near)?;
-        // Bit 63 is the newest after the turn, and bit 0 after the reversal.
+        // The newest is bit 63 after the rotation, and bit 0 after the reversal.
         let newest_first = (self.acked | self.without_poses)
             .rotate_left(63 - index(newest) as u32)
             .reverse_bits();
-        // Not beyond the floor, and not where newer ones have taken the places.
+        // Neither before the floor, nor where newer datagrams have reused the entries.
         let reach = (newest - self.baseline_floor)
             .min(WINDOW_REACH)
             .min(REMEMBERED_DATAGRAMS - (self.next - newest));
@@ -141,7 +140,7 @@ impl SentDatagrams {
         })
     }
 
-    /// What became of a datagram.
+    /// The outcome of a datagram.
     pub fn outcome(&self, number: u64) -> DeliveryOutcome {
         match () {
             () if !self.remembers(number) => DeliveryOutcome::Lost,
@@ -151,7 +150,7 @@ impl SentDatagrams {
         }
     }
 
-    /// When a datagram left that is remembered.
+    /// The stamp of a datagram that is still remembered.
     pub fn stamp(&self, number: u64) -> GameTime {
         self.stamps[index(number)]
     }
@@ -162,7 +161,7 @@ impl SentDatagrams {
 }
 
 impl DatagramWindow {
-    /// As it is told to the client.
+    /// The window in the form in which it is sent to the client.
     pub fn acked_set(&self) -> AckedSet {
         AckedSet {
             newest: self.newest,
@@ -187,28 +186,28 @@ mod tests {
     fn the_window_matches_a_plain_list() {
         for seed in 0..30 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut numbers, mut acked, mut floor) = (SentDatagrams::default(), Vec::new(), 0);
+            let (mut datagrams, mut acked, mut floor) = (SentDatagrams::default(), Vec::new(), 0);
             let mut bare = Vec::new();
             for _ in 0..500 {
                 if rng.u8(0..4) == 0 {
-                    bare.push(numbers.next());
+                    bare.push(datagrams.next());
                 }
-                numbers.note_sent(
-                    GameTime::from_millis(numbers.next() * 50),
-                    bare.last() != Some(&numbers.next()),
+                datagrams.note_sent(
+                    GameTime::from_millis(datagrams.next() * 50),
+                    bare.last() != Some(&datagrams.next()),
                 );
-                let number = numbers.next().saturating_sub(rng.u64(1..40));
+                let number = datagrams.next().saturating_sub(rng.u64(1..40));
                 if rng.bool() && !acked.contains(&number) {
-                    numbers.note_acked(number);
+                    datagrams.note_acked(number);
                     acked.push(number);
                 } else {
-                    numbers.note_lost(number);
+                    datagrams.note_lost(number);
                 }
                 if rng.u8(0..100) == 0 {
-                    numbers.revoke_baselines();
-                    floor = numbers.next();
+                    datagrams.revoke_baselines();
+                    floor = datagrams.next();
                 }
-                let next = numbers.next();
+                let next = datagrams.next();
                 let newest = acked
                     .iter()
                     .copied()
@@ -227,36 +226,36 @@ mod tests {
                         mask: known.fold(0, |mask, number| mask | 1 << (newest - number)),
                     }
                 });
-                assert_eq!(numbers.window(), expected, "seed {seed}, next {next}");
+                assert_eq!(datagrams.window(), expected, "seed {seed}, next {next}");
             }
         }
     }
 
     #[test]
     fn an_outcome_is_known_until_its_entry_is_reused() {
-        let mut numbers = SentDatagrams::default();
+        let mut datagrams = SentDatagrams::default();
         assert_eq!(
-            numbers.outcome(0),
+            datagrams.outcome(0),
             DeliveryOutcome::Lost,
             "it was never sent"
         );
-        (0..3).for_each(|n| numbers.note_sent(GameTime::from_millis(n), true));
-        numbers.note_acked(0);
-        numbers.note_lost(1);
+        (0..3).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
+        datagrams.note_acked(0);
+        datagrams.note_lost(1);
         assert_eq!(
-            [0, 1, 2].map(|number| numbers.outcome(number)),
+            [0, 1, 2].map(|number| datagrams.outcome(number)),
             [
                 DeliveryOutcome::Acked,
                 DeliveryOutcome::Lost,
                 DeliveryOutcome::InFlight
             ]
         );
-        assert_eq!(numbers.stamp(2), GameTime::from_millis(2));
-        (0..64).for_each(|n| numbers.note_sent(GameTime::from_millis(n), true));
+        assert_eq!(datagrams.stamp(2), GameTime::from_millis(2));
+        (0..64).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
         assert_eq!(
-            [0, 1, 2].map(|number| numbers.outcome(number)),
+            [0, 1, 2].map(|number| datagrams.outcome(number)),
             [DeliveryOutcome::Lost; 3]
         );
-        assert_eq!(numbers.window(), None);
+        assert_eq!(datagrams.window(), None);
     }
 }

@@ -1,24 +1,24 @@
-//! Which poses one client is to be told now, and against what.
+//! Which poses are due for one client, and against which baseline each is coded.
 //!
-//! What the client follows goes in ([`Poses::begin`], [`Poses::activate`], [`Poses::end`]), and
-//! what it was sent ([`Poses::sent`]); [`Poses::collect`] says which poses are due at a tick, each
-//! with the base that the client is known to have. Which of them go out if not all fit, `fill`
-//! decides by their priorities ([`Poses::prioritise`]).
+//! What the client follows goes in ([`ViewerPoses::follow`], [`ViewerPoses::activate`],
+//! [`ViewerPoses::unfollow`]), and what it was sent ([`ViewerPoses::note_sent`]).
+//! [`ViewerPoses::collect`] returns the poses that are due at a tick, each with the baseline that
+//! the client is known to have. If not all fit, `pose_section` chooses by their priorities
+//! ([`ViewerPoses::prioritise`]).
 //!
-//! An object's pose is told while the object stirs, at each tick unless the client foretells it
-//! well enough; and after that until the client is known to have the pose in which it came to rest.
+//! The pose of an active object is sent at each tick, unless the client extrapolates it well
+//! enough; after that, until the client is known to have the pose at rest.
 //!
 //! Invariants:
-//! 1. A pose is told only of an object whose `ObjectEntered` was confirmed.
-//! 2. A base is a pose that the client has acknowledged, and both ends find the same: the newest in
-//!    the window, or the last one that was ever sent if that was acknowledged before the window
-//!    began, or none.
-//! 3. An object leaves the list of what is active only when the client is known to have its present
-//!    pose.
+//! 1. A pose is sent only for an object whose `Enter` was acknowledged.
+//! 2. A baseline is a pose that the client has acknowledged, and both ends find the same one: the
+//!    newest in the window; or the last one that was ever sent, if that was acknowledged before the
+//!    window began; or none.
+//! 3. An object leaves the active set only when the client is known to have its present pose.
 //!
-//! No look-up by id, nothing allocated: what a tick walks through lies in two arrays by slot.
-//! Nothing happens here when something is acknowledged: which datagrams carried an object is a
-//! mask, and the window is one too. Cost: what is active.
+//! There is no look-up by id, and nothing is allocated: a tick goes through two arrays by slot. An
+//! acknowledgement costs nothing here: the datagrams that carried an object are a mask, and the
+//! window is one too. Cost: the active objects.
 
 use std::cmp::Ordering;
 
@@ -33,66 +33,67 @@ use super::sent_datagrams::{DatagramWindow, SentDatagrams};
 
 pub use super::pose_track::Baseline;
 
-/// The poses of what one client follows, by slot.
+/// The poses of the objects that one client follows, by slot.
 #[derive(Debug, Default)]
 pub struct ViewerPoses {
     tracks: Vec<PoseTrack>,
-    /// Bit by slot: to be looked at, at each tick.
+    /// The active set, one bit for each slot: checked at each tick.
     active: Vec<u64>,
-    /// Slots with a player's special interest, and until when; see [`Poses::engage`].
+    /// Slots of the objects that the player is engaged with, and until when; see
+    /// [`ViewerPoses::engage`].
     engaged: Vec<(GameTime, u16)>,
 }
 
 /// A pose that is due.
 #[derive(Clone, Copy, Debug)]
 pub struct PoseCandidate {
-    /// Whose.
+    /// Slot of the object at this client.
     pub slot: u16,
-    /// In the book.
+    /// Slot of the pose in the pose table.
     pub pose_slot: u32,
-    /// What the client knows of it.
+    /// The pose against which it is coded.
     pub baseline: Baseline,
-    /// How it is coded, with the shared level.
+    /// The coded pose at the shared level; `None` at the fine level.
     pub key: Option<CacheKey>,
-    /// About how much it takes, in 1/256 bits.
+    /// Size or estimated size of the pose, in 1/256 bits.
     pub bits_x256: u32,
-    /// Whether the object stirs at this very tick.
+    /// Whether the pose changed at this tick.
     changed_now: bool,
-    /// Since when the client was told nothing newer, as far as is known.
+    /// Since when the client got nothing newer, as far as is known.
     stale_since: GameTime,
-    /// What it is worth; nobody asks as long as all fit.
+    /// Computed only if not all poses fit.
     priority: f32,
 }
 
-/// What all clients of a room have in common at a tick.
+/// What the choice of poses depends on at a tick, apart from the client.
 #[derive(Clone, Copy, Debug)]
 pub struct PoseContext<'b> {
-    /// The poses.
+    /// The recent poses and how they are coded.
     pub source: PoseSource<'b>,
-    /// By kind.
+    /// Freshness by kind.
     pub rates: &'b [FreshnessRates],
     /// Whether poses are coded with the shared level.
     pub is_shared_level: bool,
 }
 
-/// How a client's poses are looked at.
+/// How to collect the poses of one client.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectOptions {
-    /// Where its avatar is.
+    /// Position of its avatar on the ground, in metres.
     pub viewer_position_m: [f32; 2],
-    /// How many poses are worth coding, those of the highest priority, since no more of them can go
-    /// out.
+    /// How many poses to code at most, those of the highest priority: no more of them can be sent.
     pub max_poses: usize,
-    /// What a pose takes whose cost is not known before it is written, in 1/256 bits.
+    /// Assumed size of a pose at the fine level, where it is not known before it is written, in
+    /// 1/256 bits.
     pub typical_bits_x256: u32,
 }
 
-/// Poses with news that are not among the candidates.
+/// Changed poses that are not among the candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OmittedPoses {
-    /// Since the client foretells them.
+    /// Left out because the client extrapolates them well enough.
     pub extrapolated: usize,
-    /// Since there are too many.
+    /// Left out because there are too many.
     pub deferred: usize,
 }
 
@@ -107,19 +108,19 @@ impl ViewerPoses {
         self.tracks[index] = PoseTrack::new(pose_slot, close);
     }
 
-    /// The client follows it no longer.
+    /// The client does not follow the object any more.
     pub fn unfollow(&mut self, slot: u16) {
         self.deactivate(slot);
         self.engaged.retain(|&(_, engaged)| engaged != slot);
     }
 
-    /// The client has the object, or the object begins to stir: the client is told its pose until
-    /// it is known to have it.
+    /// Adds an object to the active set: the client has it now, or its pose begins to change. Its
+    /// pose is sent until the client is known to have it.
     pub fn activate(&mut self, slot: u16) {
         self.active[usize::from(slot) / 64] |= 1 << (slot % 64);
     }
 
-    /// How many objects stir, or are not confirmed to rest.
+    /// The number of objects whose poses change, or are not acknowledged yet.
     pub fn active_count(&self) -> usize {
         self.active
             .iter()
@@ -127,9 +128,9 @@ impl ViewerPoses {
             .sum()
     }
 
-    /// The player cares most about this object until then.
+    /// Gives the object the most urgent class until then: it is the player's target or attacker.
     pub fn engage(&mut self, slot: u16, until: GameTime) {
-        // What has no pose has no track.
+        // An object without a pose has no track.
         let Some(track) = self.tracks.get_mut(usize::from(slot)) else {
             return;
         };
@@ -144,72 +145,75 @@ impl ViewerPoses {
         }
     }
 
-    /// Whether an object belongs to the player's party.
+    /// Sets whether an object belongs to the player or the player's team.
     pub fn set_ally(&mut self, slot: u16, close: bool) {
         self.tracks[usize::from(slot)].is_ally = close;
     }
 
-    /// A datagram of this number and stamp carries the pose: in its section, or in an
-    /// `ObjectEntered`.
+    /// Notes that a datagram carries the pose: in its pose section, or in an `Enter`.
     pub fn note_sent(&mut self, slot: u16, number: u64, stamp: GameTime) {
         self.tracks[usize::from(slot)].note_sent(number, stamp);
     }
 
-    /// Replaces `due` by what is to be told at this tick, in ascending order of slots, with what it
-    /// takes.
+    /// Replaces `due` by the poses to send at this tick, in ascending order of slots, with their
+    /// sizes.
     pub fn collect(
         &mut self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
-        numbers: &SentDatagrams,
-        look: CollectOptions,
+        sent_datagrams: &SentDatagrams,
+        options: CollectOptions,
         due: &mut Vec<PoseCandidate>,
     ) -> OmittedPoses {
-        self.disengage(scene.source.stamp);
-        self.collect_changed(scene.source, numbers, due);
-        let deferred = due.len().saturating_sub(look.max_poses);
+        self.disengage(context.source.stamp);
+        self.collect_changed(context.source, sent_datagrams, due);
+        let deferred = due.len().saturating_sub(options.max_poses);
         if deferred > 0 {
-            self.prioritise(scene, look.viewer_position_m, due);
-            due.select_nth_unstable_by(look.max_poses, |a, b| b.cmp_priority(a));
-            due.truncate(look.max_poses);
+            self.prioritise(context, options.viewer_position_m, due);
+            due.select_nth_unstable_by(options.max_poses, |a, b| b.cmp_priority(a));
+            due.truncate(options.max_poses);
             due.sort_unstable_by_key(|candidate| candidate.slot);
         }
-        let with_news = due.len();
-        due.retain_mut(|candidate| self.encode_candidate(scene, cache, look, candidate));
+        let changed = due.len();
+        due.retain_mut(|candidate| self.encode_candidate(context, cache, options, candidate));
         OmittedPoses {
-            extrapolated: with_news - due.len(),
+            extrapolated: changed - due.len(),
             deferred,
         }
     }
 
-    /// What has news, in ascending order of slots.
+    /// Collects the poses with changes to send, in ascending order of slots.
     fn collect_changed(
         &mut self,
         source: PoseSource<'_>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
         due: &mut Vec<PoseCandidate>,
     ) {
         due.clear();
-        let window: Option<DatagramWindow> = numbers.window();
+        let window: Option<DatagramWindow> = sent_datagrams.window();
         for word in 0..self.active.len() {
             let mut left = self.active[word];
             while left != 0 {
                 let slot = (word * 64) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
                 let track = &mut self.tracks[usize::from(slot)];
-                match track.status(source, numbers, window) {
+                match track.status(source, sent_datagrams, window) {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
-                    PoseStatus::Due { base, stirs, since } => {
+                    PoseStatus::Due {
+                        baseline,
+                        changed_now,
+                        stale_since,
+                    } => {
                         let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
                         due.push(PoseCandidate {
                             slot,
                             pose_slot,
-                            baseline: base,
+                            baseline,
                             key,
                             bits_x256,
-                            changed_now: stirs,
-                            stale_since: since,
+                            changed_now,
+                            stale_since,
                             priority,
                         });
                     }
@@ -218,47 +222,53 @@ impl ViewerPoses {
         }
     }
 
-    /// Codes a pose, or finds out what it will take. False when the client foretells it.
+    /// Codes a pose, or estimates its size. Returns false when the client extrapolates it well
+    /// enough.
     fn encode_candidate(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
-        look: CollectOptions,
+        options: CollectOptions,
         candidate: &mut PoseCandidate,
     ) -> bool {
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.baseline {
-            Baseline::DatagramWindow(stamp) | Baseline::Old(stamp) => cache
-                .coded_against(scene.source, track.pose_slot, stamp)
+            Baseline::Window(stamp) | Baseline::Old(stamp) => cache
+                .coded_against(context.source, track.pose_slot, stamp)
                 .zip(Some(stamp)),
             Baseline::None => None,
         };
-        if let Some((key, base)) = against {
+        if let Some((key, baseline)) = against {
             if candidate.changed_now
-                && track.is_extrapolated(scene, cache, key, base, look.viewer_position_m)
+                && track.is_extrapolated(context, cache, key, baseline, options.viewer_position_m)
             {
                 return false;
             }
             candidate.key = Some(key);
         } else {
-            // A base that nobody remembers is none.
+            // The baseline is not in the pose table any more: send absolute values.
             candidate.baseline = Baseline::None;
-            candidate.key = scene
+            candidate.key = context
                 .is_shared_level
-                .then(|| cache.coded_absolute(scene.source, track.pose_slot));
+                .then(|| cache.coded_absolute(context.source, track.pose_slot));
         }
-        candidate.key = candidate.key.filter(|_| scene.is_shared_level);
-        candidate.bits_x256 = candidate
-            .key
-            .map_or(look.typical_bits_x256, |key| cache.coded(key).bits_x256());
+        candidate.key = candidate.key.filter(|_| context.is_shared_level);
+        candidate.bits_x256 = candidate.key.map_or(options.typical_bits_x256, |key| {
+            cache.coded(key).bits_x256()
+        });
         true
     }
 
-    /// Gives each of `due` its priority.
-    pub fn prioritise(&self, scene: PoseContext<'_>, viewer: [f32; 2], due: &mut [PoseCandidate]) {
+    /// Computes the priority of each of `due`.
+    pub fn prioritise(
+        &self,
+        context: PoseContext<'_>,
+        viewer: [f32; 2],
+        due: &mut [PoseCandidate],
+    ) {
         for candidate in due {
             candidate.priority = self.tracks[usize::from(candidate.slot)].priority(
-                scene,
+                context,
                 viewer,
                 candidate.stale_since,
                 candidate.changed_now,
@@ -266,52 +276,54 @@ impl ViewerPoses {
         }
     }
 
-    /// Whether the base that was found at the beginning of the tick is one still: with each
-    /// datagram that leaves, the window may lose its oldest one.
+    /// Whether the baseline that was found at the beginning of the tick is still valid: each
+    /// datagram that is sent may push the oldest one out of the window.
     pub fn is_baseline_valid(
         &self,
         slot: u16,
-        base: Baseline,
+        baseline: Baseline,
         window: Option<DatagramWindow>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
     ) -> bool {
-        let Baseline::DatagramWindow(stamp) = base else {
-            return base == Baseline::None || window.is_some();
+        let Baseline::Window(stamp) = baseline else {
+            return baseline == Baseline::None || window.is_some();
         };
-        let known = window.map_or(0, |window| {
+        let acked = window.map_or(0, |window| {
             self.tracks[usize::from(slot)].acked_mask(window)
         });
         window.is_some_and(|window| {
-            known != 0 && numbers.stamp(window.newest - u64::from(known.trailing_zeros())) == stamp
+            acked != 0
+                && sent_datagrams.stamp(window.newest - u64::from(acked.trailing_zeros())) == stamp
         })
     }
 
-    /// Replaces `out` by the poses of a slot that both ends know, the newest first. False when the
-    /// book has forgotten one of them, so that the ends would not agree.
+    /// Replaces `out` by the poses of a slot that both ends know, the newest first. Returns false
+    /// when the pose table has lost one of them, so that the ends would not agree.
     pub fn history(
         &self,
         slot: u16,
-        base: Baseline,
-        numbers: &SentDatagrams,
-        book: &PoseTable,
+        baseline: Baseline,
+        sent_datagrams: &SentDatagrams,
+        table: &PoseTable,
         out: &mut Vec<(GameTime, Pose)>,
     ) -> bool {
         out.clear();
         let track = &self.tracks[usize::from(slot)];
         let mut add = |stamp| {
-            let pose = book.at(track.pose_slot, stamp);
+            let pose = table.at(track.pose_slot, stamp);
             out.extend(pose.map(|pose| (stamp, *pose)));
             pose.is_some()
         };
-        match (base, numbers.window()) {
+        match (baseline, sent_datagrams.window()) {
             (Baseline::Old(stamp), _) => add(stamp),
-            (Baseline::DatagramWindow(_), Some(window)) => {
-                let mut known = track.acked_mask(window);
-                while known != 0 {
-                    if !add(numbers.stamp(window.newest - u64::from(known.trailing_zeros()))) {
+            (Baseline::Window(_), Some(window)) => {
+                let mut acked = track.acked_mask(window);
+                while acked != 0 {
+                    if !add(sent_datagrams.stamp(window.newest - u64::from(acked.trailing_zeros())))
+                    {
                         return false;
                     }
-                    known &= known - 1;
+                    acked &= acked - 1;
                 }
                 true
             }
@@ -319,21 +331,21 @@ impl ViewerPoses {
         }
     }
 
-    /// The class of what a slot has, and for how long nothing of it was sent; for figures.
+    /// The class of a slot's object, and for how long nothing of it was sent; for the statistics.
     pub fn age(
         &self,
         slot: u16,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         viewer: [f32; 2],
     ) -> (FreshnessClass, u64) {
         let track = &self.tracks[usize::from(slot)];
         (
-            track.class(scene, viewer),
-            track.waited_ms(scene.source.stamp),
+            track.class(context, viewer),
+            track.waited_ms(context.source.stamp),
         )
     }
 
-    /// The slots that are active.
+    /// The slots in the active set.
     pub fn active_slots(&self) -> impl Iterator<Item = u16> + '_ {
         (0..).zip(&self.active).flat_map(|(word, &bits)| {
             (0..64_u16)
@@ -360,7 +372,7 @@ impl ViewerPoses {
 }
 
 impl PoseCandidate {
-    /// By what they are worth; of two of the same worth, the one in the lower slot is worth more.
+    /// Compares by priority; of two equal ones, the lower slot has the higher priority.
     fn cmp_priority(&self, other: &Self) -> Ordering {
         self.priority
             .total_cmp(&other.priority)
@@ -368,7 +380,7 @@ impl PoseCandidate {
     }
 }
 
-/// Sorts `due` by what is worth most, the last one first: whoever fills a datagram pops.
+/// Sorts `due` by priority, the highest last: a section pops from the end.
 pub fn sort_by_priority(due: &mut [PoseCandidate]) {
     due.sort_unstable_by(PoseCandidate::cmp_priority);
 }

@@ -1,31 +1,34 @@
-//! When a client's own inputs take effect: told until it is known to have heard.
+//! Reports to one client when its inputs take effect.
 //!
-//! EffectReports go in, one a tick at most; whether they are due, and which ones a datagram tells,
-//! comes out. Fates of datagrams go in. Invariant: times rise strictly, whatever a client says of
-//! its times. Bound: [`MAX_EFFECTS`]; of more, the oldest are left out. An effect is told until a
-//! datagram that told it is confirmed, whatever else is.
+//! Effect times go in, at most one a tick. Out come whether a report is due and which effects a
+//! datagram reports. The outcomes of the datagrams go in. An effect is repeated in each datagram
+//! until a datagram that reported it is acknowledged.
+//!
+//! Invariant: the times in the queue rise strictly, whatever times the client claims. Bound:
+//! [`MAX_EFFECTS`]; beyond that the oldest effects are dropped.
 
 use std::collections::VecDeque;
 
 use ambit_proto::ids::Seq;
 use ambit_proto::message::{EffectTime, MAX_EFFECTS};
 
-/// Datagrams whose fates are waited for; of more, the oldest confirm nothing.
+/// Reporting datagrams whose outcome is awaited. Beyond that the oldest are forgotten: their
+/// acknowledgement confirms nothing.
 const MAX_TRACKED_DATAGRAMS: usize = 64;
 
-/// See the module.
+/// The effect times that one client still has to learn; see the module.
 #[derive(Debug, Default)]
 pub(super) struct EffectReports {
-    /// The oldest first, with the first datagram that told each.
+    /// The oldest first, each with the first datagram that reported it.
     unconfirmed: VecDeque<(EffectTime, Option<Seq>)>,
-    /// The datagrams that told them, whose fates are not known; the newest last.
+    /// The reporting datagrams whose outcome is unknown, the newest last.
     reporting_datagrams: VecDeque<Seq>,
-    /// Whether a datagram is to leave for them.
+    /// Whether a datagram has to be sent for them.
     is_due: bool,
 }
 
 impl EffectReports {
-    /// InputSender take effect.
+    /// Adds the effect time of some inputs.
     pub(super) fn push(&mut self, effect: EffectTime) {
         let follows = |(last, _): &(EffectTime, _)| {
             last.sampled_until < effect.sampled_until
@@ -41,17 +44,17 @@ impl EffectReports {
         self.is_due = true;
     }
 
-    /// Whether a datagram is to leave for them now.
+    /// Whether a datagram has to be sent for them now.
     pub(super) fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// Whether there are any that a datagram would tell.
+    /// Whether there is nothing to report.
     pub(super) fn is_empty(&self) -> bool {
         self.unconfirmed.is_empty()
     }
 
-    /// What a datagram tells, the newest first.
+    /// The effects that a datagram reports, the newest first.
     pub(super) fn newest_first(&self) -> Vec<EffectTime> {
         self.unconfirmed
             .iter()
@@ -60,7 +63,7 @@ impl EffectReports {
             .collect()
     }
 
-    /// A datagram with all of them has left.
+    /// Notes that a datagram with all of them was sent.
     pub(super) fn note_sent(&mut self, seq: Seq) {
         self.unconfirmed
             .iter_mut()
@@ -72,16 +75,16 @@ impl EffectReports {
         self.is_due = false;
     }
 
-    /// The client has received that datagram.
+    /// Handles the acknowledgement of a datagram.
     pub(super) fn handle_acked(&mut self, seq: Seq) {
-        // Not every datagram has room for them.
+        // Only some datagrams have room for a report.
         if self.stop_tracking(seq).is_some() {
             self.unconfirmed
                 .retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
         }
     }
 
-    /// That datagram counts as lost.
+    /// Handles the loss of a datagram.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
         let newest = self.reporting_datagrams.back().copied();
         self.is_due |= self.stop_tracking(seq).is_some()
@@ -89,12 +92,12 @@ impl EffectReports {
             && !self.unconfirmed.is_empty();
     }
 
-    /// Its fate is known; `Unchanged` if it told nothing.
+    /// Stops waiting for the outcome of a datagram; `None` if the datagram reported nothing.
     fn stop_tracking(&mut self, seq: Seq) -> Option<Seq> {
         let index = self
             .reporting_datagrams
             .iter()
-            .position(|teller| *teller == seq)?;
+            .position(|reporting| *reporting == seq)?;
         self.reporting_datagrams.remove(index)
     }
 }

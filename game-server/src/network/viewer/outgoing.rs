@@ -1,10 +1,10 @@
-//! What one client is sent at one tick.
+//! The datagrams for one client at one tick.
 //!
-//! First it is found out what is due: records from its slots, poses that stir. If there is anything
-//! that cannot wait, or a datagram leaves anyway, all that is due goes out, as late as possible and
-//! from the newest state, until the budget or the number of datagrams is used up: records by
-//! urgency, then poses by their priorities. WrittenRecords leave room for some poses, so that a
-//! crowd that comes into sight does not make what the player fights stand still.
+//! First it is decided what is due: records from the slots, poses of active objects. If anything of
+//! that cannot wait, or a datagram is sent anyway, then all that is due is sent: as late as
+//! possible, from the newest state, until the budget or the number of datagrams is used up. Records
+//! come first, by urgency; then poses, by priority. Records leave some room for poses, so that the
+//! poses of close objects do not stop while many objects come into sight.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::link::MAX_DATAGRAM;
@@ -19,24 +19,24 @@ use crate::network::replication::pose_section::{SectionFiller, SectionStats};
 use crate::network::replication::viewer_poses::CollectOptions;
 use crate::network::shared_state::{SendBuffers, TickContext};
 
-/// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the
-/// nearest first.
+/// Datagrams with a body to one client in one tick. What is due beyond that is sent at the next
+/// ticks, the nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
-/// Datagrams without a body that may follow those: all together fit into what QUIC lets wait
+/// Datagrams without a body that may follow those. All together fit into QUIC's send buffer
 /// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
-/// pushes out another; and bases stay known for four ticks. At 20 ticks a second that is 2 Mbit/s
-/// for blocks.
+/// pushes out another, and baselines stay known for four ticks. At 20 ticks a second this allows 2
+/// Mbit/s for blocks.
 const SLICES_PER_TICK: usize = 12;
-/// A further datagram for less than that is not worth its headers.
+/// A second body that is shorter than this is not worth its headers.
 const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
-/// No body is shorter: a stamp, the shortest records or an empty section, and the ends.
+/// The shortest body: a stamp, the shortest records or an empty section, and the end marks.
 const MIN_BODY_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
-/// Of a body, what records leave to poses: one part in so many.
+/// Records leave one part in so many of a body to poses.
 const POSE_SHARE_DIVISOR: usize = 4;
-/// How fast the typical cost of a pose follows: one part in so many a datagram.
+/// Smoothing of the average size of a pose: each datagram counts one part in so many.
 const TYPICAL_SMOOTHING: u32 = 8;
 
-/// What one datagram came to, in bits.
+/// The size of one datagram's parts.
 #[derive(Clone, Copy, Debug, Default)]
 struct DatagramBits {
     stamp_bits: usize,
@@ -45,7 +45,7 @@ struct DatagramBits {
 }
 
 impl Viewer {
-    /// Hands the datagrams that this client gets at this tick to `out`.
+    /// Passes the datagrams for this client at this tick to `out`.
     pub fn send(&mut self, tick: &mut TickContext<'_>, mut out: impl FnMut(Bytes)) {
         if tick.is_final && !self.pulse_schedule.is_behind(tick.now) {
             return;
@@ -53,7 +53,7 @@ impl Viewer {
         self.link.handle_timeout(tick.now.into());
         self.handle_link_events(tick.now, &mut Vec::new());
         self.send_static_map(tick);
-        let (shared, deferred) = self.collect_poses(tick);
+        let (is_shared_level, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
             self.pacer.end_tick(None, None);
             return;
@@ -70,29 +70,34 @@ impl Viewer {
         );
         let (sent_before, records_due) = (tick.stats.poses.sent, tick.buffers.due_records.len());
         for turn in 0..DATAGRAMS_PER_TICK {
-            let said = !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
-            let room_bits = self
+            let has_contents =
+                !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
+            let available_bits = self
                 .link
                 .body_budget_bits(tick.now.into())
                 .min(self.pacer.available_bits());
-            // A body that follows one that is full, or a first one.
+            // The first body may be short; a further one follows a full one and must be worth it.
             let body = if turn > 0 {
-                said && room_bits >= MIN_EXTRA_BODY_BITS
+                has_contents && available_bits >= MIN_EXTRA_BODY_BITS
             } else {
-                room_bits >= MIN_BODY_BITS
+                available_bits >= MIN_BODY_BITS
             };
             if !body && !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
-            out(self.write_datagram(tick, shared, said, if body { room_bits } else { 0 }));
+            out(self.write_datagram(
+                tick,
+                is_shared_level,
+                has_contents,
+                if body { available_bits } else { 0 },
+            ));
         }
-        // SliceSet of the static world go beside all that, as far as their share of the budget
-        // goes.
+        // Slices of blocks (the static world) follow, as far as their share of the budget allows.
         for _ in 0..SLICES_PER_TICK {
             if !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
-            out(self.write_datagram(tick, shared, false, 0));
+            out(self.write_datagram(tick, is_shared_level, false, 0));
         }
         let deferred = deferred + tick.buffers.due_poses.len();
         let is_behind = deferred > 0 || !tick.buffers.due_records.is_empty();
@@ -108,8 +113,8 @@ impl Viewer {
         }
     }
 
-    /// The static world goes out beside all else, once the client has its avatar: with the budget's
-    /// share for blocks.
+    /// Hands the static world to the link as a block, once the client knows its avatar. The block
+    /// uses its own share of the budget.
     fn send_static_map(&mut self, tick: &TickContext<'_>) {
         if self.is_map_sent || !self.slots.knows_own_avatar() {
             return;
@@ -117,47 +122,50 @@ impl Viewer {
         self.is_map_sent = true;
         let map = tick.world.static_map();
         if !map.is_empty() && self.link.send_block(tick.now.into(), map).is_err() {
-            tracing::warn!(client = %self.client, "the static world is longer than a link takes");
+            tracing::warn!(
+                client = %self.client,
+                "static world not sent: it is longer than a link accepts"
+            );
         }
     }
 
-    /// Finds out which poses are due. Whether they are coded with the shared level, and how many
-    /// are left out for want of room.
+    /// Collects the poses that are due. Returns whether they are coded at the shared level, and how
+    /// many were left out because there are too many.
     fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (bool, usize) {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
         tick.buffers.due_poses.clear();
         let active = poses.active_count();
-        let shared = tick
+        let is_shared_level = tick
             .shared_state
             .uses_shared_level(tick.client_count, active);
         if active > 0 {
-            let place = ground_position(tick, self.avatar);
-            let (scene, codes) = tick
+            let viewer_position_m = ground_position(tick, self.avatar);
+            let (context, coded_poses) = tick
                 .shared_state
-                .pose_context(tick.now.whole_millis(), shared);
-            let look = CollectOptions {
-                viewer_position_m: place,
+                .pose_context(tick.now.whole_millis(), is_shared_level);
+            let options = CollectOptions {
+                viewer_position_m,
                 max_poses: self.pacer.max_poses(),
                 typical_bits_x256: self.typical_pose_bits_x256,
             };
             let left = poses.collect(
-                scene,
-                codes,
+                context,
+                coded_poses,
                 &self.sent_datagrams,
-                look,
+                options,
                 &mut tick.buffers.due_poses,
             );
             tick.stats.poses.extrapolated += left.extrapolated as u64;
             deferred = left.deferred;
         }
-        (shared, deferred)
+        (is_shared_level, deferred)
     }
 
     fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
         let cannot_wait = self
             .slots
             .send_deadline()
-            .is_some_and(|leave_by| leave_by < tick.next_tick_at);
+            .is_some_and(|deadline| deadline < tick.next_tick_at);
         let sees_motion = || {
             self.slots.poses().active_count() > 0
                 || self
@@ -172,13 +180,13 @@ impl Viewer {
             || self.pulse_schedule.is_due(tick.now, sees_motion)
     }
 
-    /// A datagram with as much of what is due as it holds, and the stamp.
+    /// Writes a datagram with the stamp and as much of what is due as fits.
     fn write_datagram(
         &mut self,
         tick: &mut TickContext<'_>,
-        shared: bool,
-        said: bool,
-        room_bits: usize,
+        is_shared_level: bool,
+        has_contents: bool,
+        available_bits: usize,
     ) -> Bytes {
         let mut bytes = std::mem::take(&mut tick.buffers.datagram_bytes);
         bytes.clear();
@@ -187,36 +195,33 @@ impl Viewer {
         let Viewer {
             link,
             slots,
-            sent_datagrams: numbers,
+            sent_datagrams,
             effect_reports: effects,
             avatar,
             ..
         } = self;
-        let said = said || room_bits > 0 && !effects.is_empty();
+        let has_contents = has_contents || available_bits > 0 && !effects.is_empty();
         let mut body = BodyWriter {
             tick: &mut *tick,
             slots,
-            sent_datagrams: numbers,
+            sent_datagrams,
             effect_reports: effects,
             avatar: *avatar,
-            is_shared_level: shared,
-            available_bits: room_bits,
+            is_shared_level,
+            available_bits,
         };
         let mut written = DatagramBits::default();
         let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
-        let seq = if said {
+        let seq = if has_contents {
             link.write_datagram(now, &mut bytes, write)
         } else {
             link.write_datagram_without_ack_request(now, &mut bytes, write)
         };
         let stamp = tick.now.whole_millis();
-        let SendBuffers {
-            sent_records: carried,
-            ..
-        } = &mut *tick.buffers;
+        let SendBuffers { sent_records, .. } = &mut *tick.buffers;
         self.sent_datagrams
-            .note_sent(stamp, written.section.poses > 0 || !carried.is_empty());
-        self.packet_log.record(seq).append(carried);
+            .note_sent(stamp, written.section.poses > 0 || !sent_records.is_empty());
+        self.packet_log.record(seq).append(sent_records);
         if written.stamp_bits > 0 {
             self.pulse_schedule.note_stamp(tick.now);
         }
@@ -229,16 +234,16 @@ impl Viewer {
         datagram
     }
 
-    /// Looks at how old what this client was sent is, for the figures.
+    /// Samples the age of the client's poses, for the statistics.
     pub fn sample_ages(&self, tick: &mut TickContext<'_>) {
-        let place = ground_position(tick, self.avatar);
-        let (scene, _) = tick
+        let viewer_position_m = ground_position(tick, self.avatar);
+        let (context, _) = tick
             .shared_state
             .pose_context(tick.now.whole_millis(), true);
         let poses = self.slots.poses();
         for (class, age_ms) in poses
             .active_slots()
-            .map(|slot| poses.age(slot, scene, place))
+            .map(|slot| poses.age(slot, context, viewer_position_m))
         {
             tick.stats.poses.ages[class as usize].add(age_ms);
         }
@@ -253,7 +258,7 @@ impl Viewer {
     }
 }
 
-/// The body of a datagram in the making.
+/// Writes the body of one datagram.
 struct BodyWriter<'b, 't> {
     tick: &'b mut TickContext<'t>,
     slots: &'b mut super::ObjectSlots,
@@ -270,13 +275,13 @@ impl BodyWriter<'_, '_> {
             return DatagramBits::default();
         }
         let start = writer.bits_written();
-        let most_bits = start + self.available_bits;
+        let max_bits = start + self.available_bits;
         let stamp = message::write_stamp(self.tick.now, writer);
         let stamp_bits = writer.bits_written() - start + 1;
-        let effects = self.write_effects(writer, seq, stamp, most_bits);
-        let records = effects + self.write_records(writer, seq, stamp, most_bits);
+        let effects = self.write_effects(writer, seq, stamp, max_bits);
+        let records = effects + self.write_records(writer, seq, stamp, max_bits);
         message::end_records(writer);
-        let section = self.write_poses(writer, stamp, most_bits);
+        let section = self.write_poses(writer, stamp, max_bits);
         DatagramBits {
             stamp_bits,
             record_bits: records,
@@ -284,26 +289,26 @@ impl BodyWriter<'_, '_> {
         }
     }
 
-    /// How many bits they took.
+    /// Writes the effect times if they fit. Returns the bits used.
     fn write_effects(
         &mut self,
         writer: &mut Writer<'_>,
         seq: Seq,
         stamp: GameTime,
-        most_bits: usize,
+        max_bits: usize,
     ) -> usize {
         if self.effect_reports.is_empty() {
             return 0;
         }
-        let commons = &*self.tick.shared_state;
+        let shared_state = &*self.tick.shared_state;
         let context = BodyContext {
-            schema: &commons.schema,
-            delay: commons.delay,
+            schema: &shared_state.schema,
+            delay: shared_state.delay,
             near: stamp,
         };
-        let mut record = Record::EffectReports(self.effect_reports.newest_first());
+        let mut record = Record::Effects(self.effect_reports.newest_first());
         let bits = record.bits(&context, stamp);
-        if writer.bits_written() + bits + END_BITS > most_bits {
+        if writer.bits_written() + bits + END_BITS > max_bits {
             return 0;
         }
         message::write_record(&mut record, &context, stamp, writer);
@@ -311,27 +316,27 @@ impl BodyWriter<'_, '_> {
         bits
     }
 
-    /// How many bits they took.
+    /// Writes the records that fit. Returns the bits used.
     fn write_records(
         &mut self,
         writer: &mut Writer<'_>,
         seq: Seq,
         stamp: GameTime,
-        most_bits: usize,
+        max_bits: usize,
     ) -> usize {
         let TickContext {
             world,
-            shared_state: commons,
-            buffers: scratch,
+            shared_state,
+            buffers,
             ..
         } = &mut *self.tick;
         let SendBuffers {
             due_records: due,
             skipped_records: skipped,
-            sent_records: carried,
+            sent_records,
             due_poses: poses,
             ..
-        } = &mut **scratch;
+        } = &mut **buffers;
         if due.is_empty() {
             return 0;
         }
@@ -341,19 +346,19 @@ impl BodyWriter<'_, '_> {
             .sum();
         let reserved = wanted.min(self.available_bits / POSE_SHARE_DIVISOR);
         let context = BodyContext {
-            schema: &commons.schema,
-            delay: commons.delay,
+            schema: &shared_state.schema,
+            delay: shared_state.delay,
             near: stamp,
         };
         let records = RecordWriter { context, stamp };
         let composer = RecordComposer {
             world,
             record_writer: records,
-            max_bits: most_bits - END_BITS - reserved,
+            max_bits: max_bits - END_BITS - reserved,
         };
         let before = writer.bits_written();
-        composer.write(&mut commons.records, due, skipped, writer, |sent| {
-            carried.push(
+        composer.write(&mut shared_state.records, due, skipped, writer, |sent| {
+            sent_records.push(
                 self.slots
                     .note_sent(sent, seq, self.sent_datagrams.next(), stamp),
             );
@@ -365,16 +370,16 @@ impl BodyWriter<'_, '_> {
         &mut self,
         writer: &mut Writer<'_>,
         stamp: GameTime,
-        most_bits: usize,
+        max_bits: usize,
     ) -> SectionStats {
         if self.tick.buffers.due_poses.is_empty() {
             return SectionStats::default();
         }
         let viewer = ground_position(self.tick, self.avatar);
-        let own = self.slots.slot_of(self.avatar);
+        let own_slot = self.slots.slot_of(self.avatar);
         let TickContext {
-            shared_state: commons,
-            buffers: scratch,
+            shared_state,
+            buffers,
             ..
         } = &mut *self.tick;
         let SendBuffers {
@@ -382,20 +387,20 @@ impl BodyWriter<'_, '_> {
             section_buffers: buffers,
             section_bytes: bytes,
             ..
-        } = &mut **scratch;
-        let most_bytes = (most_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
-        let (scene, codes) = commons.pose_context(stamp, self.is_shared_level);
+        } = &mut **buffers;
+        let max_bytes = (max_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
+        let (context, coded_poses) = shared_state.pose_context(stamp, self.is_shared_level);
         let section = SectionFiller {
-            context: scene,
-            cache: codes,
+            context,
+            cache: coded_poses,
             sent_datagrams: self.sent_datagrams,
-            own_slot: own,
+            own_slot,
             viewer_position_m: viewer,
-            max_bytes: most_bytes,
+            max_bytes,
         };
-        let filled = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
+        let stats = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
-        filled
+        stats
     }
 }
 
@@ -404,7 +409,7 @@ const _: () = assert!(
         <= ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES
 );
 
-/// Where an avatar is on the ground.
+/// The position of an avatar on the ground, in metres.
 fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
     let position = tick.world.position(avatar);
     [position.x, position.y]

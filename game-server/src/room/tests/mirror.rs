@@ -12,7 +12,9 @@ use ambit_proto::ids::Alias;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, BodyContext, Record, Uplink, read_body};
-use ambit_proto::pose::{Bases, Entry, Kept, Pose, PoseFormat, SectionError, read_section};
+use ambit_proto::pose::{
+    BaselineHistory, BaselineSource, Pose, PoseFormat, ReceivedPose, SectionError, read_section,
+};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::wire::Wire;
 use bytes::Bytes;
@@ -64,7 +66,7 @@ pub(super) struct Known {
     pub alias: Alias,
     pub object: Option<ObjectId>,
     format: Option<PoseFormat>,
-    kept: Kept,
+    kept: BaselineHistory,
     /// The newest pose and its stamp.
     pub newest: Option<(GameTime, Pose)>,
     /// Whether it was told that the object is gone.
@@ -73,8 +75,8 @@ pub(super) struct Known {
 
 struct Slots<'m>(&'m BTreeMap<u16, Known>);
 
-impl Bases for Slots<'_> {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for Slots<'_> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         let known = self.0.get(&slot)?;
         Some((known.format.as_ref()?, &known.kept))
     }
@@ -339,7 +341,7 @@ impl Mirror {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
-            Record::ObjectEntered {
+            Record::Enter {
                 kind, components, ..
             } => {
                 let format = self
@@ -358,13 +360,13 @@ impl Mirror {
                         kept: std::mem::take(&mut known.kept),
                         ..Known::new(alias, object, format, number)
                     };
-                    known.kept.restart(number);
+                    known.kept.start_tenant(number);
                 }
                 if let Some((_, Component::Pose(pose))) = components.first() {
                     known.note(number, stamp, *pose, truth);
                 }
             }
-            Record::ObjectUpdated { .. } | Record::EffectReports(_) => {}
+            Record::Update { .. } | Record::Effects(_) => {}
             Record::Leave { .. } => {
                 let known = self
                     .slots
@@ -397,7 +399,7 @@ impl Mirror {
                     self.missing_baseline = None;
                 }
             }
-            Err(SectionError::LostTrack { .. }) => {
+            Err(SectionError::MissingBaseline { .. }) => {
                 self.lost_tracks += 1;
                 self.missing_baseline = self.missing_baseline.max(Some(number));
             }
@@ -439,7 +441,7 @@ impl Known {
             alias,
             object,
             format,
-            kept: Kept::new(number),
+            kept: BaselineHistory::new(number),
             newest: None,
             gone: false,
         }
@@ -461,7 +463,7 @@ impl Known {
                 "object {object} at {stamp:?}, in datagram {number}"
             );
         }
-        self.kept.note(Entry {
+        self.kept.insert(ReceivedPose {
             number,
             stamp,
             pose,

@@ -159,8 +159,12 @@ fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where
         for other in 0..15 {
             let object = scene.avatar(other);
             let (stamp, known) = scene.known(client, object).expect("in sight");
-            let shown =
-                ambit_proto::pose::estimate(&YAW, (stamp, &known), None, scene.now.whole_millis());
+            let shown = ambit_proto::pose::extrapolate(
+                &YAW,
+                (stamp, &known),
+                None,
+                scene.now.whole_millis(),
+            );
             let is = scene.room.world().pose(object);
             let off = shown
                 .at

@@ -1,27 +1,29 @@
-//! Dice that drive a player's cube: for demonstrations and measurements.
+//! A pseudo-random driver of a player's cube: for demonstrations and measurements.
 //!
-//! A seed, a player's number and the frame go in, what the player would hold comes out: phases of
-//! half a second to three, in which the cube rolls about, gathers others on the way (katamari),
-//! drives them off, jumps or rests. Its place is asked for so that it turns back before it gets to
-//! a wall, and heads for the middle at every other time, where the others lie.
+//! Input: a seed, a player's number, the frame and the cube's position. Output: the keys that the
+//! player holds. The driver acts in phases of half a second to three seconds, in which the cube
+//! rolls, gathers other cubes on its path (katamari), repels them, jumps or rests. The position
+//! makes it turn back before it reaches a wall. In every other phase it heads for the middle, where
+//! the other cubes lie.
 //!
-//! Invariant: the same seed, number, frames and places give the same keys. Units: frames, metres.
+//! Invariant: the same seed, number, frames and positions give the same keys. Units: frames,
+//! metres.
 
 use fastrand::Rng;
 
 use super::{Arena, FRAMES_PER_S, control};
 use crate::keymap::Keymap;
 
-/// How near to a wall it turns back, in metres.
+/// At this distance from a wall it turns back, in metres.
 const WALL_DISTANCE_M: f32 = 3.0;
 
-/// See the module.
+/// Chooses the keys of one player; see the module.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RandomDriver {
     #[cfg_attr(feature = "serde", serde(with = "crate::dice"))]
     rng: Rng,
-    /// What is held in this phase, but for the directions.
+    /// The keys held in this phase, without the directions.
     held: Keymap,
     /// Along x and y: -1, 0 or 1.
     heading: [i8; 2],
@@ -30,7 +32,7 @@ pub struct RandomDriver {
 }
 
 impl RandomDriver {
-    /// Dice for one player.
+    /// A driver for one player.
     pub fn new(seed: u64, player: u64) -> Self {
         let mixed = seed ^ player.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self {
@@ -41,7 +43,7 @@ impl RandomDriver {
         }
     }
 
-    /// What is held in a frame by a cube at (x, y). Frames go up.
+    /// The keys held in a frame by a cube at (x, y). Frames must ascend.
     pub fn keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) -> Keymap {
         if frame >= self.until {
             self.choose_keys(frame, at, arena);
@@ -97,15 +99,16 @@ impl RandomDriver {
     }
 }
 
-/// Along each axis, unless it is there: within an eighth of the floor.
+/// The direction to the middle along each axis; 0 if the cube is within an eighth of the floor of
+/// it.
 fn heading_to_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
     std::array::from_fn(|axis| {
         let extent = [arena.width_m, arena.height_m][axis];
-        let way = extent / 2.0 - at[axis];
-        if way.abs() < extent / 8.0 {
+        let offset = extent / 2.0 - at[axis];
+        if offset.abs() < extent / 8.0 {
             0
         } else {
-            way.signum() as i8
+            offset.signum() as i8
         }
     })
 }

@@ -1,21 +1,22 @@
-//! The step that both ends share: cubes on a floor between four walls, pushed about by players'
-//! keys.
+//! The simulation step that both ends share: cubes on a floor between four walls, pushed by
+//! players' keys.
 //!
-//! Bodies, poses and keys go in, poses come out. After each step what is awake is put on the grid
-//! of [`FORMAT`], and the simulation goes on from there: what is told is what is simulated
-//! (reference 002). What drives it are the keys that players hold and these poses, nothing else: no
-//! clock and no dice.
+//! Input: bodies, poses and keys. Output: poses. After each step every awake body is quantised to
+//! the grid of [`POSE_FORMAT`], and the simulation continues from there, so the simulated state
+//! equals the sent state (G. Fiedler, "State Synchronization"). Only the players' keys and these
+//! poses drive it; there is no clock and no randomness.
 //!
 //! Invariants:
-//! 1. The same calls in the same order give the same bits, on every machine (rapier's
-//!    `enhanced-determinism`; slots are given away in the order of calls).
-//! 2. A pose lies on the grid and fits [`FORMAT`]. One at rest stays what it is, bit for bit, until
+//! 1. The same calls in the same order give the same bits on every machine (rapier's
+//!    `enhanced-determinism`; slots are assigned in the order of calls).
+//! 2. A pose lies on the grid and fits [`POSE_FORMAT`]. A pose at rest keeps its exact bits until
 //!    something touches, pulls or moves the body.
-//! 3. What rests costs nothing in a step.
+//! 3. A body at rest costs nothing in a step.
 //!
-//! What a step remembers beyond poses (impulses that contacts began with, how long a body has been
-//! still) is not told: two simulations with the same poses and different pasts drift apart, slowly,
-//! and corrections bring them together. Units: metres, seconds, radians. Cost: what is awake.
+//! Some state of a step is not part of the poses (warm-start impulses of contacts, how long a body
+//! has been still) and is not sent. Two simulations with the same poses and different histories
+//! therefore diverge slowly, and corrections bring them together. Units: metres, seconds, radians.
+//! Cost: proportional to the awake bodies.
 
 mod forces;
 mod rest;
@@ -34,24 +35,24 @@ use crate::pose::Pose;
 use crate::space::Position;
 
 const GRAVITY_M_PER_S2: f32 = 9.81;
-/// Nobody gets over a wall, not even thrown: 35 m/s up are needed for that.
+/// No body gets over a wall, even when it is thrown: that takes 35 m/s upwards.
 const WALL_HEIGHT_M: f32 = 64.0;
-/// Floor and walls are so thick that nothing gets through them in a step.
+/// Floor and walls are thick enough that no body passes through them in one step.
 const WALL_THICKNESS_M: f32 = 4.0;
-/// The fastest a body can be: well within what the grid tells, and slow enough not to jump through
-/// another one.
+/// The highest speed of a body: well within the range of the grid, and slow enough not to tunnel
+/// through another body.
 const MAX_SPEED_M_PER_S: f32 = 30.0;
 /// Cubes stick enough to roll when they are pushed, and slide when they are hit.
 const FRICTION: f32 = 0.6;
 const RESTITUTION: f32 = 0.1;
 /// A rolling cube loses this share of its spin in a second, and half of that of its speed.
 const DAMPING: f32 = 0.2;
-/// Of the small cubes, as that of water in thousands.
+/// Density of the small cubes, in tonnes per cubic metre.
 const DENSITY: f32 = 1.0;
-/// A player's cube is heavier than its size says, so that it makes its way with a crowd around it.
+/// A player's cube is heavier than its size suggests, so that it can push through a crowd of cubes.
 const PLAYER_DENSITY: f32 = 4.0;
 
-/// A body of [`Physics`]. In the order of slots.
+/// A handle of a body in [`Physics`]. Ordered by slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BodyId {
     slot: u32,
@@ -59,8 +60,9 @@ pub struct BodyId {
 }
 
 impl BodyId {
-    /// The number of its place, to keep arrays by: less than there ever were bodies at once, its
-    /// own as long as it is there, and after that another one's.
+    /// The body's slot, as an index for arrays. It is less than the highest number of bodies that
+    /// ever existed at once; it belongs to the body while the body exists and may be reused
+    /// afterwards.
     pub fn slot(self) -> usize {
         self.slot as usize
     }
@@ -75,32 +77,32 @@ impl BodyId {
     }
 }
 
-/// What is known of a body beside what rapier knows.
+/// The state of a body that rapier does not hold.
 #[derive(Debug)]
 struct BodyState {
     body: BodyId,
     collider: ColliderHandle,
     kind: u8,
-    /// The truth.
+    /// The authoritative pose.
     pose: Pose,
     keys: Keys,
     sleep: SleepState,
 }
 
-/// See the module.
+/// The simulation; see the module.
 pub struct Physics {
     world: PhysicsWorld,
     /// By slot.
     states: Vec<Option<BodyState>>,
-    /// In order.
+    /// In ascending order.
     players: Vec<BodyId>,
-    /// What was awake after the last step, in order.
+    /// The bodies awake after the last step, in ascending order.
     active: Vec<BodyId>,
-    /// The same, and what came to rest in it.
+    /// The same, and the bodies that came to rest in the last step.
     changed: Vec<BodyId>,
-    /// Whether something was put, taken away or woken since the last step.
+    /// Whether a body was added, moved, removed or woken since the last step.
     is_disturbed: bool,
-    /// Reused.
+    /// Kept for its storage.
     scratch: Vec<BodyId>,
 }
 
@@ -113,7 +115,7 @@ impl std::fmt::Debug for Physics {
 }
 
 impl Physics {
-    /// A floor and its walls, and nothing on it.
+    /// A floor with its walls and no bodies.
     pub fn new(arena: Arena) -> Self {
         let mut world = PhysicsWorld {
             gravity: Vector::new(0.0, 0.0, -GRAVITY_M_PER_S2),
@@ -122,8 +124,8 @@ impl Physics {
         let parameters = &mut world.integration_parameters;
         parameters.dt = 1.0 / FRAMES_PER_S as f32;
         parameters.normalized_max_linear_velocity = MAX_SPEED_M_PER_S;
-        // Softer than the default: what rounding has pushed into each other comes apart without a
-        // jolt (reference 002).
+        // Softer than the default: bodies that rounding has pushed into each other separate without
+        // a jolt.
         parameters.normalized_max_corrective_velocity = 1.0;
         add_walls(&mut world, arena);
         Self {
@@ -137,7 +139,7 @@ impl Physics {
         }
     }
 
-    /// Puts a cube of a kind there, asleep if the pose is one of rest.
+    /// Adds a cube of a kind, asleep if the pose is at rest.
     pub fn add(&mut self, kind: u8, pose: &Pose) -> BodyId {
         let half = edge_m(kind) / 2.0;
         let (linear, angular) = POSE_FORMAT.velocities(pose);
@@ -179,10 +181,10 @@ impl Physics {
         body
     }
 
-    /// Takes a body away; what leaned on it wakes up.
+    /// Removes a body; the bodies that leaned on it wake up.
     ///
     /// # Panics
-    /// When there is no such body, as in every function that takes one.
+    /// If there is no such body, as in every function that takes one.
     pub fn remove(&mut self, body: BodyId) {
         let mut leaning = std::mem::take(&mut self.scratch);
         self.find_touching(body, &mut leaning);
@@ -198,19 +200,20 @@ impl Physics {
         }
     }
 
-    /// What a body is.
+    /// The kind of a body's cube.
     pub fn kind(&self, body: BodyId) -> u8 {
         self.state(body).kind
     }
 
-    /// Where a body is and how it goes on, on the grid: what is simulated is what is told.
+    /// Position, orientation and velocities of a body, on the grid: the simulated state equals the
+    /// sent state.
     pub fn pose(&self, body: BodyId) -> Pose {
         self.state(body).pose
     }
 
-    /// Puts a body elsewhere, hard: asleep if the pose is one of rest, else awake. What it touches
-    /// is not disturbed: whoever is told where one body is, is told of the others as well. To set a
-    /// pose that the body has is no change.
+    /// Moves a body at once: asleep if the pose is at rest, otherwise awake. It does not disturb
+    /// the bodies that it touches, because an update of one body comes with those of the others.
+    /// Setting the pose that the body has is no change.
     pub fn set_pose(&mut self, body: BodyId, pose: &Pose) {
         let cube = self.state_mut(body);
         if cube.pose == *pose {
@@ -225,19 +228,19 @@ impl Physics {
         }
     }
 
-    /// What the player of a body holds in the steps to come; what has just been pressed counts in
-    /// the next one.
+    /// Sets the keys that the player of a body holds in the following steps; new presses count in
+    /// the next step.
     pub fn set_keys(&mut self, body: BodyId, keys: Keys) {
         self.state_mut(body).keys = keys;
     }
 
-    /// What the player of a body holds; before a step, `previous` is what that of the step before
-    /// went by.
+    /// The keys that the player of a body holds; before a step, `previous` is the keymap of the
+    /// step before.
     pub fn keys(&self, body: BodyId) -> Keys {
         self.state(body).keys
     }
 
-    /// A frame goes by.
+    /// Advances the simulation by a frame.
     pub fn step(&mut self) {
         self.apply_keys();
         if self.active.is_empty() && !self.is_disturbed {
@@ -249,19 +252,19 @@ impl Physics {
         self.update_sleep();
     }
 
-    /// What is awake after the last step, and what has come to rest in it: no other pose has
-    /// changed. In order.
+    /// The bodies that are awake after the last step, and those that came to rest in it; no other
+    /// pose has changed. In ascending order.
     pub fn changed_bodies(&self) -> impl ExactSizeIterator<Item = BodyId> {
         self.changed.iter().copied()
     }
 
-    /// All bodies, in order.
+    /// All bodies, in ascending order.
     pub fn bodies(&self) -> impl Iterator<Item = BodyId> {
         self.states.iter().flatten().map(|cube| cube.body)
     }
 
-    /// Replaces `found` by what a body touches, and if its player attracts or repels, by what that
-    /// reaches as well. In order.
+    /// Replaces `found` by the bodies that a body touches, and if its player attracts or repels,
+    /// also by those within reach. In ascending order.
     pub fn bodies_within_influence(&self, body: BodyId, found: &mut Vec<BodyId>) {
         self.find_touching(body, found);
         if forces::attracts_or_repels(self.keys(body).current) {
@@ -271,7 +274,7 @@ impl Physics {
         found.dedup();
     }
 
-    /// Whether a cube of a kind with this centre, however it is turned, would touch no other body.
+    /// Whether a cube of a kind with this centre, in any orientation, would touch no other body.
     /// Cost: all bodies.
     pub fn is_space_free(&self, kind: u8, centre: Position) -> bool {
         // Half a cube's diagonal.
@@ -281,7 +284,7 @@ impl Physics {
         })
     }
 
-    /// Puts what is awake on the grid, and takes note of what has fallen asleep.
+    /// Quantises the awake bodies to the grid, and records those that have fallen asleep.
     fn update_active(&mut self) {
         let before = std::mem::take(&mut self.active);
         self.changed.clear();
@@ -320,7 +323,7 @@ impl Physics {
         self.write_state(body, &pose);
     }
 
-    /// Gives rapier the state that a pose tells. Wakes nobody.
+    /// Sets rapier's state of a body to that of a pose. Wakes no body.
     fn write_state(&mut self, body: BodyId, pose: &Pose) {
         let (linear, angular) = POSE_FORMAT.velocities(pose);
         let simulated = &mut self.world.bodies[body.to_handle()];
@@ -344,7 +347,7 @@ impl Physics {
             .unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
-    /// Replaces `found` by the bodies that a body touches, in no order.
+    /// Replaces `found` by the bodies that a body touches, in no particular order.
     fn find_touching(&self, body: BodyId, found: &mut Vec<BodyId>) {
         found.clear();
         let collider = self.state(body).collider;
@@ -367,7 +370,7 @@ impl Physics {
     }
 }
 
-/// Floor and walls: colliders that belong to no body.
+/// Adds floor and walls: colliders that belong to no body.
 fn add_walls(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
     let (half_x, half_y, thick, high) = (
         width_m / 2.0,

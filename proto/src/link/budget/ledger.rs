@@ -1,12 +1,12 @@
-//! How many bytes left within the last second, in slots of 5 ms: what left within a slot counts
-//! until the whole slot is more than a second old, so the answer is never too low. Cost: a look at
-//! the slots that have gone by. Memory: 820 bytes.
+//! The number of bytes that left within the last second, in slots of 5 ms. A slot counts until all
+//! of it is more than a second old, so the answer is never too low. Cost: proportional to the slots
+//! that expire. Memory: 820 bytes.
 
 use crate::time::LocalTime;
 
 const SLOT_US: u64 = 5_000;
 
-/// A second, and the slot that the time is in.
+/// A second, and the current slot.
 const SLOTS: u64 = 201;
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Notes that so many bytes leave.
+    /// Records that this many bytes leave.
     pub(super) fn add(&mut self, now: LocalTime, bytes: u32) {
         self.advance(now);
         let slot = (self.newest % SLOTS) as usize;
@@ -36,26 +36,26 @@ impl Ledger {
         self.sum += u64::from(bytes);
     }
 
-    /// Forgets what is older than a second.
+    /// Clears the slots that are older than a second.
     pub(super) fn advance(&mut self, now: LocalTime) {
         let slot = slot_of(now);
-        for gone in self.expired_slots(slot) {
-            let bytes = &mut self.bytes[(gone % SLOTS) as usize];
+        for expired in self.expired_slots(slot) {
+            let bytes = &mut self.bytes[(expired % SLOTS) as usize];
             self.sum -= u64::from(std::mem::take(bytes));
         }
         self.newest = self.newest.max(slot);
     }
 
-    /// What has left within the second before `now`.
+    /// The bytes that left within the second before `now`.
     pub(super) fn last_second(&self, now: LocalTime) -> u64 {
-        let gone: u64 = self
+        let expired: u64 = self
             .expired_slots(slot_of(now))
             .map(|slot| u64::from(self.bytes[(slot % SLOTS) as usize]))
             .sum();
-        self.sum - gone
+        self.sum - expired
     }
 
-    /// The slots held here that are too old when the time is in `slot`.
+    /// The stored slots that are too old when the current one is `slot`.
     fn expired_slots(&self, slot: u64) -> std::ops::Range<u64> {
         let oldest = (self.newest + 1).saturating_sub(SLOTS);
         let first_kept = (slot + 1).saturating_sub(SLOTS).min(self.newest + 1);
@@ -85,9 +85,9 @@ mod tests {
                         .map(|&(_, bytes)| u64::from(bytes))
                         .sum()
                 };
-                let told = ledger.last_second(LocalTime::from_micros(now));
+                let counted = ledger.last_second(LocalTime::from_micros(now));
                 assert!(
-                    (within(1_000_000)..=within(1_005_000)).contains(&told),
+                    (within(1_000_000)..=within(1_005_000)).contains(&counted),
                     "seed {seed} at {now}"
                 );
                 let bytes = rng.u32(..1_200);

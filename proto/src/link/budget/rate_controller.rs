@@ -1,23 +1,22 @@
-//! How much of the owner's limit the path seems to carry.
+//! Rate control: how much of the owner's limit the path seems to carry.
 //!
-//! Fates of datagrams and the time go in, a rate comes out. Two signs mean that less should be
-//! sent: round trips that stay above the shortest known (a queue has built up), and losses clearly
-//! beyond what the path loses anyway. Either leads to a *trial*: the rate goes down to three
-//! quarters of what was seen to arrive. If the sign then goes, the trial was right, and the rate
-//! climbs again from nine tenths of what arrived. If the sign stays, it was none of our doing
-//! (radio, a longer way, somebody else's queue): it is what this path is like from then on, and the
-//! rate is what it was. So steady random loss costs one short trial at most, and a bottleneck is
-//! found in one step.
+//! Input: the outcomes of datagrams, and the time. Output: a rate. Two signs suggest a lower rate:
+//! round trips that stay above the shortest known one (a queue has built up), and losses clearly
+//! beyond the path's usual loss. Either starts a *trial*: the rate drops to three quarters of what
+//! was seen to arrive. If the sign then disappears, the trial was right, and the rate climbs again
+//! from nine tenths of what arrived. If the sign stays, our traffic was not the cause (radio, a
+//! longer path, another sender's queue): it counts as usual for this path from then on, and the
+//! rate is restored. So steady random loss costs at most one short trial, and a bottleneck is found
+//! in one step.
 //!
 //! Invariants:
 //! 1. The rate lies between the floor (an eighth of the limit) and the limit.
-//! 2. Losses during silence say nothing: a line that is cut is not a line that is narrow. After it
-//!    the rate is as before.
-//! 3. Within a trial only datagrams count that left while it was on, and all of them: losses are
-//!    known later than arrivals, so a judgement without the last ones would find that it had
-//!    helped.
+//! 2. Losses during silence are ignored: a disconnected path is not a narrow path. After the
+//!    silence the rate is as before.
+//! 3. A trial counts all datagrams that left during it, and only those. Losses are known later than
+//!    arrivals, so a result without the last losses would look too good.
 //!
-//! Units: bytes a second, as they are counted in the budget. Cost: a few additions a fate, a
+//! Units: bytes a second, as the budget counts them. Cost: a few additions for each outcome, a
 //! decision every half second.
 
 use std::time::Duration;
@@ -27,41 +26,41 @@ use crate::time::LocalTime;
 
 /// Between two decisions.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// So many intervals are judged together: two seconds.
+/// How many intervals a decision considers: two seconds.
 const INTERVAL_COUNT: usize = 4;
-/// Round trips this much beyond the shortest, and beyond what is usual, in all of two intervals,
-/// are a queue. The peer's tick and its delay of acknowledgements explain half of that.
+/// Round trips that exceed the shortest and the usual ones by this much, in all of two intervals,
+/// mean a queue. The peer's tick and its delay of acknowledgements explain half of it.
 const LONG_QUEUE: Duration = Duration::from_millis(60);
-/// Fewer in an interval say nothing.
+/// An interval with fewer round trips is ignored.
 const MIN_ROUND_TRIPS: u32 = 3;
-/// A queue no longer than this is none.
+/// A queue no longer than this counts as drained.
 const SHORT_QUEUE: Duration = Duration::from_millis(25);
-/// The shortest round trip is that of the last one or two of these.
+/// The shortest round trip is that of the last one or two of these spans.
 const SHORTEST_RTT_SPAN: Duration = Duration::from_secs(15);
-/// A trial looks at what leaves in this time, which drains a queue of 200 ms, and is judged when
-/// the fates of all that are known; if that is not enough, at what leaves in twice the time.
+/// A trial considers what leaves in this time, which drains a queue of 200 ms. It is evaluated when
+/// the outcomes of all these datagrams are known; if they are too few, it is extended once by the
+/// same time.
 const TRIAL_TIME: Duration = Duration::from_millis(1_500);
-/// It waits no longer than that for fates.
+/// The longest wait for outcomes after a trial.
 const MAX_OUTCOME_WAIT: Duration = Duration::from_secs(3);
-/// Fates that make a judgement.
+/// The smallest number of outcomes for a decision.
 const MIN_OUTCOMES: u32 = 12;
-/// PriorEstimate so many fates are known, a path may lose as much as [`UNKNOWN_PATH_LOSS`] by
-/// itself, if not more has been seen.
+/// Until this many outcomes are known, the path's own loss may be as high as [`UNKNOWN_PATH_LOSS`].
 const KNOWN_PATH_OUTCOMES: u32 = 200;
-/// A fifth is what games must bear; and somewhat more.
+/// A fifth is what games must tolerate, plus a margin.
 const UNKNOWN_PATH_LOSS: f32 = 0.25;
-/// Loss within this of the usual is usual.
+/// Loss within this of the usual loss counts as usual.
 const LOSS_MARGIN: f32 = 0.05;
-/// Without an acknowledgement for so long (and two round trips), losses before the next one don't
-/// count.
+/// After this long (and two round trips) without an acknowledgement, losses before the next one are
+/// ignored.
 const SILENCE_AFTER: Duration = Duration::from_secs(1);
 /// The rate climbs by a 25th of the limit a second.
 const CLIMB_DIVISOR: u32 = 25;
 
-/// Why the present rate is below the limit.
+/// Why the current rate is below the limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pressure {
-    /// It is not, or it is on its way back.
+    /// It is not, or it is recovering.
     #[default]
     None,
     /// More was lost than the path usually loses.
@@ -75,23 +74,23 @@ pub(in crate::link) struct RateController {
     limit: u32,
     rate: u32,
     pressure: Pressure,
-    /// The present one first.
+    /// The current one first.
     intervals: [Interval; INTERVAL_COUNT],
     interval_began: LocalTime,
     shortest_rtt: ShortestRtt,
-    /// What the path loses anyway, from 0 to 1.
+    /// The path's own loss, from 0 to 1.
     usual_loss: f32,
-    /// By how much the shortest round trip of an interval is usually longer than the shortest of
-    /// all: jitter, and few of them.
+    /// How much the shortest round trip of an interval usually exceeds the shortest of all, because
+    /// of jitter and few samples.
     usual_queue: Duration,
-    /// How often the loss was looked at, and how many fates it rests on.
+    /// How many estimates `usual_loss` is based on, and how many outcomes.
     loss_estimates: u8,
     outcomes: u32,
     trial: Option<Trial>,
     /// Losses since the last acknowledgement, and when that was.
     losses_since_ack: u32,
     last_ack_at: LocalTime,
-    /// When the last silence ended: what left before says nothing.
+    /// When the last silence ended: datagrams that left before are ignored.
     silent_until: LocalTime,
 }
 
@@ -99,13 +98,13 @@ pub(in crate::link) struct RateController {
 struct Interval {
     acked: u32,
     lost: u32,
-    /// Of all that were acknowledged; once the interval is over, a second.
+    /// Cost of all acknowledged datagrams; once the interval is over, per second.
     bytes: u32,
     round_trips: u32,
     shortest_rtt: Option<Duration>,
 }
 
-/// The shortest round trip.
+/// The shortest round trip of the current and of the previous span.
 #[derive(Clone, Copy, Debug, Default)]
 struct ShortestRtt {
     current: Option<Duration>,
@@ -116,27 +115,27 @@ struct ShortestRtt {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     began: LocalTime,
-    /// What leaves before this counts.
+    /// Datagrams that leave before this count.
     until: LocalTime,
-    /// How many of those have no fate yet.
+    /// How many of those have no outcome yet.
     pending: u32,
-    /// Whether it goes on for a second time, since the first did not tell enough.
+    /// Whether it runs for a second time, because the first had too few outcomes.
     is_extended: bool,
-    /// And what became of the others.
+    /// The known outcomes.
     acked: u32,
     lost: u32,
     rate_before: u32,
-    /// What arrived when it began.
+    /// Bytes a second that arrived when it began.
     delivered: u32,
     loss: f32,
     queue: Duration,
 }
 
 impl RateController {
-    pub(super) fn new(nominal: u32) -> Self {
+    pub(super) fn new(limit: u32) -> Self {
         Self {
-            limit: nominal,
-            rate: nominal,
+            limit,
+            rate: limit,
             pressure: Pressure::None,
             intervals: [Interval::default(); INTERVAL_COUNT],
             interval_began: LocalTime::ZERO,
@@ -156,22 +155,22 @@ impl RateController {
         self.rate
     }
 
-    /// The share of the limit stays.
-    pub(super) fn set_limit(&mut self, nominal: u32) {
+    /// Keeps the rate's share of the limit.
+    pub(super) fn set_limit(&mut self, limit: u32) {
         let scaled =
-            |rate: u32| (u64::from(rate) * u64::from(nominal) / u64::from(self.limit)) as u32;
+            |rate: u32| (u64::from(rate) * u64::from(limit) / u64::from(self.limit)) as u32;
         let (rate, before) = (
             scaled(self.rate),
             self.trial.map(|trial| scaled(trial.rate_before)),
         );
-        self.limit = nominal;
+        self.limit = limit;
         self.rate = self.clamp_rate(rate);
         if let (Some(trial), Some(before)) = (&mut self.trial, before) {
             trial.rate_before = before;
         }
     }
 
-    /// The present rate, why it is what it is, and how long the queue on the path seems to be.
+    /// The current rate, the reason for it, and the estimated queueing delay of the path.
     pub(in crate::link) fn state(&self) -> (u32, Pressure, Duration) {
         (self.rate, self.pressure, self.queue().unwrap_or_default())
     }
@@ -181,15 +180,15 @@ impl RateController {
         self.usual_loss
     }
 
-    /// A datagram leaves that asks for an acknowledgement.
+    /// A datagram that asks for an acknowledgement leaves.
     pub(in crate::link) fn handle_sent(&mut self, now: LocalTime) {
         if let Some(trial) = self.trial.as_mut().filter(|trial| now < trial.until) {
             trial.pending += 1;
         }
     }
 
-    /// A datagram that left at `sent` and costs so many bytes has arrived. One that had been taken
-    /// for lost takes that back.
+    /// A datagram that left at `sent` and costs `bytes` has arrived. If it had been counted as
+    /// lost, that is revoked.
     pub(in crate::link) fn handle_acked(
         &mut self,
         now: LocalTime,
@@ -266,9 +265,9 @@ impl RateController {
         let most = LONG_QUEUE + self.usual_queue;
         let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > most);
         if is_long(queue) {
-            // Jitter makes all of a few round trips long now and then, but hardly ever those of two
-            // intervals. Until that is known, losses may be those of a queue, and say nothing about
-            // the path.
+            // With few round trips, jitter sometimes lengthens all of one interval, but hardly ever
+            // of two. Until the next interval decides, the losses may come from a queue and are no
+            // estimate of the path's own loss.
             if is_long(before) {
                 self.begin_trial(now, Pressure::Delay);
             }
@@ -281,7 +280,7 @@ impl RateController {
             return self.begin_trial(now, Pressure::Loss);
         }
         if total.acked + total.lost >= MIN_OUTCOMES {
-            // A mean at first, later one that forgets within some seconds.
+            // A mean at first, later a moving average over some seconds.
             self.loss_estimates = (self.loss_estimates + 1).min(16);
             self.usual_loss += (total.loss() - self.usual_loss) / f32::from(self.loss_estimates);
         }
@@ -294,7 +293,7 @@ impl RateController {
         }
     }
 
-    /// More losses than three times the deviation beyond what the path may lose.
+    /// Whether the losses exceed the path's own loss by more than three standard deviations.
     fn is_unusual(&self, total: Interval) -> bool {
         let known = self.usual_loss + LOSS_MARGIN;
         let usual = if self.outcomes < KNOWN_PATH_OUTCOMES {
@@ -327,7 +326,7 @@ impl RateController {
             loss: self.total().loss(),
             queue: self.queue().unwrap_or_default(),
         });
-        // What arrives in spite of the usual loss, as it would be if nothing were lost.
+        // What would arrive if the usual loss did not exist.
         let carried = (delivered as f32 / (1.0 - self.usual_loss).max(0.25)) as u32;
         self.rate = self.clamp_rate((carried / 4 * 3).min(self.rate / 10 * 9));
         self.pressure = pressure;
@@ -347,7 +346,7 @@ impl RateController {
         let enough = trial.acked + lost >= MIN_OUTCOMES;
         let loss = lost as f32 / (trial.acked + lost).max(1) as f32;
         if !enough && !trial.is_extended {
-            // What left meanwhile does not count: it was not looked at whole.
+            // Datagrams that left meanwhile do not count, because not all of them were counted.
             self.trial = Some(Trial {
                 began: now,
                 until: now + TRIAL_TIME,
@@ -391,7 +390,7 @@ impl RateController {
         self.forget_intervals();
     }
 
-    /// One that was counted as lost was not.
+    /// Revokes one counted loss.
     fn revoke_loss(&mut self) {
         let trial = self.trial.as_mut().map(|trial| &mut trial.lost);
         if self.losses_since_ack > 0 {
@@ -409,13 +408,13 @@ impl RateController {
         }
     }
 
-    /// Whether there was no acknowledgement for so long that losses say nothing.
+    /// Whether there was no acknowledgement for so long that losses are to be ignored.
     fn is_silent(&self, now: LocalTime) -> bool {
         now.since(self.last_ack_at)
             >= SILENCE_AFTER + 2 * self.shortest_rtt.shortest().unwrap_or_default()
     }
 
-    /// The fate of a datagram that left at `sent` is known.
+    /// Records that the outcome of a datagram that left at `sent` is known.
     fn note_outcome(&mut self, sent: LocalTime) {
         if let Some(trial) = self
             .trial
@@ -426,8 +425,8 @@ impl RateController {
         }
     }
 
-    /// Within a trial, only what left while it was on; and nothing that left before or during a
-    /// silence.
+    /// Whether a datagram counts: in a trial, only those that left during it; never those that left
+    /// before or during a silence.
     fn is_counted(&self, sent: LocalTime) -> bool {
         sent >= self.silent_until
             && self
@@ -435,19 +434,19 @@ impl RateController {
                 .is_none_or(|trial| (trial.began..trial.until).contains(&sent))
     }
 
-    /// How much longer than the shortest the shortest round trip was in the newest interval that
-    /// tells.
+    /// By how much the shortest round trip of the newest interval with enough samples exceeds the
+    /// shortest of all.
     fn queue(&self) -> Option<Duration> {
         self.queues().0
     }
 
-    /// The same, and of the interval before that tells.
+    /// The same for that interval and the one before it with enough samples.
     fn queues(&self) -> (Option<Duration>, Option<Duration>) {
-        let mut told = (0..INTERVAL_COUNT).filter_map(|back| self.queue_in(back));
-        (told.next(), told.next())
+        let mut queues = (0..INTERVAL_COUNT).filter_map(|back| self.queue_in(back));
+        (queues.next(), queues.next())
     }
 
-    /// The same of the interval so far back, if it tells.
+    /// The same for the interval `back` intervals ago, if it has enough samples.
     fn queue_in(&self, back: usize) -> Option<Duration> {
         let interval = self
             .intervals
@@ -513,9 +512,8 @@ fn shorter_of(one: Option<Duration>, other: Option<Duration>) -> Option<Duration
 mod tests {
     use super::*;
 
-    /// A path that carries `capacity` bytes a second in a queue of 200 ms, loses `loss` of the
-    /// rest, and takes `way` both ways together; the sender always uses its whole rate, in
-    /// datagrams of so many bytes.
+    /// A path that carries `capacity` bytes a second through a queue of 200 ms and loses `loss` of
+    /// the rest. The sender always uses its whole rate.
     struct SimulatedPath {
         capacity: f64,
         loss: f64,
@@ -537,54 +535,54 @@ mod tests {
                 fastrand::Rng::with_seed(seed),
                 LocalTime::from_millis(10_000),
             );
-            let (way, fates) = (
+            let (one_way_delay, outcomes) = (
                 Duration::from_millis(100),
                 std::collections::VecDeque::new(),
             );
-            let lost_after = way + Duration::from_millis(60);
+            let lost_after = one_way_delay + Duration::from_millis(60);
             Self {
                 capacity,
                 loss,
-                one_way_delay: way,
+                one_way_delay,
                 queue_bytes: 0.0,
                 rng,
                 bytes: 500,
                 jitter: Duration::from_millis(25),
                 lost_after,
-                outcomes: fates,
+                outcomes,
                 now,
                 earned: 0.0,
             }
         }
 
         /// The mean rate of that time, and the longest queue.
-        fn run(&mut self, adapt: &mut RateController, millis: u64) -> (f64, Duration) {
+        fn run(&mut self, controller: &mut RateController, millis: u64) -> (f64, Duration) {
             let (mut rates, mut longest) = (0.0, 0.0_f64);
             for _ in 0..millis {
                 self.now += Duration::from_millis(1);
                 self.queue_bytes = (self.queue_bytes - self.capacity / 1_000.0).max(0.0);
-                self.earned += f64::from(adapt.rate()) / 1_000.0;
+                self.earned += f64::from(controller.rate()) / 1_000.0;
                 while self.earned >= self.bytes as f64 {
                     self.earned -= self.bytes as f64;
                     self.send();
-                    adapt.handle_sent(self.now);
+                    controller.handle_sent(self.now);
                 }
                 while self
                     .outcomes
                     .front()
-                    .is_some_and(|&(told, ..)| told <= self.now)
+                    .is_some_and(|&(known_at, ..)| known_at <= self.now)
                 {
                     let (_, sent, round_trip) = self.outcomes.pop_front().expect("just seen");
                     match round_trip {
                         Some(round_trip) => {
-                            adapt.handle_acked(self.now, sent, self.bytes, false);
-                            adapt.handle_round_trip(sent, round_trip);
+                            controller.handle_acked(self.now, sent, self.bytes, false);
+                            controller.handle_round_trip(sent, round_trip);
                         }
-                        None => adapt.handle_lost(sent),
+                        None => controller.handle_lost(sent),
                     }
                 }
-                adapt.handle_timeout(self.now);
-                rates += f64::from(adapt.rate()) / millis as f64;
+                controller.handle_timeout(self.now);
+                rates += f64::from(controller.rate()) / millis as f64;
                 longest = longest.max(self.queue_bytes / self.capacity);
             }
             (rates, Duration::from_secs_f64(longest))
@@ -604,12 +602,12 @@ mod tests {
             } else {
                 self.one_way_delay + Duration::from_millis(60)
             };
-            let told = self.now + round_trip.max(least);
-            let place = self
+            let known_at = self.now + round_trip.max(least);
+            let index = self
                 .outcomes
-                .partition_point(|(before, ..)| *before <= told);
+                .partition_point(|(before, ..)| *before <= known_at);
             self.outcomes
-                .insert(place, (told, self.now, (!lost).then_some(round_trip)));
+                .insert(index, (known_at, self.now, (!lost).then_some(round_trip)));
         }
     }
 
@@ -623,13 +621,13 @@ mod tests {
             (0.5, 24_000.0),
         ] {
             for seed in 0..10 {
-                let (mut adapt, mut path) = (
+                let (mut controller, mut path) = (
                     RateController::new(32_000),
                     SimulatedPath::new(1e9, loss, seed),
                 );
-                let (mean, _) = path.run(&mut adapt, 20_000);
+                let (mean, _) = path.run(&mut controller, 20_000);
                 assert!(mean >= least, "loss {loss}, seed {seed}: {mean}");
-                let (mean, _) = path.run(&mut adapt, 60_000);
+                let (mean, _) = path.run(&mut controller, 60_000);
                 assert!(mean >= 31_000.0, "later, loss {loss}, seed {seed}: {mean}");
             }
         }
@@ -638,14 +636,14 @@ mod tests {
     #[test]
     fn a_trial_waits_for_late_losses_when_few_datagrams_are_sent() {
         for seed in 0..20 {
-            let (mut adapt, mut path) = (
+            let (mut controller, mut path) = (
                 RateController::new(32_000),
                 SimulatedPath::new(1e9, 0.6, seed),
             );
             path.lost_after = Duration::from_millis(900);
             path.bytes = 1_200;
-            path.run(&mut adapt, 12_000);
-            let (mean, _) = path.run(&mut adapt, 30_000);
+            path.run(&mut controller, 12_000);
+            let (mean, _) = path.run(&mut controller, 30_000);
             assert!(mean >= 31_000.0, "seed {seed}: {mean}");
         }
     }
@@ -653,15 +651,15 @@ mod tests {
     #[test]
     fn loss_that_begins_later_costs_one_short_trial() {
         for seed in 0..10 {
-            let (mut adapt, mut path) = (
+            let (mut controller, mut path) = (
                 RateController::new(32_000),
                 SimulatedPath::new(1e9, 0.0, seed),
             );
-            path.run(&mut adapt, 20_000);
+            path.run(&mut controller, 20_000);
             path.loss = 0.2;
-            let (mean, _) = path.run(&mut adapt, 10_000);
+            let (mean, _) = path.run(&mut controller, 10_000);
             assert!(mean > 27_000.0, "seed {seed}: {mean}");
-            let (mean, _) = path.run(&mut adapt, 30_000);
+            let (mean, _) = path.run(&mut controller, 30_000);
             assert!(mean > 31_000.0, "seed {seed}: {mean}");
         }
     }
@@ -675,41 +673,42 @@ mod tests {
             (24_000.0, 0.0),
         ] {
             for seed in 0..10 {
-                let (mut adapt, mut path) = (
+                let (mut controller, mut path) = (
                     RateController::new(32_000),
                     SimulatedPath::new(capacity, loss, seed),
                 );
-                path.run(&mut adapt, 4_000);
-                let (mean, _) = path.run(&mut adapt, 30_000);
-                let told = format!("{capacity} bytes/s, loss {loss}, seed {seed}: {mean}");
-                assert!(mean < capacity * 1.05 && mean > capacity * 0.7, "{told}");
+                path.run(&mut controller, 4_000);
+                let (mean, _) = path.run(&mut controller, 30_000);
+                let summary = format!("{capacity} bytes/s, loss {loss}, seed {seed}: {mean}");
+                assert!(mean < capacity * 1.05 && mean > capacity * 0.7, "{summary}");
                 let (mut mean_queue, steps) = (Duration::ZERO, 300);
                 for _ in 0..steps {
-                    path.run(&mut adapt, 100);
+                    path.run(&mut controller, 100);
                     mean_queue += Duration::from_secs_f64(path.queue_bytes / capacity) / steps;
                 }
                 assert!(
                     mean_queue < Duration::from_millis(120),
-                    "{told}: a queue of {mean_queue:?}"
+                    "{summary}: a queue of {mean_queue:?}"
                 );
                 path.capacity = 1e9;
-                path.run(&mut adapt, 30_000);
-                assert_eq!(adapt.state().0, 32_000, "{told}");
-                assert_eq!(adapt.state().1, Pressure::None);
+                path.run(&mut controller, 30_000);
+                assert_eq!(controller.state().0, 32_000, "{summary}");
+                assert_eq!(controller.state().1, Pressure::None);
             }
         }
     }
 
     #[test]
     fn a_policer_without_a_queue_is_detected_by_its_losses() {
-        // Half of what is sent is too much, and is dropped at once.
-        let (mut adapt, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+        // Half of the traffic is too much, and is dropped at once.
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
         let mut mean = 0.0;
         for step in 0..300 {
-            path.loss = (1.0 - 16_000.0 / f64::from(adapt.rate())).max(0.0);
-            path.run(&mut adapt, 100);
+            path.loss = (1.0 - 16_000.0 / f64::from(controller.rate())).max(0.0);
+            path.run(&mut controller, 100);
             mean += if step >= 50 {
-                f64::from(adapt.rate()) / 250.0
+                f64::from(controller.rate()) / 250.0
             } else {
                 0.0
             };
@@ -720,50 +719,53 @@ mod tests {
     #[test]
     fn jitter_is_not_taken_for_a_queue() {
         for seed in 0..20 {
-            let (mut adapt, mut path) = (
+            let (mut controller, mut path) = (
                 RateController::new(32_000),
                 SimulatedPath::new(1e9, 0.13, seed),
             );
             (path.bytes, path.jitter) = (1_600, Duration::from_millis(85));
-            let (mean, _) = path.run(&mut adapt, 120_000);
+            let (mean, _) = path.run(&mut controller, 120_000);
             assert!(mean >= 31_000.0, "seed {seed}: {mean}");
         }
     }
 
     #[test]
     fn a_longer_path_is_soon_recognised_as_such() {
-        let (mut adapt, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
-        path.run(&mut adapt, 20_000);
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+        path.run(&mut controller, 20_000);
         path.one_way_delay = Duration::from_millis(220);
-        path.run(&mut adapt, 5_000);
-        assert_eq!(path.run(&mut adapt, 30_000).0.round(), 32_000.0);
+        path.run(&mut controller, 5_000);
+        assert_eq!(path.run(&mut controller, 30_000).0.round(), 32_000.0);
     }
 
     #[test]
     fn a_disconnected_path_is_not_taken_for_a_bottleneck() {
-        let (mut adapt, mut path) = (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
-        path.run(&mut adapt, 20_000);
+        let (mut controller, mut path) =
+            (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
+        path.run(&mut controller, 20_000);
         path.loss = 1.0;
-        path.run(&mut adapt, 3_000);
+        path.run(&mut controller, 3_000);
         path.loss = 0.0;
-        assert!(path.run(&mut adapt, 2_000).0 >= 31_999.0);
+        assert!(path.run(&mut controller, 2_000).0 >= 31_999.0);
     }
 
     #[test]
     fn the_rate_always_stays_between_floor_and_limit() {
         for seed in 0..50 {
             let (mut rng, mut now) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
-            let mut adapt = RateController::new(64_000);
+            let mut controller = RateController::new(64_000);
             for _ in 0..5_000 {
                 now += Duration::from_millis(rng.u64(..40));
                 let sent = now.saturating_sub(Duration::from_millis(rng.u64(..3_000)));
                 match rng.u32(..4) {
-                    0 => adapt.handle_acked(now, sent, rng.usize(..1_200), rng.bool()),
-                    1 => adapt.handle_round_trip(sent, Duration::from_micros(rng.u64(..5_000_000))),
-                    2 => adapt.handle_lost(sent),
-                    _ => adapt.handle_timeout(now),
+                    0 => controller.handle_acked(now, sent, rng.usize(..1_200), rng.bool()),
+                    1 => controller
+                        .handle_round_trip(sent, Duration::from_micros(rng.u64(..5_000_000))),
+                    2 => controller.handle_lost(sent),
+                    _ => controller.handle_timeout(now),
                 }
-                assert!((8_000..=64_000).contains(&adapt.rate()));
+                assert!((8_000..=64_000).contains(&controller.rate()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Traffic of the tests' choosing, and a plain list of what left.
+//! Random traffic against a plain list of what left.
 
 use super::*;
 
@@ -15,13 +15,13 @@ fn budget(bytes_per_s: u32) -> Budget {
     })
 }
 
-/// All that left, and what a second of it comes to.
+/// Everything that left.
 #[derive(Default)]
 struct Departures(Vec<(u64, usize)>);
 
 impl Departures {
-    fn spend(&mut self, budget: &mut Budget, now: u64, purse: TrafficClass, bytes: usize) {
-        assert!(budget.spend(at(now), &[(purse, bytes)]));
+    fn spend(&mut self, budget: &mut Budget, now: u64, class: TrafficClass, bytes: usize) {
+        assert!(budget.spend(at(now), &[(class, bytes)]));
         self.0.push((now, bytes));
         let window = self
             .0
@@ -61,15 +61,15 @@ fn no_second_exceeds_the_rate_even_when_the_rate_changes() {
                 4 => budget.rate_controller.handle_lost(at(now)),
                 5 => budget.handle_timeout(at(now)),
                 _ => {
-                    let purse = [
+                    let class = [
                         TrafficClass::Control,
                         TrafficClass::Game,
-                        TrafficClass::SliceSet,
+                        TrafficClass::Slices,
                     ][rng.usize(..3)];
-                    let most = budget.available(purse, at(now));
+                    let most = budget.available(class, at(now));
                     let bytes = if rng.bool() { most } else { rng.usize(..=most) };
                     if bytes > 0 {
-                        departures.spend(&mut budget, now, purse, bytes);
+                        departures.spend(&mut budget, now, class, bytes);
                     }
                 }
             }
@@ -84,23 +84,23 @@ fn affordable_at_is_exact_to_the_microsecond() {
         let (mut budget, mut now) = (budget(rng.u32(4_000..130_000)), 1_000_000);
         budget.set_shares_with_slices(at(now), rng.bool());
         for _ in 0..100 {
-            let purse = [TrafficClass::Control, TrafficClass::Game][rng.usize(..2)];
-            let purse = if budget.shares_with_slices && rng.bool() {
-                TrafficClass::SliceSet
+            let class = [TrafficClass::Control, TrafficClass::Game][rng.usize(..2)];
+            let class = if budget.shares_with_slices && rng.bool() {
+                TrafficClass::Slices
             } else {
-                purse
+                class
             };
             let bytes = rng.usize(1..FULL);
-            let due = budget.affordable_at(purse, bytes);
-            assert!(budget.available(purse, due) >= bytes, "seed {seed}");
+            let due = budget.affordable_at(class, bytes);
+            assert!(budget.available(class, due) >= bytes, "seed {seed}");
             if due > budget.settled_at {
                 assert!(
-                    budget.available(purse, at(due.micros() - 1)) < bytes,
+                    budget.available(class, at(due.micros() - 1)) < bytes,
                     "seed {seed}"
                 );
             }
             now = due.micros().max(now) + rng.u64(..3_000);
-            budget.spend(at(now), &[(purse, bytes)]);
+            budget.spend(at(now), &[(class, bytes)]);
         }
     }
 }
@@ -127,7 +127,8 @@ fn a_game_alone_gets_the_whole_rate_in_even_portions() {
     );
 }
 
-/// What a game of `per_tick` bytes and slices as many as go get in ten seconds, in bytes a second.
+/// The rates, in bytes a second, that a game of `per_tick` bytes and unlimited slices get in ten
+/// seconds.
 fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
     let (mut budget, mut departures, mut game) = (budget(bytes_per_s), Departures::default(), 0);
     budget.set_shares_with_slices(at(1_000_000), true);
@@ -140,8 +141,8 @@ fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
         if bytes > 0 {
             departures.spend(&mut budget, now, TrafficClass::Game, bytes);
         }
-        while budget.available(TrafficClass::SliceSet, at(now)) >= 1_087 {
-            departures.spend(&mut budget, now, TrafficClass::SliceSet, 1_087);
+        while budget.available(TrafficClass::Slices, at(now)) >= 1_087 {
+            departures.spend(&mut budget, now, TrafficClass::Slices, 1_087);
         }
     }
     (
@@ -168,9 +169,9 @@ fn an_acknowledgement_is_always_affordable() {
     budget.set_shares_with_slices(at(1_000_000), true);
     for step in 0..5_000 {
         let now = 1_000_000 + step * 2_000;
-        for purse in [TrafficClass::Game, TrafficClass::SliceSet] {
-            let bytes = budget.available(purse, at(now));
-            assert!(budget.spend(at(now), &[(purse, bytes)]));
+        for class in [TrafficClass::Game, TrafficClass::Slices] {
+            let bytes = budget.available(class, at(now));
+            assert!(budget.spend(at(now), &[(class, bytes)]));
         }
         assert!(budget.affordable_at(TrafficClass::Control, 73) <= at(now + 3_000));
     }
@@ -181,14 +182,14 @@ fn a_credited_burst_does_not_exceed_the_rate_of_a_second() {
     let (mut budget, mut departures) = (budget(32_000), Departures::default());
     budget.set_shares_with_slices(at(1_000_000), true);
     budget.credit_slices(at(1_000_000), 20_000);
-    while budget.available(TrafficClass::SliceSet, at(1_000_000)) >= 1_087 {
-        departures.spend(&mut budget, 1_000_000, TrafficClass::SliceSet, 1_087);
+    while budget.available(TrafficClass::Slices, at(1_000_000)) >= 1_087 {
+        departures.spend(&mut budget, 1_000_000, TrafficClass::Slices, 1_087);
     }
     assert!(departures.between(0, 2_000_000) > 20_000);
     assert!(budget.available(TrafficClass::Game, at(1_000_000)) >= 200);
 }
 
-/// How many of 400 senders of 20 datagrams a second take the path's own random loss for their doing
+/// How many of 400 senders of 20 datagrams a second take the path's own random loss for congestion
 /// within a minute.
 fn misled_by(loss: f64) -> usize {
     let is_misled = |seed: u64| {

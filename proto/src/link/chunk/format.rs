@@ -1,11 +1,11 @@
-//! A slice, and the set of slices received, as the link's module describes them bit by bit.
+//! A slice, and the set of received slices, as the link's module describes them bit by bit.
 
 use super::super::format::{read_bytes, write_bytes};
 use super::{MAX_SLICES, SLICE_BYTES, SliceSet};
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Wire, WireError, measure};
 
-/// What a slice takes beside its bytes; the last one of a chunk takes 16 more.
+/// Length of a slice without its bytes; the last one of a chunk takes 16 bits more.
 pub(in crate::link) const SLICE_HEADER_BITS: usize = 40;
 
 /// Number and length of a chunk, the form, and a bit for each slice.
@@ -19,13 +19,13 @@ pub(crate) struct Slice {
     pub(crate) index: u8,
     /// The chunk has one slice more than this.
     pub(crate) last_index: u8,
-    /// How many slices of the block come behind this chunk, in others.
+    /// How many slices of the block follow this chunk, in other chunks.
     pub(crate) slices_after_chunk: u16,
     /// [`SLICE_BYTES`] of them, unless it is the last slice.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What has been received of a chunk.
+/// The received slices of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReceivedSet {
     pub(crate) chunk: u8,
@@ -34,7 +34,7 @@ pub(crate) struct ReceivedSet {
     pub(crate) slices: SliceSet,
 }
 
-/// A multiple of 8 bits, so that what stands behind it lies as it would without.
+/// A multiple of 8 bits, so that the bits after it keep their offset in a byte.
 impl Wire for Slice {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let length = self.wire_header(coder)?;
@@ -43,7 +43,7 @@ impl Wire for Slice {
 }
 
 impl Slice {
-    /// What it takes in a datagram.
+    /// Its length in a datagram, in bytes.
     pub(in crate::link) fn length(&self) -> usize {
         let length_field = if self.index == self.last_index { 2 } else { 0 };
         SLICE_HEADER_BITS / 8 + length_field + self.bytes.len()
@@ -86,13 +86,13 @@ impl Slice {
     }
 }
 
-/// The forms of a set: all slices, runs (5 bits for their number, then the length of each but the
-/// last, less one: first of slices that were received), or one bit a slice.
+/// The forms of a set: all slices; runs (their number in 5 bits, then the length of each but the
+/// last; the first is of received slices); or one bit for each slice.
 const FORM_ALL: u64 = 0;
 const FORM_RUNS: u64 = 1;
 const FORM_BITS: u64 = 2;
 
-/// More runs than this take more than one bit a slice.
+/// More runs than this take more than one bit for each slice.
 const MAX_RUNS: usize = 31;
 
 impl Wire for ReceivedSet {
@@ -143,7 +143,7 @@ impl ReceivedSet {
         }
     }
 
-    /// LengthDistribution of received, missing, received ... slices; only the first may be 0.
+    /// Lengths of received, missing, received ... slices; only the first may be 0.
     fn runs(&self) -> impl Iterator<Item = usize> + use<> {
         let (slices, count) = (self.slices, self.count());
         let (mut from, mut wanted) = (0, true);
@@ -190,7 +190,7 @@ impl ReceivedSet {
         }
         if C::READS {
             self.slices = read;
-            // Nothing but the first run is empty, and no run is left out.
+            // Only the first run may be empty, and no run may be missing.
             if self.runs().count() as u64 != number {
                 return Err(WireError::OutOfRange {
                     what: "run of slices",

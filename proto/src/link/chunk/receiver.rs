@@ -1,5 +1,5 @@
-//! The receiving end of blocks: slices go in, whole blocks come out, and at times what is to be
-//! told of them.
+//! The receiving end of blocks. Input: slices. Output: whole blocks, and at times the set to
+//! report.
 
 use bytes::Bytes;
 
@@ -7,35 +7,34 @@ use super::format::{ReceivedSet, Slice};
 use super::{ChunkProgress, SLICE_BYTES, SliceSet};
 use crate::wire::WireError;
 
-/// After so many slices of which nothing was said yet, the set goes along: a datagram acknowledges
-/// 33 others, and some of these are lost.
+/// After this many unreported slices the set is sent: a datagram acknowledges 33 others, and some
+/// acknowledgements are lost.
 const REPORT_AFTER: u8 = 16;
 
-/// What is to become of a slice.
+/// Whether a slice is new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::link) enum SliceStatus {
-    /// It is of use.
+    /// Not received before.
     New,
-    /// It is here already: the peer should be told so.
+    /// Already received: the set should be reported to the peer.
     Duplicate,
 }
 
 #[derive(Debug, Default)]
 pub(in crate::link) struct BlockReceiver {
-    /// The chunk under way, or the next one.
+    /// The current chunk, or the next one.
     chunk: u8,
-    /// Of the chunk under way, from its first slice on.
+    /// State of the current chunk, from its first slice on.
     incoming: Option<IncomingChunk>,
-    /// How many slices of this block must follow the chunks that are complete; `Unchanged` between
-    /// blocks.
+    /// How many slices of this block must follow the complete chunks; `None` between blocks.
     slices_after_chunk: Option<u16>,
-    /// The block so far, up to the last slice that has come.
+    /// The block so far, up to its last received slice.
     block: Vec<u8>,
     /// Bytes of it in complete chunks.
     complete_bytes: usize,
-    /// The last chunk that became complete: number and length.
+    /// The last complete chunk: number and length.
     last_complete: Option<(u8, u8)>,
-    /// SliceSet of which nothing was told.
+    /// Received slices that were not reported yet.
     unreported: u8,
 }
 
@@ -47,8 +46,8 @@ struct IncomingChunk {
 }
 
 impl BlockReceiver {
-    /// Refuses what contradicts an earlier slice, was not to come yet, or makes the block longer
-    /// than `largest`.
+    /// Refuses a slice that contradicts an earlier one, belongs to a later chunk, or makes the
+    /// block longer than `largest`.
     pub(in crate::link) fn check(
         &self,
         slice: &Slice,
@@ -84,7 +83,7 @@ impl BlockReceiver {
         };
         let length = self.complete_bytes + slices * SLICE_BYTES + tail;
         if length > largest {
-            return Err(WireError::LineTooLong {
+            return Err(WireError::TooLong {
                 length: length as u64,
                 max: largest as u64,
             });
@@ -92,9 +91,9 @@ impl BlockReceiver {
         Ok(SliceStatus::New)
     }
 
-    /// Takes a slice that was checked; returns the block if this was the last of it.
-    pub(in crate::link) fn accept(&mut self, slice: &Slice, fit: SliceStatus) -> Option<Bytes> {
-        if fit == SliceStatus::Duplicate {
+    /// Stores a checked slice; returns the block if it is complete.
+    pub(in crate::link) fn accept(&mut self, slice: &Slice, status: SliceStatus) -> Option<Bytes> {
+        if status == SliceStatus::Duplicate {
             self.unreported = REPORT_AFTER;
             return None;
         }
@@ -120,7 +119,7 @@ impl BlockReceiver {
         }
     }
 
-    /// What the peer is to be told, if it is time.
+    /// The set to report to the peer, if it is due.
     pub(in crate::link) fn received_set(&self) -> Option<ReceivedSet> {
         if self.unreported < REPORT_AFTER {
             return None;
@@ -140,7 +139,7 @@ impl BlockReceiver {
         })
     }
 
-    /// A datagram has left, with what [`BlockReceiver::set`] returned.
+    /// A datagram has left with the set of [`BlockReceiver::received_set`].
     pub(in crate::link) fn note_reported(&mut self) {
         self.unreported = 0;
     }

@@ -1,8 +1,8 @@
-//! The sending end of blocks: which slice travels next.
+//! The sending end of blocks: which slice is sent next.
 //!
-//! Fates of slices go in, slices come out. A slice is *wanted* until it is sent, and again when the
-//! datagram that carried its last copy is lost; wanted ones go in turn. When none is wanted, those
-//! whose acknowledgement is overdue go in turn.
+//! Input: outcomes of slices. Output: slices. A slice is *wanted* until it is sent, and again when
+//! the datagram that carried its last copy is lost. Wanted slices are sent in round-robin order.
+//! When none is wanted, those whose acknowledgement is overdue are sent, also in round-robin order.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,17 +17,16 @@ use crate::link::QueueFull;
 use crate::time::LocalTime;
 use crate::wire::WireError;
 
-/// Without a budget nothing paces slices but this: so many are under way at most, as many as
-/// acknowledgements tell of.
+/// Limit of slices in flight without a budget to pace them: as many as acknowledgements cover.
 const MAX_UNPACED_SLICES: usize = 32;
 
-/// Earlier is never.
+/// Zero means that a slice was never sent.
 const EARLIEST_SEND: LocalTime = LocalTime::from_micros(1);
 
-/// A chunk of up to so many bytes.
+/// Length of a full chunk.
 const CHUNK_BYTES: usize = MAX_SLICES * SLICE_BYTES;
 
-/// Which slice a datagram carried.
+/// The slice that a datagram carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::link) struct SliceId {
     chunk: u8,
@@ -36,24 +35,24 @@ pub(in crate::link) struct SliceId {
 
 #[derive(Debug)]
 pub(in crate::link) struct BlockSender {
-    /// The first one is under way.
+    /// The first one is the current one.
     blocks: VecDeque<Bytes>,
-    /// Of all of them.
+    /// Bytes of all blocks.
     queued_bytes: usize,
-    /// How many bytes of the first one were in the chunks that have arrived.
+    /// Bytes of the current block in chunks that have arrived.
     offset: usize,
-    /// The chunk under way, or the next one.
+    /// The current chunk, or the next one.
     chunk: u8,
     acked: SliceSet,
     wanted: SliceSet,
-    /// When each slice left last.
+    /// When each slice was last sent.
     sent_at: Box<[LocalTime; MAX_SLICES]>,
-    /// Where the turn goes on.
+    /// Index at which the round-robin order continues.
     next_turn: usize,
-    /// The body of the datagram in hand, while it is not known whether a slice fits beside it; kept
+    /// The body of the current datagram, while it is not known whether a slice fits beside it; kept
     /// for its storage.
     pub(in crate::link) body: Vec<u8>,
-    /// The slice in hand; kept for its storage.
+    /// The current slice; kept for its storage.
     slice: Slice,
 }
 
@@ -81,7 +80,7 @@ impl BlockSender {
     ) -> Result<(), QueueFull> {
         assert!(
             (1..=MAX_CHUNKS * CHUNK_BYTES).contains(&block.len()),
-            "a block of {} bytes",
+            "a block has 1 byte to 64 MiB, not {} bytes",
             block.len()
         );
         if self.queued_bytes + block.len() > config.queue_bytes {
@@ -100,7 +99,7 @@ impl BlockSender {
         self.blocks.is_empty()
     }
 
-    /// The number that the next chunk will have when this sender is idle.
+    /// The number of the next chunk when this sender is idle.
     pub(in crate::link) fn next_chunk(&self) -> u8 {
         self.chunk
     }
@@ -114,23 +113,23 @@ impl BlockSender {
         })
     }
 
-    /// When there is a slice to send; in the past if there is now. `paced` if something else limits
-    /// how many are under way.
+    /// When there is a slice to send; in the past if there is one now. `paced` if a budget limits
+    /// the slices in flight.
     pub(in crate::link) fn due_at(&self, round_trip: Duration, paced: bool) -> Option<LocalTime> {
         if self.is_idle() {
             return None;
         }
-        let under_way = self.missing().difference(self.wanted);
+        let in_flight = self.missing().difference(self.wanted);
         if !self.wanted.is_empty() {
-            return (paced || under_way.len() < MAX_UNPACED_SLICES).then_some(LocalTime::ZERO);
+            return (paced || in_flight.len() < MAX_UNPACED_SLICES).then_some(LocalTime::ZERO);
         }
         let sent = (0..self.count())
-            .filter(|&index| under_way.contains(index))
+            .filter(|&index| in_flight.contains(index))
             .map(|index| self.sent_at[index]);
         sent.min().map(|sent| sent + resend_after(round_trip))
     }
 
-    /// The slice that is sent at `now`; it must be due.
+    /// The slice to send at `now`; it must be due.
     pub(in crate::link) fn pick(
         &mut self,
         now: LocalTime,
@@ -151,8 +150,8 @@ impl BlockSender {
         Some(&mut self.slice)
     }
 
-    /// The slice that was picked last leaves. Tells whether it has left before, and what the
-    /// datagram is to remember.
+    /// Records that the slice that was picked last leaves. Returns whether it was sent before, and
+    /// its id for the datagram's record.
     pub(in crate::link) fn note_sent(&mut self, now: LocalTime) -> (bool, SliceId) {
         let index = usize::from(self.slice.index);
         let repeated = self.sent_at[index] > LocalTime::ZERO;
@@ -168,34 +167,34 @@ impl BlockSender {
         )
     }
 
-    /// A datagram with that slice has arrived. Returns whether a block has arrived with it.
-    pub(in crate::link) fn handle_acked(&mut self, carried: SliceId) -> bool {
-        if self.is_idle() || carried.chunk != self.chunk {
+    /// A datagram with that slice has arrived. Returns whether it completes a block.
+    pub(in crate::link) fn handle_acked(&mut self, slice_id: SliceId) -> bool {
+        if self.is_idle() || slice_id.chunk != self.chunk {
             return false;
         }
-        self.acked.insert(carried.index.into());
+        self.acked.insert(slice_id.index.into());
         self.finish_chunk()
     }
 
-    /// A datagram with that slice, sent at `sent`, is lost. If the slice has left again since, that
+    /// A datagram with that slice, sent at `sent`, is lost. If the slice was sent again since, that
     /// copy decides.
-    pub(in crate::link) fn handle_lost(&mut self, carried: SliceId, sent: LocalTime) {
-        let index = usize::from(carried.index);
+    pub(in crate::link) fn handle_lost(&mut self, slice_id: SliceId, sent: LocalTime) {
+        let index = usize::from(slice_id.index);
         let is_last_copy =
-            carried.chunk == self.chunk && self.sent_at[index] == sent.max(EARLIEST_SEND);
+            slice_id.chunk == self.chunk && self.sent_at[index] == sent.max(EARLIEST_SEND);
         if !self.is_idle() && is_last_copy && !self.acked.contains(index) {
             self.wanted.insert(index);
         }
     }
 
-    /// Refuses a set of a chunk that was not sent, or was cut otherwise.
+    /// Refuses a set of a chunk that was not sent, or that has another length.
     pub(in crate::link) fn check(&self, set: &ReceivedSet) -> Result<(), WireError> {
         let ahead = set.chunk.wrapping_sub(self.chunk).cast_signed();
-        let is_confirmed =
+        let is_known_chunk =
             ahead < 0 || ahead == 0 && !self.is_idle() && set.count() == self.count();
         let is_sent = ahead < 0
             || (0..set.count()).all(|index| !set.slices.contains(index) || self.is_sent(index));
-        if is_confirmed && is_sent {
+        if is_known_chunk && is_sent {
             Ok(())
         } else {
             Err(WireError::OutOfRange {
@@ -204,7 +203,7 @@ impl BlockSender {
         }
     }
 
-    /// What the peer says it has. Returns whether a block has arrived.
+    /// Handles the set of slices that the peer has. Returns whether it completes a block.
     pub(in crate::link) fn handle_set(&mut self, set: &ReceivedSet) -> bool {
         if self.is_idle() || set.chunk != self.chunk {
             return false;
@@ -265,7 +264,7 @@ impl BlockSender {
         SliceSet::first(self.count()).difference(self.acked)
     }
 
-    /// SliceSet of the chunk under way.
+    /// Number of slices in the current chunk.
     fn count(&self) -> usize {
         let left = self
             .blocks

@@ -1,45 +1,46 @@
-//! What the objects that were already coded say about one near them.
+//! What the coded objects say about a neighbour that is coded next.
 //!
-//! Objects that touch are surprised together. Each coded object leaves how far it strayed from
-//! moving with the reference, how far from its forecast, and how much it turned; the next ones get
-//! the mean of that, weighted by nearness.
+//! Objects that touch deviate from their predictions together. Each coded object leaves its
+//! movement relative to the reference, its prediction error and its rotation; the next objects get
+//! their means, weighted by nearness.
 
-use super::space::{Vector, dot, floor, scale, sub};
+use super::vector::{Vector, dot, floor, scale, sub};
 
 /// Edge of a typical object: 40 cm.
 const EDGE: f32 = 0.4 * super::UNITS_PER_METRE;
-/// Neighbours within about one and a half edges are also counted by themselves.
+/// Squared distance, in edges, of neighbours that also have a mean of their own: about one and a
+/// half edges.
 const CLOSE: f32 = 2.2;
-/// ObjectsByCell of the map of where something is coded, along an edge; it repeats beyond.
+/// Cells along an edge of the map of coded objects; the map repeats beyond.
 const CELLS: usize = 64;
 /// A cell's edge: one metre.
 const CELL: f32 = super::UNITS_PER_METRE;
 
-/// What a coded object leaves.
+/// What a coded object leaves to its neighbours.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Neighbour {
-    /// Where its base was.
+    /// The position of its baseline.
     pub(super) at: Vector,
-    /// Its way minus the reference's.
+    /// Its displacement minus that of a rigid movement with the reference.
     pub(super) slip: Vector,
-    /// Its way minus the forecast.
+    /// Its displacement minus the predicted one.
     pub(super) error: Vector,
     /// Its rotation minus the reference's.
     pub(super) turn: Vector,
-    /// Logarithms of the forecasts' errors: place and turn.
+    /// Logarithms of the prediction errors: position and turn.
     pub(super) sizes: [f32; 2],
 }
 
-/// The same for adding up, four numbers at once: slip, error, turn and sizes, and a zero.
+/// The same, for adding up four numbers at once: slip, error, turn, sizes, and a zero.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct NeighbourRow {
     at: Vector,
     values: [f32; VALUES],
 }
 
 const VALUES: usize = 12;
 
-impl Row {
+impl NeighbourRow {
     fn of(neighbour: &Neighbour) -> Self {
         let Neighbour {
             at,
@@ -57,13 +58,13 @@ impl Row {
 
 /// The coded objects of a section.
 #[derive(Debug)]
-pub(super) struct Neighbours {
-    coded: Vec<Row>,
-    /// How many have their base near a cell, at most 255.
+pub(super) struct CodedNeighbours {
+    coded: Vec<NeighbourRow>,
+    /// How many objects have their baseline near a cell, at most 255.
     map: Box<[u8; CELLS * CELLS]>,
 }
 
-impl Default for Neighbours {
+impl Default for CodedNeighbours {
     fn default() -> Self {
         Self {
             coded: Vec::new(),
@@ -72,18 +73,18 @@ impl Default for Neighbours {
     }
 }
 
-/// What is near.
+/// Means over the neighbours of a position.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Around {
+pub(super) struct NeighbourMeans {
     /// Weighted means.
     pub(super) mean: Neighbour,
     /// The plain mean of the slip of the close ones.
     pub(super) close_slip: Vector,
-    /// Whether anything is near enough to speak of.
+    /// Whether any object is near enough to count.
     pub(super) is_any: bool,
 }
 
-impl Neighbours {
+impl CodedNeighbours {
     pub(super) fn clear(&mut self) {
         self.coded.clear();
         self.map.fill(0);
@@ -95,7 +96,7 @@ impl Neighbours {
             let cell = &mut self.map[index(x + dx, y + dy)];
             *cell = cell.saturating_add(1);
         }
-        self.coded.push(Row::of(&neighbour));
+        self.coded.push(NeighbourRow::of(&neighbour));
     }
 
     /// About how many are within half a metre to a metre.
@@ -104,13 +105,13 @@ impl Neighbours {
         self.map[index(x, y)]
     }
 
-    /// What is around a place. Cost: 3 ns for each that is coded.
-    pub(super) fn around(&self, at: Vector) -> Around {
+    /// The means around a position. Cost: 3 ns for each coded object.
+    pub(super) fn means_around(&self, at: Vector) -> NeighbourMeans {
         let (mut sum, mut close_sum) = ([0.0; VALUES], [0.0; 4]);
         let (mut all, mut close) = (0.0, 0.0);
         for one in &self.coded {
-            let way = sub(one.at, at);
-            let distance2 = dot(way, way) * (1.0 / (EDGE * EDGE));
+            let displacement = sub(one.at, at);
+            let distance2 = dot(displacement, displacement) * (1.0 / (EDGE * EDGE));
             let weight = 1.0 / (0.3 + distance2 * distance2);
             let is_close = if distance2 < CLOSE { 1.0 } else { 0.0 };
             for (sum, value) in sum.iter_mut().zip(&one.values) {
@@ -122,7 +123,7 @@ impl Neighbours {
             all += weight;
             close += is_close;
         }
-        // A lone neighbour far away says little.
+        // A single distant neighbour counts little.
         let inverse = 1.0 / (all + 0.05);
         let is_any = all > 0.02;
         let plain = if is_any { 1.0 / all } else { 0.0 };
@@ -135,7 +136,7 @@ impl Neighbours {
             sizes: [j * plain, k * plain],
         };
         let [x, y, z, _] = close_sum;
-        Around {
+        NeighbourMeans {
             mean,
             close_slip: scale([x, y, z], 1.0 / (close + 0.3)),
             is_any,

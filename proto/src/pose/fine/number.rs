@@ -1,29 +1,30 @@
-//! Whole numbers around a forecast.
+//! Whole numbers around a prediction.
 //!
-//! A number, the middle and the spread of its distribution go in; decisions come out, and back: on
-//! which side of the middle it lies, about how many spreads away, and which of the numbers there it
-//! is. The probabilities are those of a trained [`Curve`].
+//! A number, and the middle and the spread of its distribution, become decisions, and back: on
+//! which side of the middle the number lies, about how many spreads away, and which of the numbers
+//! there it is. The probabilities are those of a trained [`TailCurve`].
 //!
 //! Cost: 3 to 6 decisions, each some 15 ns.
 
-use super::coder::{Coder, TOTAL};
-use super::shape::Curve;
-use super::space::floor;
+use super::decision_coder::{DecisionCoder, TOTAL};
+use super::tail_curve::TailCurve;
+use super::vector::floor;
 
 /// Steps away from the middle, in spreads; beyond the last they double.
 const STEPS: [f32; 3] = [0.75, 1.5, 3.0];
-/// As many numbers are told apart at once.
+/// Numbers that one symbol tells apart, at most.
 const MOST: i64 = 32;
-/// How wide a share is, as a part of all that lies farther out, if its parts are told apart by more
-/// than rounding.
+/// A range of numbers has separate probabilities only if its share of all that lies farther out is
+/// larger than this: below, rounding would decide.
 const WIDE: f32 = 0.02;
-/// SentDatagrams lie nearer to the middle than this.
+/// Numbers lie nearer to the middle than this.
 const FARTHEST: i64 = 1 << 30;
 
-/// A probability for the coder: rounded by adding 128, whose last bit counts 65536ths, since this
-/// is asked often and a cast takes several times as long. What is no number is as good as one.
+/// A probability for the coder. It is rounded by adding 128, in whose neighbourhood the last bit of
+/// an `f32` is 1/65,536: this is called often, and a cast takes several times as long. NaN becomes
+/// some probability as well.
 #[inline]
-fn chance(p: f32) -> u16 {
+fn probability(p: f32) -> u16 {
     const ROUNDER: f32 = 128.0;
     (p + ROUNDER)
         .to_bits()
@@ -31,36 +32,41 @@ fn chance(p: f32) -> u16 {
         .clamp(16, 65_520) as u16
 }
 
-/// Reads or writes `value`, of which the middle and the spread are foretold.
-pub(super) fn number<C: Coder>(
+/// Reads or writes `value`, whose distribution has this middle, spread and curve.
+pub(super) fn code_number<C: DecisionCoder>(
     coder: &mut C,
     value: i32,
     middle: f32,
     spread: f32,
-    curve: &Curve,
+    curve: &TailCurve,
 ) -> i32 {
     let inverse = 1.0 / spread;
     let beyond = |distance: f32| curve.beyond(distance * inverse);
     let nearest = floor(middle + 0.5);
-    let base = i64::from(nearest);
-    // Half a step below the nearest number: everything is up or down from there, each way counted
-    // from zero.
+    let nearest_wide = i64::from(nearest);
+    // Half a step below the nearest number: every number lies up or down from there, and is counted
+    // from zero on either side.
     let border = (nearest as f32 - middle) - 0.5;
-    let value = i64::from(value) - base;
-    let is_up = coder.bit(value >= 0, chance(beyond(border)));
+    let value = i64::from(value) - nearest_wide;
+    let is_up = coder.bit(value >= 0, probability(beyond(border)));
     let border = if is_up { border } else { -border };
-    let steps = distance(
+    let steps = code_distance(
         coder,
         if is_up { value } else { -1 - value },
         spread,
         |steps| beyond(border + steps as f32),
     );
     let value = if is_up { steps } else { -1 - steps };
-    (base + value).clamp(-FARTHEST, FARTHEST) as i32
+    (nearest_wide + value).clamp(-FARTHEST, FARTHEST) as i32
 }
 
-/// Reads or writes a number from zero on, of which `beyond` tells how much lies above.
-fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i64) -> f32) -> i64 {
+/// Reads or writes a number from zero on; `beyond` gives the share that lies at or above a number.
+fn code_distance<C: DecisionCoder>(
+    coder: &mut C,
+    value: i64,
+    spread: f32,
+    beyond: impl Fn(i64) -> f32,
+) -> i64 {
     let (mut low, mut low_share) = (0, beyond(0));
     let mut reach = 0.0;
     let mut steps = STEPS.iter();
@@ -71,7 +77,7 @@ fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i6
             break (FARTHEST, 0.0);
         }
         let share = beyond(next);
-        if !coder.bit(value >= next, chance(share / low_share)) {
+        if !coder.bit(value >= next, probability(share / low_share)) {
             break (next, share);
         }
         (low, low_share) = (next, share);
@@ -85,7 +91,7 @@ fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i6
         } else {
             0.5
         };
-        if coder.bit(value >= middle, chance(p)) {
+        if coder.bit(value >= middle, probability(p)) {
             (low, low_share) = (middle, share);
         } else {
             (high, high_share) = (middle, share);
@@ -93,24 +99,20 @@ fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i6
     }
     let count = (high - low) as u32;
     let width = low_share - high_share;
-    // Where shares are known well enough, each number has its own of what is left when all have got
-    // two parts: one that rounding may take away again. Else all are alike.
-    let is_confirmed = width > low_share * WIDE;
+    // Every number gets two parts, one of which rounding may take away again. The rest is divided
+    // by the curve if it is precise enough there, else evenly.
+    let is_known = width > low_share * WIDE;
     let rest = TOTAL - 2 * count;
-    let scale = if is_confirmed {
-        rest as f32 / width
-    } else {
-        0.0
-    };
+    let scale = if is_known { rest as f32 / width } else { 0.0 };
     let below = |index: u32| match index {
         0 => 0,
         _ if index == count => TOTAL,
-        _ if is_confirmed => {
+        _ if is_known => {
             2 * index + (((low_share - beyond(low + i64::from(index))) * scale) as u32).min(rest)
         }
         _ => index * TOTAL / count,
     };
-    low + i64::from(coder.among(
+    low + i64::from(coder.choose(
         (value - low).clamp(0, i64::from(count) - 1) as u32,
         count,
         below,
@@ -120,15 +122,15 @@ fn distance<C: Coder>(coder: &mut C, value: i64, spread: f32, beyond: impl Fn(i6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::{Decoder, Encoder};
-    use crate::pose::fine::coder::Writer;
-    use crate::pose::fine::model::PRIORS;
-    use crate::pose::fine::shape::Curves;
+    use crate::entropy::{RangeDecoder, RangeEncoder};
+    use crate::pose::fine::decision_coder::DecisionWriter;
+    use crate::pose::fine::tail_curve::TailCurves;
+    use crate::pose::trained::fine::FINE_WEIGHTS;
 
     #[test]
-    fn any_number_comes_back_whatever_was_foretold() {
+    fn any_number_is_read_back_whatever_was_predicted() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let curves = Curves::new(&PRIORS.shapes);
+        let curves = TailCurves::new(&FINE_WEIGHTS.shapes);
         for round in 0..20_000 {
             let width = rng.u32(1..30);
             let value = rng.i32(-(1 << width)..1 << width) >> rng.u32(0..4);
@@ -137,11 +139,11 @@ mod tests {
             let middle = (value as f32 + off).clamp(-1e8, 1e8);
             let curve = curves.of(rng.usize(0..4), rng.f32() * 12.0 - 2.0);
             let mut bytes = Vec::new();
-            let mut writer = Writer::new(Encoder::new(&mut bytes));
-            number(&mut writer, value, middle, spread, curve);
+            let mut writer = DecisionWriter::new(RangeEncoder::new(&mut bytes));
+            code_number(&mut writer, value, middle, spread, curve);
             writer.encoder.finish();
-            let mut decoder = Decoder::new(&bytes);
-            let read = number(&mut decoder, 0, middle, spread, curve);
+            let mut decoder = RangeDecoder::new(&bytes);
+            let read = code_number(&mut decoder, 0, middle, spread, curve);
             assert_eq!(
                 read, value,
                 "round {round}, middle {middle}, spread {spread}"
@@ -150,15 +152,15 @@ mod tests {
         }
     }
 
-    /// Takes note of what each number would have got.
+    /// Checks that every number has a share.
     struct Shares(bool);
 
-    impl Coder for Shares {
-        fn bit(&mut self, bit: bool, _chance: u16) -> bool {
+    impl DecisionCoder for Shares {
+        fn bit(&mut self, bit: bool, _probability: u16) -> bool {
             bit
         }
 
-        fn among(&mut self, number: u32, count: u32, below: impl Fn(u32) -> u32) -> u32 {
+        fn choose(&mut self, number: u32, count: u32, below: impl Fn(u32) -> u32) -> u32 {
             self.0 &= below(0) == 0
                 && below(count) == TOTAL
                 && (0..count).all(|index| below(index) < below(index + 1));
@@ -167,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn every_number_has_a_share_however_far_out_it_lies() {
+    fn every_number_has_a_share_however_far_out_it_is() {
         let mut rng = fastrand::Rng::with_seed(2);
-        let curves = Curves::new(&PRIORS.shapes);
+        let curves = TailCurves::new(&FINE_WEIGHTS.shapes);
         for round in 0..30_000 {
             let spread = 0.2 * (1.0 + rng.f32() * 2.0).powi(rng.i32(0..16));
             let off = spread
@@ -177,7 +179,7 @@ mod tests {
                 * if rng.bool() { 1.0 } else { -1.0 };
             let curve = curves.of(rng.usize(0..4), rng.f32() * 12.0 - 2.0);
             let mut shares = Shares(true);
-            number(
+            code_number(
                 &mut shares,
                 off.clamp(-1e9, 1e9) as i32,
                 rng.f32(),

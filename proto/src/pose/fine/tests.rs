@@ -29,13 +29,15 @@ const SLIDER: PoseFormat = PoseFormat {
     motion: None,
 };
 
-/// The world's step.
+/// An even probability.
+const EVEN: u16 = 1 << 15;
+/// The simulation's step.
 const TICK_US: u32 = 16_667;
-/// What is sent is known to have arrived after that many ticks.
+/// A packet is acknowledged after so many ticks.
 const LAG: usize = 6;
 
 /// A body in metres and radians, moved by additions and multiplications only so that its bytes are
-/// the same everywhere.
+/// the same on every machine.
 #[derive(Clone)]
 struct Body {
     at: [f32; 3],
@@ -79,8 +81,8 @@ impl Body {
             self.at[axis] += self.velocity[axis] * DT;
         }
         let [x, y, z] = self.spin.map(|spin| spin * DT * 0.5);
-        let step = space::compose([x, y, z, 0.0], self.turn);
-        self.turn = space::unit(std::array::from_fn(|part| self.turn[part] + step[part]));
+        let step = vector::compose([x, y, z, 0.0], self.turn);
+        self.turn = vector::unit(std::array::from_fn(|part| self.turn[part] + step[part]));
         if self.at[2] < 0.2 {
             self.at[2] = 0.2;
             self.velocity = [
@@ -97,7 +99,8 @@ impl Body {
         let at = self
             .at
             .map(|metres| (metres * f32::from(format.per_metre)).round() as i32);
-        let speed = |way: [f32; 3]| space::length(way) * f32::from(format.per_metre);
+        let speed =
+            |displacement: [f32; 3]| vector::length(displacement) * f32::from(format.per_metre);
         let (turn, speed) = match format.turn {
             Turning::Fixed => ([0; 4], 0),
             Turning::Yaw { bits } => {
@@ -165,18 +168,18 @@ impl World {
     }
 
     /// What is known of a body at a tick: its poses in the last 32 packets that arrived.
-    fn history(&self, tick: usize, body: usize) -> Vec<Seen> {
+    fn history(&self, tick: usize, body: usize) -> Vec<AgedPose> {
         (LAG..33.min(tick + 1))
             .filter(|back| self.arrived[tick - back])
-            .map(|back| Seen {
+            .map(|back| AgedPose {
                 age_us: back as u32 * TICK_US,
                 pose: self.frames[tick - back][body],
             })
             .collect()
     }
 
-    /// Who is in: what differs from its newest known pose.
-    fn news(&self, tick: usize, body: usize, history: &[Seen]) -> Option<&Pose> {
+    /// The pose, if it differs from the newest known one.
+    fn changed(&self, tick: usize, body: usize, history: &[AgedPose]) -> Option<&Pose> {
         let pose = &self.frames[tick][body];
         history
             .first()
@@ -184,40 +187,31 @@ impl World {
             .then_some(pose)
     }
 
-    fn known<'h>(&self, body: usize, history: &'h [Seen]) -> Known<'h> {
-        Known {
+    fn known<'h>(&self, body: usize, history: &'h [AgedPose]) -> KnownObject<'h> {
+        KnownObject {
             format: self.formats[body],
             half_edge_m: 0.2,
             history,
         }
     }
 
-    fn encode(&self, tick: usize, scene: &mut Scene) -> (Vec<u8>, Spent) {
+    fn encode(&self, tick: usize, state: &mut FineState) -> (Vec<u8>, SpentBits) {
         let mut out = Vec::new();
-        let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), scene);
-        let mut newcomers = Vec::new();
+        let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), state);
         for body in 0..self.formats.len() {
             let history = self.history(tick, body);
-            let news = self.news(tick, body, &history);
+            let pose = self.changed(tick, body, &history);
             let known = self.known(body, &history);
             if history.is_empty() {
-                newcomers.extend(news.map(|pose| (body as u16 * 3, known.format, *pose)));
+                encoder.stream().bit(pose.is_some(), EVEN);
+                if let Some(pose) = pose {
+                    encoder.write_unacknowledged(&known, pose);
+                }
             } else if body == 0 {
-                encoder.reference(&known, news);
+                encoder.write_reference(&known, pose);
             } else {
-                encoder.object(&known, news);
+                encoder.write_object(&known, pose);
             }
-        }
-        for (slot, format, pose) in newcomers {
-            encoder.newcomer(
-                slot,
-                &Known {
-                    format,
-                    half_edge_m: 0.2,
-                    history: &[],
-                },
-                &pose,
-            );
         }
         let spent = encoder.finish();
         (out, spent)
@@ -228,32 +222,23 @@ impl World {
         &self,
         tick: usize,
         bytes: &[u8],
-        scene: &mut Scene,
+        state: &mut FineState,
     ) -> Result<Vec<Option<Pose>>, WireError> {
-        let mut decoder = Decoder::new(entropy::Decoder::new(bytes), scene);
+        let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(bytes), state);
         let mut poses = vec![None; self.formats.len()];
         for (body, pose) in poses.iter_mut().enumerate() {
             let history = self.history(tick, body);
             let known = self.known(body, &history);
             *pose = if history.is_empty() {
-                None
+                let is_in = decoder.stream().bit(EVEN);
+                is_in
+                    .then(|| decoder.read_unacknowledged(&known))
+                    .transpose()?
             } else if body == 0 {
-                decoder.reference(&known)?
+                decoder.read_reference(&known)?
             } else {
-                decoder.object(&known)?
+                decoder.read_object(&known)?
             };
-        }
-        while let Some(slot) = decoder.newcomer()? {
-            let body = usize::from(slot) / 3;
-            let format = *self.formats.get(body).ok_or(WireError::Unknown {
-                what: "slot",
-                value: slot.into(),
-            })?;
-            poses[body] = Some(decoder.newcomer_pose(&Known {
-                format,
-                half_edge_m: 0.2,
-                history: &[],
-            })?);
         }
         decoder.finish()?;
         Ok(poses)
@@ -261,7 +246,7 @@ impl World {
 
     fn sent(&self, tick: usize) -> Vec<Option<Pose>> {
         (0..self.formats.len())
-            .map(|body| self.news(tick, body, &self.history(tick, body)).copied())
+            .map(|body| self.changed(tick, body, &self.history(tick, body)).copied())
             .collect()
     }
 }
@@ -273,33 +258,33 @@ fn all_formats() -> Vec<PoseFormat> {
 }
 
 #[test]
-fn what_was_written_is_read_whatever_was_lost() {
+fn a_section_is_read_as_it_was_written_whatever_was_lost() {
     for (seed, loss_percent) in [(1, 0), (2, 10), (3, 40), (4, 90)] {
         let world = World::new(seed, all_formats(), 120, loss_percent);
-        let (mut ours, mut theirs) = (Scene::default(), Scene::default());
+        let (mut sender, mut receiver) = (FineState::default(), FineState::default());
         for tick in 0..120 {
-            let (bytes, _) = world.encode(tick, &mut ours);
-            let read = world.decode(tick, &bytes, &mut theirs);
+            let (bytes, _) = world.encode(tick, &mut sender);
+            let read = world.decode(tick, &bytes, &mut receiver);
             assert_eq!(read, Ok(world.sent(tick)), "seed {seed}, tick {tick}");
         }
     }
 }
 
 #[test]
-fn a_reference_that_was_not_in_a_datagram_is_taken_to_have_moved_straight() {
+fn a_reference_is_interpolated_where_a_datagram_lacks_it() {
     let world = World::new(5, vec![FREE; 12], 60, 0);
     let (mut out, mut read) = (Vec::new(), Vec::new());
-    let histories: Vec<Vec<Seen>> = (0..12).map(|body| world.history(50, body)).collect();
-    let sparse: Vec<Seen> = histories[0].iter().step_by(3).copied().collect();
+    let histories: Vec<Vec<AgedPose>> = (0..12).map(|body| world.history(50, body)).collect();
+    let sparse: Vec<AgedPose> = histories[0].iter().step_by(3).copied().collect();
     let known = |body: usize| world.known(body, if body == 0 { &sparse } else { &histories[body] });
-    let mut scene = Scene::default();
-    let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
-    encoder.reference(&known(0), Some(&world.frames[50][0]));
-    (1..12).for_each(|body| encoder.object(&known(body), Some(&world.frames[50][body])));
+    let mut state = FineState::default();
+    let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
+    encoder.write_reference(&known(0), Some(&world.frames[50][0]));
+    (1..12).for_each(|body| encoder.write_object(&known(body), Some(&world.frames[50][body])));
     encoder.finish();
-    let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
-    read.push(decoder.reference(&known(0)).expect("what we wrote"));
-    (1..12).for_each(|body| read.push(decoder.object(&known(body)).expect("what we wrote")));
+    let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
+    read.push(decoder.read_reference(&known(0)).expect("what we wrote"));
+    (1..12).for_each(|body| read.push(decoder.read_object(&known(body)).expect("what we wrote")));
     assert!(
         read.iter()
             .zip(&world.frames[50])
@@ -308,25 +293,26 @@ fn a_reference_that_was_not_in_a_datagram_is_taken_to_have_moved_straight() {
 }
 
 #[test]
-fn an_old_base_is_better_than_none() {
+fn an_old_baseline_saves_bytes() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
     let pose = world.frames[50][1];
-    let old = [Seen {
+    let old = [AgedPose {
         age_us: 900_000,
         pose: Pose {
             flag: !pose.flag,
             ..pose
         },
     }];
-    let bytes = |history: &[Seen]| {
-        let (mut out, mut scene) = (Vec::new(), Scene::default());
-        let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
-        encoder.newcomer(700, &world.known(1, history), &pose);
+    let bytes = |history: &[AgedPose]| {
+        let (mut out, mut state) = (Vec::new(), FineState::default());
+        let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
+        encoder.write_unacknowledged(&world.known(1, history), &pose);
         encoder.finish();
-        let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
-        assert_eq!(decoder.newcomer(), Ok(Some(700)));
-        assert_eq!(decoder.newcomer_pose(&world.known(1, history)), Ok(pose));
-        assert_eq!(decoder.newcomer(), Ok(None));
+        let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
+        assert_eq!(
+            decoder.read_unacknowledged(&world.known(1, history)),
+            Ok(pose)
+        );
         assert_eq!(decoder.finish(), Ok(()));
         out.len()
     };
@@ -339,23 +325,22 @@ fn an_old_base_is_better_than_none() {
 }
 
 #[test]
-fn a_base_that_is_not_there_is_refused() {
+fn a_missing_baseline_is_refused() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
-    let (mut out, mut scene) = (Vec::new(), Scene::default());
-    let old = [Seen {
+    let (mut out, mut state) = (Vec::new(), FineState::default());
+    let old = [AgedPose {
         age_us: 900_000,
         pose: world.frames[0][1],
     }];
-    let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
-    encoder.newcomer(1, &world.known(1, &old), &world.frames[50][1]);
+    let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
+    encoder.write_unacknowledged(&world.known(1, &old), &world.frames[50][1]);
     encoder.finish();
-    let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
-    assert_eq!(decoder.newcomer(), Ok(Some(1)));
-    let refused = decoder.newcomer_pose(&world.known(1, &[]));
+    let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
+    let refused = decoder.read_unacknowledged(&world.known(1, &[]));
     assert_eq!(
         refused,
         Err(WireError::OutOfRange {
-            what: "base of a pose"
+            what: "baseline of a pose"
         })
     );
 }
@@ -364,7 +349,7 @@ fn a_base_that_is_not_there_is_refused() {
 fn bits_by_category_add_up() {
     let world = World::new(7, all_formats(), 60, 20);
     for tick in 0..60 {
-        let (bytes, spent) = world.encode(tick, &mut Scene::default());
+        let (bytes, spent) = world.encode(tick, &mut FineState::default());
         assert!(
             (spent.total() - bytes.len() as f32 * 8.0).abs() < 0.1,
             "{spent:?} of {} bytes",
@@ -373,10 +358,10 @@ fn bits_by_category_add_up() {
         assert!((-8.0..18.0).contains(&spent.end), "{spent:?}");
         let parts = [
             spent.membership,
-            spent.place,
+            spent.position,
             spent.turn,
             spent.flags,
-            spent.newcomers,
+            spent.unacknowledged,
         ];
         assert!(parts.iter().all(|part| *part >= -0.1), "{spent:?}");
     }
@@ -385,11 +370,11 @@ fn bits_by_category_add_up() {
 #[test]
 fn the_length_is_known_before_the_end() {
     let world = World::new(8, vec![FREE; 30], 60, 0);
-    let (mut out, mut scene) = (Vec::new(), Scene::default());
-    let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
+    let (mut out, mut state) = (Vec::new(), FineState::default());
+    let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
     for body in 0..30 {
         let history = world.history(50, body);
-        encoder.object(&world.known(body, &history), Some(&world.frames[50][body]));
+        encoder.write_object(&world.known(body, &history), Some(&world.frames[50][body]));
     }
     let so_far = encoder.bytes_so_far();
     encoder.finish();
@@ -401,51 +386,14 @@ fn the_length_is_known_before_the_end() {
 }
 
 #[test]
-fn a_byte_budget_ends_the_candidates_for_two_bytes() {
-    let world = World::new(14, vec![FREE; 60], 20, 0);
-    let history: Vec<Vec<Seen>> = (0..60).map(|body| world.history(15, body)).collect();
-    let (mut out, mut scene) = (Vec::new(), Scene::default());
-    let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
-    let mut sent = 0;
-    for (body, history) in history.iter().enumerate() {
-        let is_in = encoder.bytes_so_far() < 100;
-        if !is_in {
-            encoder.close();
-        }
-        encoder.object(
-            &world.known(body, history),
-            is_in.then_some(&world.frames[15][body]),
-        );
-        sent += usize::from(is_in);
-    }
-    encoder.finish();
-    assert!(
-        sent < 60 && out.len() < 100 + 20,
-        "{sent} in {} bytes",
-        out.len()
-    );
-    let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
-    for (body, history) in history.iter().enumerate() {
-        let expected = (body < sent).then_some(world.frames[15][body]);
-        assert_eq!(
-            decoder.object(&world.known(body, history)),
-            Ok(expected),
-            "{body}"
-        );
-    }
-    assert_eq!(decoder.newcomer(), Ok(None));
-    assert_eq!(decoder.finish(), Ok(()));
-}
-
-#[test]
 fn a_section_that_was_cut_is_never_read_as_the_whole() {
     let world = World::new(9, all_formats(), 60, 20);
-    let mut scene = Scene::default();
+    let mut state = FineState::default();
     for tick in [0, 10, 30, 59] {
-        let (bytes, _) = world.encode(tick, &mut scene);
+        let (bytes, _) = world.encode(tick, &mut state);
         let sent = world.sent(tick);
         for length in 0..bytes.len() {
-            let read = world.decode(tick, &bytes[..length], &mut scene);
+            let read = world.decode(tick, &bytes[..length], &mut state);
             assert_ne!(
                 read.as_ref(),
                 Ok(&sent),
@@ -456,7 +404,7 @@ fn a_section_that_was_cut_is_never_read_as_the_whole() {
         let mut longer = bytes.clone();
         longer.extend([0; 3]);
         assert_eq!(
-            world.decode(tick, &longer, &mut scene),
+            world.decode(tick, &longer, &mut state),
             Err(WireError::TrailingBits),
             "tick {tick}"
         );
@@ -466,20 +414,20 @@ fn a_section_that_was_cut_is_never_read_as_the_whole() {
 #[test]
 fn arbitrary_bytes_are_refused_or_poses_that_fit() {
     let world = World::new(10, all_formats(), 60, 20);
-    let (mut rng, mut scene) = (fastrand::Rng::with_seed(11), Scene::default());
+    let (mut rng, mut state) = (fastrand::Rng::with_seed(11), FineState::default());
     let mut refused = 0;
     for round in 0..2_000 {
         let tick = rng.usize(0..60);
         let mut bytes: Vec<u8> = if rng.bool() {
             (0..rng.usize(0..300)).map(|_| rng.u8(..)).collect()
         } else {
-            world.encode(tick, &mut scene).0
+            world.encode(tick, &mut state).0
         };
         for _ in 0..rng.usize(0..4).min(bytes.len()) {
             let index = rng.usize(0..bytes.len());
             bytes[index] ^= 1 << rng.u32(0..8);
         }
-        match world.decode(tick, &bytes, &mut scene) {
+        match world.decode(tick, &bytes, &mut state) {
             Ok(poses) => {
                 let fit = poses
                     .iter()
@@ -502,35 +450,35 @@ fn poses_at_the_ends_of_the_map_come_back() {
         ..Pose::default()
     };
     let history = [
-        Seen {
+        AgedPose {
             age_us: 1,
             pose: corner(most, 0),
         },
-        Seen {
+        AgedPose {
             age_us: 2,
             pose: corner(-most, 3),
         },
-        Seen {
+        AgedPose {
             age_us: u32::MAX,
             pose: corner(0, 1),
         },
     ];
-    let known = Known {
+    let known = KnownObject {
         format: FREE,
         half_edge_m: 1e6,
         history: &history,
     };
     for pose in [corner(-most, 2), corner(most, 3), corner(0, 0)] {
-        let (mut out, mut scene) = (Vec::new(), Scene::default());
-        let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
-        encoder.reference(&known, Some(&pose));
-        encoder.object(&known, Some(&pose));
-        encoder.object(&known, None);
+        let (mut out, mut state) = (Vec::new(), FineState::default());
+        let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
+        encoder.write_reference(&known, Some(&pose));
+        encoder.write_object(&known, Some(&pose));
+        encoder.write_object(&known, None);
         encoder.finish();
-        let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
-        assert_eq!(decoder.reference(&known), Ok(Some(pose)));
-        assert_eq!(decoder.object(&known), Ok(Some(pose)));
-        assert_eq!(decoder.object(&known), Ok(None));
+        let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
+        assert_eq!(decoder.read_reference(&known), Ok(Some(pose)));
+        assert_eq!(decoder.read_object(&known), Ok(Some(pose)));
+        assert_eq!(decoder.read_object(&known), Ok(None));
         assert_eq!(decoder.finish(), Ok(()));
     }
 }
@@ -541,39 +489,39 @@ fn candidates_are_sorted_by_their_distance_from_the_reference() {
         at: [x, 0, 0],
         ..Pose::default()
     };
-    let bases = [at(50), at(-3), at(2), at(3), at(MAX_AT)];
-    let mut order = Order::default();
-    order.sort(Some(&at(1)), bases.iter());
+    let baselines = [at(50), at(-3), at(2), at(3), at(MAX_AT)];
+    let mut order = CandidateOrder::default();
+    order.sort(Some(&at(1)), baselines.iter());
     assert_eq!(order.indices().collect::<Vec<_>>(), [2, 3, 1, 0, 4]);
-    order.sort(None, bases.iter());
+    order.sort(None, baselines.iter());
     assert_eq!(order.indices().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
 /// By hand: a bit for each body that is or isn't in, and for what is in x and y in 14 bits (32 m),
 /// z in 12 (8 m), the turn in 29, the flag in 1.
 #[test]
-fn tumbling_cubes_take_less_than_two_thirds_of_what_they_take_packed_by_hand() {
+fn tumbling_cubes_take_less_than_two_thirds_of_packing_by_hand() {
     let world = World::new(12, vec![FREE; 100], 90, 5);
-    let (mut ours, mut by_hand, mut scene) = (0, 0, Scene::default());
+    let (mut coded, mut by_hand, mut state) = (0, 0, FineState::default());
     for tick in 40..90 {
-        ours += world.encode(tick, &mut scene).0.len() * 8;
+        coded += world.encode(tick, &mut state).0.len() * 8;
         by_hand += 100 + world.sent(tick).iter().flatten().count() * (14 + 14 + 12 + 29 + 1);
     }
-    assert!(ours * 3 < by_hand * 2, "{ours} bits and {by_hand}");
+    assert!(coded * 3 < by_hand * 2, "{coded} bits and {by_hand}");
 }
 
 #[test]
-fn what_does_not_move_costs_next_to_nothing() {
+fn objects_at_rest_cost_almost_nothing() {
     let mut world = World::new(13, vec![FREE; 900], 40, 0);
     let still = world.frames[0].clone();
     world
         .frames
         .iter_mut()
         .for_each(|frame| frame.clone_from(&still));
-    let (bytes, spent) = world.encode(39, &mut Scene::default());
+    let (bytes, spent) = world.encode(39, &mut FineState::default());
     assert!(
         bytes.len() <= 8,
-        "{} bytes for 900 that rest: {spent:?}",
+        "{} bytes for 900 at rest: {spent:?}",
         bytes.len()
     );
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::message::example::any_pose;
-use crate::pose::shared::training::{FORMAT, Walk};
-use crate::pose::{Entry, MAX_LAG, MotionFormat, Turning, code};
+use crate::pose::trained::train_walker::{FORMAT, SteeredWalk};
+use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;
 /// Not whole milliseconds, as at 60 Hz.
@@ -14,36 +14,36 @@ const TICK_US: u64 = 16_667;
 const LATE: u64 = 32;
 
 #[test]
-fn over_any_honest_channel_each_pose_is_the_one_that_was_sent() {
-    let mut told = 0;
+fn each_pose_read_is_the_one_sent_whatever_the_loss() {
+    let mut poses_read = 0;
     for seed in 0..60 {
-        let mut scene = Scene::new(seed);
+        let mut scene = Exchange::new(seed);
         scene.level = [Level::Shared, Level::Fine][seed as usize % 2];
         for _ in 0..400 {
             scene.tick();
         }
-        told += scene.told;
+        poses_read += scene.poses_read;
     }
-    assert!(told > 100_000, "{told} poses came out");
+    assert!(poses_read > 100_000, "{poses_read} poses came out");
 }
 
 #[test]
-fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
+fn a_receiver_that_lost_its_poses_reports_it_and_recovers() {
     for seed in 0..20 {
-        let mut scene = Scene::new(seed);
+        let mut scene = Exchange::new(seed);
         scene.loss = 0.2;
         for tick in 0..300 {
             if tick % 60 == 40 {
                 scene
                     .receiver
                     .values_mut()
-                    .for_each(|object| object.kept.clear());
+                    .for_each(|object| object.received.clear());
                 scene.may_lose_track = true;
             }
             scene.tick();
             if tick % 60 == 30 {
                 assert_eq!(
-                    scene.missing_baseline, None,
+                    scene.lost_track, None,
                     "seed {seed}, tick {tick}: not healed"
                 );
                 scene.may_lose_track = false;
@@ -55,7 +55,7 @@ fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
 
 #[test]
 fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
-    let mut scene = Scene::new(7);
+    let mut scene = Exchange::new(7);
     (0..50).for_each(|_| scene.tick());
     let (number, stamp) = (scene.number, scene.now());
     let valid = [Level::Shared, Level::Fine].map(|level| {
@@ -95,21 +95,21 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
             let (format, _) = scene.receiver.object(slot).expect("a known slot");
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
         }
-        if let Err(SectionError::LostTrack { slot }) = result {
-            let kept = scene
+        if let Err(SectionError::MissingBaseline { slot }) = result {
+            let received = scene
                 .receiver
                 .object(slot)
-                .map(|(_, kept)| kept.entries().len());
+                .map(|(_, received)| received.poses().len());
             assert!(
-                kept.is_none() || header(&bytes, number).is_some(),
-                "seed {seed}: a base was claimed"
+                received.is_none() || header(&bytes, number).is_some(),
+                "seed {seed}: a baseline was claimed"
             );
         }
     }
 }
 
 #[test]
-fn a_base_that_nobody_named_is_no_base() {
+fn a_baseline_that_was_not_named_is_refused() {
     let format = PoseFormat {
         per_metre: 100,
         turn: Turning::Yaw { bits: 8 },
@@ -118,17 +118,17 @@ fn a_base_that_nobody_named_is_no_base() {
     let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
     let receiver = BTreeMap::from([(
         3,
-        Known {
+        ReceiverObject {
             tenant: 0,
             format,
-            kept: Kept::new(0),
+            received: BaselineHistory::new(0),
         },
     )]);
     let read = |mode, acked, slot| {
         let mut bytes = Vec::new();
         let mut writer =
             SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, 50, acked));
-        writer.shared(slot, mode, &code(&format, None, stamp, &pose));
+        writer.write_shared(slot, mode, &code(&format, None, stamp, &pose));
         writer.finish();
         let mut poses = Vec::new();
         let result = read_section(&bytes, 50, stamp, &receiver, &mut poses);
@@ -138,23 +138,23 @@ fn a_base_that_nobody_named_is_no_base() {
         newest: 40,
         mask: 1,
     });
-    assert_eq!(read(Mode::Absolute, None, 3), (Ok(None), 1));
+    assert_eq!(read(BaselineMode::Absolute, None, 3), (Ok(None), 1));
     assert_eq!(
-        read(Mode::Absolute, None, 4),
-        (Err(SectionError::LostTrack { slot: 4 }), 0)
+        read(BaselineMode::Absolute, None, 4),
+        (Err(SectionError::MissingBaseline { slot: 4 }), 0)
     );
     assert_eq!(
-        read(Mode::DatagramWindow, acked, 3),
-        (Err(SectionError::LostTrack { slot: 3 }), 0)
+        read(BaselineMode::Window, acked, 3),
+        (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
     assert_eq!(
-        read(Mode::Old, acked, 3),
-        (Err(SectionError::LostTrack { slot: 3 }), 0)
+        read(BaselineMode::Old, acked, 3),
+        (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
     let no_base = SectionError::Wire(WireError::OutOfRange {
-        what: "base of a pose",
+        what: "baseline of a pose",
     });
-    assert_eq!(read(Mode::DatagramWindow, None, 3), (Err(no_base), 0));
+    assert_eq!(read(BaselineMode::Window, None, 3), (Err(no_base), 0));
 }
 
 #[test]
@@ -175,33 +175,33 @@ fn a_set_that_lies_too_far_back_is_not_named() {
 }
 
 #[test]
-fn a_section_is_as_long_as_was_said() {
-    let mut scene = Scene::new(3);
+fn a_section_is_as_long_as_announced() {
+    let mut scene = Exchange::new(3);
     for tick in 0..50 {
         scene.level = [Level::Shared, Level::Fine][tick % 2];
         scene.tick();
         let (number, stamp) = (scene.number, scene.now());
-        let (bytes, said) = scene.section(number, stamp, scene.acked_set());
+        let (bytes, announced) = scene.section(number, stamp, scene.acked_set());
         assert!(
-            (said - 3..=said).contains(&bytes.len()),
-            "{said} said, {}",
+            (announced - 3..=announced).contains(&bytes.len()),
+            "{announced} announced, {}",
             bytes.len()
         );
     }
 }
 
 #[test]
-fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
-    let mut walks: Vec<Walk> = (0..30).map(Walk::new).collect();
+fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
+    let mut walks: Vec<SteeredWalk> = (0..30).map(SteeredWalk::new).collect();
     let mut receiver = BTreeMap::new();
     let format = FORMAT;
     for slot in 0..30 {
         receiver.insert(
             slot,
-            Known {
+            ReceiverObject {
                 tenant: 0,
                 format,
-                kept: Kept::new(0),
+                received: BaselineHistory::new(0),
             },
         );
     }
@@ -221,14 +221,14 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         );
         let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
         for (slot, pose) in (0..).zip(&poses) {
-            let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
-            let mode = if base.is_some() {
-                Mode::DatagramWindow
+            let baseline = acked.and_then(|acked| receiver[&slot].received.baseline(&acked));
+            let mode = if baseline.is_some() {
+                BaselineMode::Window
             } else {
-                Mode::Absolute
+                BaselineMode::Absolute
             };
-            let base = base.map(|base| (base.stamp, &base.pose));
-            writer.shared(slot, mode, &code(&format, base, stamp, pose));
+            let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+            writer.write_shared(slot, mode, &code(&format, baseline, stamp, pose));
         }
         writer.finish();
         let mut read = Vec::new();
@@ -238,11 +238,15 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         );
         assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
         for (slot, pose) in read {
-            receiver.get_mut(&slot).expect("known").kept.note(Entry {
-                number,
-                stamp,
-                pose,
-            });
+            receiver
+                .get_mut(&slot)
+                .expect("known")
+                .received
+                .insert(ReceivedPose {
+                    number,
+                    stamp,
+                    pose,
+                });
         }
         if number > 50 {
             bits += 8 * bytes.len();
@@ -263,30 +267,31 @@ fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
 }
 
 /// An object as the receiver knows it.
-struct Known {
+struct ReceiverObject {
     tenant: u32,
     format: PoseFormat,
-    kept: Kept,
+    received: BaselineHistory,
 }
 
-impl Bases for BTreeMap<u16, Known> {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
-        self.get(&slot).map(|known| (&known.format, &known.kept))
+impl BaselineSource for BTreeMap<u16, ReceiverObject> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
+        self.get(&slot)
+            .map(|known| (&known.format, &known.received))
     }
 }
 
-/// An object as the sender knows it: which datagram is the newest acknowledged one that told it,
+/// An object as the sender knows it: which datagram is the newest acknowledged one with its pose,
 /// and which the newest of all.
-struct Told {
+struct SentObject {
     tenant: u32,
     format: PoseFormat,
     pose: Pose,
     acked: Option<u64>,
-    last_sent_at: Option<u64>,
+    last_sent: Option<u64>,
     leaving: bool,
 }
 
-/// What travels: who comes, who goes, and the poses.
+/// The contents of a datagram: objects that enter, objects that leave, and poses.
 #[derive(Clone)]
 struct Datagram {
     number: u64,
@@ -297,29 +302,29 @@ struct Datagram {
     section: Vec<u8>,
 }
 
-struct Scene {
+struct Exchange {
     rng: fastrand::Rng,
     level: Level,
     loss: f64,
     number: u64,
-    sender: BTreeMap<u16, Told>,
+    sender: BTreeMap<u16, SentObject>,
     tenants: u32,
     acked: BTreeSet<u64>,
-    /// What was lost track of is no base any more.
+    /// Datagrams before this number are no baselines any more.
     floor: u64,
     sent: Vec<Datagram>,
     under_way: Vec<Datagram>,
-    receiver: BTreeMap<u16, Known>,
+    receiver: BTreeMap<u16, ReceiverObject>,
     received: BTreeSet<u64>,
-    missing_baseline: Option<u64>,
+    lost_track: Option<u64>,
     lost_tracks: u32,
     /// Datagrams that could not be read.
     failed: Vec<u64>,
     may_lose_track: bool,
-    told: u32,
+    poses_read: u32,
 }
 
-impl Scene {
+impl Exchange {
     fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
@@ -335,11 +340,11 @@ impl Scene {
             under_way: Vec::new(),
             receiver: BTreeMap::new(),
             received: BTreeSet::new(),
-            missing_baseline: None,
+            lost_track: None,
             lost_tracks: 0,
             failed: Vec::new(),
             may_lose_track: false,
-            told: 0,
+            poses_read: 0,
         }
     }
 
@@ -359,34 +364,34 @@ impl Scene {
     fn live(&mut self) {
         for slot in 0..40 {
             let format = format_of(slot);
-            let Some(told) = self.sender.get_mut(&slot) else {
+            let Some(object) = self.sender.get_mut(&slot) else {
                 if self.rng.u8(..20) == 0 {
                     self.tenants += 1;
                     let pose = any_pose(&mut self.rng, format);
-                    let told = Told {
+                    let object = SentObject {
                         tenant: self.tenants,
                         format,
                         pose,
                         acked: None,
-                        last_sent_at: None,
+                        last_sent: None,
                         leaving: false,
                     };
-                    self.sender.insert(slot, told);
+                    self.sender.insert(slot, object);
                 }
                 continue;
             };
             match self.rng.u8(..60) {
-                0 => told.leaving = true,
-                1 => told.pose = any_pose(&mut self.rng, format),
+                0 => object.leaving = true,
+                1 => object.pose = any_pose(&mut self.rng, format),
                 2..30 if slot % 2 == 0 => {
-                    told.pose.at[0] =
-                        (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
+                    object.pose.at[0] =
+                        (object.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
                     if slot % 3 == 0 {
-                        told.pose.turn[0] = self.rng.u16(..256);
+                        object.pose.turn[0] = self.rng.u16(..256);
                     }
-                    if format.motion.is_some() && !told.pose.flag {
-                        told.pose.motion.linear[2] = self.rng.i16(..) >> self.rng.u8(..16);
-                        told.pose.motion.angular[0] = self.rng.i16(-500..500);
+                    if format.motion.is_some() && !object.pose.flag {
+                        object.pose.motion.linear[2] = self.rng.i16(..) >> self.rng.u8(..16);
+                        object.pose.motion.angular[0] = self.rng.i16(-500..500);
                     }
                 }
                 _ => {}
@@ -418,24 +423,24 @@ impl Scene {
             poses: Vec::new(),
             section,
         };
-        for (slot, told) in &mut self.sender {
-            if told.leaving {
-                datagram.leaves.push((*slot, told.tenant));
-            } else if told.acked.is_none() {
-                datagram.enters.push((*slot, told.tenant, told.pose));
-                told.last_sent_at = Some(number);
+        for (slot, object) in &mut self.sender {
+            if object.leaving {
+                datagram.leaves.push((*slot, object.tenant));
+            } else if object.acked.is_none() {
+                datagram.enters.push((*slot, object.tenant, object.pose));
+                object.last_sent = Some(number);
             }
         }
         datagram.poses = self
             .chosen(number)
             .iter()
             .map(|slot| {
-                let told = &self.sender[slot];
-                (*slot, told.tenant, told.pose)
+                let object = &self.sender[slot];
+                (*slot, object.tenant, object.pose)
             })
             .collect();
         for (slot, ..) in &datagram.poses {
-            self.sender.get_mut(slot).expect("told").last_sent_at = Some(number);
+            self.sender.get_mut(slot).expect("object").last_sent = Some(number);
         }
         self.sent.push(datagram.clone());
         if self.rng.f64() >= self.loss {
@@ -447,13 +452,13 @@ impl Scene {
         self.number += 1;
     }
 
-    /// Which of those that the receiver follows for sure are told in a datagram: some, by chance.
+    /// Which of the objects that the receiver certainly follows are in a datagram: some, at random.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
         let known = self
             .sender
             .iter()
-            .filter(|(_, told)| told.acked.is_some() && !told.leaving);
+            .filter(|(_, object)| object.acked.is_some() && !object.leaving);
         known
             .map(|(slot, _)| *slot)
             .filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0))
@@ -461,32 +466,39 @@ impl Scene {
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
-        let (mut bytes, mut scene) = (Vec::new(), fine::Scene::default());
+        let (mut bytes, mut scene) = (Vec::new(), FineState::default());
         let header = SectionHeader::new(self.level, number, acked);
-        let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
         let (mut reference, mut fine) = (None, Vec::new());
         for slot in self.chosen(number) {
-            let told = &self.sender[&slot];
-            let base = told.acked.filter(|base| *base >= self.floor);
-            let (mode, base) = match (header.acked, base) {
-                (Some(acked), Some(base)) if acked.contains(base) => {
-                    (Mode::DatagramWindow, Some(base))
+            let object = &self.sender[&slot];
+            let baseline = object.acked.filter(|baseline| *baseline >= self.floor);
+            let (mode, baseline) = match (header.acked, baseline) {
+                (Some(acked), Some(baseline)) if acked.contains(baseline) => {
+                    (BaselineMode::Window, Some(baseline))
                 }
-                (Some(acked), Some(base))
-                    if base < acked.window_start() && told.last_sent_at == Some(base) =>
+                (Some(acked), Some(baseline))
+                    if baseline < acked.window_start() && object.last_sent == Some(baseline) =>
                 {
-                    (Mode::Old, Some(base))
+                    (BaselineMode::Old, Some(baseline))
                 }
-                _ => (Mode::Absolute, None),
+                _ => (BaselineMode::Absolute, None),
             };
-            let base = base.and_then(|base| self.said_in(base, slot, told.tenant));
+            let baseline =
+                baseline.and_then(|baseline| self.pose_in(baseline, slot, object.tenant));
             if self.level == Level::Shared {
-                let base = base.as_ref().map(|(stamp, base)| (*stamp, base));
-                writer.shared(slot, mode, &code(&told.format, base, stamp, &told.pose));
+                let baseline = baseline
+                    .as_ref()
+                    .map(|(stamp, baseline)| (*stamp, baseline));
+                writer.write_shared(
+                    slot,
+                    mode,
+                    &code(&object.format, baseline, stamp, &object.pose),
+                );
                 continue;
             }
             let window = acked
-                .filter(|_| mode == Mode::DatagramWindow)
+                .filter(|_| mode == BaselineMode::Window)
                 .into_iter()
                 .flat_map(|acked| {
                     (acked.window_start()..=acked.newest)
@@ -494,37 +506,38 @@ impl Scene {
                         .filter(move |number| acked.contains(*number))
                 });
             let mut history: Vec<_> = window
-                .filter_map(|number| self.said_in(number, slot, told.tenant))
+                .filter_map(|number| self.pose_in(number, slot, object.tenant))
                 .collect();
-            if mode == Mode::Old {
-                history.extend(base);
+            if mode == BaselineMode::Old {
+                history.extend(baseline);
             }
-            fine.push((slot, mode, told, history));
+            fine.push((slot, mode, object, history));
             // In every other section one of them goes first, as what the others move with.
-            if mode == Mode::DatagramWindow && number.is_multiple_of(2) && reference.is_none() {
+            if mode == BaselineMode::Window && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
         }
-        if let Some((slot, _, told, history)) = reference.map(|index| fine.remove(index)) {
-            writer.reference(slot, &told.format, &history, stamp, &told.pose);
+        if let Some((slot, _, object, history)) = reference.map(|index| fine.remove(index)) {
+            writer.write_reference(slot, &object.format, &history, stamp, &object.pose);
         }
-        for (slot, mode, told, history) in fine {
-            writer.fine(slot, mode, &told.format, &history, stamp, &told.pose);
+        for (slot, mode, object, history) in fine {
+            writer.write_fine(slot, mode, &object.format, &history, stamp, &object.pose);
         }
-        let said = writer.bytes();
+        let announced = writer.bytes();
         writer.finish();
-        (bytes, said)
+        (bytes, announced)
     }
 
-    /// What a datagram said of the object, in a record or in its section.
-    fn said_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
+    /// The pose that a datagram has of the object, in a record or in its section.
+    fn pose_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
         let datagram = self.sent.get(number as usize)?;
-        let mut told = datagram.enters.iter().chain(&datagram.poses);
-        told.find(|told| (told.0, told.1) == (slot, tenant))
-            .map(|told| (datagram.stamp, told.2))
+        let mut object = datagram.enters.iter().chain(&datagram.poses);
+        object
+            .find(|object| (object.0, object.1) == (slot, tenant))
+            .map(|object| (datagram.stamp, object.2))
     }
 
-    /// What is under way arrives in any order, or later.
+    /// Datagrams under way arrive in any order, or later.
     fn deliver(&mut self) {
         self.rng.shuffle(&mut self.under_way);
         let stays = self.rng.usize(..=self.under_way.len().min(4));
@@ -540,28 +553,28 @@ impl Scene {
     fn receive(&mut self, datagram: &Datagram) {
         let (number, stamp) = (datagram.number, datagram.stamp.whole_millis());
         for (slot, tenant, pose) in &datagram.enters {
-            let newcomer = Known {
+            let entered = ReceiverObject {
                 tenant: *tenant,
                 format: format_of(*slot),
-                kept: Kept::new(number),
+                received: BaselineHistory::new(number),
             };
-            let known = self.receiver.entry(*slot).or_insert(newcomer);
+            let known = self.receiver.entry(*slot).or_insert(entered);
             if *tenant > known.tenant {
                 known.tenant = *tenant;
-                known.kept.restart(number);
+                known.received.start_tenant(number);
             }
             if *tenant == known.tenant {
-                known.kept.note(Entry {
+                known.received.insert(ReceivedPose {
                     number,
                     stamp,
                     pose: *pose,
                 });
             }
         }
-        // What could not be read counts as known at the other end until that has heard of it.
+        // The sender counts a datagram that could not be read as received, until it is notified.
         let named = header(&datagram.section, number);
         if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
-            self.missing_baseline = self.missing_baseline.max(Some(number));
+            self.lost_track = self.lost_track.max(Some(number));
             self.failed.push(number);
             return;
         }
@@ -579,42 +592,42 @@ impl Scene {
                 (pose, known.tenant),
                 "datagram {number}, slot {slot}"
             );
-            known.kept.note(Entry {
+            known.received.insert(ReceivedPose {
                 number,
                 stamp,
                 pose,
             });
-            self.told += 1;
+            self.poses_read += 1;
         }
         match end {
             Ok(acked) => {
                 if self
-                    .missing_baseline
+                    .lost_track
                     .is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost))
                 {
-                    self.missing_baseline = None;
+                    self.lost_track = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
                     self.receiver
                         .values_mut()
-                        .for_each(|known| known.kept.prune(&acked));
+                        .for_each(|known| known.received.prune(&acked));
                 }
             }
-            Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
+            Err(SectionError::MissingBaseline { .. }) if self.may_lose_track => {
                 self.lost_tracks += 1;
                 self.failed.push(number);
-                self.missing_baseline = self.missing_baseline.max(Some(number));
+                self.lost_track = self.lost_track.max(Some(number));
             }
             Err(error) => panic!("datagram {number}: {error}"),
         }
     }
 
-    /// What the receiver has goes back, unless it is lost.
+    /// Acknowledges what the receiver has, unless that is lost.
     fn acknowledge(&mut self) {
         if self.rng.f64() < self.loss || self.rng.bool() {
             return;
         }
-        if let Some(lost) = self.missing_baseline {
+        if let Some(lost) = self.lost_track {
             self.floor = self.floor.max(lost + 1);
         }
         let Some(latest) = self.received.last().copied() else {
@@ -636,19 +649,19 @@ impl Scene {
                 ..
             } = self.sent[number as usize].clone();
             for (slot, tenant, _) in enters.iter().chain(&poses) {
-                if let Some(told) = self
+                if let Some(object) = self
                     .sender
                     .get_mut(slot)
-                    .filter(|told| told.tenant == *tenant)
+                    .filter(|object| object.tenant == *tenant)
                 {
-                    told.acked = told.acked.max(Some(number));
+                    object.acked = object.acked.max(Some(number));
                 }
             }
             for (slot, tenant) in leaves {
                 if self
                     .sender
                     .get(&slot)
-                    .is_some_and(|told| told.tenant == tenant)
+                    .is_some_and(|object| object.tenant == tenant)
                 {
                     self.sender.remove(&slot);
                 }
@@ -657,8 +670,8 @@ impl Scene {
     }
 }
 
-/// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read
-/// of the old.
+/// A slot's kind of object stays the same, so that a receiver that learns late of a new tenant can
+/// read poses of the old one.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [
         Turning::Yaw { bits: 8 },

@@ -1,99 +1,100 @@
-//! What walks or drives: a heading that is steered, and a place that follows from it.
+//! Objects that walk or drive: a heading that is steered, and a position that follows from it.
 //!
 //! # Bits
-//! `age` is the time between the base's stamp and the section's in milliseconds; `n` the steps of
-//! 50 ms that it is nearest to, floor((age + 25) / 50), at least 1, at most 64; row n of a table is
-//! the last one from n = 8 on. Words as in [`super`].
+//! `age` is the time between the baseline's stamp and the section's in milliseconds; `n` the steps
+//! of 50 ms that it is nearest to, floor((age + 25) / 50), at least 1, at most 64; row n of a table
+//! is the last one from n = 8 on. Words as in [`super`].
 //!
-//! 1. What differs from the base, one of 9 by the weights `MOVING`, or by `RESTING` if the base has
-//!    no speed: below 8, the sum of 1, the speed does; 2, the flag does; 4, z does. 8: nothing at
-//!    all, and that is all.
+//! 1. What differs from the baseline, one of 9 by the weights `MOVING`, or by `RESTING` if the
+//!    baseline has no speed: below 8, the sum of 1, the speed; 2, the flag; 4, z. 8: nothing at
+//!    all, and the pose ends here.
 //! 2. If the speed does: the new one, a number by the weights `SPEEDS`.
-//! 3. If n is at most 16: yaw minus the base's, the shorter way (-half a turn to less than half),
-//!    in steps of a turn. It is one of -r ..= r or, as the last symbol, r + 1: none of the others;
-//!    r is an eighth of a turn. Symbol t is `spread` by row n of `turn`, floor 2, reserve row n of
-//!    `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
+//! 3. If n is at most 16: yaw minus the baseline's, the shorter way (-half a turn to less than
+//!    half), in steps of a turn. It is one of -r ..= r or, as the last symbol, r + 1: none of the
+//!    others; r is an eighth of a turn. Symbol t is `spread` by row n of `turn`, floor 2, reserve
+//!    row n of `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
 //! 4. If n is more, or it was none of the others: the yaw, raw.
-//! 5. x and y, as below; the one first that lies more across the way.
-//! 6. If z differs: z minus the base's, a number.
+//! 5. x and y, as below; first the one that is more across the direction of movement.
+//! 6. If z differs: z minus the baseline's, a number.
 //!
-//! `Quantiles`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15
-//! - floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >>
-//! 15), the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
-//! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) + (((row(i + 1)
-//! - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
+//! `Spread`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15 -
+//! floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >> 15),
+//! the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
+//! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) +
+//! (((row(i + 1) - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
 //!
 //! # Where an object is expected
-//! It goes at the new speed (at none if the base has none), and turns evenly from the base's yaw to
-//! the new one: first turning, then going, in each of k = min(n, 8) parts of its way. All in whole
-//! numbers: division truncates towards zero, `>>` rounds down; an age counts as 3,200 ms at most;
-//! an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units below are 1/256 of
-//! the grid's.
-//! - length = 256 speed age / 1000. For part i of k: angle = base's + ((((turn 2^12) / k) i) >>
+//! It moves at the new speed (at none if the baseline has none), and turns evenly from the
+//! baseline's yaw to the new one: first turning, then moving, in each of k = min(n, 8) parts of the
+//! distance. All in whole numbers: division truncates towards zero, `>>` rounds down; an age counts
+//! as 3,200 ms at most; an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units
+//! below are 1/256 of the grid's.
+//! - length = 256 speed age / 1000. For part i of k: angle = baseline's + ((((turn 2^12) / k) i) >>
 //!   12), for k = 1 the new yaw. ahead = the sum of the parts' (cos, sin), divided by k; mean = 256
-//!   place + ((length ahead) >> 14), each of x and y.
+//!   position + ((length ahead) >> 14), each of x and y.
 //! - The first coordinate is x, or y if |ahead x| > |ahead y|. near = |ahead| of the first, far =
-//!   |ahead| of the second, at least 1; ratio = 256 near / far. R = 5461, what rounding is worth.
+//!   |ahead| of the second, at least 1; ratio = 256 near / far. R = 5461, the variance of rounding.
 //! - square = (|length| / n)^2 >> 8; column = min(3, 4 |turn| / (114 n)), |turn| as an angle; open
 //!   = `lateral`(row n, column), times n^3 and divided by 8^3 if n > 8, plus ((55195133 >> (2
 //!   bits)) (n^2 + 1)) / 2; across = (min((square open) >> 16, 2^40) ((far far) >> 14)) >> 14;
 //!   known = 256 across / (across + 2 R).
-//! - faster = |new speed - base's| 128 age / 1000; common = R + faster^2.
+//! - faster = |new speed - baseline's| 128 age / 1000; common = R + faster^2.
 //! - deviation of the first = root of common + across. It is coded relative to its mean.
-//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) + ((((known ratio)
-//!   >> 8) ratio 2 R) >> 16). It is coded relative to its mean + ((off slope) >> 8), where off =
-//!   256 first - first's mean, within 2^32, and slope = (known ratio) >> 8, below zero if ahead x
-//!   and ahead y are both below zero or both not.
+//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) +
+//!   ((((known ratio) >> 8) ratio 2 R) >> 16). It is coded relative to its mean +
+//!   ((off slope) >> 8), where off = 256 first - first's mean, within 2^32, and slope =
+//!   (known ratio) >> 8, below zero if ahead x and ahead y are both below zero or both not.
 //!
-//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre = (mean + 128)
-//! >> 8; s = 0, or the length in bits of deviation >> 11; half = (1 << s) >> 1. It is one of 97
-//! buckets of 2^s units, -48 ..= 48, or 49, which says that it is none of them: `spread` by the
+//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre =
+//! (mean + 128) >> 8; s = 0, or the length in bits of deviation >> 11; half = (1 << s) >> 1. It is
+//! one of 97 buckets of 2^s units, -48 ..= 48, or 49, which means none of them: `spread` by the
 //! row, floor 2, reserve 16, with the edge of bucket b at ((256 (centre + (b << s) - half) - 128 -
-//! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre + (b <<
-//! s) - half, raw s; for 49 what it lies above the centre, a number.
+//! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre +
+//! (b << s) - half, raw s; for 49 what it lies above the centre, a number.
 
-use super::symbols::{Symbols, TOTAL};
-use super::tables::{self, TABLES, Tables};
+use super::symbol_coder::{SymbolCoder, TOTAL};
 use super::{check_at, wire_speed, wire_step};
+use crate::pose::trained::symbol_weights;
+use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, sine};
 use crate::wire::WireError;
 
-/// The tables know walks in steps of this many milliseconds.
-pub(super) const STEP_MS: u64 = 50;
-/// Rows of the tables: steps.
-pub(super) const ROWS: usize = 8;
-/// Steps beyond which a yaw is told as it is.
+/// A step of the tables, in milliseconds.
+pub(in crate::pose) const STEP_MS: u64 = 50;
+/// Rows of the tables: one for each number of steps.
+pub(in crate::pose) const ROWS: usize = 8;
+/// Steps beyond which a yaw is coded absolute.
 const TURN_STEPS: u64 = 16;
 /// Steps beyond which nothing grows any more.
 const MOST_STEPS: u64 = 64;
 /// Buckets to either side of the mean.
 const REACH: i32 = 48;
-/// The least that a bucket or a turn takes of the total.
+/// The smallest part of the total for a bucket or a turn.
 const FLOOR: u32 = 2;
-/// What is beyond the buckets takes this.
+/// The part of the total for what is beyond the buckets.
 const BEYOND: u32 = 16;
-/// The variance of what rounding takes away, in (1/256 unit)^2: one twelfth.
+/// The variance of rounding to units, in (1/256 unit)^2: one twelfth of a unit squared.
 const ROUNDING: u64 = (1 << 16) / 12;
 
-/// Reads or writes all of it.
-pub(super) fn wire<S: Symbols>(
+/// Reads or writes a pose with a heading, relative to its baseline.
+pub(in crate::pose) fn wire<S: SymbolCoder>(
     bits: u32,
-    base: &Pose,
+    baseline: &Pose,
     age_ms: u64,
     pose: &mut Pose,
     symbols: &mut S,
 ) -> Result<(), WireError> {
-    let mut change = change_of(base, pose);
+    let mut change = change_of(baseline, pose);
     symbols.one_of(
         &mut change,
-        if base.speed == 0 {
-            &tables::RESTING
+        if baseline.speed == 0 {
+            &symbol_weights::RESTING
         } else {
-            &tables::MOVING
+            &symbol_weights::MOVING
         },
     );
     if S::READS {
-        *pose = *base;
+        *pose = *baseline;
         pose.flag ^= change < 8 && change & 2 != 0;
     }
     if change == 8 {
@@ -104,32 +105,38 @@ pub(super) fn wire<S: Symbols>(
     }
     let steps = steps_of(age_ms);
     wire_yaw(
-        &TABLES,
+        &WALKER_TABLES,
         bits,
-        base.turn[0],
+        baseline.turn[0],
         steps,
         &mut pose.turn[0],
         symbols,
     );
-    let way = Way::new(&TABLES, bits, base, pose, age_ms.min(MOST_STEPS * STEP_MS));
-    way.wire(&TABLES, &mut pose.at, symbols);
+    let predicted = SteeredPrediction::new(
+        &WALKER_TABLES,
+        bits,
+        baseline,
+        pose,
+        age_ms.min(MOST_STEPS * STEP_MS),
+    );
+    predicted.wire(&WALKER_TABLES, &mut pose.at, symbols);
     if change & 4 != 0 {
-        wire_step(&mut pose.at[2], base.at[2], symbols);
+        wire_step(&mut pose.at[2], baseline.at[2], symbols);
     }
     check_at(pose)
 }
 
-fn change_of(base: &Pose, pose: &Pose) -> u32 {
-    if base == pose {
+fn change_of(baseline: &Pose, pose: &Pose) -> u32 {
+    if baseline == pose {
         return 8;
     }
-    u32::from(pose.speed != base.speed)
-        | u32::from(pose.flag != base.flag) << 1
-        | u32::from(pose.at[2] != base.at[2]) << 2
+    u32::from(pose.speed != baseline.speed)
+        | u32::from(pose.flag != baseline.flag) << 1
+        | u32::from(pose.at[2] != baseline.at[2]) << 2
 }
 
-/// To how many steps a time is nearest.
-pub(super) fn steps_of(age_ms: u64) -> u64 {
+/// The number of steps that is nearest to an age.
+pub(in crate::pose) fn steps_of(age_ms: u64) -> u64 {
     ((age_ms + STEP_MS / 2) / STEP_MS).clamp(1, MOST_STEPS)
 }
 
@@ -138,15 +145,15 @@ fn row(steps: u64) -> usize {
 }
 
 /// The shorter way from one yaw to another, in steps of a turn.
-pub(super) fn turned(bits: u32, from: u16, to: u16) -> i32 {
+pub(in crate::pose) fn yaw_difference(bits: u32, from: u16, to: u16) -> i32 {
     let full = 1 << bits;
     ((i32::from(to) - i32::from(from) + full / 2) & (full - 1)) - full / 2
 }
 
-fn wire_yaw<S: Symbols>(
-    tables: &Tables,
+fn wire_yaw<S: SymbolCoder>(
+    tables: &WalkerTables,
     bits: u32,
-    base: u16,
+    baseline: u16,
     steps: u64,
     yaw: &mut u16,
     symbols: &mut S,
@@ -156,14 +163,14 @@ fn wire_yaw<S: Symbols>(
         let reach = (1 << bits) / 8;
         // Half steps of a turn are the table's unit at 8 bits; here in 1/16 of it.
         let edge = |turn: i32| i64::from(2 * turn - 1) << (12 - bits);
-        let by = turned(bits, base, *yaw);
+        let by = yaw_difference(bits, baseline, *yaw);
         let mut turn = if by.abs() <= reach { by } else { reach + 1 };
         let parts = TOTAL - FLOOR * (2 * reach as u32 + 1) - tables.turn_beyond[row(steps)];
         symbols.pick(&mut turn, -reach, reach + 1, |turn| {
-            share(table, edge(turn), parts, FLOOR * (turn + reach) as u32)
+            symbol_start(table, edge(turn), parts, FLOOR * (turn + reach) as u32)
         });
         if turn <= reach {
-            *yaw = ((i32::from(base) + turn) & ((1 << bits) - 1)) as u16;
+            *yaw = ((i32::from(baseline) + turn) & ((1 << bits) - 1)) as u16;
             return;
         }
     }
@@ -171,8 +178,8 @@ fn wire_yaw<S: Symbols>(
 }
 
 /// Where a symbol begins: its part of `parts`, by the distribution at `position` (in 1/16 of a
-/// table's step), above `least`.
-fn share<const N: usize>(table: &[u16; N], position: i64, parts: u32, least: u32) -> u32 {
+/// table's step), above `floor`.
+fn symbol_start<const N: usize>(table: &[u16; N], position: i64, parts: u32, floor: u32) -> u32 {
     let distance = position.unsigned_abs();
     let (index, rest) = ((distance >> 4) as usize, (distance & 15) as u32);
     let half = if index + 1 >= N {
@@ -185,40 +192,46 @@ fn share<const N: usize>(table: &[u16; N], position: i64, parts: u32, least: u32
     } else {
         (1 << 14) + half
     };
-    least + ((parts * below) >> 15)
+    floor + ((parts * below) >> 15)
 }
 
-/// Where an object is expected, and how well that is known.
-pub(super) struct Way {
+/// The predicted position of an object, and how precise that is.
+pub(in crate::pose) struct SteeredPrediction {
     row: usize,
     /// In 1/256 unit.
-    pub(super) mean: [i64; 2],
-    /// The coordinate that is told first: 0 or 1.
-    pub(super) first: usize,
+    pub(in crate::pose) mean: [i64; 2],
+    /// The coordinate that is coded first: 0 or 1.
+    pub(in crate::pose) first: usize,
     /// Of the first coordinate, in 1/256 unit.
-    pub(super) deviation: u32,
+    pub(in crate::pose) deviation: u32,
     /// Of the second one, when the first is known.
-    pub(super) second_deviation: u32,
+    pub(in crate::pose) second_deviation: u32,
     /// By how much the second one is off for each unit that the first is, in 1/256.
-    pub(super) slope: i64,
+    pub(in crate::pose) slope: i64,
 }
 
-impl Way {
-    pub(super) fn new(tables: &Tables, bits: u32, base: &Pose, pose: &Pose, age_ms: u64) -> Self {
+impl SteeredPrediction {
+    pub(in crate::pose) fn new(
+        tables: &WalkerTables,
+        bits: u32,
+        baseline: &Pose,
+        pose: &Pose,
+        age_ms: u64,
+    ) -> Self {
         let steps = steps_of(age_ms);
-        let speed = if base.speed == 0 {
+        let speed = if baseline.speed == 0 {
             0
         } else {
             i64::from(pose.speed)
         };
         let length = speed * 256 * age_ms as i64 / 1_000;
-        let turn = turned(bits, base.turn[0], pose.turn[0]);
-        let ahead = ahead(bits, base.turn[0], turn, steps);
+        let turn = yaw_difference(bits, baseline.turn[0], pose.turn[0]);
+        let ahead = mean_direction(bits, baseline.turn[0], turn, steps);
         let mean = [0, 1].map(|axis| {
-            i64::from(base.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS)
+            i64::from(baseline.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS)
         });
 
-        // Across the way is at a right angle to it: x is more across the more the way goes along y.
+        // Across is at a right angle to the movement: x is more across the more it goes along y.
         let along = ahead.map(i32::unsigned_abs);
         let first = usize::from(along[0] > along[1]);
         let (far, near) = (along[1 - first].max(1), along[first]);
@@ -231,12 +244,12 @@ impl Way {
 
         let per_step = length.unsigned_abs() as u32 / steps as u32;
         let square = (u64::from(per_step) * u64::from(per_step)) >> 8;
-        let lateral = ((square * tables.open(bits, steps, turn)) >> 16).min(1 << 40);
+        let lateral = ((square * tables.lateral_variance(bits, steps, turn)) >> 16).min(1 << 40);
         let across = (lateral * u64::from((far * far) >> 14)) >> 14;
         let known = (across << 8) / (across + 2 * ROUNDING);
         let along_way = (square * u64::from(tables.along[row(steps)])) >> 16;
         let left = (((known * ratio) >> 8) * ratio * (2 * ROUNDING)) >> 16;
-        let faster = u64::from(pose.speed.abs_diff(base.speed)) * 128 * age_ms / 1_000;
+        let faster = u64::from(pose.speed.abs_diff(baseline.speed)) * 128 * age_ms / 1_000;
         let common = ROUNDING + faster * faster;
         Self {
             row: row(steps),
@@ -248,10 +261,10 @@ impl Way {
         }
     }
 
-    fn wire<S: Symbols>(&self, tables: &Tables, at: &mut [i32; 3], symbols: &mut S) {
+    fn wire<S: SymbolCoder>(&self, tables: &WalkerTables, at: &mut [i32; 3], symbols: &mut S) {
         let (first, second) = (self.first, 1 - self.first);
         let mean = self.mean[first];
-        wire_near(
+        wire_coordinate(
             &mut at[first],
             mean,
             self.deviation,
@@ -259,7 +272,7 @@ impl Way {
             symbols,
         );
         let mean = self.second_mean(at[first]);
-        wire_near(
+        wire_coordinate(
             &mut at[second],
             mean,
             self.second_deviation,
@@ -268,49 +281,49 @@ impl Way {
         );
     }
 
-    /// Where the second coordinate is expected when the first is known.
-    pub(super) fn second_mean(&self, first: i32) -> i64 {
-        let off = (i64::from(first) * 256 - self.mean[self.first]).clamp(-(1 << 32), 1 << 32);
-        self.mean[1 - self.first] + ((off * self.slope) >> 8)
+    /// The mean of the second coordinate when the first is known.
+    pub(in crate::pose) fn second_mean(&self, first: i32) -> i64 {
+        let error = (i64::from(first) * 256 - self.mean[self.first]).clamp(-(1 << 32), 1 << 32);
+        self.mean[1 - self.first] + ((error * self.slope) >> 8)
     }
 }
 
-impl Tables {
-    /// The column of [`Tables::lateral`].
-    pub(super) fn column(bits: u32, steps: u64, turn: i32) -> usize {
+impl WalkerTables {
+    /// The column of [`WalkerTables::lateral`] for a turn.
+    pub(in crate::pose) fn column(bits: u32, steps: u64, turn: i32) -> usize {
         let by = (turn.unsigned_abs() as usize) << (12 - bits);
         (by * COLUMNS / (steps as usize * WIDEST_TURN)).min(COLUMNS - 1)
     }
 
-    /// The variance of what lies open across a way of so many steps that turned by so much, a
-    /// step's length squared, in 1/2^24.
-    pub(super) fn open(&self, bits: u32, steps: u64, turn: i32) -> u64 {
-        let walked = u64::from(self.lateral[row(steps)][Self::column(bits, steps, turn)]);
+    /// The variance across the direction of movement after so many steps and such a turn: a step's
+    /// length squared, in 1/2^24.
+    pub(in crate::pose) fn lateral_variance(&self, bits: u32, steps: u64, turn: i32) -> u64 {
+        let variance = u64::from(self.lateral[row(steps)][Self::column(bits, steps, turn)]);
         // Beyond the rows it grows with the third power of the time, as it does there.
-        let walked = if steps > ROWS as u64 {
-            walked * steps.pow(3) / (ROWS as u64).pow(3)
+        let variance = if steps > ROWS as u64 {
+            variance * steps.pow(3) / (ROWS as u64).pow(3)
         } else {
-            walked
+            variance
         };
-        walked + yaw_rounding(bits) * (steps * steps + 1) / 2
+        variance + yaw_rounding(bits) * (steps * steps + 1) / 2
     }
 }
 
-/// Columns of [`Tables::lateral`]: how far it turned, as a share of the farthest.
-pub(super) const COLUMNS: usize = 4;
+/// Columns of [`WalkerTables::lateral`].
+pub(in crate::pose) const COLUMNS: usize = 4;
 /// What a walker turns in a step, at most: 10 degrees, in 1/4,096 of a turn.
 const WIDEST_TURN: usize = 114;
 
 /// The variance of a yaw's rounding, in rad^2 / 2^24.
-pub(super) const fn yaw_rounding(bits: u32) -> u64 {
+pub(in crate::pose) const fn yaw_rounding(bits: u32) -> u64 {
     // (2 pi)^2 / 12 2^24, divided by the square of the steps.
     55_195_133 >> (2 * bits)
 }
 
-/// Where even turning leads: the mean of the directions of min(n, 8) parts of the way.
-fn ahead(bits: u32, base: u16, turn: i32, steps: u64) -> [i32; 2] {
+/// The mean of the directions of min(n, 8) parts of the distance, with even turning.
+fn mean_direction(bits: u32, baseline: u16, turn: i32, steps: u64) -> [i32; 2] {
     let parts = steps.min(ROWS as u64) as i32;
-    let (from, turn) = (i32::from(base) << (12 - bits), turn << (12 - bits));
+    let (from, turn) = (i32::from(baseline) << (12 - bits), turn << (12 - bits));
     if parts == 1 {
         let (cos, sin) = sine::direction(from + turn);
         return [cos, sin];
@@ -325,8 +338,8 @@ fn ahead(bits: u32, base: u16, turn: i32, steps: u64) -> [i32; 2] {
     sum.map(|sum| sum / parts)
 }
 
-/// A coordinate that is expected at `mean`, in 1/256 unit.
-fn wire_near<S: Symbols>(
+/// A coordinate whose mean is predicted, in 1/256 unit.
+fn wire_coordinate<S: SymbolCoder>(
     at: &mut i32,
     mean: i64,
     deviation: u32,
@@ -350,7 +363,7 @@ fn wire_near<S: Symbols>(
     };
     let parts = TOTAL - FLOOR * (2 * REACH as u32 + 1) - BEYOND;
     symbols.pick(&mut bucket, -REACH, REACH + 1, |bucket| {
-        share(shape, edge(bucket), parts, FLOOR * (bucket + REACH) as u32)
+        symbol_start(shape, edge(bucket), parts, FLOOR * (bucket + REACH) as u32)
     });
     if bucket > REACH {
         wire_step(at, centre, symbols);

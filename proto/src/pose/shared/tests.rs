@@ -1,7 +1,7 @@
 //! Round trips through the range coder, for walkers and for everything else.
 
 use super::*;
-use crate::entropy::Encoder;
+use crate::entropy::RangeEncoder;
 use crate::message::example::any_pose;
 use crate::space::Position;
 
@@ -10,13 +10,13 @@ fn any_pose_is_read_as_it_was_coded_whatever_its_base() {
     for seed in 0..40_000 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let format = any_format(&mut rng);
-        let (base, pose) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
-        let near = nearby(&mut rng, format, &base);
-        let pose = [pose, base, near, near][rng.usize(..4)];
+        let (baseline, pose) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+        let near = nearby(&mut rng, format, &baseline);
+        let pose = [pose, baseline, near, near][rng.usize(..4)];
         let time = GameTime::from_millis(1_000_000);
         let age = std::time::Duration::from_millis(rng.u64(..1 << 32) >> rng.u8(..32));
-        let base = rng.u8(..4).gt(&0).then_some((time, &base));
-        check(format, base, time + age, &pose, seed);
+        let baseline = rng.u8(..4).gt(&0).then_some((time, &baseline));
+        check(format, baseline, time + age, &pose, seed);
     }
 }
 
@@ -24,14 +24,14 @@ fn any_pose_is_read_as_it_was_coded_whatever_its_base() {
 fn the_cost_is_what_the_coder_takes() {
     let mut rng = fastrand::Rng::with_seed(1);
     let (mut bytes, mut cost) = (Vec::new(), 0);
-    let mut encoder = Encoder::new(&mut bytes);
+    let mut encoder = RangeEncoder::new(&mut bytes);
     for _ in 0..2_000 {
         let format = any_format(&mut rng);
-        let base = any_pose(&mut rng, format);
-        let pose = nearby(&mut rng, format, &base);
+        let baseline = any_pose(&mut rng, format);
+        let pose = nearby(&mut rng, format, &baseline);
         let coded = code(
             &format,
-            Some((GameTime::ZERO, &base)),
+            Some((GameTime::ZERO, &baseline)),
             GameTime::from_millis(50),
             &pose,
         );
@@ -39,15 +39,15 @@ fn the_cost_is_what_the_coder_takes() {
         coded.write(&mut encoder);
     }
     encoder.finish();
-    let (written, said) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
+    let (written, computed) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
     assert!(
-        (written / said - 1.0).abs() < 0.005,
-        "{written} bits written, {said} said"
+        (written / computed - 1.0).abs() < 0.005,
+        "{written} bits written, {computed} computed"
     );
 }
 
 #[test]
-fn what_stands_still_costs_a_bit() {
+fn an_object_at_rest_costs_at_most_two_bits() {
     for format in [
         walker(8),
         PoseFormat {
@@ -82,61 +82,61 @@ fn without_a_base_a_walker_takes_about_fifty_bits() {
 }
 
 #[test]
-fn a_walker_that_starts_stops_or_jumps_is_followed_at_a_bounded_price() {
+fn a_walker_that_starts_stops_or_jumps_costs_bounded_bits() {
     let stamp = GameTime::from_millis(50);
     let at = |x, yaw, speed| walker(8).pose(Position::on_ground(x, 50.0), yaw, speed);
-    for (base, pose, most) in [
+    for (baseline, pose, most) in [
         (at(50.0, 0.0, 0.0), at(50.2, 0.1, 4.0), 40),
         (at(50.0, 0.0, 4.0), at(50.0, 0.1, 0.0), 40),
         (at(50.0, 0.0, 4.0), at(150.0, 3.0, 4.0), 75),
     ] {
-        let bits = code(&walker(8), Some((GameTime::ZERO, &base)), stamp, &pose).bits();
-        assert!(bits <= most, "{bits} bits: {base:?}, {pose:?}");
+        let bits = code(&walker(8), Some((GameTime::ZERO, &baseline)), stamp, &pose).bits();
+        assert!(bits <= most, "{bits} bits: {baseline:?}, {pose:?}");
     }
 }
 
 #[test]
-fn whatever_the_decoder_holds_a_pose_or_an_error_comes_out() {
+fn any_bytes_give_a_pose_that_fits_or_an_error() {
     for seed in 0..20_000 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let format = any_format(&mut rng);
-        let base = any_pose(&mut rng, format);
-        let base = rng.bool().then_some((GameTime::ZERO, &base));
+        let baseline = any_pose(&mut rng, format);
+        let baseline = rng.bool().then_some((GameTime::ZERO, &baseline));
         let bytes: Vec<u8> = (0..rng.usize(..60))
             .map(|_| if rng.bool() { rng.u8(..) } else { 0xff })
             .collect();
         let stamp = GameTime::from_millis(rng.u64(..1 << 40) >> rng.u8(..40));
-        if let Ok(pose) = read(format, base, stamp, &mut Decoder::new(&bytes)) {
+        if let Ok(pose) = read(format, baseline, stamp, &mut RangeDecoder::new(&bytes)) {
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
-            check(format, base, stamp, &pose, seed);
+            check(format, baseline, stamp, &pose, seed);
         }
     }
 }
 
 fn check(
     format: PoseFormat,
-    base: Option<(GameTime, &Pose)>,
+    baseline: Option<(GameTime, &Pose)>,
     stamp: GameTime,
     pose: &Pose,
     seed: u64,
 ) {
-    let coded = code(&format, base, stamp, pose);
+    let coded = code(&format, baseline, stamp, pose);
     let mut bytes = Vec::new();
-    let mut encoder = Encoder::new(&mut bytes);
+    let mut encoder = RangeEncoder::new(&mut bytes);
     coded.write(&mut encoder);
     encoder.finish();
-    let mut decoder = Decoder::new(&bytes);
-    let read = read(format, base, stamp, &mut decoder);
+    let mut decoder = RangeDecoder::new(&bytes);
+    let read = read(format, baseline, stamp, &mut decoder);
     assert_eq!(
         read.as_ref(),
         Ok(pose),
-        "seed {seed}: {format:?}, base {base:?}"
+        "seed {seed}: {format:?}, baseline {baseline:?}"
     );
     assert_eq!(decoder.finish(), Ok(()), "seed {seed}");
 }
 
-fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, base: &Pose) -> Pose {
-    let mut pose = *base;
+fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, baseline: &Pose) -> Pose {
+    let mut pose = *baseline;
     pose.at = pose
         .at
         .map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));

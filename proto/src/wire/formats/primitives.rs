@@ -1,4 +1,4 @@
-//! Each word of a [`Coder`] as a format of its own.
+//! Each building block of a [`Coder`] as a format of its own.
 
 use super::Example;
 use crate::ids::Alias;
@@ -27,7 +27,7 @@ macro_rules! primitive {
 
 /// All widths from 0 to 64.
 const WIDTHS: u32 = 65;
-/// A base that is not on a whole millisecond, with room on both sides.
+/// A base time that is not on a whole millisecond, with room on both sides.
 const BASE: GameTime = GameTime::from_micros(100_000_567);
 
 primitive!(
@@ -134,7 +134,7 @@ impl Wire for Orientation {
 
 impl Example for Orientation {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        wire::decode(&wire::encode(&mut Self(unit_quaternion(rng)))).expect("what was written")
+        wire::decode(&wire::encode(&mut Self(unit_quaternion(rng)))).expect("the encoding is valid")
     }
 }
 
@@ -182,7 +182,7 @@ primitive!(
         there.then(|| Alias::example(rng))
     }
 );
-/// With components that are often zero or equal: the corners of the format.
+/// With components that are often zero or equal: the corner cases of the format.
 pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
     let parts: [f32; 4] = std::array::from_fn(|_| match rng.u8(..4) {
         0 => 0.0,

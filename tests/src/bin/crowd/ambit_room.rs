@@ -34,14 +34,14 @@ pub(crate) enum Motion {
     /// Between random waypoints.
     Waypoints,
     /// With a heading that changes at random, so that nothing can be extrapolated exactly.
-    SteeredWalker,
+    Steered,
 }
 
 impl fmt::Display for Motion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Waypoints => "waypoints",
-            Self::SteeredWalker => "steered",
+            Self::Steered => "steered",
         })
     }
 }
@@ -64,7 +64,7 @@ pub(crate) fn measure(
 
 /// Six hundred steered avatars, all within sight of each other.
 pub(crate) fn measure_dense(window: Duration) -> anyhow::Result<Row> {
-    let row = measure_on(30.0, 600, Motion::SteeredWalker, 10, window)?;
+    let row = measure_on(30.0, 600, Motion::Steered, 10, window)?;
     Ok(Row {
         label: "ambit, steered, all on 30 x 30 m".to_owned(),
         ..row
@@ -117,7 +117,7 @@ fn measure_on(
         datagrams_up_per_s: figure("datagrams_up_per_s"),
         work_ms: Some(after.quantiles("ambit_recent_tick_work_seconds")),
         late_ms: Some(after.quantiles("ambit_recent_tick_lateness_seconds")),
-        updates_per_s: (motion == Motion::SteeredWalker).then(|| figure("updates_per_s")),
+        updates_per_s: (motion == Motion::Steered).then(|| figure("updates_per_s")),
         in_sight: Some(figure("in_sight") - 1.0),
         age_ms: found["age_ms_p50"]
             .as_u64()
@@ -259,7 +259,7 @@ impl Metrics {
 pub(crate) fn map_edge_m(motion: Motion, count: u32) -> f64 {
     let edges = match motion {
         Motion::Waypoints => EDGES_M,
-        Motion::SteeredWalker => STEERED_EDGES_M,
+        Motion::Steered => STEERED_EDGES_M,
     };
     let (last, edge) = edges[edges.len() - 1];
     let known = edges

@@ -68,7 +68,7 @@ const COUNT_STEP: u32 = 500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Walk {
     Waypoints,
-    SteeredWalker,
+    Steered,
     Both,
 }
 
@@ -151,9 +151,9 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
     let wanted = move |motion: &Motion| match walk {
         Walk::Both => true,
         Walk::Waypoints => *motion == Motion::Waypoints,
-        Walk::SteeredWalker => *motion == Motion::SteeredWalker,
+        Walk::Steered => *motion == Motion::Steered,
     };
-    [Motion::Waypoints, Motion::SteeredWalker]
+    [Motion::Waypoints, Motion::Steered]
         .into_iter()
         .filter(wanted)
 }

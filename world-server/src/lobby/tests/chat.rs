@@ -1,4 +1,4 @@
-//! Who hears what.
+//! Which players get which chat messages.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
@@ -7,10 +7,13 @@ use super::harness::{Client, LobbyHarness, seconds};
 use crate::lobby::LobbyConfig;
 
 #[test]
-fn the_lobby_hears_everybody_in_rooms_or_not() {
+fn lobby_chat_reaches_all_players_in_rooms_or_not() {
     let (mut scene, [ann, bob, cid]) = people();
     scene.room_of(&[&ann, &bob]);
-    scene.done(cid.conn, say(world::Channel::Lobby, "he\u{301}llo"));
+    scene.done(
+        cid.conn,
+        chat_request(world::Channel::Lobby, "he\u{301}llo"),
+    );
     for client in [&ann, &bob, &cid] {
         let expected = world::Chat {
             channel: world::Channel::Lobby.into(),
@@ -19,26 +22,26 @@ fn the_lobby_hears_everybody_in_rooms_or_not() {
             text: "h\u{e9}llo".into(),
             to: 0,
         };
-        assert_eq!(scene.news(client), [Body::Chat(expected)]);
+        assert_eq!(scene.events(client), [Body::Chat(expected)]);
     }
 }
 
 #[test]
-fn a_room_hears_its_members_only() {
+fn room_chat_reaches_members_only() {
     let (mut scene, [ann, bob, cid]) = people();
     scene.room_of(&[&ann, &bob]);
-    scene.done(ann.conn, say(world::Channel::Room, "psst"));
-    assert_eq!(heard(&mut scene, &ann), ["psst"]);
-    assert_eq!(heard(&mut scene, &bob), ["psst"]);
-    assert_eq!(heard(&mut scene, &cid), [""; 0]);
+    scene.done(ann.conn, chat_request(world::Channel::Room, "psst"));
+    assert_eq!(received_chat(&mut scene, &ann), ["psst"]);
+    assert_eq!(received_chat(&mut scene, &bob), ["psst"]);
+    assert_eq!(received_chat(&mut scene, &cid), [""; 0]);
     assert_eq!(
-        scene.refusal(cid.conn, say(world::Channel::Room, "psst")),
+        scene.refusal(cid.conn, chat_request(world::Channel::Room, "psst")),
         ErrorCode::NotInRoom
     );
 }
 
 #[test]
-fn a_whisper_by_id_or_name_is_heard_by_two() {
+fn a_whisper_by_id_or_name_reaches_two_players() {
     let (mut scene, [ann, bob, cid]) = people();
     for (to, to_name) in [(bob.id, ""), (0, "BOB")] {
         scene.done(ann.conn, whisper(to, to_name));
@@ -50,16 +53,16 @@ fn a_whisper_by_id_or_name_is_heard_by_two() {
             to: bob.id,
         });
         for client in [&ann, &bob] {
-            assert_eq!(scene.news(client), std::slice::from_ref(&expected));
+            assert_eq!(scene.events(client), std::slice::from_ref(&expected));
         }
-        assert_eq!(scene.news(&cid), []);
+        assert_eq!(scene.events(&cid), []);
     }
     scene.done(ann.conn, whisper(ann.id, ""));
-    assert_eq!(heard(&mut scene, &ann), ["psst"]);
+    assert_eq!(received_chat(&mut scene, &ann), ["psst"]);
 }
 
 #[test]
-fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
+fn a_whisper_to_an_unknown_or_absent_player_is_refused() {
     let (mut scene, [ann, bob, _]) = people();
     for (to, to_name) in [(0, ""), (0, "nobody"), (999, "bob")] {
         assert_eq!(
@@ -71,11 +74,11 @@ fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
     let (code, message) = scene.refused(ann.conn, whisper(bob.id, ""));
     assert_eq!(code, ErrorCode::NoSuchPlayer);
     assert!(message.contains("away"), "{message}");
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
 }
 
 #[test]
-fn text_that_breaks_the_rules_is_not_said() {
+fn invalid_chat_text_is_refused() {
     let (mut scene, [ann, bob, _]) = people();
     for text in [
         "",
@@ -86,17 +89,20 @@ fn text_that_breaks_the_rules_is_not_said() {
         &"x".repeat(501),
     ] {
         assert_eq!(
-            scene.refusal(ann.conn, say(world::Channel::Lobby, text)),
+            scene.refusal(ann.conn, chat_request(world::Channel::Lobby, text)),
             ErrorCode::BadText,
             "{text:?}"
         );
     }
-    scene.done(ann.conn, say(world::Channel::Lobby, &"ü".repeat(500)));
-    assert_eq!(heard(&mut scene, &bob).len(), 1);
+    scene.done(
+        ann.conn,
+        chat_request(world::Channel::Lobby, &"ü".repeat(500)),
+    );
+    assert_eq!(received_chat(&mut scene, &bob).len(), 1);
 }
 
 #[test]
-fn who_talks_too_much_is_not_heard_for_a_while() {
+fn too_many_chat_messages_are_refused_for_a_while() {
     let mut scene = LobbyHarness::with(LobbyConfig {
         chat_per_s: 1,
         chat_burst: 3,
@@ -104,17 +110,17 @@ fn who_talks_too_much_is_not_heard_for_a_while() {
     });
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     for _ in 0..3 {
-        scene.done(ann.conn, say(world::Channel::Lobby, "spam"));
+        scene.done(ann.conn, chat_request(world::Channel::Lobby, "spam"));
     }
     assert_eq!(
-        scene.refusal(ann.conn, say(world::Channel::Lobby, "spam")),
+        scene.refusal(ann.conn, chat_request(world::Channel::Lobby, "spam")),
         ErrorCode::RateLimited
     );
-    scene.done(bob.conn, say(world::Channel::Lobby, "quiet!"));
+    scene.done(bob.conn, chat_request(world::Channel::Lobby, "quiet!"));
     scene.pass(seconds(1));
-    scene.done(ann.conn, say(world::Channel::Lobby, "sorry"));
+    scene.done(ann.conn, chat_request(world::Channel::Lobby, "sorry"));
     assert_eq!(
-        heard(&mut scene, &bob),
+        received_chat(&mut scene, &bob),
         ["spam", "spam", "spam", "quiet!", "sorry"]
     );
 }
@@ -125,7 +131,7 @@ fn people() -> (LobbyHarness, [Client; 3]) {
     (scene, clients)
 }
 
-fn say(channel: world::Channel, text: &str) -> ask::Body {
+fn chat_request(channel: world::Channel, text: &str) -> ask::Body {
     ask::Body::Say(world::Say {
         channel: channel.into(),
         text: text.to_owned(),
@@ -143,9 +149,9 @@ fn whisper(to: u64, to_name: &str) -> ask::Body {
     })
 }
 
-fn heard(scene: &mut LobbyHarness, client: &Client) -> Vec<String> {
+fn received_chat(scene: &mut LobbyHarness, client: &Client) -> Vec<String> {
     let chats = scene
-        .news(client)
+        .events(client)
         .into_iter()
         .filter_map(|body| match body {
             Body::Chat(chat) => Some(chat.text),

@@ -1,4 +1,4 @@
-//! A lobby with clients and hosts around it, in a few words.
+//! A lobby with clients and hosts around it, for short tests.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Or
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
-/// A client as the tests see it.
+/// A client's state in the tests.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) conn: ConnId,
@@ -27,27 +27,27 @@ pub(super) struct Client {
 pub(super) struct LobbyHarness {
     pub(super) lobby: Lobby,
     pub(super) now: LocalTime,
-    /// News that nobody has looked at.
+    /// Events that the test has not read yet.
     news: BTreeMap<ConnId, Vec<Body>>,
-    /// Members of rooms, as the news say.
+    /// Members of rooms, according to the events.
     rosters: BTreeMap<ConnId, Vec<world::Player>>,
-    /// Answers that nobody has looked at, with their numbers.
+    /// Answers that the test has not read yet, with their numbers.
     answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
     closed: BTreeMap<ConnId, ErrorCode>,
     orders: Vec<(HostId, world_to_host::Body)>,
-    /// Hosts that were given up since the last look.
-    forsaken: Vec<HostId>,
-    /// How many children are to be kept, if that was ever said.
+    /// Hosts that were given up since the last call.
+    given_up: Vec<HostId>,
+    /// The number of children in the last output, if there was one.
     pub(super) children: Option<u32>,
-    /// Rooms that are gone for good.
+    /// Rooms whose checkpoints were removed.
     pub(super) forgotten: Vec<u64>,
-    /// What was recorded.
+    /// The records.
     pub(super) records: BTreeMap<RecordKey, Vec<u8>>,
     /// The same, in order.
     pub(super) log: Vec<(RecordKey, Option<Vec<u8>>)>,
-    /// Rooms that hosts said they run.
+    /// Running rooms that hosts have reported.
     pub(super) adopted: Vec<(u64, HostId)>,
-    /// Rooms that seem to kill their hosts.
+    /// Rooms that seem to crash their hosts.
     pub(super) condemned: Vec<u64>,
     conns: u64,
     requests: u64,
@@ -58,7 +58,7 @@ impl LobbyHarness {
         Self::with(LobbyConfig::default())
     }
 
-    /// With limits that no test meets by chance.
+    /// With limits that no test reaches by chance.
     pub(super) fn unlimited() -> Self {
         let many = 1_000_000;
         Self::with(LobbyConfig {
@@ -72,10 +72,10 @@ impl LobbyHarness {
     }
 
     pub(super) fn with(config: LobbyConfig) -> Self {
-        Self::with_dice(config, 0)
+        Self::with_random_start(config, 0)
     }
 
-    fn with_dice(mut config: LobbyConfig, mut calls: u64) -> Self {
+    fn with_random_start(mut config: LobbyConfig, mut calls: u64) -> Self {
         config.epoch_unix = Duration::from_secs(EPOCH_UNIX_S);
         let game = |name: &str, min_players, join_running| GameInfo {
             name: name.to_owned(),
@@ -110,7 +110,7 @@ impl LobbyHarness {
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             orders: Vec::new(),
-            forsaken: Vec::new(),
+            given_up: Vec::new(),
             children: None,
             forgotten: Vec::new(),
             records: BTreeMap::new(),
@@ -122,18 +122,18 @@ impl LobbyHarness {
         }
     }
 
-    /// With a lobby that records what it knows.
+    /// With a lobby that puts out records.
     pub(super) fn recorded() -> Self {
         Self::with(recording())
     }
 
-    /// Another server goes on with what this one has recorded.
+    /// Another server restores the records of this one.
     pub(super) fn succeed(&self, patience: Duration) -> Self {
         Self::after(&self.records, patience)
     }
 
-    /// For each place at which the writing of what came since `before` may have stopped: another
-    /// server goes on with what was written.
+    /// For each point at which writing the records since `before` may have stopped: another server
+    /// restores what was written.
     pub(super) fn succeed_torn(
         &self,
         before: &BTreeMap<RecordKey, Vec<u8>>,
@@ -153,7 +153,7 @@ impl LobbyHarness {
     }
 
     fn after(records: &BTreeMap<RecordKey, Vec<u8>>, patience: Duration) -> Self {
-        let mut next = Self::with_dice(recording(), 1 << 20);
+        let mut next = Self::with_random_start(recording(), 1 << 20);
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
         next.lobby.restore(next.now, given, patience);
         next.records = records.clone();
@@ -175,7 +175,7 @@ impl LobbyHarness {
         conn
     }
 
-    /// A client that has said hello.
+    /// Connects a client and sends its hello.
     pub(super) fn enter(&mut self, name: &str) -> Client {
         let conn = self.connect();
         self.hello(conn, name, &[])
@@ -214,7 +214,7 @@ impl LobbyHarness {
 
     // Requests.
 
-    /// Asks, and gives the one answer.
+    /// Sends a request and returns its answer.
     pub(super) fn ask(&mut self, conn: ConnId, body: ask::Body) -> Body {
         let number = self.send(conn, body);
         let mut answers = self.answers_to(conn, number);
@@ -222,7 +222,7 @@ impl LobbyHarness {
         answers.remove(0)
     }
 
-    /// Asks, and gives the number of the request.
+    /// Sends a request and returns its number.
     pub(super) fn send(&mut self, conn: ConnId, body: ask::Body) -> u64 {
         self.requests += 1;
         let message = world::ClientToWorld {
@@ -249,7 +249,7 @@ impl LobbyHarness {
         these.into_iter().map(|(_, body)| body).collect()
     }
 
-    /// Asks for something that is refused.
+    /// Sends a request that is refused.
     pub(super) fn refused(&mut self, conn: ConnId, body: ask::Body) -> (ErrorCode, String) {
         match self.ask(conn, body) {
             Body::Error(error) => read_error(&error),
@@ -261,7 +261,7 @@ impl LobbyHarness {
         self.refused(conn, body).0
     }
 
-    /// Asks for something that is simply done.
+    /// Sends a request that succeeds without a result.
     pub(super) fn done(&mut self, conn: ConnId, body: ask::Body) {
         assert_eq!(self.ask(conn, body), Body::Done(world::Done {}));
     }
@@ -282,7 +282,7 @@ impl LobbyHarness {
         }
     }
 
-    /// A room of `field` with these players in it; the first one made it.
+    /// Creates a room of `field` with these players; the first one creates it.
     pub(super) fn room_of(&mut self, clients: &[&Client]) -> u64 {
         let room = self.create(clients[0], room("den")).id;
         for client in &clients[1..] {
@@ -293,7 +293,7 @@ impl LobbyHarness {
         room
     }
 
-    /// A room as `room_of` that runs on `host`.
+    /// Creates a room as `room_of` that runs on `host`.
     pub(super) fn running_room_of(&mut self, host: HostId, clients: &[&Client]) -> u64 {
         let room = self.room_of(clients);
         let number = self.send(clients[0].conn, ask::Body::StartRoom(world::StartRoom {}));
@@ -318,8 +318,8 @@ impl LobbyHarness {
         }
     }
 
-    /// The members of the client's room: names, with `*` at the host, `!` at who is ready, `-` at
-    /// who is away.
+    /// The members of the client's room: names, with `*` for the host, `!` for ready players, `-`
+    /// for players who are away.
     pub(super) fn members(&mut self, client: &Client) -> String {
         match self.ask(
             client.conn,
@@ -336,7 +336,7 @@ impl LobbyHarness {
         self.host_of("", number, capacity)
     }
 
-    /// A host of that build.
+    /// Adds a host of that build.
     pub(super) fn host_of(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);
         let ready = host::HostReady {
@@ -353,7 +353,7 @@ impl LobbyHarness {
         host
     }
 
-    /// A host that can come back to another lobby, and says that it runs these rooms: id and
+    /// Adds a host that can reconnect to another lobby, and reports these rooms: id and
     /// incarnation.
     pub(super) fn lasting_host(
         &mut self,
@@ -397,29 +397,29 @@ impl LobbyHarness {
         self.carry();
     }
 
-    /// A child with room for so many that is ready.
+    /// Adds a child that is ready, with this capacity.
     pub(super) fn child(&mut self, number: u64, capacity: u32) -> HostId {
         self.lobby
             .handle_host_start(self.now, HostId(number), Origin::Child);
         self.host(number, capacity)
     }
 
-    /// The hosts that were given up since the last look.
-    pub(super) fn forsaken(&mut self) -> Vec<HostId> {
-        std::mem::take(&mut self.forsaken)
+    /// Takes the hosts that were given up since the last call.
+    pub(super) fn given_up(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.given_up)
     }
 
-    /// What hosts were told since the last look.
+    /// Takes the orders to hosts since the last call.
     pub(super) fn orders(&mut self) -> Vec<(HostId, world_to_host::Body)> {
         std::mem::take(&mut self.orders)
     }
 
-    /// Orders that are to be looked at again.
+    /// Puts orders back.
     pub(super) fn put_back(&mut self, orders: Vec<(HostId, world_to_host::Body)>) {
         self.orders.splice(..0, orders);
     }
 
-    /// The rooms that hosts were told to close since the last look.
+    /// The rooms that hosts were told to close since the last call.
     pub(super) fn closes(&mut self) -> Vec<u64> {
         let orders = self.orders().into_iter();
         orders
@@ -430,13 +430,13 @@ impl LobbyHarness {
             .collect()
     }
 
-    /// The way into the game, asked for.
+    /// Requests a ticket.
     pub(super) fn ticket_of(&mut self, client: &Client) -> world::Ticket {
         let answer = self.ask(client.conn, request_ticket());
         ticket_in(answer).expect("a ticket")
     }
 
-    /// The rooms that hosts were told to open since the last look.
+    /// The rooms that hosts were told to open since the last call.
     pub(super) fn opens(&mut self) -> Vec<(HostId, host::OpenRoom)> {
         let orders = self.orders().into_iter();
         orders
@@ -447,14 +447,14 @@ impl LobbyHarness {
             .collect()
     }
 
-    // What came of it.
+    // Results.
 
-    /// News for this connection since the last look.
-    pub(super) fn news(&mut self, client: &Client) -> Vec<Body> {
-        self.news_on(client.conn)
+    /// Takes the events for this connection since the last call.
+    pub(super) fn events(&mut self, client: &Client) -> Vec<Body> {
+        self.events_on(client.conn)
     }
 
-    pub(super) fn news_on(&mut self, conn: ConnId) -> Vec<Body> {
+    pub(super) fn events_on(&mut self, conn: ConnId) -> Vec<Body> {
         self.news.remove(&conn).unwrap_or_default()
     }
 
@@ -462,10 +462,10 @@ impl LobbyHarness {
         self.news.clear();
     }
 
-    /// The one ticket among the news, or the answer.
+    /// The only ticket among the events, or the answer.
     pub(super) fn ticket(&mut self, client: &Client) -> world::Ticket {
         let mut tickets: Vec<_> = self
-            .news(client)
+            .events(client)
             .into_iter()
             .filter_map(ticket_in)
             .collect();
@@ -473,12 +473,15 @@ impl LobbyHarness {
         tickets.remove(0)
     }
 
-    /// Why the client is out of its room: the one such news.
+    /// The reason why the client left its room: the only such event.
     pub(super) fn left(&mut self, client: &Client) -> (ErrorCode, String) {
-        let left = self.news(client).into_iter().filter_map(|body| match body {
-            Body::RoomLeft(left) => Some(left),
-            _ => None,
-        });
+        let left = self
+            .events(client)
+            .into_iter()
+            .filter_map(|body| match body {
+                Body::RoomLeft(left) => Some(left),
+                _ => None,
+            });
         let left: Vec<_> = left.collect();
         assert_eq!(left.len(), 1, "left once: {left:?}");
         (
@@ -487,18 +490,17 @@ impl LobbyHarness {
         )
     }
 
-    /// Who is in the client's room after the latest news of that, as `members` writes it, if there
-    /// were any.
+    /// The members of the client's room after the latest event about them, as `members` writes it,
+    /// if there was one.
     pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
         let heard = self
-            .news(client)
+            .events(client)
             .iter()
             .any(|body| matches!(body, Body::PlayerChange(_)));
         heard.then(|| marked(&self.rosters[&client.conn]))
     }
 
-    /// What a client knows of its room's members: what it was told as it came in, and the news
-    /// since.
+    /// The members that a client knows: those at its join, updated by the events since.
     fn note_roster(&mut self, conn: ConnId, body: &Body) {
         let roster = self.rosters.entry(conn).or_default();
         match body {
@@ -522,17 +524,19 @@ impl LobbyHarness {
         self.closed.get(&conn).copied()
     }
 
-    /// The goodbye among the news.
+    /// The goodbye among the events.
     pub(super) fn goodbye(&mut self, conn: ConnId) -> Option<ErrorCode> {
-        self.news_on(conn).into_iter().find_map(|body| match body {
-            Body::Goodbye(goodbye) => {
-                Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
-            }
-            _ => None,
-        })
+        self.events_on(conn)
+            .into_iter()
+            .find_map(|body| match body {
+                Body::Goodbye(goodbye) => {
+                    Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
+                }
+                _ => None,
+            })
     }
 
-    /// Lets time pass, with each deadline at its time.
+    /// Advances the time, with each deadline at its time.
     pub(super) fn pass(&mut self, duration: Duration) {
         let end = self.now + duration;
         while let Some(deadline) = self
@@ -547,7 +551,7 @@ impl LobbyHarness {
         self.now = end;
     }
 
-    /// Carries out what the lobby wants, as a shell would; connections close at once.
+    /// Executes the lobby's outputs as a shell would; connections close at once.
     pub(super) fn carry(&mut self) {
         while let Some(output) = self.lobby.poll_output() {
             match output {
@@ -567,9 +571,9 @@ impl LobbyHarness {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 LobbyAction::Host { host, message } => {
-                    self.orders.push((host, message.body.expect("a body")))
+                    self.orders.push((host, message.body.expect("a body")));
                 }
-                LobbyAction::DisconnectHost { host } => self.forsaken.push(host),
+                LobbyAction::DisconnectHost { host } => self.given_up.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { order } => self.condemned.push(order.room),
                 LobbyAction::ForgetRoom { room } => self.forgotten.push(room.0),
@@ -606,7 +610,7 @@ impl LobbyHarness {
     }
 }
 
-/// Nobody beats in these scenes.
+/// No host sends heartbeats in these tests.
 fn recording() -> LobbyConfig {
     LobbyConfig {
         directory: true,
@@ -688,7 +692,7 @@ pub(super) fn parameters(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Shows a ticket to the host that it names.
+/// Presents a ticket to its host.
 pub(super) fn show(ticket: &world::Ticket, now: LocalTime) -> Result<Ticket, TicketError> {
     let key = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");

@@ -1,4 +1,4 @@
-//! Hosts: who gets a room, and what happens when one is gone.
+//! Hosts: which host gets a room, and the loss of hosts.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{self, host_to_world, world_to_host};
@@ -44,7 +44,7 @@ fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
 }
 
 #[test]
-fn a_full_host_is_passed_over() {
+fn a_full_host_gets_no_room() {
     let mut scene = LobbyHarness::new();
     let clients: Vec<_> = (0..3)
         .map(|number| scene.enter(&format!("p{number}")))
@@ -73,7 +73,7 @@ fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
             "{message}"
         );
     }
-    assert_eq!(scene.news(cid), []);
+    assert_eq!(scene.events(cid), []);
     assert_eq!(
         scene
             .listed(ann)
@@ -83,7 +83,7 @@ fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
         [kept]
     );
     assert_eq!(scene.orders(), []);
-    // They can start anew.
+    // They can start a room again.
     assert_eq!(placed(&mut scene, &clients[0..2]), second);
 }
 
@@ -104,7 +104,7 @@ fn a_start_on_a_host_that_dies_is_answered() {
 }
 
 #[test]
-fn a_host_is_heard_only_about_its_own_rooms() {
+fn host_messages_about_other_hosts_rooms_are_ignored() {
     let mut scene = LobbyHarness::new();
     let (owner, other) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
@@ -141,12 +141,12 @@ fn a_host_is_heard_only_about_its_own_rooms() {
         .lobby
         .handle_host(scene.now, owner, host::HostToWorld { body: None });
     scene.carry();
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann*");
 }
 
 #[test]
-fn a_host_of_another_version_is_sent_home() {
+fn a_host_of_another_version_is_told_to_end() {
     let mut scene = LobbyHarness::new();
     let ready = host::HostReady {
         version: 2,
@@ -164,7 +164,7 @@ fn a_host_of_another_version_is_sent_home() {
 }
 
 #[test]
-fn what_hosts_report_is_kept_for_the_metrics() {
+fn host_reports_are_stored_for_the_metrics() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let stats = host::HostStats {
@@ -182,7 +182,7 @@ fn what_hosts_report_is_kept_for_the_metrics() {
     );
 }
 
-/// Has these players start a room, and says where.
+/// Lets these players start a room. Returns its host.
 fn placed(scene: &mut LobbyHarness, clients: &[Client]) -> HostId {
     let clients: Vec<_> = clients.iter().collect();
     let room = scene.room_of(&clients);

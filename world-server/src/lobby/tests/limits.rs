@@ -1,4 +1,4 @@
-//! Limits, and peers that don't keep to the protocol.
+//! Limits, and peers that violate the protocol.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,7 +10,7 @@ use super::harness::{LobbyHarness, create, everybody, read_error, room, seconds}
 use crate::lobby::{ConnId, LobbyConfig};
 
 #[test]
-fn requests_over_the_rate_are_refused_and_the_others_notice_nothing() {
+fn requests_over_the_rate_are_refused_without_effect_on_others() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     // The hello was one of the burst of 40.
@@ -51,7 +51,7 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
 }
 
 #[test]
-fn connections_in_all_are_limited_until_one_is_closed() {
+fn the_number_of_connections_is_limited() {
     let mut scene = LobbyHarness::with(LobbyConfig {
         max_connections: 3,
         ..LobbyConfig::default()
@@ -62,7 +62,7 @@ fn connections_in_all_are_limited_until_one_is_closed() {
     let late = scene.connect();
     assert_eq!(scene.closed(late), Some(ErrorCode::TooManyConnections));
     assert_eq!(
-        scene.news_on(late),
+        scene.events_on(late),
         [],
         "nothing was sent on a connection that was not taken"
     );
@@ -127,7 +127,7 @@ fn players_who_are_away_do_not_keep_others_out() {
         gone.push(client);
         assert!(scene.lobby.stats().players <= 4);
     }
-    // The ones who left last are still known.
+    // The players who left last are still known.
     scene.resume(&gone[9]);
     let conn = scene.connect();
     assert!(!scene.welcome(conn, "", &gone[0].token).resumed);
@@ -187,7 +187,7 @@ fn a_request_with_number_0_is_malformed() {
     };
     scene.lobby.handle_request(scene.now, ann.conn, message);
     scene.carry();
-    let news = scene.news(&ann);
+    let news = scene.events(&ann);
     assert!(
         matches!(&news[..], [Body::Error(error)] if error.code == 3),
         "{news:?}"
@@ -196,7 +196,7 @@ fn a_request_with_number_0_is_malformed() {
 }
 
 #[test]
-fn what_is_no_message_closes_the_connection_and_keeps_the_session() {
+fn an_invalid_message_closes_the_connection_and_keeps_the_session() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.send_raw(ann.conn, &[0xff; 20]);
@@ -231,7 +231,7 @@ fn nothing_that_follows_a_goodbye_is_answered() {
 }
 
 #[test]
-fn a_channel_or_a_key_out_of_shape_is_malformed_and_answered() {
+fn an_invalid_channel_or_key_is_answered_as_malformed() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let say = world::Say {
@@ -251,7 +251,7 @@ fn a_channel_or_a_key_out_of_shape_is_malformed_and_answered() {
 }
 
 #[test]
-fn everything_refused_and_done_is_counted() {
+fn refusals_and_successes_are_counted() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));

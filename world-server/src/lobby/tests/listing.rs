@@ -1,4 +1,4 @@
-//! The list of rooms, and its news.
+//! The list of rooms, and its events.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use prost::Message;
 use super::harness::{Client, LobbyHarness, leave, parameters, ready, room, seconds};
 
 #[test]
-fn a_subscriber_is_told_of_rooms_that_come_change_and_go() {
+fn a_subscriber_gets_new_changed_and_closed_rooms() {
     let (mut scene, [ann, bob, cid]) = people();
     assert_eq!(subscribe(&mut scene, &cid), []);
     let den = scene.create(&ann, room("den"));
@@ -35,7 +35,7 @@ fn a_subscriber_is_told_of_rooms_that_come_change_and_go() {
 }
 
 #[test]
-fn a_subscriber_is_told_when_a_room_runs_and_when_its_host_changes() {
+fn a_subscriber_gets_starts_and_host_changes_of_rooms() {
     let (mut scene, [ann, bob, cid]) = people();
     let host = scene.host(1, 8);
     subscribe(&mut scene, &cid);
@@ -43,9 +43,10 @@ fn a_subscriber_is_told_when_a_room_runs_and_when_its_host_changes() {
     assert!(subscribe(&mut scene, &cid)[0].running);
     scene.ask(ann.conn, leave());
     let told = changes(&mut scene, &cid);
-    assert!(
-        matches!(&told[..], [Change::Room(room)] if room.id == den && room.running && room.host == bob.id)
-    );
+    assert!(matches!(
+        &told[..],
+        [Change::Room(room)] if room.id == den && room.running && room.host == bob.id
+    ));
 }
 
 #[test]
@@ -80,13 +81,14 @@ fn changes_within_100_ms_are_merged_and_sent_only_if_they_differ() {
 }
 
 #[test]
-fn what_the_list_showed_is_not_told_again() {
+fn the_content_of_the_list_is_not_sent_again() {
     let (mut scene, [ann, bob, cid]) = people();
     let den = scene.room_of(&[&ann]);
     subscribe(&mut scene, &cid);
     scene.join(&bob, den);
     changes(&mut scene, &cid);
-    scene.ask(bob.conn, leave()); // Would be told in a tenth of a second, but dan sees it in the list.
+    // Would be published in a tenth of a second, but dan sees it in the list.
+    scene.ask(bob.conn, leave());
     let dan = scene.enter("dan");
     assert_eq!(subscribe(&mut scene, &dan)[0].players, 1);
     scene.pass(seconds(1));
@@ -110,7 +112,7 @@ fn a_subscription_ends_with_the_next_list_and_with_the_connection() {
 }
 
 #[test]
-fn a_room_that_comes_and_goes_between_two_news_is_not_mentioned() {
+fn a_room_that_exists_only_between_two_events_is_not_sent() {
     let (mut scene, [ann, _, cid]) = people();
     subscribe(&mut scene, &cid);
     scene.create(&ann, room("first"));
@@ -168,7 +170,7 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
 }
 
 #[test]
-fn the_news_of_a_large_room_are_gathered_for_longer() {
+fn changes_of_a_large_room_are_collected_for_longer() {
     let mut scene = LobbyHarness::unlimited();
     let ann = scene.enter("ann");
     let den = scene
@@ -195,7 +197,7 @@ fn the_news_of_a_large_room_are_gathered_for_longer() {
 }
 
 #[test]
-fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
+fn members_of_a_large_room_get_only_the_changes() {
     let mut scene = LobbyHarness::unlimited();
     let ann = scene.enter("ann");
     let den = scene
@@ -216,28 +218,30 @@ fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
     scene.pass(seconds(2));
     let known = scene.roster_news(&ann).expect("news");
     assert_eq!(known, scene.members(&ann));
-    // Asking has told nobody anything that the others don't know.
+    // The request has sent no player anything that the others do not know.
     scene.pass(seconds(2));
-    scene.news(&others[0]);
+    scene.events(&others[0]);
     let gone = others.remove(50);
     scene.ask(gone.conn, leave());
     scene.pass(seconds(2));
-    let bytes: usize = scene.news(&others[0]).iter().map(change_bytes).sum();
+    let bytes: usize = scene.events(&others[0]).iter().map(change_bytes).sum();
     assert!((1..20).contains(&bytes), "{bytes} bytes");
-    // Whoever comes in sees somebody who is gone again before the others hear of it.
+    // A new member sees a player who leaves before the others are notified.
     let (short, late) = (scene.enter("short"), scene.enter("late"));
     scene.join(&short, den);
     scene.join(&late, den);
     scene.ask(short.conn, leave());
-    scene.news(&late);
+    scene.events(&late);
     scene.pass(seconds(2));
-    let gone = scene.news(&late).into_iter().filter_map(|body| match body {
-        Body::PlayerChange(change) => Some(change.gone),
-        _ => None,
-    });
+    let gone = scene
+        .events(&late)
+        .into_iter()
+        .filter_map(|body| match body {
+            Body::PlayerChange(change) => Some(change.gone),
+            _ => None,
+        });
     assert_eq!(gone.flatten().collect::<Vec<_>>(), [short.id]);
-    // Somebody who is out for a moment, in which another one comes in, is known to that one as
-    // well.
+    // A player who leaves and returns, while another one joins, is known to that one as well.
     let back = &others[7];
     scene.ask(back.conn, leave());
     let third = scene.enter("third");
@@ -266,7 +270,7 @@ fn subscribe(scene: &mut LobbyHarness, client: &Client) -> Vec<world::Room> {
 
 fn changes(scene: &mut LobbyHarness, client: &Client) -> Vec<Change> {
     let changes = scene
-        .news(client)
+        .events(client)
         .into_iter()
         .filter_map(|body| match body {
             Body::RoomChange(change) => change.change,
@@ -284,7 +288,7 @@ fn change_bytes(body: &Body) -> usize {
 
 fn lists(scene: &mut LobbyHarness, client: &Client) -> usize {
     scene
-        .news(client)
+        .events(client)
         .iter()
         .filter(|body| matches!(body, Body::PlayerChange(_)))
         .count()

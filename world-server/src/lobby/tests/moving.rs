@@ -1,4 +1,4 @@
-//! Rooms that lose their host and go on at another one.
+//! Rooms that lose their host and resume on another one.
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{OpenRoom, RoomSaved, host_to_world};
@@ -7,7 +7,7 @@ use super::harness::{Client, LobbyHarness, request_ticket, seconds, show};
 use crate::lobby::HostId;
 
 #[test]
-fn a_kept_room_goes_on_at_another_host_and_its_members_get_tickets_there() {
+fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
     let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -40,18 +40,18 @@ fn a_kept_room_goes_on_at_another_host_and_its_members_get_tickets_there() {
         ),
         (1, 1)
     );
-    // What the first one says late, that was but cut off, is nobody's business.
+    // Late messages of the first host, whose link was cut, are ignored.
     scene.opened(first, room, None);
     assert!(scene.forgotten.is_empty());
 }
 
 #[test]
-fn a_room_of_which_nothing_is_kept_ends_with_its_host() {
+fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = scene.running_room_of(first, &[&ann]);
-    // Another host's word about it counts for nothing.
+    // Another host's message about the room is ignored.
     keep(&mut scene, second, room);
     scene.lose_host(first, "killed");
     assert_eq!(scene.left(&ann).0, ErrorCode::HostDied);
@@ -59,7 +59,7 @@ fn a_room_of_which_nothing_is_kept_ends_with_its_host() {
 }
 
 #[test]
-fn a_room_without_a_place_waits_for_a_host_but_not_for_ever() {
+fn a_room_waits_for_a_free_host_but_not_for_ever() {
     let mut scene = LobbyHarness::new();
     let first = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -93,7 +93,7 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
     moved_to(&mut scene, hosts[1]);
     scene.opened(hosts[1], room, None);
     keep(&mut scene, hosts[1], room);
-    // Long after that it is another story.
+    // After the suspect window the loss does not count.
     scene.pass(seconds(4));
     scene.lose_host(hosts[1], "killed");
     moved_to(&mut scene, hosts[2]);
@@ -115,7 +115,8 @@ fn suspect_rooms_get_hosts_of_their_own_and_only_the_guilty_is_closed() {
     let hosts: Vec<HostId> = (1..=2).map(|number| scene.host(number, 8)).collect();
     let names = ["ann", "bob", "cat"];
     let clients: Vec<Client> = names.iter().map(|name| scene.enter(name)).collect();
-    // Two rooms at the first, one at the second; the first dies, and all are at the second.
+    // Two rooms on the first host, one on the second; after the loss of the first, all are on the
+    // second.
     let poison = running(&mut scene, hosts[0], &[&clients[0]]);
     let settled = running(&mut scene, hosts[1], &[&clients[1]]);
     let innocent = running(&mut scene, hosts[0], &[&clients[2]]);
@@ -127,7 +128,7 @@ fn suspect_rooms_get_hosts_of_their_own_and_only_the_guilty_is_closed() {
     let [third, fourth, fifth] = [3, 4, 5].map(|number| scene.host(number, 8));
     scene.pass(seconds(1));
     scene.lose_host(hosts[1], "killed");
-    // Whoever was there for long is no suspect, and goes where no suspect is.
+    // A room that has run there for long is no suspect, and goes to a host without one.
     assert_eq!(
         placed(&mut scene),
         [(third, poison), (fourth, settled), (fifth, innocent)]
@@ -139,7 +140,8 @@ fn suspect_rooms_get_hosts_of_their_own_and_only_the_guilty_is_closed() {
     scene.lose_host(third, "killed");
     assert_eq!(scene.left(&clients[0]).0, ErrorCode::HostDied);
     assert_eq!(scene.condemned, [poison]);
-    // Nobody else noticed, and who has run alone for long enough is no suspect any more.
+    // No other room was affected, and a room that has run alone for long enough is no suspect any
+    // more.
     scene.pass(seconds(3));
     scene.lose_host(fifth, "killed");
     assert_eq!(placed(&mut scene), [(fourth, innocent)]);
@@ -177,14 +179,14 @@ fn suspect_rooms_wait_until_a_host_of_their_own_is_free() {
 }
 
 #[test]
-fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
+fn a_room_that_crashes_hosts_before_they_resume_it_is_closed_too() {
     let mut scene = LobbyHarness::new();
     let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
     let ann = scene.enter("ann");
     let room = running(&mut scene, hosts[0], &[&ann]);
     scene.lose_host(hosts[0], "killed");
     moved_to(&mut scene, hosts[1]);
-    // That one may have hung already.
+    // That host may have been hung before.
     scene.lose_host(hosts[1], "killed");
     moved_to(&mut scene, hosts[2]);
     scene.lose_host(hosts[2], "killed");
@@ -196,7 +198,7 @@ fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
 }
 
 #[test]
-fn the_next_host_is_told_who_is_in_by_now_and_how_they_are_called() {
+fn the_next_host_gets_the_current_members_and_names() {
     let mut scene = LobbyHarness::new();
     let first = scene.host(1, 8);
     let (ann, bob, cat) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cat"));
@@ -221,7 +223,7 @@ fn the_next_host_is_told_who_is_in_by_now_and_how_they_are_called() {
 }
 
 #[test]
-fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
+fn a_room_that_no_host_can_resume_is_closed_with_the_reason() {
     let (mut scene, second, ann, room) = moving();
     scene.opened(
         second,
@@ -240,7 +242,7 @@ fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
 }
 
 #[test]
-fn who_leaves_while_a_room_moves_is_out_and_the_last_one_takes_it_along() {
+fn a_moving_room_can_be_left_and_closes_with_its_last_member() {
     let (mut scene, second, ann, room) = moving();
     scene.send(ann.conn, super::harness::leave());
     assert_eq!(scene.forgotten, [room]);
@@ -264,14 +266,14 @@ fn rooms_resume_on_hosts_of_their_build_and_start_on_the_newest_build() {
     scene.pass(seconds(4));
     keep(&mut scene, other, room);
 
-    // A host of the old build whose link flaps does not make it the newest.
+    // A reconnect of a host of the old build does not make that build the newest.
     scene.host_of("blue", 9, 0);
     let cat = scene.enter("cat");
     scene.host_of("green", 10, 1);
     let green = HostId(10);
     running(&mut scene, green, &[&cat]);
 
-    // The last one of that build goes, and the other build has a place.
+    // The last host of that build ends, and the other build has capacity.
     scene.host_of("green", 4, 8);
     scene.lose_host(other, "ended");
     assert_eq!(scene.opens(), []);
@@ -282,7 +284,7 @@ fn rooms_resume_on_hosts_of_their_build_and_start_on_the_newest_build() {
 }
 
 #[test]
-fn a_build_without_a_place_for_new_rooms_leaves_them_to_another() {
+fn new_rooms_use_another_build_if_the_newest_has_no_capacity() {
     let mut scene = LobbyHarness::unlimited();
     let blue = scene.host_of("blue", 1, 8);
     scene.host_of("green", 2, 0);
@@ -290,7 +292,7 @@ fn a_build_without_a_place_for_new_rooms_leaves_them_to_another() {
     running(&mut scene, blue, &[&ann]);
 }
 
-/// A host that is to go on with a room, and the one who is in it.
+/// A host that has to resume a room, and the room's player.
 fn moving() -> (LobbyHarness, HostId, Client, u64) {
     let mut scene = LobbyHarness::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
@@ -301,7 +303,7 @@ fn moving() -> (LobbyHarness, HostId, Client, u64) {
     (scene, second, ann, room)
 }
 
-/// A room that runs and is kept.
+/// A running room with a checkpoint.
 fn running(scene: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
     let room = scene.running_room_of(host, clients);
     keep(scene, host, room);
@@ -318,7 +320,7 @@ fn keep(scene: &mut LobbyHarness, host: HostId, room: u64) {
     );
 }
 
-/// The one order to go on with a room, to this host.
+/// The only order to this host to resume a room.
 fn moved_to(scene: &mut LobbyHarness, host: HostId) -> OpenRoom {
     let mut opens = scene.opens();
     let (to, order) = opens.pop().expect("an order");
@@ -327,7 +329,7 @@ fn moved_to(scene: &mut LobbyHarness, host: HostId) -> OpenRoom {
     order
 }
 
-/// Who was told to go on with what since the last look.
+/// The orders to resume rooms since the last call, with their hosts.
 fn placed(scene: &mut LobbyHarness) -> Vec<(HostId, u64)> {
     scene
         .opens()

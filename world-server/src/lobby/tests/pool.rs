@@ -1,4 +1,4 @@
-//! How many children are kept, and hosts that fall silent.
+//! The number of children, and hosts that fall silent.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::harness::{LobbyHarness, seconds, start};
 use crate::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 
 #[test]
-fn as_many_children_are_kept_as_rooms_need_and_one_more() {
+fn the_pool_keeps_the_children_in_use_and_one_spare() {
     let mut scene = elastic(1, 4);
     let first = scene.child(1, 1);
     assert_eq!(scene.children, None, "one is kept from the start");
@@ -21,7 +21,7 @@ fn as_many_children_are_kept_as_rooms_need_and_one_more() {
     assert_eq!(scene.children, Some(3));
     let third = scene.child(3, 1);
 
-    // A room ends: after a while the youngest idle child is one too many.
+    // A room ends: after a while the youngest idle child is surplus.
     scene.send(ann.conn, super::harness::leave());
     scene.orders();
     scene.pass(seconds(29));
@@ -31,14 +31,14 @@ fn as_many_children_are_kept_as_rooms_need_and_one_more() {
     assert!(
         matches!(&scene.orders()[..], [(host, world_to_host::Body::Drain(_))] if *host == third)
     );
-    // It gets no room any more, though it is there.
+    // It gets no more rooms, though it is connected.
     scene.room_of(&[&ann]);
     scene.send(ann.conn, start());
     assert_eq!(scene.opens()[0].0, first);
 }
 
 #[test]
-fn a_child_too_many_is_kept_if_it_is_needed_in_time() {
+fn a_surplus_child_is_kept_if_it_is_needed_in_time() {
     let mut scene = elastic(1, 4);
     let first = scene.child(1, 8);
     let ann = scene.enter("ann");
@@ -64,50 +64,50 @@ fn a_fixed_number_of_children_stays_that_number() {
 }
 
 #[test]
-fn a_host_that_falls_silent_is_given_up_and_its_players_are_told() {
+fn a_silent_host_is_given_up_and_its_players_are_notified() {
     let mut scene = LobbyHarness::new();
     let host = scene.child(1, 8);
     let ann = scene.enter("ann");
     scene.running_room_of(host, &[&ann]);
     for _ in 0..20 {
         scene.pass(Duration::from_millis(250));
-        beat(&mut scene, host);
+        send_heartbeat(&mut scene, host);
     }
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
     for _ in 0..8 {
         scene.pass(Duration::from_millis(250));
     }
-    assert_eq!(scene.forsaken(), [host]);
+    assert_eq!(scene.given_up(), [host]);
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
     assert!(message.contains("no sign of life for 2000 ms"), "{message}");
-    // Nothing is given to it, and what it says late meets nobody.
+    // It gets no orders, and its late messages have no effect.
     scene.room_of(&[&ann]);
     assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NoHostAvailable);
-    beat(&mut scene, host);
+    send_heartbeat(&mut scene, host);
     scene.pass(seconds(10));
-    assert_eq!(scene.forsaken(), [], "once");
+    assert_eq!(scene.given_up(), [], "once");
     scene.lose_host(host, "killed");
 }
 
 #[test]
-fn a_lobby_that_was_stopped_itself_gives_nobody_up() {
+fn a_lobby_that_was_stopped_itself_gives_up_no_host() {
     let mut scene = LobbyHarness::new();
     let host = scene.child(1, 8);
-    // Nothing was asked of it for a minute: it did not run.
+    // The lobby was not called for a minute: its process did not run.
     scene.now += seconds(60);
     scene.lobby.handle_timeout(scene.now);
     scene.carry();
-    assert_eq!(scene.forsaken(), []);
-    beat(&mut scene, host);
+    assert_eq!(scene.given_up(), []);
+    send_heartbeat(&mut scene, host);
     scene.pass(Duration::from_millis(1_900));
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
     scene.pass(Duration::from_millis(200));
-    assert_eq!(scene.forsaken(), [host]);
+    assert_eq!(scene.given_up(), [host]);
 }
 
 #[test]
-fn an_embedded_host_is_as_alive_as_the_lobby() {
+fn an_embedded_host_is_never_given_up() {
     let mut scene = LobbyHarness::new();
     scene
         .lobby
@@ -116,7 +116,7 @@ fn an_embedded_host_is_as_alive_as_the_lobby() {
     for _ in 0..40 {
         scene.pass(Duration::from_millis(250));
     }
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
 }
 
 fn elastic(min: u32, max: u32) -> LobbyHarness {
@@ -125,7 +125,7 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
         max,
         ..ChildPoolConfig::default()
     };
-    // Nobody beats here.
+    // No host sends heartbeats here.
     LobbyHarness::with(LobbyConfig {
         children,
         host_silence: Duration::from_hours(1),
@@ -133,6 +133,6 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
     })
 }
 
-fn beat(scene: &mut LobbyHarness, host: HostId) {
+fn send_heartbeat(scene: &mut LobbyHarness, host: HostId) {
     scene.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
 }

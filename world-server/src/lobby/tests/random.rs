@@ -1,4 +1,4 @@
-//! Random operations from a seed, and what has to hold after each of them.
+//! Random operations from a seed, and the invariants after each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,25 +23,25 @@ mod leaders;
 use leaders::{DirectoryLog, HostRooms};
 
 #[test]
-fn the_invariants_hold_whatever_happens() {
+fn the_invariants_hold_in_random_runs() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
     let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
     for seed in 0..60 {
-        let mut storm = RandomRun::new(seed);
+        let mut run = RandomRun::new(seed);
         for step in 0..1_500 {
-            storm.step();
-            storm.check(&format!("seed {seed}, step {step}"));
+            run.step();
+            run.check(&format!("seed {seed}, step {step}"));
         }
-        let stats = storm.lobby.stats();
+        let stats = run.lobby.stats();
         refused.extend(stats.refused.into_keys());
         closed.extend(stats.closed.into_keys());
         starts += stats.rooms_started;
         resumes += stats.resumed;
         crossings += stats.transfers_completed;
-        storm.calm(&format!("seed {seed}"));
+        run.calm(&format!("seed {seed}"));
     }
-    // The runs get about: these corners were seen.
+    // The runs have reached these cases.
     assert!(
         starts > 500 && resumes > 500,
         "{starts} starts, {resumes} resumes"
@@ -76,9 +76,9 @@ fn the_invariants_hold_whatever_happens() {
 #[test]
 fn the_same_seed_gives_the_same_outputs() {
     let run = |seed| {
-        let mut storm = RandomRun::new(seed);
-        (0..1_000).for_each(|_| storm.step());
-        storm.trace
+        let mut run = RandomRun::new(seed);
+        (0..1_000).for_each(|_| run.step());
+        run.trace
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
@@ -86,43 +86,42 @@ fn the_same_seed_gives_the_same_outputs() {
 
 #[test]
 fn random_bytes_do_no_more_than_close_their_connection() {
-    let mut storm = RandomRun::new(1);
+    let mut run = RandomRun::new(1);
     for step in 0..2_000 {
-        let conn = storm.connect();
-        if storm.dice.chance(50) {
-            storm.request(conn, hello("", &[]));
+        let conn = run.connect();
+        if run.random.chance(50) {
+            run.request(conn, hello("", &[]));
         }
-        let length = storm.dice.below(40);
-        let noise: Vec<u8> = (0..length).map(|_| storm.dice.next() as u8).collect();
-        storm.lobby.handle_frame(storm.now, conn, &noise);
-        // What was said and whether it was a request is for others to test; here it is that the
-        // lobby lives.
-        while storm.lobby.poll_output().is_some() {}
-        storm.lobby.handle_disconnect(storm.now, conn);
-        storm.open.remove(&conn);
-        storm.waiting.clear();
-        storm.check(&format!("step {step}"));
+        let length = run.random.below(40);
+        let noise: Vec<u8> = (0..length).map(|_| run.random.next() as u8).collect();
+        run.lobby.handle_frame(run.now, conn, &noise);
+        // Other tests check the answers; here the lobby only has to survive.
+        while run.lobby.poll_output().is_some() {}
+        run.lobby.handle_disconnect(run.now, conn);
+        run.open.remove(&conn);
+        run.waiting.clear();
+        run.check(&format!("step {step}"));
     }
 }
 
-/// A lobby, and clients and hosts that do anything.
+/// A lobby with clients and hosts that act at random.
 struct RandomRun {
     lobby: Lobby,
     now: LocalTime,
-    dice: RandomSource,
-    /// Connections that were not told to close, with what they know of themselves.
+    random: RandomSource,
+    /// Connections that were not told to close, with their clients' state.
     open: BTreeMap<ConnId, ClientModel>,
-    /// Tokens that were handed out, the good and the bad.
+    /// Tokens that were handed out, valid or not.
     tokens: Vec<Vec<u8>>,
     /// Requests without an answer.
     waiting: BTreeSet<(ConnId, u64)>,
-    /// What hosts are about to say of players at gates.
+    /// Messages about gates that hosts are about to send.
     gates: Vec<(HostId, host_to_world::Body)>,
-    /// Rooms that hosts were told to open, and have not answered.
+    /// Orders to open rooms that hosts have not answered.
     opening: Vec<(HostId, host::RoomHere)>,
-    /// With what they run.
+    /// The hosts with their rooms.
     hosts: BTreeMap<HostId, HostRooms>,
-    /// What is recorded, if anything is.
+    /// The records, if there is a directory.
     directory: Option<DirectoryLog>,
     conns: u64,
     host_count: u64,
@@ -134,7 +133,7 @@ struct RandomRun {
 struct ClientModel {
     player: Option<u64>,
     token: Vec<u8>,
-    /// What the news and answers on this connection say of where the player is.
+    /// The player's room, according to the events and answers on this connection.
     room: Option<u64>,
 }
 
@@ -144,7 +143,7 @@ impl RandomRun {
         Self {
             lobby,
             now: LocalTime::from_millis(1),
-            dice: RandomSource(seed),
+            random: RandomSource(seed),
             open: BTreeMap::new(),
             tokens: Vec::new(),
             waiting: BTreeSet::new(),
@@ -194,25 +193,24 @@ impl RandomRun {
     }
 
     fn step(&mut self) {
-        match self.dice.below(100) {
+        match self.random.below(100) {
             0..10 => {
                 let conn = self.connect();
                 let hello = self.hello();
                 self.request(conn, hello);
             }
-            10..14 => self.with_conn(|storm, conn| {
-                storm.open.remove(&conn);
-                storm.lobby.handle_disconnect(storm.now, conn);
+            10..14 => self.with_conn(|run, conn| {
+                run.open.remove(&conn);
+                run.lobby.handle_disconnect(run.now, conn);
             }),
-            14..15 => self.with_conn(|storm, conn| {
-                storm.open.remove(&conn);
-                storm.lobby.handle_quit(storm.now, conn);
+            14..15 => self.with_conn(|run, conn| {
+                run.open.remove(&conn);
+                run.lobby.handle_quit(run.now, conn);
             }),
             15..16 => {
-                self.with_conn(|storm, conn| {
-                    storm
-                        .lobby
-                        .handle_malformed(storm.now, conn, ErrorCode::Malformed)
+                self.with_conn(|run, conn| {
+                    run.lobby
+                        .handle_malformed(run.now, conn, ErrorCode::Malformed);
                 });
             }
             16..20 => self.host_comes_or_goes(),
@@ -220,21 +218,21 @@ impl RandomRun {
             34..44 => self.time_passes(),
             44..50 => self.a_host_acts(),
             51..52 if self.directory.is_some() => self.leader_dies(),
-            50..51 => self.with_conn(|storm, conn| {
-                for _ in 0..storm.dice.below(100) {
-                    storm.request(conn, leave());
-                    storm.carry();
+            50..51 => self.with_conn(|run, conn| {
+                for _ in 0..run.random.below(100) {
+                    run.request(conn, leave());
+                    run.carry();
                 }
             }),
-            _ => self.with_conn(|storm, conn| {
-                let request = storm.any_request();
-                storm.request(conn, request);
+            _ => self.with_conn(|run, conn| {
+                let request = run.any_request();
+                run.request(conn, request);
             }),
         }
         self.carry();
     }
 
-    /// Everybody stops, hosts answer; then nobody waits any more.
+    /// Clients stop and hosts answer; then no request waits any more.
     fn calm(&mut self, context: &str) {
         self.now += Duration::from_secs(15);
         self.lobby.handle_timeout(self.now);
@@ -267,15 +265,15 @@ impl RandomRun {
         self.conns += 1;
         let conn = ConnId(self.conns);
         self.open.insert(conn, ClientModel::default());
-        let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.dice.below(3) as u8));
+        let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.random.below(3) as u8));
         self.lobby.handle_connect(self.now, conn, address);
         self.carry();
         conn
     }
 
     fn hello(&mut self) -> ask::Body {
-        let token = if self.dice.chance(60) {
-            self.dice.pick(&self.tokens).cloned()
+        let token = if self.random.chance(60) {
+            self.random.pick(&self.tokens).cloned()
         } else {
             None
         };
@@ -285,49 +283,49 @@ impl RandomRun {
 
     fn any_request(&mut self) -> ask::Body {
         let (room, player) = (self.any_room(), self.any_player());
-        let password = ["", "sesame"][self.dice.below(2) as usize];
-        match self.dice.below(20) {
+        let password = ["", "sesame"][self.random.below(2) as usize];
+        match self.random.below(20) {
             0..4 => create(world::CreateRoom {
                 name: "den".into(),
-                game: ["field", "duel", "chess"][self.dice.below(3) as usize].into(),
-                capacity: 1 + self.dice.below(4) as u32,
+                game: ["field", "duel", "chess"][self.random.below(3) as usize].into(),
+                capacity: 1 + self.random.below(4) as u32,
                 password: password.into(),
-                key: if self.dice.chance(50) {
-                    vec![self.dice.below(3) as u8; 16]
+                key: if self.random.chance(50) {
+                    vec![self.random.below(3) as u8; 16]
                 } else {
                     vec![]
                 },
                 parameters: super::harness::parameters(&[(
                     "map-seats",
-                    ["1", "2", "9"][self.dice.below(3) as usize],
+                    ["1", "2", "9"][self.random.below(3) as usize],
                 )]),
             }),
             4..10 => join_with(room, password),
             10 => leave(),
             11..14 => start(),
-            14 => ready(self.dice.chance(50)),
+            14 => ready(self.random.chance(50)),
             15 => kick(player),
             16 => set_name(&self.any_name()),
             17 => request_ticket(),
             18 => ask::Body::ListRooms(world::ListRooms {
-                subscribe: self.dice.chance(70),
+                subscribe: self.random.chance(70),
             }),
-            _ => [everybody(), self.hello(), self.chat()][self.dice.below(3) as usize].clone(),
+            _ => [everybody(), self.hello(), self.chat()][self.random.below(3) as usize].clone(),
         }
     }
 
     fn chat(&mut self) -> ask::Body {
-        let channel = self.dice.below(4) as i32;
+        let channel = self.random.below(4) as i32;
         ask::Body::Say(world::Say {
             channel,
             text: "hello".into(),
-            to: self.dice.below(9),
+            to: self.random.below(9),
             to_name: self.any_name(),
         })
     }
 
     fn any_name(&mut self) -> String {
-        ["ann", "ANN", "bob", "", "a\u{202e}", "x"][self.dice.below(6) as usize].into()
+        ["ann", "ANN", "bob", "", "a\u{202e}", "x"][self.random.below(6) as usize].into()
     }
 
     fn request(&mut self, conn: ConnId, body: ask::Body) {
@@ -344,7 +342,7 @@ impl RandomRun {
     }
 
     fn host_comes_or_goes(&mut self) {
-        if self.hosts.len() < 3 && self.dice.chance(70) {
+        if self.hosts.len() < 3 && self.random.chance(70) {
             self.host_dials(None);
         } else if let Some(host) = self.any_host() {
             self.hosts.remove(&host);
@@ -356,11 +354,11 @@ impl RandomRun {
 
     fn host_speaks(&mut self) {
         let (room, player) = (self.any_room(), self.any_player());
-        let reason = self.dice.below(40) as i32;
+        let reason = self.random.below(40) as i32;
         let Some(any) = self.any_host() else { return };
-        match self.dice.below(24) {
+        match self.random.below(24) {
             10..24 => {
-                // A way through a gate takes several words, in a row more often than not.
+                // A transfer takes several messages, usually in sequence.
                 for _ in 0..3 {
                     self.host_speaks_of_gates(any, room, player);
                     self.carry();
@@ -391,7 +389,7 @@ impl RandomRun {
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
                     let error = self
-                        .dice
+                        .random
                         .chance(20)
                         .then(|| codes::error(ErrorCode::ServerError, "no"));
                     let opened = host::RoomOpened {
@@ -404,10 +402,10 @@ impl RandomRun {
         }
     }
 
-    /// Of gates, mostly as an honest host does.
+    /// Messages about gates, mostly as an honest host sends them.
     fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
-        let map = self.dice.below(4) as u32;
-        // Mostly of one who is there, and of an order that there was.
+        let map = self.random.below(4) as u32;
+        // Mostly about a player who is there and an order that exists.
         let places: Vec<_> = self
             .lobby
             .players
@@ -418,22 +416,22 @@ impl RandomRun {
             })
             .collect();
         let (room, player) = self
-            .dice
+            .random
             .pick(&places)
             .copied()
-            .filter(|_| self.dice.chance(90))
+            .filter(|_| self.random.chance(90))
             .unwrap_or((room, player));
-        let body = match self.dice.below(10) {
+        let body = match self.random.below(10) {
             0 => host_to_world::Body::Departed(host::Departed {
                 room,
                 player,
-                number: self.dice.below(9),
+                number: self.random.below(9),
                 carried: None,
             }),
             1 => host_to_world::Body::Arrived(host::Arrived {
                 room,
                 player,
-                number: self.dice.below(9),
+                number: self.random.below(9),
             }),
             2..6 => host_to_world::Body::AtGate(host::AtGate {
                 room,
@@ -452,12 +450,12 @@ impl RandomRun {
                     }
                     return;
                 }
-                let index = self.dice.below(self.gates.len() as u64) as usize;
+                let index = self.random.below(self.gates.len() as u64) as usize;
                 let (host, body) = self.gates.swap_remove(index);
                 return self.host_says(host, body);
             }
         };
-        // The host that it is on, if there is one.
+        // The room's host, if it has one.
         let on = self
             .lobby
             .rooms
@@ -466,7 +464,7 @@ impl RandomRun {
         self.host_says(on.unwrap_or(any), body);
     }
 
-    /// What a host will say to an order about a gate.
+    /// A host's answer to an order about a gate.
     fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
             world_to_host::Body::LetGo(host::LetGo {
@@ -474,7 +472,7 @@ impl RandomRun {
                 player,
                 number,
             }) => {
-                let carried = self.dice.chance(85).then(|| vec![1, 2]);
+                let carried = self.random.chance(85).then(|| vec![1, 2]);
                 let departed = host::Departed {
                     room,
                     player,
@@ -517,11 +515,11 @@ impl RandomRun {
             .iter()
             .filter(|room| room.map_identity.is_none());
         let hosts: Vec<_> = worlds.map(|room| room.host).collect();
-        let Some(player) = self.dice.pick(&hosts).copied() else {
+        let Some(player) = self.random.pick(&hosts).copied() else {
             return;
         };
         if let Some(conn) = self.lobby.players.at(player).conn {
-            let act = if self.dice.chance(60) {
+            let act = if self.random.chance(60) {
                 start()
             } else {
                 kick(self.any_player())
@@ -530,18 +528,18 @@ impl RandomRun {
         }
     }
 
-    /// Mostly one that is there.
+    /// Mostly one that exists.
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
-        let any = self.dice.below(100);
+        let any = self.random.below(100);
         if any < 10 {
             any
         } else {
-            self.dice.pick(&rooms).copied().unwrap_or_default()
+            self.random.pick(&rooms).copied().unwrap_or_default()
         }
     }
 
-    /// Mostly one that is there.
+    /// Mostly one that exists.
     fn any_player(&mut self) -> u64 {
         let players: Vec<_> = self
             .lobby
@@ -549,29 +547,29 @@ impl RandomRun {
             .iter()
             .map(|player| player.id.0)
             .collect();
-        let any = self.dice.below(100);
+        let any = self.random.below(100);
         if any < 10 {
             any
         } else {
-            self.dice.pick(&players).copied().unwrap_or_default()
+            self.random.pick(&players).copied().unwrap_or_default()
         }
     }
 
     fn any_host(&mut self) -> Option<HostId> {
         let hosts: Vec<_> = self.hosts.keys().copied().collect();
-        self.dice.pick(&hosts).copied()
+        self.random.pick(&hosts).copied()
     }
 
     fn time_passes(&mut self) {
-        let longest_ms = [10, 500, 4_000][self.dice.below(3) as usize];
+        let longest_ms = [10, 500, 4_000][self.random.below(3) as usize];
         self.hosts_beat();
-        self.now += Duration::from_millis(self.dice.below(longest_ms));
+        self.now += Duration::from_millis(self.random.below(longest_ms));
         self.lobby.handle_timeout(self.now);
     }
 
     fn with_conn(&mut self, then: impl FnOnce(&mut Self, ConnId)) {
         let open: Vec<_> = self.open.keys().copied().collect();
-        if let Some(conn) = self.dice.pick(&open).copied() {
+        if let Some(conn) = self.random.pick(&open).copied() {
             then(self, conn);
         }
     }
@@ -592,11 +590,11 @@ impl RandomRun {
                     closed.push(conn);
                 }
                 LobbyAction::Host { host, message } => {
-                    // Of one without a link the shell takes nothing.
+                    // The shell ignores messages of a host without a link.
                     let is_lost = cut.contains(&host);
                     assert!(
                         self.hosts.contains_key(&host) || is_lost,
-                        "a host that is gone is told {message:?}"
+                        "a lost host gets the order {message:?}"
                     );
                     let order = message.body.as_ref().expect("a body");
                     self.note_gate(host, order);
@@ -636,7 +634,7 @@ impl RandomRun {
         self.waiting.retain(|(conn, _)| open.contains_key(conn));
     }
 
-    /// What a client makes of a message.
+    /// Updates a client's state by a message.
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
         let known = self
             .open
@@ -656,7 +654,7 @@ impl RandomRun {
                 self.tokens.push(welcome.resume_token);
             }
             Body::RoomCreated(created) => {
-                // Of a repeated request it may be the answer without the player being in the room.
+                // The answer to a repeated request can come while the player is not in the room.
                 assert!(created.room.is_some());
             }
             Body::RoomJoined(joined) => known.room = joined.room.map(|room| room.id),
@@ -668,7 +666,7 @@ impl RandomRun {
                 );
             }
             Body::Ticket(ticket) => {
-                assert_eq!(known.room, Some(ticket.room), "a ticket follows the room")
+                assert_eq!(known.room, Some(ticket.room), "a ticket follows the room");
             }
             _ => {}
         }
@@ -752,16 +750,16 @@ impl RandomRun {
                 assert_eq!(
                     known.player,
                     Some(player.id.0),
-                    "{context}: a client that was not told who it is"
+                    "{context}: a client that does not know its player"
                 );
                 assert_eq!(
                     known.room,
                     player.room.map(|room| room.0),
-                    "{context}: a client that was not told where it is"
+                    "{context}: a client that does not know its room"
                 );
             }
         }
-        assert!(seated.is_empty(), "{context}: seats of nobody");
+        assert!(seated.is_empty(), "{context}: seats without players");
         assert!(
             lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
             "{context}"
@@ -775,8 +773,8 @@ impl RandomRun {
     }
 }
 
-/// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to
-/// libraries.
+/// A small generator (splitmix64), so that a failing seed stays the same test with any library
+/// version.
 struct RandomSource(u64);
 
 impl RandomSource {

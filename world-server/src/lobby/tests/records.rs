@@ -1,4 +1,4 @@
-//! A lobby that is recorded, and another one that goes on with it.
+//! A lobby that puts out records, and another one that restores them.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::world_to_host;
@@ -49,7 +49,7 @@ fn players_resume_at_another_server_and_find_their_room() {
     );
     let bob = second.resume(&bob);
     assert_eq!(second.members(&bob), "ann* bob!");
-    // Who was put out stays out, the password is asked for, names are taken, and numbers go on.
+    // Banned players stay banned, the password is required, names are taken, and ids continue.
     let conn = second.connect();
     let eve = second.hello(conn, "eve", &token_of(&first, "eve"));
     assert_eq!(second.refusal(eve.conn, join(den.id)), ErrorCode::Kicked);
@@ -78,7 +78,7 @@ fn a_create_request_repeated_at_another_server_makes_no_second_room() {
 }
 
 #[test]
-fn a_host_comes_back_with_its_rooms_and_they_go_on_untouched() {
+fn a_host_reconnects_and_its_rooms_continue_unchanged() {
     let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);
     let (ann, bob) = (first.enter("ann"), first.enter("bob"));
@@ -97,19 +97,18 @@ fn a_host_comes_back_with_its_rooms_and_they_go_on_untouched() {
     );
     second.pass(seconds(6));
     assert!(second.listed(&ann)[0].running);
-    // It can be lost like any other, and is known to have nothing to go on with until it was saved
-    // again.
+    // It can be lost like any other, and has no checkpoint until it is saved again.
     second.lose_host(host, "killed");
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
 }
 
 #[test]
-fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
+fn a_host_that_reconnects_keeps_its_rooms() {
     let (mut scene, ann, den) = succeeded();
     let first = scene.lasting_host(20_000, 9, &[(den, 1)]);
-    // Its link broke, of which nobody has heard here.
+    // Its link broke, which this lobby does not know.
     let second = scene.lasting_host(20_001, 9, &[(den, 1)]);
-    assert_eq!(scene.forsaken(), [first], "it has one link at most");
+    assert_eq!(scene.given_up(), [first], "it has one link at most");
     assert_eq!(scene.adopted, [(den, first), (den, second)]);
     scene.lose_host(first, "its connection ended");
     assert_eq!(
@@ -120,7 +119,7 @@ fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
     assert_eq!(
         scene.left(&ann).0,
         ErrorCode::HostDied,
-        "until it has said what the room is"
+        "until it has sent a checkpoint"
     );
 }
 
@@ -155,7 +154,7 @@ fn a_leader_crash_while_a_name_changes_owner_loses_no_session() {
     scene.log.clear();
     scene.ask(ann.conn, super::harness::set_name("zoe"));
     scene.ask(bob.conn, super::harness::set_name("ann"));
-    // As they are written: by key, so the one who has got the name comes first.
+    // In the order of writing, by key: the player who has got the name comes first.
     scene.log.sort_by_key(|(key, _)| *key);
     for mut next in scene.succeed_torn(&before, seconds(5)) {
         let (ann, bob) = (next.resume(&ann), next.resume(&bob));
@@ -174,7 +173,7 @@ fn an_older_incarnation_of_a_room_is_closed() {
 }
 
 #[test]
-fn rooms_of_a_host_that_does_not_come_back_are_lost_when_patience_ends() {
+fn rooms_of_a_host_that_does_not_reconnect_in_time_are_lost() {
     let (mut second, ann, den) = succeeded();
     assert!(
         second.listed(&ann)[0].running,
@@ -185,13 +184,13 @@ fn rooms_of_a_host_that_does_not_come_back_are_lost_when_patience_ends() {
     second.pass(seconds(2));
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
     assert_eq!(second.listed(&ann), []);
-    // The host's word comes too late.
+    // The host's message comes too late.
     second.lasting_host(20_000, 9, &[(den, 1)]);
     assert_eq!(second.closes(), [den]);
 }
 
 #[test]
-fn what_is_gone_is_gone_from_the_records() {
+fn removed_things_are_removed_from_the_records() {
     let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);
     let (ann, bob) = (first.enter("ann"), first.enter("bob"));
@@ -214,7 +213,7 @@ fn what_is_gone_is_gone_from_the_records() {
 }
 
 #[test]
-fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
+fn without_a_working_directory_there_are_no_records_or_no_new_rooms() {
     let mut plain = LobbyHarness::new();
     let ann = plain.enter("ann");
     plain.create(&ann, room("den"));
@@ -227,7 +226,7 @@ fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
     let (code, message) = scene.refused(bob.conn, create(room("new")));
     assert_eq!(code, ErrorCode::TryAgain);
     assert!(message.contains("try again"), "{message}");
-    // What is there goes on.
+    // What exists continues.
     scene.join(&bob, den);
     assert!(matches!(
         scene.ask(bob.conn, request_ticket()),
@@ -239,7 +238,7 @@ fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
 }
 
 #[test]
-fn a_beat_of_a_host_on_another_machine_is_answered() {
+fn a_heartbeat_of_a_remote_host_is_acknowledged() {
     let mut scene = LobbyHarness::new();
     let host = scene.lasting_host(1, 9, &[]);
     scene.host_says(
@@ -248,7 +247,12 @@ fn a_beat_of_a_host_on_another_machine_is_answered() {
             number: 5,
         }),
     );
-    let is_heard = |order: &world_to_host::Body| matches!(order, world_to_host::Body::Heard(heard) if heard.number == 5);
+    let is_heard = |order: &world_to_host::Body| {
+        matches!(
+            order,
+            world_to_host::Body::Heard(heard) if heard.number == 5
+        )
+    };
     let heard = scene
         .orders()
         .iter()
@@ -257,7 +261,7 @@ fn a_beat_of_a_host_on_another_machine_is_answered() {
 }
 
 #[test]
-fn keys_read_as_they_are_written() {
+fn record_keys_survive_a_round_trip() {
     for key in ["ids", "host.3", "room.18446744073709551615", "player.1"] {
         assert_eq!(key.parse::<RecordKey>().expect("a key").to_string(), key);
     }
@@ -269,7 +273,7 @@ fn keys_read_as_they_are_written() {
     assert_eq!("host.3".parse(), Ok(RecordKey::Host(HostId(3))));
 }
 
-/// A server that goes on with a running room, whose player has come back and whose host has not.
+/// A server that has restored a running room, whose player has come back and whose host has not.
 fn succeeded() -> (LobbyHarness, Client, u64) {
     let mut first = LobbyHarness::recorded();
     let host = first.lasting_host(1, 9, &[]);

@@ -1,4 +1,4 @@
-//! Make, join, leave, ready, kick.
+//! Create, join, leave, ready, kick.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -9,7 +9,7 @@ use super::harness::{
 use crate::lobby::LobbyConfig;
 
 #[test]
-fn who_makes_a_room_is_in_it_as_its_host() {
+fn the_creator_of_a_room_is_its_host() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let made = scene.create(
@@ -44,7 +44,7 @@ fn who_makes_a_room_is_in_it_as_its_host() {
             connected: true,
         }],
     };
-    assert_eq!(scene.news(&ann), [Body::RoomJoined(joined)]);
+    assert_eq!(scene.events(&ann), [Body::RoomJoined(joined)]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_repeated_request_makes_no_second_room() {
 }
 
 #[test]
-fn a_repeated_request_for_a_room_that_is_gone_says_so() {
+fn a_repeated_request_for_a_closed_room_is_refused() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let with_key = world::CreateRoom {
@@ -88,7 +88,8 @@ fn a_repeated_request_for_a_room_that_is_gone_says_so() {
     assert_eq!(scene.listed(&ann), []);
     scene.pass(seconds(61));
     assert_eq!(scene.create(&ann, with_key.clone()).id, 2);
-    // To who has left a room the answer would mean to be in it, though it is still there.
+    // To a player who has left the room, which still exists, the answer would mean that it is a
+    // member.
     let bob = scene.enter("bob");
     scene.join(&bob, 2);
     scene.ask(ann.conn, leave());
@@ -122,7 +123,7 @@ fn a_refused_request_leaves_its_key_free() {
 }
 
 #[test]
-fn an_unknown_game_is_answered_with_the_known_ones() {
+fn an_unknown_game_is_refused_with_the_known_ones() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let (code, message) = scene.refused(
@@ -137,7 +138,7 @@ fn an_unknown_game_is_answered_with_the_known_ones() {
 }
 
 #[test]
-fn a_parameter_that_the_game_refuses_is_answered_with_its_reason() {
+fn a_bad_game_parameter_is_refused_with_the_games_reason() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     for (name, value, reason) in [
@@ -172,7 +173,7 @@ fn a_parameter_that_the_game_refuses_is_answered_with_its_reason() {
 }
 
 #[test]
-fn who_joins_sees_the_members_and_the_members_see_who_joins() {
+fn a_new_member_and_the_members_see_each_other() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann]);
@@ -220,7 +221,7 @@ fn a_player_is_in_one_room_only() {
 }
 
 #[test]
-fn a_full_room_takes_nobody_until_a_seat_is_free() {
+fn a_full_room_refuses_players_until_a_seat_is_free() {
     let mut scene = LobbyHarness::new();
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     let den = scene
@@ -244,7 +245,7 @@ fn a_full_room_takes_nobody_until_a_seat_is_free() {
 }
 
 #[test]
-fn a_password_is_asked_of_everybody_but_members() {
+fn all_but_members_need_the_password() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let made = scene.create(
@@ -269,7 +270,7 @@ fn a_password_is_asked_of_everybody_but_members() {
 }
 
 #[test]
-fn who_leaves_is_told_so_and_the_others_see_it() {
+fn a_leave_is_confirmed_and_the_others_see_it() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -283,7 +284,7 @@ fn who_leaves_is_told_so_and_the_others_see_it() {
 }
 
 #[test]
-fn the_host_passes_on_to_who_joined_first_of_those_who_are_there() {
+fn the_first_connected_member_becomes_the_new_host() {
     let mut scene = LobbyHarness::new();
     let (ann, bob, cid, dan) = (
         scene.enter("ann"),
@@ -313,7 +314,7 @@ fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
 }
 
 #[test]
-fn a_room_without_players_is_gone() {
+fn a_room_without_players_is_removed() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann]);
@@ -329,7 +330,7 @@ fn a_room_without_players_is_gone() {
 }
 
 #[test]
-fn who_was_kicked_is_told_and_may_not_come_back() {
+fn a_kicked_player_is_notified_and_banned() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
@@ -358,7 +359,7 @@ fn only_the_host_kicks_and_only_other_members() {
 }
 
 #[test]
-fn somebody_away_can_be_kicked_and_finds_itself_in_the_lobby() {
+fn a_player_who_is_away_can_be_kicked_and_returns_to_the_lobby() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
@@ -383,7 +384,7 @@ fn members_see_who_is_ready() {
 }
 
 #[test]
-fn a_room_may_ask_that_everybody_is_ready() {
+fn a_room_can_require_that_all_players_are_ready() {
     let mut scene = LobbyHarness::new();
     scene.host(1, 8);
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
@@ -400,7 +401,7 @@ fn a_room_may_ask_that_everybody_is_ready() {
     assert!(message.contains("2 players"), "{message}");
     scene.done(bob.conn, ready(true));
     assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NotReady);
-    // Nobody waits for who is away, or for the host's own word.
+    // A start does not wait for players who are away, nor for the host's own ready.
     scene.lose(&cid);
     scene.send(ann.conn, start());
     let opens = scene.opens();
@@ -409,7 +410,7 @@ fn a_room_may_ask_that_everybody_is_ready() {
 }
 
 #[test]
-fn rooms_in_all_and_rooms_a_player_makes_in_a_minute_are_limited() {
+fn rooms_and_room_creations_of_a_player_are_limited() {
     let mut scene = LobbyHarness::with(LobbyConfig {
         max_rooms: 2,
         ..LobbyConfig::default()

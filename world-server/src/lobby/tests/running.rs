@@ -1,4 +1,4 @@
-//! ProgramStart, tickets, and players of running rooms.
+//! Start, tickets, and the players of running rooms.
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{self, host_to_world, world_to_host};
@@ -67,7 +67,7 @@ fn only_the_host_starts_and_only_once() {
 }
 
 #[test]
-fn a_game_starts_with_enough_players_who_are_there() {
+fn a_game_starts_with_enough_connected_players() {
     let mut scene = LobbyHarness::new();
     scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -104,7 +104,7 @@ fn without_a_host_there_is_no_start() {
 }
 
 #[test]
-fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
+fn a_room_that_its_host_refuses_waits_again_and_the_start_fails() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let ann = scene.enter("ann");
@@ -130,7 +130,7 @@ fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
         scene.refusal(ann.conn, request_ticket()),
         ErrorCode::RoomNotRunning
     );
-    // The second time it goes well.
+    // The second attempt succeeds.
     let number = scene.send(ann.conn, start());
     scene.opened(host, room, None);
     assert_eq!(
@@ -140,7 +140,7 @@ fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_costs_the_room() {
+fn a_room_is_closed_if_its_host_does_not_answer() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -153,16 +153,17 @@ fn a_host_that_does_not_answer_costs_the_room() {
     );
     assert_eq!(scene.left(&ann).0, ErrorCode::ServerError);
     assert_eq!(scene.left(&bob).0, ErrorCode::ServerError);
-    assert!(
-        matches!(&scene.orders()[..], [(_, world_to_host::Body::CloseRoom(close))] if close.room == room)
-    );
-    // Its late word meets nobody.
+    assert!(matches!(
+        &scene.orders()[..],
+        [(_, world_to_host::Body::CloseRoom(close))] if close.room == room
+    ));
+    // Its late message has no effect.
     scene.opened(host, room, None);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
 }
 
 #[test]
-fn a_starter_that_is_gone_gets_no_answer_and_its_room_runs() {
+fn a_disconnected_starter_gets_no_answer_and_its_room_runs() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -170,7 +171,7 @@ fn a_starter_that_is_gone_gets_no_answer_and_its_room_runs() {
     scene.send(ann.conn, start());
     scene.lose(&ann);
     scene.opened(host, room, None);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     scene.ticket(&bob);
     let ann = scene.resume(&ann);
     scene.ticket(&ann);
@@ -223,14 +224,14 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
         scene.refusal(dan.conn, join(closed)),
         ErrorCode::AlreadyRunning
     );
-    // A member is no newcomer.
+    // A member does not join anew.
     scene.forget_news();
     scene.join(&cid, closed);
     scene.ticket(&cid);
 }
 
 #[test]
-fn who_joins_while_the_room_opens_gets_the_ticket_with_the_others() {
+fn a_player_who_joins_while_the_room_opens_gets_a_ticket_too() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -238,7 +239,7 @@ fn who_joins_while_the_room_opens_gets_the_ticket_with_the_others() {
     scene.send(ann.conn, start());
     scene.join(&bob, room);
     assert_eq!(
-        scene.news(&bob).into_iter().filter_map(ticket_in).count(),
+        scene.events(&bob).into_iter().filter_map(ticket_in).count(),
         0
     );
     scene.opened(host, room, None);
@@ -288,7 +289,7 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
 }
 
 #[test]
-fn the_game_server_is_told_who_is_out_and_why() {
+fn the_game_server_is_notified_of_leaves_and_their_reasons() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let clients = ["ann", "bob", "cid", "dan"].map(|name| scene.enter(name));
@@ -317,7 +318,7 @@ fn the_game_server_is_told_who_is_out_and_why() {
 }
 
 #[test]
-fn a_running_room_that_everybody_left_is_closed_at_its_host() {
+fn a_running_room_without_players_is_closed_on_its_host() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 1);
     let ann = scene.enter("ann");
@@ -328,12 +329,12 @@ fn a_running_room_that_everybody_left_is_closed_at_its_host() {
         matches!(&orders[1], (_, world_to_host::Body::CloseRoom(close)) if close.room == room),
         "{orders:?}"
     );
-    // The host has its place back.
+    // The host has capacity again.
     scene.running_room_of(host, &[&ann]);
 }
 
 #[test]
-fn who_is_out_of_the_game_is_out_of_the_room() {
+fn a_player_who_left_the_game_has_left_the_room() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -341,9 +342,15 @@ fn who_is_out_of_the_game_is_out_of_the_room() {
     player_out(&mut scene, host, room, &bob, ErrorCode::Idle);
     assert_eq!(scene.left(&bob).0, ErrorCode::Idle);
     assert_eq!(scene.members(&ann), "ann*");
-    // The host knows, but not that the tickets which bob may still hold are void.
+    // The host knows that bob has left, but not that bob's tickets are revoked.
     let orders = scene.orders();
-    let is_removal = |order: &world_to_host::Body| matches!(order, world_to_host::Body::RemovePlayer(remove) if remove.player == bob.id && remove.void_tickets_until == 2);
+    let is_removal = |order: &world_to_host::Body| {
+        matches!(
+            order,
+            world_to_host::Body::RemovePlayer(remove)
+                if remove.player == bob.id && remove.void_tickets_until == 2
+        )
+    };
     assert!(
         matches!(&orders[..], [(_, order)] if is_removal(order)),
         "{orders:?}"
@@ -354,7 +361,7 @@ fn who_is_out_of_the_game_is_out_of_the_room() {
 }
 
 #[test]
-fn a_word_about_a_player_who_has_left_and_come_back_is_out_of_date() {
+fn a_late_message_about_a_player_who_came_back_is_ignored() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));

@@ -1,4 +1,4 @@
-//! Hello, names, resume, takeover, idling, drain.
+//! Hello, names, resume, takeover, idle players, drain.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::world_to_host;
@@ -33,7 +33,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
 }
 
 #[test]
-fn a_client_of_another_version_is_told_both_versions_and_closed() {
+fn a_client_of_another_version_gets_both_versions_and_is_closed() {
     let mut scene = LobbyHarness::new();
     let conn = scene.connect();
     let other = ask::Body::Hello(world::Hello {
@@ -92,7 +92,7 @@ fn a_connection_without_hello_is_closed_as_idle() {
     let conn = scene.connect();
     scene.pass(seconds(4));
     assert_eq!(scene.closed(conn), None);
-    // Asking for other things is no hello.
+    // Other requests do not replace the hello.
     scene.refusal(conn, start());
     scene.pass(seconds(2));
     assert_eq!(scene.goodbye(conn), Some(ErrorCode::Idle));
@@ -130,10 +130,11 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     );
     assert_eq!(welcome.room, Some(room));
     assert_ne!(welcome.resume_token, bob.token);
-    let news = scene.news_on(conn);
-    assert!(
-        matches!(&news[0], Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room))
-    );
+    let news = scene.events_on(conn);
+    assert!(matches!(
+        &news[0],
+        Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room)
+    ));
     assert_eq!(news.into_iter().filter_map(ticket_in).count(), 0);
     assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
     // The grace period that had begun is over.
@@ -178,14 +179,14 @@ fn a_token_used_while_the_older_connection_lives_takes_the_session_over() {
     assert_eq!(scene.goodbye(bob.conn), Some(ErrorCode::TakenOver));
     assert_eq!(scene.closed(bob.conn), Some(ErrorCode::TakenOver));
     assert_eq!(scene.members(&new), "ann* bob");
-    // The others saw nothing, and the end of the older connection ends nothing.
+    // The others were not notified, and the end of the older connection ends nothing.
     scene.pass(seconds(60));
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann* bob");
 }
 
 #[test]
-fn the_token_before_is_void_once_the_client_has_used_its_new_connection() {
+fn the_previous_token_is_revoked_by_a_request_on_the_new_connection() {
     let mut scene = LobbyHarness::new();
     let first = scene.enter("ann");
     // The welcome to the second connection may have been lost with it.
@@ -214,7 +215,7 @@ fn a_client_that_quits_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_does_nothing_in_the_lobby_goes_as_idle_and_who_is_in_a_room_stays() {
+fn idle_players_are_removed_from_the_lobby_but_not_from_rooms() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann]);
@@ -229,7 +230,7 @@ fn who_does_nothing_in_the_lobby_goes_as_idle_and_who_is_in_a_room_stays() {
 }
 
 #[test]
-fn idling_begins_anew_with_each_request_and_with_the_return_to_the_lobby() {
+fn idle_time_restarts_with_each_request_and_return_to_the_lobby() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -247,7 +248,7 @@ fn idling_begins_anew_with_each_request_and_with_the_return_to_the_lobby() {
 }
 
 #[test]
-fn idling_can_be_allowed() {
+fn the_idle_limit_can_be_off() {
     let mut scene = LobbyHarness::with(LobbyConfig {
         idle: None,
         ..LobbyConfig::default()
@@ -258,7 +259,7 @@ fn idling_can_be_allowed() {
 }
 
 #[test]
-fn a_player_may_change_its_name_and_the_room_hears_of_it() {
+fn a_player_may_change_its_name_and_the_room_is_notified() {
     let mut scene = LobbyHarness::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
@@ -267,13 +268,13 @@ fn a_player_may_change_its_name_and_the_room_hears_of_it() {
         name: "Anna".to_owned(),
     });
     assert_eq!(scene.ask(ann.conn, set_name("Anna")), renamed);
-    assert_eq!(scene.news(&bob), [renamed]);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&bob), [renamed]);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&bob), "Anna* bob");
 }
 
 #[test]
-fn a_name_that_another_player_has_or_nearly_has_is_refused() {
+fn a_name_equal_or_similar_to_another_players_is_refused() {
     let mut scene = LobbyHarness::new();
     let (ann, _bob) = (scene.enter("ann"), scene.enter("bob"));
     assert_eq!(
@@ -292,7 +293,7 @@ fn a_name_that_another_player_has_or_nearly_has_is_refused() {
 }
 
 #[test]
-fn everybody_can_be_listed_and_so_can_ones_own_room() {
+fn all_players_can_be_listed_and_so_can_the_own_room() {
     let mut scene = LobbyHarness::new();
     let (ann, bob, _cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     scene.room_of(&[&ann, &bob]);
@@ -311,7 +312,7 @@ fn everybody_can_be_listed_and_so_can_ones_own_room() {
 }
 
 #[test]
-fn what_comes_from_a_connection_that_is_gone_is_ignored() {
+fn messages_of_a_closed_connection_are_ignored() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     scene.lose(&ann);
@@ -327,7 +328,7 @@ fn what_comes_from_a_connection_that_is_gone_is_ignored() {
 }
 
 #[test]
-fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
+fn a_drain_closes_rooms_then_connections_and_notifies_hosts() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
@@ -339,7 +340,7 @@ fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
     scene.carry();
     assert!(scene.lobby.is_drained());
 
-    let news = scene.news(&ann);
+    let news = scene.events(&ann);
     assert!(
         matches!(&news[0], Body::RoomLeft(left) if left.room == room && left.reason == 35),
         "{news:?}"
@@ -371,7 +372,7 @@ fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
 }
 
 #[test]
-fn requests_of_somebody_in_no_room_about_rooms_say_so() {
+fn room_requests_without_a_room_are_refused() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     let own_room = ask::Body::ListPlayers(world::ListPlayers { everybody: false });

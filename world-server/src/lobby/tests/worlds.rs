@@ -1,4 +1,4 @@
-//! Worlds of several maps: gates, seats, and hosts that die while somebody is on the way.
+//! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
@@ -19,7 +19,7 @@ const FIRST: HostId = HostId(1);
 const SECOND: HostId = HostId(2);
 
 #[test]
-fn a_player_goes_through_a_gate_and_back_and_is_led_there() {
+fn a_player_moves_through_a_gate_and_back_with_tickets() {
     let (mut scene, ann, world) = scene();
     scene.at_gate(FIRST, world, &ann, 1);
     let map = scene.map_opened(SECOND, world, 1);
@@ -67,7 +67,7 @@ fn a_player_goes_through_a_gate_and_back_and_is_led_there() {
 }
 
 #[test]
-fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
+fn a_world_is_one_room_for_lists_chat_and_leaves() {
     let (mut scene, ann, world) = scene();
     let bob = scene.enter("bob");
     scene.join(&bob, world);
@@ -93,7 +93,7 @@ fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
     scene.done(bob.conn, ask::Body::Say(say));
     assert!(
         scene
-            .news(&ann)
+            .events(&ann)
             .iter()
             .any(|news| matches!(news, Body::Chat(chat) if chat.text == "hello"))
     );
@@ -104,7 +104,7 @@ fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
     assert!(
         matches!(scene.order_for(SECOND), order::Body::RenamePlayer(rename) if rename.room == map)
     );
-    // Who leaves is removed there, and the seat is free.
+    // A player who leaves is removed there, and the seat is free.
     scene.ask(ann.conn, leave());
     assert!(
         matches!(scene.order_for(SECOND), order::Body::RemovePlayer(remove) if remove.room == map)
@@ -120,7 +120,7 @@ fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
 }
 
 #[test]
-fn a_map_whose_seats_are_taken_keeps_others_out_and_says_so() {
+fn a_full_map_refuses_players_with_the_reason() {
     let (mut scene, ann, world) = scene_with(&[("map-seats", "1")]);
     let bob = scene.enter("bob");
     let (code, message) = scene.refused(bob.conn, join(world));
@@ -160,7 +160,7 @@ fn a_gate_to_nowhere_is_closed_and_the_player_stays() {
         assert!(matches!(scene.order_for(FIRST), order::Body::Stay(_)));
         assert_eq!(scene.error(&ann).0, ErrorCode::Blocked);
     }
-    // The first host is full, and the others take none.
+    // The first host is full, and the others have no capacity.
     let (mut scene, ann, world) = scene_on([1, 8], &[]);
     scene.lose_host(SECOND, "killed");
     let third = scene.host(3, 0);
@@ -172,7 +172,7 @@ fn a_gate_to_nowhere_is_closed_and_the_player_stays() {
 }
 
 #[test]
-fn a_map_that_can_not_be_opened_keeps_nobody_waiting() {
+fn a_map_that_cannot_be_opened_refuses_players_at_once() {
     let (mut scene, ann, world) = scene();
     scene.at_gate(FIRST, world, &ann, 1);
     let (_, open) = scene.opens().remove(0);
@@ -185,17 +185,17 @@ fn a_map_that_can_not_be_opened_keeps_nobody_waiting() {
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.contains("no such map"), "{message}");
     assert!(matches!(scene.order_for(FIRST), order::Body::Stay(_)));
-    // One whose host dies meanwhile is opened by another when the wish is said again.
+    // If its host is lost meanwhile, another one opens it at the next request.
     scene.at_gate(FIRST, world, &ann, 1);
     let third = scene.host(3, 8);
     scene.orders();
     scene.lose_host(SECOND, "killed");
-    assert_eq!((scene.news(&ann), scene.orders()), (vec![], vec![]));
+    assert_eq!((scene.events(&ann), scene.orders()), (vec![], vec![]));
     scene.at_gate(FIRST, world, &ann, 1);
     scene.lose_host(third, "killed");
     scene.host(2, 8);
     scene.orders();
-    // One that does not answer is given up after a while.
+    // A map that is not opened in time is closed.
     scene.at_gate(FIRST, world, &ann, 1);
     scene.pass(seconds(11));
     assert_eq!(scene.error(&ann).0, ErrorCode::ServerError);
@@ -203,14 +203,14 @@ fn a_map_that_can_not_be_opened_keeps_nobody_waiting() {
 }
 
 #[test]
-fn who_steps_back_or_dies_at_the_gate_stays_and_the_seat_is_free() {
+fn a_player_who_does_not_leave_the_gate_frees_the_reserved_seat() {
     let (mut scene, ann, world) = scene_with(&[("map-seats", "1")]);
     scene.at_gate(FIRST, world, &ann, 1);
     let map = scene.map_opened(SECOND, world, 1);
     scene.host_says(FIRST, stays(world, &ann, 1));
     let bob = scene.enter("bob");
     assert_eq!(scene.refused(bob.conn, join(world)).0, ErrorCode::RoomFull);
-    // The wish that comes later is another transfer.
+    // The later request is another transfer.
     scene.orders();
     scene.at_gate(FIRST, world, &ann, 1);
     assert!(matches!(
@@ -223,7 +223,7 @@ fn who_steps_back_or_dies_at_the_gate_stays_and_the_seat_is_free() {
 }
 
 #[test]
-fn the_first_host_dies_before_it_lets_go_and_is_asked_again_elsewhere() {
+fn if_the_source_host_is_lost_the_next_one_gets_the_order_again() {
     let (mut scene, ann, world) = scene();
     scene.keep(FIRST, world);
     scene.at_gate(FIRST, world, &ann, 1);
@@ -246,7 +246,7 @@ fn the_first_host_dies_before_it_lets_go_and_is_asked_again_elsewhere() {
 }
 
 #[test]
-fn the_first_host_dies_after_it_has_let_go_and_nobody_notices() {
+fn the_loss_of_the_source_host_after_departure_has_no_effect() {
     let (mut scene, ann, world) = scene();
     scene.keep(FIRST, world);
     scene.at_gate(FIRST, world, &ann, 1);
@@ -260,7 +260,7 @@ fn the_first_host_dies_after_it_has_let_go_and_nobody_notices() {
 }
 
 #[test]
-fn the_other_host_dies_with_the_arrival_and_is_told_of_it_again_elsewhere() {
+fn if_the_target_host_is_lost_the_next_one_gets_the_arrival_again() {
     let (mut scene, ann, world) = scene();
     scene.at_gate(FIRST, world, &ann, 1);
     let map = scene.map_opened(SECOND, world, 1);
@@ -278,7 +278,7 @@ fn the_other_host_dies_with_the_arrival_and_is_told_of_it_again_elsewhere() {
 }
 
 #[test]
-fn who_is_on_the_way_to_a_map_that_is_lost_comes_back() {
+fn a_transfer_to_a_lost_map_is_reversed() {
     let (mut scene, ann, world) = scene();
     let bob = scene.enter("bob");
     scene.join(&bob, world);
@@ -287,10 +287,11 @@ fn who_is_on_the_way_to_a_map_that_is_lost_comes_back() {
     scene.departed(FIRST, world, &ann, 2, b"x");
     scene.orders();
     scene.forget_news();
-    // Nothing of that map was kept.
+    // There is no checkpoint of that map.
     scene.lose_host(SECOND, "killed");
     assert_eq!(scene.left(&bob).0, ErrorCode::HostDied);
-    // By a number of its own, so that a room which remembers the departure knows it for another.
+    // With a new number, so that a room which remembers the departure does not take it for the same
+    // transfer.
     let (x, y) = (197.0, 99.0);
     let back = order::Body::Admit(Admit {
         x,
@@ -308,7 +309,7 @@ fn who_is_on_the_way_to_a_map_that_is_lost_comes_back() {
 }
 
 #[test]
-fn a_map_that_crashes_takes_along_who_is_on_it_and_nobody_else() {
+fn a_map_crash_affects_only_the_players_on_that_map() {
     let (mut scene, ann, world) = scene();
     let bob = scene.enter("bob");
     scene.join(&bob, world);
@@ -325,13 +326,13 @@ fn a_map_that_crashes_takes_along_who_is_on_it_and_nobody_else() {
     );
     assert_eq!(scene.left(&ann).0, ErrorCode::RoomCrashed);
     assert_eq!(scene.members(&bob), "bob*");
-    // It is opened anew for who goes there.
+    // It is opened again for the next player.
     let again = scene.moves(&bob, world, 1);
     assert_ne!(again, map);
 }
 
 #[test]
-fn what_a_host_says_of_players_who_are_elsewhere_counts_for_nothing() {
+fn host_messages_about_players_elsewhere_are_ignored() {
     let (mut scene, ann, world) = scene();
     let map = scene.moves(&ann, world, 1);
     let out = |room| {
@@ -343,13 +344,13 @@ fn what_a_host_says_of_players_who_are_elsewhere_counts_for_nothing() {
     };
     scene.host_says(FIRST, out(world));
     assert_eq!(scene.members(&ann), "ann*");
-    // An avatar that should not be there any more is taken away.
+    // An avatar that should not be there any more is removed.
     scene.at_gate(FIRST, world, &ann, 1);
     assert!(matches!(
         scene.order_for(FIRST),
         order::Body::RemovePlayer(_)
     ));
-    // Answers of before, of others and to nothing.
+    // Old answers, answers of other hosts, and answers to no order.
     for (host, room, number) in [
         (FIRST, world, 1),
         (SECOND, map, 1),
@@ -365,7 +366,7 @@ fn what_a_host_says_of_players_who_are_elsewhere_counts_for_nothing() {
 }
 
 #[test]
-fn who_comes_back_to_the_lobby_is_led_to_the_map_where_the_avatar_is() {
+fn a_resumed_player_gets_a_ticket_for_the_avatars_map() {
     let (mut scene, ann, world) = scene();
     scene.moves(&ann, world, 1);
     scene.lose(&ann);
@@ -375,7 +376,7 @@ fn who_comes_back_to_the_lobby_is_led_to_the_map_where_the_avatar_is() {
 }
 
 #[test]
-fn which_map_a_room_is_nobody_says_but_the_lobby() {
+fn only_the_lobby_sets_the_map_parameter() {
     let mut scene = LobbyHarness::new();
     let ann = scene.enter("ann");
     for (key, value) in [("map", "1"), ("map-seats", "0"), ("map-seats", "many")] {
@@ -489,7 +490,7 @@ impl LobbyHarness {
         );
     }
 
-    /// The host opens the map that it was told to open. Its room.
+    /// Lets the host open the map that it was told to open. Returns its room.
     fn map_opened(&mut self, host: HostId, world: u64, map: u32) -> u64 {
         let (
             at,
@@ -503,13 +504,13 @@ impl LobbyHarness {
         room
     }
 
-    /// Leads a player through the gate to a map on the second host that is not open yet.
+    /// Moves a player through the gate to a map on the second host that is not open yet.
     fn moves(&mut self, client: &Client, world: u64, map: u32) -> u64 {
         self.orders();
         self.at_gate(FIRST, world, client, map);
         let room = self.map_opened(SECOND, world, map);
         let order::Body::LetGo(LetGo { number, .. }) = self.order_for(FIRST) else {
-            panic!("nobody lets go")
+            panic!("no order to let the player go")
         };
         self.departed(FIRST, world, client, number, b"x");
         self.arrived(SECOND, room, client, number);
@@ -517,7 +518,7 @@ impl LobbyHarness {
         room
     }
 
-    /// The first order for that host since the last look at its orders.
+    /// The first order for that host since the last call.
     fn order_for(&mut self, wanted: HostId) -> order::Body {
         let mut orders = self.orders();
         let index = orders
@@ -530,16 +531,16 @@ impl LobbyHarness {
     }
 
     fn tickets(&mut self, client: &Client) -> Vec<world::Ticket> {
-        self.news(client)
+        self.events(client)
             .into_iter()
             .filter_map(ticket_in)
             .collect()
     }
 
-    /// The one error among the news.
+    /// The only error among the events.
     fn error(&mut self, client: &Client) -> (ErrorCode, String) {
         let errors: Vec<_> = self
-            .news(client)
+            .events(client)
             .into_iter()
             .filter_map(|body| {
                 if let Body::Error(error) = body {

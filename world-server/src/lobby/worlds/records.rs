@@ -1,8 +1,8 @@
 //! Worlds of several maps in the directory (see `lobby::records`).
 //!
-//! Where members are is told with the world, that is its first map; of the other maps it is known
-//! where they run. Their seats follow from the first, so that a server which dies between two
-//! records leaves nothing that contradicts itself.
+//! The record of a world, that is of its first map, contains the places of all members. The records
+//! of further maps contain only where they run. Their seats are derived from the first record, so a
+//! server that dies between two records leaves nothing inconsistent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl MapIdentity {
 }
 
 impl WorldState {
-    /// What another lobby has to know of who has gone through gates.
+    /// The record of the members' places and transfers; `None` if all are on the first map.
     pub(in crate::lobby) fn to_record(&self) -> Option<pb::World> {
         let places = self.places.iter();
         let places = places.map(|(player, place)| pb::Place {
@@ -47,7 +47,8 @@ impl WorldState {
         (record != pb::World::default()).then_some(record)
     }
 
-    /// The world of a first map with these members; its other maps come by [`Lobby::restore_map`].
+    /// Restores the world of a first map with these members; [`Lobby::restore_map`] adds its
+    /// further maps.
     pub(in crate::lobby) fn from_record(record: pb::World, members: &Seats) -> Self {
         let place = |place: pb::Place| {
             (
@@ -76,7 +77,7 @@ impl WorldState {
         }
     }
 
-    /// Those who are on that map, were there, or are about to be.
+    /// The players who are on that map, come from it, or are in transfer to it.
     fn players_of_map(&self, map: RoomId) -> impl Iterator<Item = PlayerId> + '_ {
         let there = self
             .places
@@ -149,7 +150,7 @@ impl MapTransfer {
 }
 
 impl Lobby {
-    /// Goes on with a further map of a world, which is known already.
+    /// Restores a further map of a world that is restored already.
     pub(in crate::lobby) fn restore_map(
         &mut self,
         id: RoomId,
@@ -176,7 +177,8 @@ impl Lobby {
         Some(())
     }
 
-    /// Who was on the way to a map that can't go on turns back, and who was on it is in the lobby.
+    /// Reverses transfers to maps that were not restored, and returns the players of these maps to
+    /// the lobby.
     pub(in crate::lobby) fn repair_worlds(&mut self, now: LocalTime) {
         for world in self.rooms.ids() {
             let players = |lobby: &Self| {

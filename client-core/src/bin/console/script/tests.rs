@@ -1,7 +1,5 @@
-//! The interpreter, driven by hand.
-
-//! Scenes with a script: lines and events go in, in time that passes on demand, and what is to be
-//! done is compared.
+//! Tests of the script: lines and events go in, in time that advances on demand, and the steps are
+//! compared.
 
 use ambit_client_core::client::event::{Failure, GameStarted, MapExtent, ObjectEntered, Welcome};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
@@ -92,7 +90,7 @@ fn commands_without_a_game_are_errors() {
 
     let mut scene = Scene::in_room();
     scene.line("objects");
-    scene.tell(&ViewEvent::OmittedPoses {
+    scene.tell(&ViewEvent::Left {
         request: 0,
         room: RoomId(1),
         code: "kicked".into(),
@@ -255,7 +253,7 @@ fn talk_goes_to_the_room_or_outside_of_one_to_the_lobby() {
 }
 
 #[test]
-fn what_was_said_is_heard_before_the_next_line() {
+fn the_next_line_waits_for_the_chat_message() {
     let chat = |from| {
         let (channel, from_name, text) = (ChatChannel::Lobby, String::new(), String::new());
         ViewEvent::Chat(ChatMessage {
@@ -281,7 +279,7 @@ fn what_was_said_is_heard_before_the_next_line() {
 
 #[test]
 fn updates_are_printed_when_they_are_watched() {
-    let update = ViewEvent::ObjectUpdated(ambit_client_core::client::event::ObjectUpdated {
+    let update = ViewEvent::Update(ambit_client_core::client::event::ObjectUpdated {
         id: 1,
         t: GameTime::ZERO,
         at: GameTime::ZERO,
@@ -330,7 +328,7 @@ fn the_end_of_input_is_the_end_and_comes_once() {
     assert!(!scene.script.wants_line());
 }
 
-/// A script that has been welcomed, in time that passes on demand.
+/// A script after the welcome, in time that advances on demand.
 struct Scene {
     script: Script<Box<dyn FnMut() -> [u8; 16]>>,
     now: LocalTime,
@@ -395,7 +393,7 @@ impl Scene {
         steps
     }
 
-    /// Answers the last request; returns whether the answer is to be printed.
+    /// Answers the last request; returns whether the answer is printed.
     fn answer(&mut self, event: impl FnOnce(u64) -> ViewEvent) -> bool {
         self.script.handle_event(self.now, &event(self.asked))
     }
@@ -450,7 +448,7 @@ fn room(id: u64, name: &str) -> RoomListing {
 }
 
 fn started() -> ViewEvent {
-    ViewEvent::GameStarted(GameStarted {
+    ViewEvent::Started(GameStarted {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
         is_rejoin: false,
@@ -466,7 +464,7 @@ fn started() -> ViewEvent {
 
 fn enter(own: bool) -> ViewEvent {
     let (t, position) = (GameTime::ZERO, Position::default());
-    ViewEvent::ObjectEntered(ObjectEntered {
+    ViewEvent::Enter(ObjectEntered {
         id: 1,
         kind: "avatar".into(),
         own,

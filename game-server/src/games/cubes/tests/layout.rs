@@ -1,4 +1,4 @@
-//! What fits on the floor, and where it lies.
+//! What fits on the floor, and its positions.
 
 use ambit_proto::games::cubes::POSE_FORMAT;
 
@@ -38,8 +38,8 @@ fn a_large_floor_has_room_for_many_cubes_and_any_floor_for_none() {
 
 #[test]
 fn a_layout_that_does_not_fit_is_refused_with_advice() {
-    let problem = "cubes does not fit: 9000 of them, 1 m apart, take a square of 94.4 m, which a floor of 32x32 m has no room \
-                   for: size may be larger, spacing less";
+    let problem = "cubes does not fit: 9000 of them, 1 m apart, need a square of 94.4 m, \
+                   but the floor has 32x32 m: use a larger size or less spacing";
     assert_eq!(places("32x32", "9000", "1"), Err(problem.into()));
     assert!(places("40x12", "100", "2").is_err());
     assert!(
@@ -60,7 +60,7 @@ fn places(size: &str, cubes: &str, spacing: &str) -> Result<Vec<Position>, Strin
         .collect())
 }
 
-/// The lowest and the highest, in centimetres' precision.
+/// The lowest and the highest value, rounded to centimetres.
 fn extent(places: &[Position], axis: usize) -> (f32, f32) {
     let along = places
         .iter()

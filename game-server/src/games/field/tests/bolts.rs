@@ -1,4 +1,4 @@
-//! Whom a bolt hits, and when.
+//! Which targets a bolt hits, and when.
 
 use ambit_proto::timeline::Gauge;
 
@@ -19,7 +19,7 @@ fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
         let start = scene.millis();
         scene.cast_at(ANN, BOLT, 101.0, 100.0).unwrap();
         let changes = scene.run(2_000);
-        // 9.5 m at 20 m/s: half a metre before its middle.
+        // 9.5 m at 20 m/s: half a metre before the target's centre.
         assert_eq!(
             events(&changes, DAMAGE),
             [(scene.avatar(BOB), start + 475)],
@@ -27,9 +27,10 @@ fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
         );
         assert_eq!(health_at(&scene, BOB, start + 475).value, 75.0);
         assert_eq!(health_at(&scene, BOB, start + 474).value, 100.0);
-        assert!(changes.iter().any(
-            |change| matches!(change, WorldChange::Despawned { at, .. } if at.millis() == start + 475)
-        ));
+        assert!(changes.iter().any(|change| {
+            matches!(change, WorldChange::Despawned { at, .. }
+                    if at.millis() == start + 475)
+        }));
         assert_eq!(scene.of_kind(schema::BOLT), []);
     }
 }
@@ -66,7 +67,8 @@ fn a_runner_beside_the_path_of_a_bolt_is_not_hit() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 95.0);
-    scene.walk(BOB, 110.0, 105.0).unwrap(); // At the line after a second; the bolt passes after half a second.
+    // At the line after a second; the bolt passes after half a second.
+    scene.walk(BOB, 110.0, 105.0).unwrap();
     scene.cast_at(ANN, BOLT, 130.0, 100.0).unwrap();
     assert_eq!(events(&scene.run(3_000), DAMAGE), []);
 }
@@ -152,7 +154,8 @@ fn of_two_bolts_in_a_tick_the_earlier_kills_and_the_other_flies_on() {
         .player(CID, 100.0, 104.0);
     scene.set_health(BOB, 25.0);
     scene.tick();
-    scene.cast_at(CID, BOLT, 104.0, 96.0).unwrap(); // Towards the line behind BOB, and farther away.
+    // Towards the line behind BOB, and farther away.
+    scene.cast_at(CID, BOLT, 104.0, 96.0).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let start = scene.millis();
     let changes = scene.run(2_000);
@@ -232,7 +235,7 @@ fn random_bolts_hit_the_same_targets_as_small_steps() {
                 );
                 assert!(effect.abs_diff(at(micros).millis()) <= 1, "case {case}");
             }
-            // A graze that lies between two steps.
+            // A grazing contact between two steps.
             ([(_, effect)], None) => assert!(
                 nearest((effect - start.millis()) * 1_000).0 < 0.52,
                 "case {case}"

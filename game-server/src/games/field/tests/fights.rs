@@ -1,4 +1,4 @@
-//! Of whom a player wants the freshest news.
+//! Engagements: the objects that a player needs the freshest updates of.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn a_caster_is_engaged_with_its_target_for_five_seconds() {
         [(scene.avatar(ANN), scene.avatar(BOB), until)]
     );
     scene.cast_at(ANN, BOLT, 100.0, 120.0).unwrap();
-    assert_eq!(engaged(&scene.run(0)), []); // At nobody.
+    assert_eq!(engaged(&scene.run(0)), []); // Aims at no object.
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_caster_is_not_engaged_with_a_veiled_target() {
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
     let changes = scene.run(2_000);
     assert!(scene.health(BOB) < 80.0);
-    assert_eq!(pairs(&changes), [(bob, ann)]); // Who is hit knows by whom, and tells nobody.
+    assert_eq!(pairs(&changes), [(bob, ann)]); // Only the victim is engaged.
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_victim_is_not_engaged_with_an_attacker_that_has_left() {
 
 fn engaged(changes: &[WorldChange]) -> Vec<(ObjectId, ObjectId, u64)> {
     let pair = |change: &WorldChange| match *change {
-        WorldChange::EngagedObjects {
+        WorldChange::Engaged {
             viewer,
             object,
             until,

@@ -1,4 +1,4 @@
-//! Regeneration, death and return, leaving.
+//! Regeneration, death, respawn and leaving.
 
 use super::super::schema::{self, ALIVE, DAMAGE, DIED, RESPAWNED};
 use super::*;
@@ -83,7 +83,8 @@ fn a_command_at_the_moment_of_death_finds_the_caster_dead() {
         scene.tick();
         assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), Ok(()));
     }
-    scene.tick(); // The horizon has passed the moment of the hit; the command comes before the step.
+    // The horizon has passed the time of the hit; the command comes before the step.
+    scene.tick();
     assert_eq!(
         scene.cast_at(BOB, BOLT, 100.0, 90.0),
         refused(ErrorCode::Dead)
@@ -167,7 +168,7 @@ fn a_crowded_map_starts_and_runs() {
     scene.run(5_000);
 }
 
-/// ANN has killed BOB with a bolt; the time of death.
+/// ANN has killed BOB with a bolt; returns the time of death.
 fn killed() -> (Scene, u64) {
     let mut scene = Scene::new().player(ANN, 60.0, 60.0).player(BOB, 70.0, 60.0);
     scene.set_health(BOB, 20.0);

@@ -1,4 +1,5 @@
-//! The same seed and inputs give the same game, and nobody's dice are anybody else's.
+//! The same seed and inputs give the same game; random numbers of one creature do not affect
+//! others.
 
 use super::super::schema;
 use super::*;
@@ -11,7 +12,7 @@ fn the_same_seed_and_inputs_give_the_same_changes() {
 
 #[test]
 fn wanderers_do_not_depend_on_the_number_of_players() {
-    let lives = |players: u64| {
+    let npcs = |players: u64| {
         let mut scene = Scene::with(FieldGame::new(40, 30), &RoomConfig::default());
         for player in 0..players {
             scene = scene.player(PlayerId(player), 50.0, 50.0);
@@ -23,7 +24,7 @@ fn wanderers_do_not_depend_on_the_number_of_players() {
             .map(|npc| scene.world.position(npc))
             .collect::<Vec<_>>()
     };
-    assert_eq!(lives(0), lives(7));
+    assert_eq!(npcs(0), npcs(7));
 }
 
 #[test]
@@ -91,7 +92,7 @@ fn parameters_make_the_game_and_bad_ones_are_refused() {
     );
 }
 
-/// RecordChanges with the horizon at which they were said.
+/// Changes with the horizon at which they were reported.
 fn busy_run(seed: u64) -> Vec<(GameTime, WorldChange)> {
     let config = RoomConfig {
         seed,
@@ -104,14 +105,14 @@ fn busy_run(seed: u64) -> Vec<(GameTime, WorldChange)> {
     for player in 0..12 {
         scene = scene.player(PlayerId(player), rng.f32() * 50.0, rng.f32() * 50.0);
     }
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..400 {
         let player = PlayerId(rng.u64(..12));
         let _ = scene.walk(player, rng.f32() * 50.0, rng.f32() * 50.0);
         let _ = scene.cast_at(player, rng.u8(..4), rng.f32() * 50.0, rng.f32() * 50.0);
         let now = scene.world.now();
         scene.tick();
-        said.extend(scene.changes.drain(..).map(|change| (now, change)));
+        reported.extend(scene.changes.drain(..).map(|change| (now, change)));
     }
-    said
+    reported
 }

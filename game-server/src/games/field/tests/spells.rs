@@ -1,4 +1,4 @@
-//! Mana, refusals, heal and blink.
+//! Mana, refused commands, heal and blink.
 
 use super::super::schema::{CAST, HEALED};
 use super::*;

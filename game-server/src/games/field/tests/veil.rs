@@ -1,4 +1,4 @@
-//! Hiding: what others may learn of a veiled avatar, which is nothing.
+//! Veils: other players learn nothing of a veiled avatar.
 
 use super::super::schema::{self, CAST, DAMAGE, DIED, HEALED, VEILED};
 use super::*;
@@ -36,10 +36,11 @@ fn an_avatar_is_hidden_before_the_event_of_its_cast() {
     scene.run(0);
     scene.cast(ANN, VEIL).unwrap();
     let changes = scene.run(0);
-    let place =
-        |wanted: fn(&WorldChange) -> bool| changes.iter().position(wanted).expect("it is said");
-    let hidden = place(|change| matches!(change, WorldChange::Visibility { .. }));
-    assert!(hidden < place(|change| matches!(change, WorldChange::Event { kind: CAST, .. })));
+    let index = |wanted: fn(&WorldChange) -> bool| {
+        changes.iter().position(wanted).expect("a reported change")
+    };
+    let hidden = index(|change| matches!(change, WorldChange::Visibility { .. }));
+    assert!(hidden < index(|change| matches!(change, WorldChange::Event { kind: CAST, .. })));
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn a_bolt_wounds_a_veiled_avatar_once_and_flies_on_to_the_next() {
     let start = scene.millis();
     let changes = scene.run(1_500);
     let (bob, cid) = (scene.avatar(BOB), scene.avatar(CID));
-    // About themselves: of BOB's wound only BOB hears, since nobody else follows BOB.
+    // Each event is about its target: only BOB follows BOB, so only BOB receives BOB's damage.
     assert_eq!(
         events(&changes, DAMAGE),
         [(bob, start + 375), (cid, start + 775)]
@@ -164,9 +165,9 @@ fn death_and_healing_keep_a_veil_and_notify_no_other_client() {
     assert_eq!(events(&changes, HEALED), []);
 }
 
-/// Two runs that differ only in where a veiled player walks and what it casts on itself say the
-/// same about everything else, in the same order. Shooters shoot at it, and at each other through
-/// it; wanderers wander, players come and go.
+/// Two runs that differ only in the moves of a veiled player, and in what it casts on itself,
+/// report the same changes of everything else, in the same order. Shooters shoot at it, and at each
+/// other through it; wanderers walk, players come and go.
 #[test]
 fn a_veiled_player_changes_nothing_for_other_players() {
     for seed in 0..4 {
@@ -178,12 +179,12 @@ fn a_veiled_player_changes_nothing_for_other_players() {
                 .count()
                 > 10
         );
-        for life in 1..4 {
-            let busy = bystanders(seed, life);
+        for ann_moves in 1..4 {
+            let busy = bystanders(seed, ann_moves);
             let same = quiet.iter().zip(&busy).take_while(|(a, b)| a == b).count();
             assert!(
                 quiet == busy,
-                "seed {seed}, life {life}, change {same}: {:?} {:?}",
+                "seed {seed}, moves {ann_moves}, change {same}: {:?} {:?}",
                 quiet.get(same),
                 busy.get(same)
             );
@@ -191,8 +192,8 @@ fn a_veiled_player_changes_nothing_for_other_players() {
     }
 }
 
-/// All that is said of others while ANN is veiled; her life 0 is standing still.
-fn bystanders(seed: u64, life: u64) -> Vec<WorldChange> {
+/// All changes of others while ANN is veiled. With `ann_moves` 0 she stands still.
+fn bystanders(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
     let config = RoomConfig {
         seed,
         width: 40.0,
@@ -202,7 +203,7 @@ fn bystanders(seed: u64, life: u64) -> Vec<WorldChange> {
     let mut scene = Scene::with(FieldGame::new(10, 40), &config).player(ANN, 20.0, 20.0);
     let ann = scene.avatar(ANN);
     let mut others = fastrand::Rng::with_seed(seed);
-    let mut own = fastrand::Rng::with_seed(life);
+    let mut own = fastrand::Rng::with_seed(ann_moves);
     for player in 10..20 {
         scene = scene.player(
             PlayerId(player),
@@ -213,10 +214,10 @@ fn bystanders(seed: u64, life: u64) -> Vec<WorldChange> {
     scene.run(100);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(0);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut busy = 0;
     for tick in 0..199 {
-        if life > 0 {
+        if ann_moves > 0 {
             busy += usize::from(scene.walk(ANN, own.f32() * 40.0, own.f32() * 40.0).is_ok());
             scene.set_mana(ANN, 100.0);
             busy += usize::from(scene.cast(ANN, HEAL).is_ok());
@@ -242,13 +243,13 @@ fn bystanders(seed: u64, life: u64) -> Vec<WorldChange> {
         }
         let is_own = |change: &WorldChange| {
             change.object() == Some(ann)
-                || matches!(change, WorldChange::EngagedObjects { viewer, .. } if *viewer == ann)
+                || matches!(change, WorldChange::Engaged { viewer, .. } if *viewer == ann)
         };
-        told.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
+        reported.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
     }
     assert!(
-        life == 0 || busy > 100,
+        ann_moves == 0 || busy > 100,
         "a veiled player that does nothing proves nothing"
     );
-    told
+    reported
 }

@@ -1,4 +1,4 @@
-//! Avatars that the server walks.
+//! Avatars that the server moves.
 
 use ambit_proto::keymap::Keymap;
 use ambit_proto::pose::Pose;
@@ -19,7 +19,7 @@ fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
             .filter(|change| matches!(change, WorldChange::Components { .. }))
             .count();
         for (before, after) in places.iter_mut().zip(positions(&scene)) {
-            // 20 cm a tick, less where the way turns within it.
+            // 20 cm a tick, less if the path turns within it.
             let step = before.distance(after);
             assert!(step < 0.21, "{step}");
             *before = after;
@@ -59,7 +59,7 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
 
 #[test]
 fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
-    let mut scene = crowd(WalkMode::SteeredWalker, 50, 50.0, 3);
+    let mut scene = crowd(WalkMode::Steered, 50, 50.0, 3);
     let poses = |scene: &Scene| {
         walkers(scene)
             .into_iter()
@@ -88,7 +88,7 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
         before = after;
     }
     assert!((20..1_000).contains(&bounces), "{bounces}");
-    // To the left as often as to the right, and all turns alike.
+    // Left and right turns are equally frequent, and so are all angles.
     assert!(
         turns[2..15]
             .iter()
@@ -100,7 +100,7 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
 #[test]
 fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
     let (edge, near) = (100.0, 10.0);
-    let mut scene = crowd(WalkMode::SteeredWalker, 400, edge, 4);
+    let mut scene = crowd(WalkMode::Steered, 400, edge, 4);
     let at_border = |position: &Position| {
         let inside = |at: f32| (near..=edge - near).contains(&at);
         !inside(position.x) || !inside(position.y)
@@ -113,7 +113,7 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
             / 400.0
     };
     let expected = 1.0 - (1.0 - 2.0 * near / edge).powi(2);
-    // Two and a half standard deviations of 400 who are anywhere.
+    // Two and a half standard deviations for 400 uniformly distributed walkers.
     assert!(
         (share(&scene) - expected).abs() < 0.06,
         "{} {expected}",
@@ -164,7 +164,7 @@ fn equal_seeds_give_equal_walks_bit_for_bit_and_others_differ() {
             .map(|_| (tick(&mut scene), positions(&scene)).1)
             .collect::<Vec<_>>()
     };
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, 6), run(walk, 6));
         assert_ne!(run(walk, 6), run(walk, 7));
     }
@@ -185,14 +185,14 @@ fn a_walk_does_not_depend_on_other_walkers() {
         }
         positions(&scene)[0]
     };
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, false), run(walk, true));
     }
 }
 
 #[test]
 fn a_steered_walk_is_the_same_on_every_machine() {
-    let mut scene = crowd(WalkMode::SteeredWalker, 3, 40.0, 9);
+    let mut scene = crowd(WalkMode::Steered, 3, 40.0, 9);
     for _ in 0..1_000 {
         tick(&mut scene);
     }
@@ -200,16 +200,19 @@ fn a_steered_walk_is_the_same_on_every_machine() {
         .into_iter()
         .map(|walker| scene.world.pose(walker))
         .collect();
-    let told: Vec<_> = poses
+    let reported: Vec<_> = poses
         .iter()
         .map(|pose| (pose.at[0], pose.at[1], pose.turn[0]))
         .collect();
-    assert_eq!(told, [(1991, 1612, 51), (612, 1638, 213), (953, 3013, 187)]);
+    assert_eq!(
+        reported,
+        [(1991, 1612, 51), (612, 1638, 213), (953, 3013, 187)]
+    );
 }
 
 #[test]
 fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let walked = |busy: bool| {
             let mut scene = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
@@ -243,14 +246,14 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
 
 #[test]
 fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let mut scene = crowd(walk, 3, 40.0, 11);
-        let gone = walkers(&scene)[1];
+        let leaving = walkers(&scene)[1];
         scene
             .game
-            .rename(&mut scene.world, PlayerId(2), "nobody hears of it");
+            .rename(&mut scene.world, PlayerId(2), "another name");
         scene.game.leave(&mut scene.world, PlayerId(2));
-        assert!(!scene.world.contains(gone));
+        assert!(!scene.world.contains(leaving));
         let before = positions(&scene);
         scene.run(60_000);
         assert_eq!(walkers(&scene).len(), 2);
@@ -267,7 +270,7 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
     }
 }
 
-/// So many walkers on a square map.
+/// A square map with `count` walkers.
 fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> Scene {
     let config = RoomConfig {
         width: edge,
@@ -285,12 +288,12 @@ fn scene_with(mut scene: Scene, players: std::ops::Range<u64>) -> Scene {
     for player in players {
         scene
             .game
-            .join(&mut scene.world, PlayerId(player), "somebody");
+            .join(&mut scene.world, PlayerId(player), "player");
     }
     scene
 }
 
-/// Ends the current tick, begins the next one and lets all walk to it.
+/// Ends the current tick, begins the next one and moves all walkers to it.
 fn tick(scene: &mut Scene) -> Vec<WorldChange> {
     scene.changes.clear();
     scene.tick();
@@ -311,7 +314,7 @@ fn positions(scene: &Scene) -> Vec<Position> {
         .collect()
 }
 
-/// Within a step of it, in the grid's units.
+/// Equal up to one step of the grid.
 fn is_at_the_edge(pose: &Pose, edge: i32) -> bool {
     pose.at[..2].iter().any(|at| *at <= 22 || *at >= edge - 22)
 }

@@ -71,7 +71,7 @@ fn a_walk_ends_at_the_first_obstacle() {
         "{:?}",
         scene.position(ANN)
     );
-    // At the wall one can go back, and along, but not through.
+    // An avatar at the wall can walk back and along the wall, but not through it.
     scene.walk(ANN, 120.0, 100.0).unwrap();
     scene.run(1_000);
     assert!(scene.position(ANN).x < 109.6);
@@ -123,9 +123,13 @@ fn a_held_click_that_steers_at_every_tick_walks_on() {
     let metres = scene
         .position(ANN)
         .distance(Position::on_ground(100.0, 100.0));
-    let way = scene.world.now().since(start).as_secs_f32() * 5.0;
-    // Each click rounds its start to the wire's grid: up to 2 mm on 85 mm of a tick at 60 Hz.
-    assert!((metres - way).abs() < 0.025 * way, "{metres} {way}");
+    let distance = scene.world.now().since(start).as_secs_f32() * 5.0;
+    // Each click rounds its start to the grid of the wire: up to 2 mm on the 85 mm of a tick at 60
+    // Hz.
+    assert!(
+        (metres - distance).abs() < 0.025 * distance,
+        "{metres} {distance}"
+    );
 }
 
 #[test]
@@ -149,12 +153,12 @@ fn new_players_have_a_name_and_can_change_it() {
     let avatar = scene.avatar(ANN);
     assert_eq!(
         scene.world.text(avatar, super::super::schema::NAME),
-        "somebody"
+        "player"
     );
     scene.game.rename(&mut scene.world, ANN, &"ß".repeat(100));
     assert_eq!(
         scene.world.text(avatar, super::super::schema::NAME),
         "ß".repeat(48)
     );
-    scene.game.rename(&mut scene.world, BOB, "nobody");
+    scene.game.rename(&mut scene.world, BOB, "other");
 }

@@ -47,14 +47,14 @@ fn position_cell_and_component_follow_from_the_pose() {
     let mut found = Vec::new();
     world.find_within(at(15.0, 5.0), 1.0, &mut found);
     assert_eq!(found, [car]);
-    let crossing = WorldChange::ChangeCell {
+    let cell_change = WorldChange::ChangeCell {
         object: car,
         from: Cell::new(0, 0),
         to: Cell::new(1, 0),
     };
     assert_eq!(
         changes(&mut world),
-        [WorldChange::BecameActive { object: car }, crossing]
+        [WorldChange::BecameActive { object: car }, cell_change]
     );
 }
 
@@ -62,9 +62,9 @@ fn position_cell_and_component_follow_from_the_pose() {
 fn an_activation_is_reported_once_and_active_objects_are_listed() {
     let mut world = garage();
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
-    let mut told = Vec::new();
-    // Who moves at which tick: once, again and again, twice in a tick, and to where it is already.
-    let moves: [&[(ObjectId, f32)]; 9] = [
+    let mut reported = Vec::new();
+    // Which objects move at each tick: once, repeatedly, twice in a tick, and to the current pose.
+    let moved_per_tick: [&[(ObjectId, f32)]; 9] = [
         &[],
         &[(other, 1.0), (one, 1.0), (other, 1.5)],
         &[(one, 2.0)],
@@ -75,24 +75,24 @@ fn an_activation_is_reported_once_and_active_objects_are_listed() {
         &[],
         &[],
     ];
-    for (number, moves) in moves.iter().enumerate() {
+    for (number, moved_per_tick) in moved_per_tick.iter().enumerate() {
         tick(&mut world, number as u64 + 1);
-        for &(object, x) in *moves {
+        for &(object, x) in *moved_per_tick {
             world.set_pose(object, at(x, 5.0), 0.0, 0.0);
         }
         world.finish_tick();
-        let stirred = changes(&mut world).into_iter().map(|change| match change {
+        let activated = changes(&mut world).into_iter().map(|change| match change {
             WorldChange::BecameActive { object } => object,
             other => panic!("{other:?}"),
         });
-        told.push((
-            stirred.collect::<Vec<_>>(),
+        reported.push((
+            activated.collect::<Vec<_>>(),
             world.active_objects().to_vec(),
             [world.is_moving(one), world.is_moving(other)],
         ));
     }
     let expected = [
-        (vec![], vec![], [true, true]), // Born at the tick before.
+        (vec![], vec![], [true, true]), // Created at the previous tick.
         (vec![other, one], vec![other, one], [true, true]),
         (vec![], vec![one], [true, true]),
         (vec![other], vec![one, other], [true, true]),
@@ -102,7 +102,7 @@ fn an_activation_is_reported_once_and_active_objects_are_listed() {
         (vec![], vec![], [false, true]),
         (vec![], vec![], [false, false]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -111,13 +111,16 @@ fn new_objects_are_active_and_despawned_ones_are_not() {
     tick(&mut world, 1);
     let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
     let cell = Cell::new(0, 0);
-    let born = |object| {
+    let new_object = |object| {
         [
             WorldChange::Spawned { object, cell },
             WorldChange::BecameActive { object },
         ]
     };
-    assert_eq!(changes(&mut world), [born(one), born(other)].concat());
+    assert_eq!(
+        changes(&mut world),
+        [new_object(one), new_object(other)].concat()
+    );
     assert_eq!(world.active_objects(), [one, other]);
     world.despawn(one);
     world.finish_tick();
@@ -250,7 +253,7 @@ fn team_engagement_and_budget_changes_are_passed_on() {
     assert_eq!((world.team(one), world.team(other)), (Some(3), None));
     let expected = [
         WorldChange::Team { object: one },
-        WorldChange::EngagedObjects {
+        WorldChange::Engaged {
             viewer: one,
             object: other,
             until: ms(900),
@@ -288,7 +291,7 @@ fn static_obstacles_are_encoded_once_at_the_end_of_the_first_tick() {
     assert!(empty.static_map().is_empty());
 }
 
-/// 900 cubes that tumble about, and come to rest where nobody pushes them.
+/// 900 cubes that roll about, and come to rest where nothing pushes them.
 #[derive(Default)]
 struct TumblingCubes {
     cubes: Vec<ObjectId>,
@@ -362,7 +365,7 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
     game.start(&mut world);
     world.finish_tick();
     assert_eq!(world.active_objects(), game.cubes);
-    let mut stirred = 0;
+    let mut activated = 0;
     for number in 2..100 {
         tick(&mut world, number);
         let keys = Keymap::default().with(3, (10..50).contains(&number));
@@ -375,12 +378,12 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
             &[]
         };
         assert_eq!(world.active_objects(), expected, "tick {number}");
-        stirred += changes(&mut world)
+        activated += changes(&mut world)
             .iter()
             .filter(|change| matches!(change, WorldChange::BecameActive { .. }))
             .count();
     }
-    assert_eq!(stirred, 900); // When the push began.
+    assert_eq!(activated, 900); // When the push began.
     assert!(game.cubes.iter().all(|&cube| !world.is_moving(cube)));
     let (first, second) = (world.pose(game.cubes[0]), world.pose(game.cubes[1]));
     assert_eq!((first.flag, second.flag), (true, false));
@@ -398,7 +401,7 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
         let cars: Vec<_> = (0..30)
             .map(|n| car(&mut world, at(n as f32, 5.0)))
             .collect();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for number in 1..100 {
             tick(&mut world, number);
             for &car in &cars {
@@ -408,14 +411,14 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
                 }
             }
             world.finish_tick();
-            told.extend(
+            reported.extend(
                 changes(&mut world)
                     .into_iter()
                     .map(|change| format!("{change:?}")),
             );
-            told.extend(cars.iter().map(|&car| format!("{:?}", world.pose(car))));
+            reported.extend(cars.iter().map(|&car| format!("{:?}", world.pose(car))));
         }
-        told
+        reported
     };
     assert_eq!(run(), run());
 }
@@ -453,7 +456,7 @@ fn car(world: &mut World, position: Position) -> ObjectId {
     world.spawn(CAR, vec![Component::Pose(pose), Component::Number(5)])
 }
 
-/// Begins this tick of 50 ms each, and forgets what was said before.
+/// Begins tick `number` of 50 ms each, and clears the changes.
 fn tick(world: &mut World, number: u64) {
     changes(world);
     world.begin_tick(ms(number * 50));

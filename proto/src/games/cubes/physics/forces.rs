@@ -1,11 +1,12 @@
-//! What keys do: push, jump, attract, repel.
+//! The effects of keys: push, jump, attract, repel.
 //!
-//! Each is a change of velocities before the step, and follows from keys and poses on the grid
-//! alone. Players come in the order of their bodies, and what they reach in its order.
+//! Each is a change of velocities before the step, and depends only on keys and on poses on the
+//! grid. Players are processed in the order of their bodies, and so are the bodies within their
+//! reach.
 //!
-//! Units: metres, seconds. PoseSource: reference 000 (a force at the cube, parallel to the floor;
-//! cubes within a small sphere are attracted or repelled), 002 (the ball of cubes that rolls:
-//! katamari).
+//! Units: metres, seconds. Sources: "Synchronisation par le reseau d'un monde virtuel sur Unity" (a
+//! force at the cube, parallel to the floor; cubes within a small sphere are attracted or
+//! repelled); G. Fiedler, "State Synchronization" (the ball of cubes that rolls: katamari).
 
 use rapier3d::dynamics::RigidBody;
 use rapier3d::math::Vector;
@@ -17,22 +18,24 @@ use crate::games::cubes::{CUBE, FRAMES_PER_S, PLAYER_EDGE_M, control};
 use crate::keymap::Keymap;
 
 const STEP_S: f32 = 1.0 / FRAMES_PER_S as f32;
-/// A player's push, while slower than [`MAX_PUSH_SPEED_M_PER_S`] in its direction.
+/// Acceleration of a player's push, while its cube is slower than [`MAX_PUSH_SPEED_M_PER_S`] in
+/// that direction.
 const PUSH_ACCELERATION_M_PER_S2: f32 = 14.0;
 const MAX_PUSH_SPEED_M_PER_S: f32 = 5.0;
-/// How far above its middle a cube is pushed, so that it rolls over its edges where it would slide.
+/// The height above its middle at which a cube is pushed, so that it rolls over its edges instead
+/// of sliding.
 const PUSH_POINT_HEIGHT_M: f32 = 0.4 * PLAYER_EDGE_M;
-/// A jump of about a metre.
+/// Gives a jump of about a metre.
 const JUMP_SPEED_M_PER_S: f32 = 4.5;
-/// How much a contact must point up to jump off it: as far as 60 degrees.
+/// The smallest z of a contact normal to jump off: up to 60 degrees from the vertical.
 const MIN_SUPPORT: f32 = 0.5;
 /// Radius of the sphere in which cubes are attracted and repelled, around the middle of a player's
 /// cube.
 const REACH_M: f32 = 2.0;
 const ATTRACT_ACCELERATION_M_PER_S2: f32 = 40.0;
-/// How fast they come nearer, at most.
+/// The highest speed towards the player.
 const MAX_ATTRACT_SPEED_M_PER_S: f32 = 5.0;
-/// In the middle; it falls to nothing at the rim.
+/// In the middle of the sphere; it falls linearly to 0 at its surface.
 const REPEL_ACCELERATION_M_PER_S2: f32 = 120.0;
 
 /// Whether these keys act on other cubes.
@@ -41,7 +44,7 @@ pub(super) fn attracts_or_repels(keys: Keymap) -> bool {
 }
 
 impl Physics {
-    /// Lets all keys act for a step.
+    /// Applies the keys of all players for a step.
     pub(super) fn apply_keys(&mut self) {
         for index in 0..self.players.len() {
             let player = self.players[index];
@@ -60,7 +63,7 @@ impl Physics {
                     true,
                 );
             }
-            // Both at once do nothing.
+            // Both at once have no effect.
             match (keys.down(control::ATTRACT), keys.down(control::REPEL)) {
                 (true, false) => self.attract(player),
                 (false, true) => self.repel(player),
@@ -88,13 +91,14 @@ impl Physics {
             .clamp(0.0, PUSH_ACCELERATION_M_PER_S2 * STEP_S);
         let change = direction * faster;
         body.set_linvel(body.linvel() + change, true);
-        // A cube's inertia is a sixth of its mass and the square of its edge, about any axis.
+        // The moment of inertia of a cube about any axis is a sixth of its mass times its edge
+        // squared.
         let spin = Vector::new(0.0, 0.0, PUSH_POINT_HEIGHT_M).cross(change)
             * (6.0 / (PLAYER_EDGE_M * PLAYER_EDGE_M));
         body.set_angvel(body.angvel() + spin, true);
     }
 
-    /// Whether a body stands on something, as of the last step's contacts.
+    /// Whether a body stands on something, by the last step's contacts.
     fn is_supported(&self, body: BodyId) -> bool {
         let collider = self.state(body).collider;
         self.world
@@ -114,7 +118,8 @@ impl Physics {
             })
     }
 
-    /// Draws cubes near, to go and turn with the player's, which is drawn as much towards them.
+    /// Pulls near cubes, so that they move and turn with the player's cube, which is pulled towards
+    /// them with the same impulse.
     fn attract(&mut self, player: BodyId) {
         let (centre, linear, angular, mass) = self.motion(player);
         let mut pulled = Vector::ZERO;
@@ -135,7 +140,7 @@ impl Physics {
         }
     }
 
-    /// Drives cubes off, the harder the nearer they are.
+    /// Pushes cubes away, with more force the nearer they are.
     fn repel(&mut self, player: BodyId) {
         let (centre, ..) = self.motion(player);
         self.change_each_within_reach(player, |body| {
@@ -175,12 +180,12 @@ impl Physics {
         self.scratch = near;
     }
 
-    /// Appends the small cubes whose middle is within reach of a body, in no order.
+    /// Appends the small cubes whose middle is within reach of a body, in no particular order.
     pub(super) fn find_within_reach(&self, body: BodyId, found: &mut Vec<BodyId>) {
         let centre = self.world.bodies[body.to_handle()].translation();
         let around = Aabb::from_half_extents(centre, Vector::splat(REACH_M));
-        // OffsetBounds of the last step are wide enough: they hold what a cube may move in the next
-        // one.
+        // The bounds of the last step are wide enough: they include how far a cube may move in the
+        // next one.
         let near = self
             .world
             .intersect_aabb_conservative(around, QueryFilter::only_dynamic());

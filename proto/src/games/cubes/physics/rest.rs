@@ -1,13 +1,13 @@
 //! When a body may fall asleep.
 //!
-//! Rapier measures how still a body is by itself, but starts anew whenever a pose is written, which
-//! happens here in each step. So it is told: a body that has hardly moved for half a second is
-//! *still*, and a heap in which all are still may sleep. Rapier then puts it to sleep in its next
-//! step, at the poses that it has.
+//! Rapier measures how still a body is, but restarts that whenever a pose is written, which happens
+//! here in each step. So this module decides: a body that has hardly moved for half a second is
+//! *still*, and a group of touching bodies that are all still may sleep. Rapier then puts it to
+//! sleep in its next step, at its current poses.
 //!
-//! Invariant: nobody falls asleep who touched, in the step before, a body that moves, directly or
-//! through others: what is in the air when its support goes has time to fall. Units: grid units,
-//! steps. Cost: what is awake, and what touches it.
+//! Invariant: no body falls asleep that touched a moving body in the step before, directly or
+//! through others. So a body that loses its support has time to fall. Units: grid units, steps.
+//! Cost: proportional to the awake bodies and those that touch them.
 
 use super::{BodyId, Physics};
 use crate::games::cubes::POSE_FORMAT;
@@ -15,26 +15,26 @@ use crate::pose::Pose;
 
 /// Half a second.
 const STILL_STEPS: u16 = 30;
-/// What a body may wander in that time, along each axis: a millimetre. Less than what a fall begins
-/// with (2.7 mm), and more than the grid's noise.
+/// How far a body may move in that time, along each axis: a millimetre. Less than the first step of
+/// a fall (2.7 mm), and more than the noise of the grid.
 const STILL_UNITS: i32 = 4;
-/// What it may turn, as the distance of two unit quaternions: a fifth of a degree.
+/// How far it may turn, as the distance of two unit quaternions: a fifth of a degree.
 const STILL_TURN: f32 = 0.002;
 
-/// How long a body has been where it is.
+/// How long a body has been still.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SleepState {
-    /// Where it was when the count began.
+    /// Its position when the count began.
     at: [i32; 3],
     turn: [f32; 4],
     still_steps: u16,
-    /// Whether it moves, or touches what does.
+    /// Whether it moves, or touches a body that does.
     must_stay_awake: bool,
     may_sleep: bool,
 }
 
 impl SleepState {
-    /// Of a body that was put there: one at rest has been there for long.
+    /// The state of a new body: one at rest counts as still for long enough.
     pub(super) fn new(pose: &Pose) -> Self {
         let steps = if pose.flag { STILL_STEPS } else { 0 };
         Self {
@@ -46,7 +46,7 @@ impl SleepState {
         }
     }
 
-    /// A step later it is here.
+    /// Counts a step in which the body moved to `pose`.
     pub(super) fn observe(&mut self, pose: &Pose) {
         let near = self
             .at
@@ -71,14 +71,14 @@ impl SleepState {
 }
 
 impl Physics {
-    /// Wakes a body, which then moves, or has to be still for a while again.
+    /// Wakes a body; it must be still for half a second again before it may sleep.
     pub(super) fn wake(&mut self, body: BodyId) {
         self.state_mut(body).sleep.reset();
         self.allow_sleep(body, false);
         self.world.bodies[body.to_handle()].wake_up(true);
     }
 
-    /// Whether rapier may put a body to sleep, with all that it touches.
+    /// Sets whether rapier may put a body to sleep, with all bodies that it touches.
     pub(super) fn allow_sleep(&mut self, body: BodyId, may_sleep: bool) {
         self.is_disturbed = true;
         self.state_mut(body).sleep.may_sleep = may_sleep;
@@ -86,7 +86,8 @@ impl Physics {
         activation.time_until_sleep = if may_sleep { 0.0 } else { f32::MAX };
     }
 
-    /// Says who may sleep in the next step: who is still, and touches only such as may sleep.
+    /// Decides which bodies may sleep in the next step: those that are still and touch only still
+    /// ones.
     pub(super) fn update_sleep(&mut self) {
         let active = std::mem::take(&mut self.active);
         let mut spreading: Vec<BodyId> = Vec::new();
@@ -118,7 +119,7 @@ impl Physics {
     }
 }
 
-/// Of two unit quaternions, either of which may have the other sign.
+/// The distance of two unit quaternions, where `q` and `-q` are the same orientation.
 fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
     let apart = |sign: f32| {
         a.iter()

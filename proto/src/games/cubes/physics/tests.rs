@@ -1,4 +1,4 @@
-//! The shared step: that it is the same everywhere, comes to rest, and does what the keys say.
+//! The shared step is the same everywhere, comes to rest and obeys the keys.
 
 use super::*;
 use crate::games::cubes::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
@@ -22,7 +22,11 @@ fn a_heap_comes_to_rest_and_then_keeps_its_exact_bits() {
             .all(|pose| pose.flag && pose.motion == crate::pose::Motion::default())
     );
     run(&mut physics, 60 * 180);
-    assert_eq!(poses(&physics), before, "at rest after {steps} steps");
+    assert_eq!(
+        poses(&physics),
+        before,
+        "changed after {steps} steps at rest"
+    );
 }
 
 #[test]
@@ -61,13 +65,13 @@ fn the_simulated_state_equals_the_quantised_pose() {
 
 #[test]
 fn a_push_moves_a_cube_along_its_axis_within_the_speed_limit() {
-    let ways = [
+    let directions = [
         (control::RIGHT, 0, 1.0),
         (control::LEFT, 0, -1.0),
         (control::UP, 1, 1.0),
         (control::DOWN, 1, -1.0),
     ];
-    for (key, axis, sign) in ways {
+    for (key, axis, sign) in directions {
         let (mut physics, player) = scene(0);
         let (mut fastest, mut turned) = (0.0_f32, 0.0_f32);
         for frame in 0..90 {
@@ -78,11 +82,11 @@ fn a_push_moves_a_cube_along_its_axis_within_the_speed_limit() {
             turned = turned.max(angular[1 - axis].abs());
         }
         let at = POSE_FORMAT.position(&physics.pose(player));
-        let way = ([at.x, at.y][axis] - 16.0) * sign;
+        let ahead = ([at.x, at.y][axis] - 16.0) * sign;
         let aside = [at.x, at.y][1 - axis] - 16.0;
         assert!(
-            (3.0..9.0).contains(&way) && aside.abs() < 0.5,
-            "{way} m ahead, {aside} m aside"
+            (3.0..9.0).contains(&ahead) && aside.abs() < 0.5,
+            "{ahead} m ahead, {aside} m aside"
         );
         assert!(
             (4.0..8.0).contains(&fastest) && turned > 3.0,
@@ -141,7 +145,8 @@ fn a_jump_begins_on_the_ground_once_for_each_press() {
     let mut rises = 0;
     let mut keys = Keys::default();
     for frame in 0..240 {
-        // Held from frame 10 on; let go and pressed again in the air, at 20, and after that never.
+        // Held from frame 10 on; released and pressed again in the air, at 20, and never after
+        // that.
         keys.advance(Keymap(0).with(control::JUMP, frame >= 10 && frame != 20));
         physics.set_keys(player, keys);
         let before = POSE_FORMAT.velocities(&physics.pose(player)).0[2];
@@ -209,8 +214,8 @@ fn a_cube_on_a_player_falls_when_the_player_rolls_away() {
 #[test]
 fn a_set_pose_holds_and_sleeps_if_its_flag_is_set() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
-    let told = at_rest(11.0, 11.0, CUBE_EDGE_M / 2.0);
-    physics.set_pose(cubes[0], &told);
+    let pose = at_rest(11.0, 11.0, CUBE_EDGE_M / 2.0);
+    physics.set_pose(cubes[0], &pose);
     let falling = POSE_FORMAT.moving(
         Position::new(12.0, 12.0, 5.0),
         [0.0, 0.0, 0.0, 1.0],
@@ -219,10 +224,10 @@ fn a_set_pose_holds_and_sleeps_if_its_flag_is_set() {
     physics.set_pose(cubes[1], &falling);
     assert_eq!(
         (physics.pose(cubes[0]), physics.pose(cubes[1])),
-        (told, falling)
+        (pose, falling)
     );
     run(&mut physics, 10);
-    assert_eq!(physics.pose(cubes[0]), told);
+    assert_eq!(physics.pose(cubes[0]), pose);
     let later = physics.pose(cubes[1]);
     assert!(
         !later.flag
@@ -234,10 +239,10 @@ fn a_set_pose_holds_and_sleeps_if_its_flag_is_set() {
 #[test]
 fn a_cube_set_at_rest_in_the_air_stays_there() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0]]);
-    let told = at_rest(11.0, 11.0, 3.0);
-    physics.set_pose(cubes[0], &told);
+    let pose = at_rest(11.0, 11.0, 3.0);
+    physics.set_pose(cubes[0], &pose);
     run(&mut physics, 60);
-    assert_eq!(physics.pose(cubes[0]), told);
+    assert_eq!(physics.pose(cubes[0]), pose);
 }
 
 #[test]
@@ -284,7 +289,7 @@ fn the_grid_is_fine_enough_to_stand_on() {
     assert!((POSE_FORMAT.position(&physics.pose(cube)).z - CUBE_EDGE_M / 2.0).abs() < 0.002);
 }
 
-/// Cubes that fall upon each other.
+/// Cubes that fall on each other.
 fn heap(cubes: u8) -> Physics {
     let mut physics = Physics::new(ARENA);
     for number in 0..cubes {
@@ -303,7 +308,7 @@ fn heap(cubes: u8) -> Physics {
     physics
 }
 
-/// A square of cubes at rest, so far apart.
+/// A square of cubes at rest, `spacing` apart.
 fn field(columns: u16, spacing: f32) -> Physics {
     let mut physics = Physics::new(ARENA);
     add_field(&mut physics, columns, spacing);
@@ -344,7 +349,7 @@ fn with_cubes(places: &[[f32; 2]]) -> (Physics, BodyId, Vec<BodyId>) {
     (physics, player, cubes)
 }
 
-/// Two players who are driven by dice among a hundred cubes; one of the cubes goes, others come.
+/// Two random players among a hundred cubes; one cube is removed, others are added.
 fn hash_of_a_game(seed: u64) -> u64 {
     let mut physics = field(10, 0.8);
     let mut players = Vec::new();
@@ -367,12 +372,12 @@ fn hash_of_a_game(seed: u64) -> u64 {
             physics.set_keys(*player, *keys);
         }
         if frame % 100 == 50 {
-            let gone = physics
+            let removed = physics
                 .bodies()
                 .nth(frame as usize % 90)
                 .expect("a hundred");
-            if physics.kind(gone) == CUBE {
-                physics.remove(gone);
+            if physics.kind(removed) == CUBE {
+                physics.remove(removed);
             }
             physics.add(
                 CUBE,
@@ -424,7 +429,7 @@ fn run(physics: &mut Physics, steps: u32) {
     (0..steps).for_each(|_| physics.step());
 }
 
-/// Steps until nothing is awake; at most so many.
+/// Steps until no body is awake; at most `most`.
 fn steps_to_rest(physics: &mut Physics, most: u32) -> u32 {
     for step in 0..most {
         physics.step();

@@ -1,4 +1,4 @@
-//! Leaders that die while anything happens, and others that go on with what they have recorded.
+//! Leaders that die at random times, and new leaders that restore their records.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use super::RandomRun;
 use crate::lobby::room::RoomPhase;
 use crate::lobby::{HostId, Origin, RecordKey};
 
-/// How long hosts have to come back.
+/// How long hosts may take to reconnect.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// WrittenRecords that a leader takes along unwritten, at most.
+/// Maximum number of records that are lost with a leader.
 const LOST: u64 = 12;
 
 #[test]
 fn a_new_leader_restores_all_written_records_after_any_crash() {
     let mut seen = EventCounts::default();
     for seed in 0..60 {
-        let mut storm = RandomRun::recorded(seed);
+        let mut run = RandomRun::recorded(seed);
         for step in 0..1_500 {
-            storm.step();
-            storm.check(&format!("seed {seed}, step {step}"));
+            run.step();
+            run.check(&format!("seed {seed}, step {step}"));
         }
-        let directory = storm.directory.as_ref().expect("a directory");
+        let directory = run.directory.as_ref().expect("a directory");
         seen.add(&directory.seen);
-        storm.calm(&format!("seed {seed}"));
+        run.calm(&format!("seed {seed}"));
     }
-    // The runs get about.
+    // The runs have reached these cases.
     println!("{seen:?}");
     assert!(seen.deaths > 500 && seen.torn > 100, "{seen:?}");
     assert!(
@@ -42,28 +42,28 @@ fn a_new_leader_restores_all_written_records_after_any_crash() {
     );
 }
 
-/// The rooms that a host runs, with their incarnations, by the process's name.
+/// The rooms that a host runs, with their incarnations, and the id of its process.
 #[derive(Clone, Debug)]
 pub(super) struct HostRooms {
     instance: u64,
     runs: BTreeMap<u64, u32>,
 }
 
-/// What was recorded, in order.
+/// The records, in order.
 #[derive(Debug, Default)]
 pub(super) struct DirectoryLog {
     log: Vec<(RecordKey, Option<Vec<u8>>)>,
-    /// Hosts whose links are cut, and which live.
+    /// Hosts that are alive and have no link.
     away: Vec<HostRooms>,
     leaders: u64,
     seen: EventCounts,
 }
 
-/// How often something was met.
+/// How often each case occurred.
 #[derive(Debug, Default)]
 struct EventCounts {
     deaths: u64,
-    /// Deaths that took records along.
+    /// Deaths that lost records.
     torn: u64,
     resumed: u64,
     in_rooms: u64,
@@ -71,7 +71,7 @@ struct EventCounts {
     /// Players on further maps.
     beyond: u64,
     on_the_way: u64,
-    /// Rooms that hosts were told to close as they came back.
+    /// Rooms that reconnecting hosts were told to close.
     closed: u64,
 }
 
@@ -93,7 +93,7 @@ impl DirectoryLog {
         self.log.push((key, value));
     }
 
-    /// The newest of each, of which nothing more is known to have been gone.
+    /// The newest value of each record, without removed ones.
     fn compact(&mut self) -> BTreeMap<RecordKey, Vec<u8>> {
         let mut newest = BTreeMap::new();
         for (key, value) in self.log.drain(..) {
@@ -112,19 +112,20 @@ impl DirectoryLog {
 
 impl RandomRun {
     fn recorded(seed: u64) -> Self {
-        let mut storm = Self::new(seed);
-        (storm.lobby, storm.directory) = (Self::lobby(seed, true), Some(DirectoryLog::default()));
-        storm
+        let mut run = Self::new(seed);
+        (run.lobby, run.directory) = (Self::lobby(seed, true), Some(DirectoryLog::default()));
+        run
     }
 
-    /// The leader is gone with what it has not written, and another one goes on; most hosts come
-    /// back, and all clients do.
+    /// The leader dies with its unwritten records, and a new one takes over; most hosts reconnect,
+    /// and all clients do.
+    #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
     pub(super) fn leader_dies(&mut self) {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
         directory.seen.deaths += 1;
-        let lost = if self.dice.chance(40) {
-            self.dice.below(LOST).min(directory.log.len() as u64)
+        let lost = if self.random.chance(40) {
+            self.random.below(LOST).min(directory.log.len() as u64)
         } else {
             0
         };
@@ -139,8 +140,8 @@ impl RandomRun {
         self.waiting.clear();
         self.opening.clear();
         self.gates.clear();
-        // Which of them must find their rooms again: all that was written, and whose hosts come
-        // back.
+        // The players who must find their rooms again: all that was written, and whose hosts
+        // reconnect.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
         for room in self
             .lobby
@@ -200,9 +201,9 @@ impl RandomRun {
         self.carry();
         self.check("restored");
 
-        let everybody_back = lost == 0 && !moving && self.dice.chance(60);
+        let everybody_back = lost == 0 && !moving && self.random.chance(60);
         for rooms in hosts {
-            if everybody_back || self.dice.chance(70) {
+            if everybody_back || self.random.chance(70) {
                 self.host_dials(Some(rooms));
                 self.carry();
                 self.check("a host is back");
@@ -241,7 +242,7 @@ impl RandomRun {
         }
     }
 
-    /// No room runs at a host that the lobby does not know of, and none at two.
+    /// No room runs on a host that the lobby does not know, and none on two hosts.
     fn check_owners(&self) {
         let mut owners = BTreeMap::new();
         for (host, rooms) in &self.hosts {
@@ -261,7 +262,7 @@ impl RandomRun {
         }
     }
 
-    /// A new host, or one that comes back with what it runs.
+    /// Adds a new host, or one that reconnects with its rooms.
     pub(super) fn host_dials(&mut self, known: Option<HostRooms>) {
         self.host_count += 1;
         let host = HostId(self.host_count);
@@ -308,9 +309,9 @@ impl RandomRun {
         directory.seen.closed += before - after;
     }
 
-    /// A host that the lobby hears no more; it lives, and may dial again.
+    /// Cuts a host's link; the host is alive and may reconnect.
     pub(super) fn forsake(&mut self, host: HostId) {
-        // One that has not come back has no link.
+        // A host that has not reconnected has no link.
         let Some(rooms) = self.hosts.remove(&host) else {
             return;
         };
@@ -323,20 +324,20 @@ impl RandomRun {
             .push(rooms);
     }
 
-    /// Most hosts are heard in time.
+    /// Most hosts send heartbeats in time.
     pub(super) fn hosts_beat(&mut self) {
         if self.directory.is_none() {
             return;
         }
         for host in self.hosts.keys().copied().collect::<Vec<_>>() {
-            if self.dice.chance(95) {
+            if self.random.chance(95) {
                 self.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
             }
         }
         self.carry();
     }
 
-    /// What a host makes of an order.
+    /// Lets a host execute an order.
     pub(super) fn note_order(&mut self, host: HostId, order: &world_to_host::Body) {
         match order {
             world_to_host::Body::OpenRoom(open) => {
@@ -359,7 +360,7 @@ impl RandomRun {
         }
     }
 
-    /// What a host says of its rooms is so.
+    /// The hosts' messages about their rooms are true.
     pub(super) fn note_word(&mut self, host: HostId, word: &host_to_world::Body) {
         let Some(rooms) = self.hosts.get_mut(&host) else {
             return;

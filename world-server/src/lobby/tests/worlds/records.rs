@@ -1,4 +1,4 @@
-//! Worlds of several maps whose leader dies, and another goes on.
+//! Worlds of several maps whose leader dies, and whose records another one restores.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
@@ -9,7 +9,7 @@ use super::admit;
 use crate::lobby::HostId;
 
 #[test]
-fn who_is_beyond_a_gate_is_there_for_the_next_leader_too() {
+fn the_next_leader_knows_players_on_further_maps() {
     let (mut first, hosts, ann, world) = scene();
     let bob = first.enter("bob");
     first.join(&bob, world);
@@ -29,14 +29,15 @@ fn who_is_beyond_a_gate_is_there_for_the_next_leader_too() {
         (second.members(&ann).as_str(), second.listed(&ann).len()),
         ("ann* bob", 1)
     );
-    // Nothing was kept of that map since, so it goes with its host, and the world goes on.
+    // There is no checkpoint of that map since, so it is lost with its host, and the world
+    // continues.
     second.lose_host(there, "killed");
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
     assert_eq!(second.members(&bob), "bob*");
 }
 
 #[test]
-fn who_was_told_to_leave_is_told_again_by_the_next_leader_and_arrives() {
+fn the_next_leader_repeats_the_order_to_leave_and_the_player_arrives() {
     let (mut first, hosts, ann, world) = scene();
     first.at_gate(hosts[0], world, &ann, 1);
     let map = first.map_opened(hosts[1], world, 1);
@@ -62,7 +63,7 @@ fn who_was_told_to_leave_is_told_again_by_the_next_leader_and_arrives() {
 }
 
 #[test]
-fn what_an_avatar_carries_outlives_the_leader_that_held_it() {
+fn an_avatars_state_survives_the_leader_that_held_it() {
     let (mut first, hosts, ann, world) = scene();
     first.at_gate(hosts[0], world, &ann, 1);
     let map = first.map_opened(hosts[1], world, 1);
@@ -80,7 +81,7 @@ fn what_an_avatar_carries_outlives_the_leader_that_held_it() {
 }
 
 #[test]
-fn who_is_on_the_way_to_a_host_that_does_not_come_back_turns_round() {
+fn a_transfer_to_a_host_that_does_not_reconnect_is_reversed() {
     let (mut first, hosts, ann, world) = scene();
     first.at_gate(hosts[0], world, &ann, 1);
     first.map_opened(hosts[1], world, 1);
@@ -108,7 +109,7 @@ fn who_is_on_the_way_to_a_host_that_does_not_come_back_turns_round() {
     assert_eq!(second.ticket_of(&ann).map, 0);
 }
 
-/// Two hosts that last, and ann in a world that runs on the first of them.
+/// Two hosts that can reconnect, and ann in a world that runs on the first of them.
 fn scene() -> (LobbyHarness, [HostId; 2], Client, u64) {
     let mut scene = LobbyHarness::recorded();
     let hosts = [scene.lasting_host(1, 1, &[]), scene.lasting_host(2, 2, &[])];
@@ -135,7 +136,7 @@ fn beyond(scene: &mut LobbyHarness, hosts: [HostId; 2], client: &Client, world: 
     map
 }
 
-/// The hosts dial the next leader.
+/// The hosts connect to the next leader.
 fn both_back(scene: &mut LobbyHarness, world: u64, map: u64) -> [HostId; 2] {
     [
         scene.lasting_host(20_000, 1, &[(world, 1)]),

@@ -1,36 +1,35 @@
-//! Which earlier poses of an object both ends know, and which one is the base of the next.
+//! Which earlier poses of an object both ends know, and which one is the baseline of the next.
 //!
-//! The receiver notes each pose with the number of the datagram that brought it. A datagram with
-//! poses names an [`AckedSet`]: the datagrams of which the sender knows that they arrived. The base
-//! of an object is its pose in the newest of them that carried one; so both ends find the same
-//! without a word about it, and it is no harm that the receiver knows more than the sender has
-//! heard of.
+//! The receiver stores each pose with the number of its datagram. A datagram with poses names an
+//! [`AckedSet`]: the datagrams that the sender knows to have arrived. The baseline of an object is
+//! its pose in the newest of them that carried one. So both ends find the same baseline without
+//! sending its number, and the receiver may know more than what has been acknowledged.
 //!
-//! SentDatagrams are those of datagrams, unwrapped ([`crate::link`]): they never start over.
+//! Numbers are those of datagrams, unwrapped ([`crate::link`]): they never start over.
 //!
 //! Invariants:
-//! 1. What a sender may name is still there: entries of the last [`KEPT_DATAGRAMS`] datagrams and
-//!    the newest older one. A sender names no set that lies more than [`MAX_LAG`] back, so its
-//!    window ends before the entries do.
-//! 2. The entries of a slot's earlier tenant stay until they are too old, so that its late poses
-//!    can be read; but they are no news of the new tenant ([`Kept::admits`]). A base is never a
-//!    pose of another tenant, since a sender codes the first pose only when an `ObjectEntered` of
-//!    the tenant has been acknowledged, which is an entry as well.
+//! 1. Every baseline that a sender may use is stored: poses of the last [`HISTORY_DATAGRAMS`]
+//!    datagrams and the newest older one. A sender names no set that lies more than [`MAX_LAG`]
+//!    back, so its window ends before the stored poses do.
+//! 2. A slot's tenant is the object that has the slot. The poses of an earlier tenant are stored
+//!    until they are too old, so that its late poses can be read; these are not poses of the
+//!    present tenant ([`BaselineHistory::is_of_present_tenant`]). A baseline is never a pose of
+//!    another tenant: a sender codes the first pose only when an `ObjectEntered` of the tenant,
+//!    whose pose is stored as well, has been acknowledged.
 //!
-//! Bound: [`KEPT_DATAGRAMS`] + 1 entries of 40 bytes an object; [`Kept::prune`] brings it to what
-//! came within a round trip and 64 datagrams. PoseSource: reference 002 (delta compression against
-//! acknowledged bases).
+//! Bound: [`HISTORY_DATAGRAMS`] + 1 poses of 40 bytes an object; [`BaselineHistory::prune`] reduces
+//! this to what came within a round trip and 64 datagrams.
 
 use super::Pose;
 use crate::time::GameTime;
 use crate::wire::{Coder, WireError};
 
-/// Of how many datagrams, up to the newest one noted, entries are kept.
-pub const KEPT_DATAGRAMS: u64 = 128;
+/// Poses of so many datagrams, up to the newest one, are stored.
+pub const HISTORY_DATAGRAMS: u64 = 128;
 /// How far behind a datagram's own number the newest of its acked set may be.
-pub const MAX_LAG: u64 = KEPT_DATAGRAMS - 2 * WINDOW - 1;
+pub const MAX_LAG: u64 = HISTORY_DATAGRAMS - 2 * WINDOW - 1;
 
-/// Datagrams of an acked set besides the newest.
+/// Datagrams of an acked set before the newest.
 const WINDOW: u64 = 32;
 
 /// The datagrams that are known to have arrived: the newest of them, and which of the 32 before it.
@@ -57,8 +56,7 @@ impl AckedSet {
         self.newest.saturating_sub(WINDOW)
     }
 
-    /// Those of them that came after `number`, if there are any: what is left when all up to it
-    /// have lost their worth.
+    /// Those of them after `number`, if there are any: what is left when all up to it are revoked.
     pub fn after(self, number: u64) -> Option<Self> {
         let back = self.newest.checked_sub(number).filter(|back| *back > 0)?;
         let mask = if back > WINDOW {
@@ -78,8 +76,8 @@ impl AckedSet {
     /// index in 5 bits; 1, all below an index of 5 bits and none from it on; 2, the mask in 32
     /// bits.
     pub(super) fn wire_mask<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
-        let sent = Shape::of(self.mask);
-        let mut all = sent == Shape::All;
+        let sent = MaskEncoding::of(self.mask);
+        let mut all = sent == MaskEncoding::All;
         coder.flag(&mut all)?;
         if all {
             self.mask = u32::MAX;
@@ -100,7 +98,7 @@ impl AckedSet {
             _ => coder.u32(&mut self.mask)?,
         }
         // Each mask has one encoding.
-        let shortest = Shape::of(self.mask) as u64 == shape;
+        let shortest = MaskEncoding::of(self.mask) as u64 == shape;
         if shortest {
             Ok(())
         } else {
@@ -109,15 +107,16 @@ impl AckedSet {
     }
 }
 
+/// How a mask is coded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum MaskEncoding {
     AllButOne,
     Below,
     Any,
     All,
 }
 
-impl Shape {
+impl MaskEncoding {
     const fn of(mask: u32) -> Self {
         if mask == u32::MAX {
             Self::All
@@ -133,8 +132,8 @@ impl Shape {
 
 /// A pose that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Number of the datagram that brought it, in its pose section or in a record.
+pub struct ReceivedPose {
+    /// Number of its datagram, which carried it in the pose section or in a record.
     pub number: u64,
     /// That datagram's stamp.
     pub stamp: GameTime,
@@ -142,117 +141,120 @@ pub struct Entry {
     pub pose: Pose,
 }
 
-/// What a receiver keeps of one object, or rather of one slot.
+/// The received poses of one slot.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
-    /// In ascending order of their numbers, each once.
-    entries: Vec<Entry>,
-    /// Number of the first datagram that spoke of the present tenant, and of the ones before it.
+pub struct BaselineHistory {
+    /// In ascending order of their numbers, without duplicates.
+    poses: Vec<ReceivedPose>,
+    /// Number of the first datagram about the present tenant, and about those before it.
     since: [u64; TENANTS],
 }
 
-/// Tenants of a slot whose poses may still be used: a slot is given away anew only when a `Leave`
-/// has been acknowledged, which takes a round trip.
+/// Tenants of a slot whose poses may still be used: a slot gets a new tenant only when the `Leave`
+/// of the old one has been acknowledged, which takes a round trip.
 const TENANTS: usize = 3;
 
-impl Kept {
-    /// Nothing is known yet of an object that an `ObjectEntered` in datagram `number` has
-    /// introduced.
+impl BaselineHistory {
+    /// No poses yet of an object whose `ObjectEntered` is in datagram `number`.
     pub const fn new(number: u64) -> Self {
         Self {
-            entries: Vec::new(),
+            poses: Vec::new(),
             since: [number, 0, 0],
         }
     }
 
-    /// The slot has a new tenant of the same format, which an `ObjectEntered` in datagram `number`
-    /// has introduced.
-    pub fn restart(&mut self, number: u64) {
+    /// The slot has a new tenant of the same format, whose `ObjectEntered` is in datagram `number`.
+    pub fn start_tenant(&mut self, number: u64) {
         self.since.rotate_right(1);
         self.since[0] = number;
     }
 
-    /// Whether a pose section in datagram `number` speaks of the present tenant.
-    pub const fn admits(&self, number: u64) -> bool {
+    /// Whether the pose section of datagram `number` is about the present tenant.
+    pub const fn is_of_present_tenant(&self, number: u64) -> bool {
         number >= self.since[0]
     }
 
-    /// Adds a pose of the present tenant, also one that comes late; what is too old to be a base is
-    /// dropped.
-    pub fn note(&mut self, entry: Entry) {
-        // An `ObjectEntered` may be told more than once, and the first telling arrive last.
-        self.since[0] = self.since[0].min(entry.number);
+    /// Adds a pose of the present tenant, also a late one, and drops poses that are too old to be a
+    /// baseline.
+    pub fn insert(&mut self, received: ReceivedPose) {
+        // An `ObjectEntered` may be sent more than once, and the first one arrive last.
+        self.since[0] = self.since[0].min(received.number);
         match self
-            .entries
-            .binary_search_by_key(&entry.number, |entry| entry.number)
+            .poses
+            .binary_search_by_key(&received.number, |received| received.number)
         {
-            Ok(index) => self.entries[index] = entry,
-            Err(index) => self.entries.insert(index, entry),
+            Ok(index) => self.poses[index] = received,
+            Err(index) => self.poses.insert(index, received),
         }
         let newest = self.newest().map_or(0, |newest| newest.number);
-        self.drop_before(newest.saturating_sub(KEPT_DATAGRAMS - 1));
+        self.drop_before(newest.saturating_sub(HISTORY_DATAGRAMS - 1));
     }
 
-    /// Drops what no sender that has named `acked` can use any more. A datagram before the one that
-    /// named it may come in later, with a set as far back as a sender may name one: what that takes
-    /// is kept.
+    /// Drops poses that a sender that has named `acked` cannot use any more. Those that an earlier
+    /// datagram may use that arrives later stay: its set may lie as far back as a sender may name
+    /// one.
     pub fn prune(&mut self, acked: &AckedSet) {
         self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }
 
-    /// The base of mode [`DatagramWindow`](super::Mode::DatagramWindow).
-    pub fn base(&self, acked: &AckedSet) -> Option<&Entry> {
-        self.entries
+    /// The baseline of mode [`Window`](super::BaselineMode::Window).
+    pub fn baseline(&self, acked: &AckedSet) -> Option<&ReceivedPose> {
+        self.poses
             .iter()
             .rev()
-            .find(|entry| acked.contains(entry.number))
+            .find(|received| acked.contains(received.number))
     }
 
-    /// The base of mode [`Old`](super::Mode::Old): the newest before datagram `window_start`.
-    pub fn older_than(&self, window_start: u64) -> Option<&Entry> {
-        self.entries
+    /// The baseline of mode [`Old`](super::BaselineMode::Old): the newest pose before datagram
+    /// `window_start`.
+    pub fn newest_before(&self, window_start: u64) -> Option<&ReceivedPose> {
+        self.poses
             .iter()
             .rev()
-            .find(|entry| entry.number < window_start)
+            .find(|received| received.number < window_start)
     }
 
-    /// All poses in the acked set of the tenant whose pose is the [base](Self::base), the newest
-    /// first; clears `out` before.
-    pub fn history(&self, acked: &AckedSet, out: &mut Vec<(GameTime, Pose)>) {
+    /// Replaces `out` by all poses in the acked set of the tenant whose pose is the
+    /// [baseline](Self::baseline), the newest first.
+    pub fn acked_poses(&self, acked: &AckedSet, out: &mut Vec<(GameTime, Pose)>) {
         out.clear();
-        let Some(base) = self.base(acked) else { return };
+        let Some(baseline) = self.baseline(acked) else {
+            return;
+        };
         let since = self
             .since
             .into_iter()
-            .find(|since| *since <= base.number)
+            .find(|since| *since <= baseline.number)
             .unwrap_or(0);
         let known = self
-            .entries
+            .poses
             .iter()
             .rev()
-            .filter(|entry| entry.number >= since && acked.contains(entry.number));
-        out.extend(known.map(|entry| (entry.stamp, entry.pose)));
+            .filter(|received| received.number >= since && acked.contains(received.number));
+        out.extend(known.map(|received| (received.stamp, received.pose)));
     }
 
-    /// The newest pose that has come.
-    pub fn newest(&self) -> Option<&Entry> {
-        self.entries.last()
+    /// The newest pose that has arrived.
+    pub fn newest(&self) -> Option<&ReceivedPose> {
+        self.poses.last()
     }
 
-    /// The entries, from the oldest on.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    /// The poses, from the oldest on.
+    pub fn poses(&self) -> &[ReceivedPose] {
+        &self.poses
     }
 
-    /// Forgets everything.
+    /// Drops all poses.
     pub fn clear(&mut self) {
-        self.entries.clear();
+        self.poses.clear();
     }
 
-    /// All before datagram `number` but the newest of them.
+    /// Drops all poses before datagram `number` but the newest of them.
     fn drop_before(&mut self, number: u64) {
-        let older = self.entries.partition_point(|entry| entry.number < number);
-        self.entries.drain(..older.saturating_sub(1));
+        let older = self
+            .poses
+            .partition_point(|received| received.number < number);
+        self.poses.drain(..older.saturating_sub(1));
     }
 }
 
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lost_its_worth_is_taken_out_of_a_set() {
+    fn revoked_datagrams_are_removed_from_a_set() {
         let acked = AckedSet {
             newest: 100,
             mask: u32::MAX,
@@ -332,30 +334,33 @@ mod tests {
     }
 
     #[test]
-    fn the_base_is_the_newest_pose_that_is_known_to_have_arrived() {
-        let mut kept = Kept::default();
+    fn the_baseline_is_the_newest_pose_known_to_have_arrived() {
+        let mut received = BaselineHistory::default();
         for number in [50, 3, 40, 60, 45] {
-            kept.note(entry(number));
+            received.insert(entry(number));
         }
-        let base = |newest, mask| {
-            kept.base(&AckedSet { newest, mask })
-                .map(|entry| entry.number)
+        let baseline = |newest, mask| {
+            received
+                .baseline(&AckedSet { newest, mask })
+                .map(|received| received.number)
         };
-        assert_eq!(base(60, 0), Some(60));
-        assert_eq!(base(59, u32::MAX), Some(50));
-        assert_eq!(base(59, !(1 << 8)), Some(45));
-        assert_eq!(base(59, 0), None);
+        assert_eq!(baseline(60, 0), Some(60));
+        assert_eq!(baseline(59, u32::MAX), Some(50));
+        assert_eq!(baseline(59, !(1 << 8)), Some(45));
+        assert_eq!(baseline(59, 0), None);
         let window_start = AckedSet {
             newest: 71,
             mask: 0,
         }
         .window_start();
         assert_eq!(
-            kept.older_than(window_start).map(|entry| entry.number),
+            received
+                .newest_before(window_start)
+                .map(|received| received.number),
             Some(3)
         );
         let mut history = Vec::new();
-        kept.history(
+        received.acked_poses(
             &AckedSet {
                 newest: 60,
                 mask: u32::MAX,
@@ -372,44 +377,48 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_too_old_the_newest_stays() {
-        let mut kept = Kept::default();
+    fn the_newest_of_the_poses_that_are_too_old_stays() {
+        let mut received = BaselineHistory::default();
         for number in [1, 2, 3, 100, 131] {
-            kept.note(entry(number));
+            received.insert(entry(number));
         }
-        assert_eq!(kept.entries().len(), 3, "{kept:?}");
-        assert_eq!(kept.older_than(100).map(|entry| entry.number), Some(3));
-        // What a datagram that comes late may name stays.
-        kept.prune(&AckedSet {
+        assert_eq!(received.poses().len(), 3, "{received:?}");
+        assert_eq!(
+            received.newest_before(100).map(|received| received.number),
+            Some(3)
+        );
+        // Poses that a late datagram may use stay.
+        received.prune(&AckedSet {
             newest: 190,
             mask: 0,
         });
-        assert_eq!(kept.entries().len(), 3);
-        kept.prune(&AckedSet {
+        assert_eq!(received.poses().len(), 3);
+        received.prune(&AckedSet {
             newest: 101 + 2 * WINDOW + MAX_LAG,
             mask: 0,
         });
-        assert_eq!(kept.entries().len(), 2);
-        (200..2_000).for_each(|number| kept.note(entry(number)));
-        assert_eq!(kept.entries().len() as u64, KEPT_DATAGRAMS + 1);
+        assert_eq!(received.poses().len(), 2);
+        (200..2_000).for_each(|number| received.insert(entry(number)));
+        assert_eq!(received.poses().len() as u64, HISTORY_DATAGRAMS + 1);
     }
 
     #[test]
-    fn poses_of_an_earlier_tenant_are_no_news_of_the_present_one() {
-        let mut kept = Kept::new(7);
-        assert!(kept.admits(7) && !kept.admits(6));
-        kept.note(entry(8));
-        kept.restart(20);
-        assert!(!kept.admits(19) && kept.admits(20));
+    fn poses_of_an_earlier_tenant_are_not_of_the_present_one() {
+        let mut received = BaselineHistory::new(7);
+        assert!(received.is_of_present_tenant(7) && !received.is_of_present_tenant(6));
+        received.insert(entry(8));
+        received.start_tenant(20);
+        assert!(!received.is_of_present_tenant(19) && received.is_of_present_tenant(20));
         assert_eq!(
-            kept.base(&AckedSet { newest: 8, mask: 0 })
-                .map(|entry| entry.number),
+            received
+                .baseline(&AckedSet { newest: 8, mask: 0 })
+                .map(|received| received.number),
             Some(8)
         );
 
-        let stamps = |kept: &Kept, newest| {
+        let stamps = |received: &BaselineHistory, newest| {
             let mut history = Vec::new();
-            kept.history(
+            received.acked_poses(
                 &AckedSet {
                     newest,
                     mask: u32::MAX,
@@ -421,18 +430,18 @@ mod tests {
                 .map(|(stamp, _)| stamp.millis())
                 .collect::<Vec<_>>()
         };
-        kept.note(entry(20));
-        kept.note(entry(25));
-        assert_eq!(stamps(&kept, 25), [25, 20]);
-        assert_eq!(stamps(&kept, 15), [8]);
+        received.insert(entry(20));
+        received.insert(entry(25));
+        assert_eq!(stamps(&received, 25), [25, 20]);
+        assert_eq!(stamps(&received, 15), [8]);
         // The first `ObjectEntered` of the new tenant arrives last.
-        kept.note(entry(18));
-        assert_eq!(stamps(&kept, 25), [25, 20, 18]);
-        assert!(kept.admits(18));
+        received.insert(entry(18));
+        assert_eq!(stamps(&received, 25), [25, 20, 18]);
+        assert!(received.is_of_present_tenant(18));
     }
 
-    fn entry(number: u64) -> Entry {
-        Entry {
+    fn entry(number: u64) -> ReceivedPose {
+        ReceivedPose {
             number,
             stamp: GameTime::from_millis(number),
             pose: Pose::default(),

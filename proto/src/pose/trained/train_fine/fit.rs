@@ -1,92 +1,100 @@
-//! From notes to a model.
+//! From samples to weights.
 
-use ambit_proto::pose::fine::training::{
-    CLASSES, Model, ONE, PARTS, PIECES, SAME_CONTEXTS, SHAPES, Shape, piece, shape_of, tail,
+use super::{NumberSample, Samples};
+use crate::pose::fine::tail_curve::{PIECES, TailShape, shape_index, shape_piece, student_tail};
+use crate::pose::trained::fine::{
+    CLASSES, FineWeights, SHAPES, SPREADS, UNCHANGED_CONTEXTS, WEIGHT_ONE,
 };
 
-use super::{Notes, Sample};
+/// A class with fewer samples stays as it was.
+const MIN_SAMPLES: usize = 200;
 
-/// A class with fewer notes stays as it was.
-const FEWEST: usize = 200;
-
-/// A model that would have foretold better what was noted.
-pub(super) fn fit(notes: &Notes, before: &Model) -> Model {
-    let mut model = before.clone();
+/// Weights that would have predicted the samples better.
+pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
+    let mut weights = before.clone();
     for class in 0..CLASSES {
-        let of = |samples: &[Sample], fit: &dyn Fn(&[&Sample])| {
-            let chosen: Vec<&Sample> = samples
+        let of = |samples: &[NumberSample], fit: &dyn Fn(&[&NumberSample])| {
+            let chosen: Vec<&NumberSample> = samples
                 .iter()
                 .filter(|sample| sample.class == class)
                 .collect();
-            if chosen.len() >= FEWEST {
+            if chosen.len() >= MIN_SAMPLES {
                 fit(&chosen);
             }
         };
-        let cell = std::cell::RefCell::new(&mut model);
+        let cell = std::cell::RefCell::new(&mut weights);
         for table in 0..2 {
-            of(&notes.middles[table], &|samples| {
-                middle(samples, &mut cell.borrow_mut().place[table][class])
+            of(&samples.middles[table], &|samples| {
+                fit_middle(samples, &mut cell.borrow_mut().position[table][class]);
             });
         }
-        of(&notes.middles[2], &|samples| {
-            middle(samples, &mut cell.borrow_mut().turn[class])
+        of(&samples.middles[2], &|samples| {
+            fit_middle(samples, &mut cell.borrow_mut().turn[class]);
         });
-        for part in 0..PARTS {
-            of(&notes.spreads[part], &|samples| {
-                spread(samples, &mut cell.borrow_mut().spread[part][class])
+        for part in 0..SPREADS {
+            of(&samples.spreads[part], &|samples| {
+                fit_spread(samples, &mut cell.borrow_mut().spread[part][class]);
             });
         }
     }
     let parts: [&[usize]; 4] = [&[0, 1], &[2], &[3, 4], &[5]];
     for (table, parts) in parts.into_iter().enumerate() {
         for index in 0..SHAPES {
-            model.shapes[table][index] = shape(notes, &model, parts, index);
+            weights.shapes[table][index] = fit_shape(samples, &weights, parts, index);
         }
     }
-    chances(&mut model.member, &notes.contexts[0], 30);
-    chances(&mut model.flag, &notes.contexts[1], 16);
-    chances(&mut model.same_place, &notes.contexts[2], SAME_CONTEXTS);
-    chances(&mut model.same_turn, &notes.contexts[3], SAME_CONTEXTS);
-    chances(&mut model.largest, &notes.contexts[4], 16);
-    model
+    fit_probabilities(&mut weights.membership, &samples.contexts[0], 30);
+    fit_probabilities(&mut weights.flag, &samples.contexts[1], 16);
+    fit_probabilities(
+        &mut weights.same_position,
+        &samples.contexts[2],
+        UNCHANGED_CONTEXTS,
+    );
+    fit_probabilities(
+        &mut weights.same_turn,
+        &samples.contexts[3],
+        UNCHANGED_CONTEXTS,
+    );
+    fit_probabilities(&mut weights.largest, &samples.contexts[4], 16);
+    weights
 }
 
-/// Shares, with a little of the share in the whole group of contexts: what was seldom seen is like
-/// the others.
-fn chances(chances: &mut [u16], counted: &[[u32; 2]], group: usize) {
+/// Counted shares, mixed with a little of the share in the whole group of contexts, so that a
+/// context with few samples is like the others of its group.
+fn fit_probabilities(probabilities: &mut [u16], counted: &[[u32; 2]], group: usize) {
     let count = |context: usize| {
         counted
             .get(context)
             .map_or([0.0; 2], |counts| counts.map(f64::from))
     };
-    for (index, chances) in chances.chunks_mut(group).enumerate() {
+    for (index, probabilities) in probabilities.chunks_mut(group).enumerate() {
         let start = index * group;
-        let all = (start..start + chances.len())
+        let all = (start..start + probabilities.len())
             .map(count)
             .fold([0.4; 2], |sum, [no, yes]| [sum[0] + no, sum[1] + yes]);
         let usual = all[1] / (all[0] + all[1]);
-        for (context, chance) in (start..).zip(chances) {
+        for (context, probability) in (start..).zip(probabilities) {
             let [no, yes] = count(context);
-            *chance =
+            *probability =
                 ((yes + 2.0 * usual) / (no + yes + 2.0) * 65_536.0).clamp(16.0, 65_520.0) as u16;
         }
     }
 }
 
-fn weights_of(weights: &[i16]) -> Vec<f64> {
+fn to_f64(weights: &[i16]) -> Vec<f64> {
     weights
         .iter()
-        .map(|weight| f64::from(*weight) / f64::from(ONE))
+        .map(|weight| f64::from(*weight) / f64::from(WEIGHT_ONE))
         .collect()
 }
 
 fn store(fitted: &[f64], weights: &mut [i16]) {
     for (weight, fitted) in weights.iter_mut().zip(fitted) {
-        *weight = (fitted * f64::from(ONE)).round() as i16;
+        *weight = (fitted * f64::from(WEIGHT_ONE)).round() as i16;
     }
 }
 
-fn weighted(weights: &[f64], sample: &Sample) -> f64 {
+fn weighted_sum_f64(weights: &[f64], sample: &NumberSample) -> f64 {
     weights
         .iter()
         .zip(sample.features)
@@ -94,13 +102,14 @@ fn weighted(weights: &[f64], sample: &Sample) -> f64 {
         .sum()
 }
 
-/// Least squares, each sample trusted as Student's distribution with four degrees of freedom says.
-fn middle(samples: &[&Sample], weights: &mut [i16]) {
-    let mut fitted = weights_of(weights);
+/// Least squares; each sample has the weight that Student's distribution with four degrees of
+/// freedom gives it.
+fn fit_middle(samples: &[&NumberSample], weights: &mut [i16]) {
+    let mut fitted = to_f64(weights);
     for _ in 0..3 {
-        let mut system = System::new(fitted.len(), 3.0);
+        let mut system = NormalEquations::new(fitted.len(), 3.0);
         for sample in samples {
-            let error = f64::from(sample.outcome) - weighted(&fitted, sample);
+            let error = f64::from(sample.outcome) - weighted_sum_f64(&fitted, sample);
             let spread = f64::from(sample.scale).max(0.3);
             let trust = 5.0 / (4.0 * spread * spread + error * error);
             system.add(&sample.features, trust, trust * f64::from(sample.outcome));
@@ -111,12 +120,12 @@ fn middle(samples: &[&Sample], weights: &mut [i16]) {
 }
 
 /// Newton's method on the likelihood of the logarithm of the spread.
-fn spread(samples: &[&Sample], weights: &mut [i16]) {
-    let mut fitted = weights_of(weights);
+fn fit_spread(samples: &[&NumberSample], weights: &mut [i16]) {
+    let mut fitted = to_f64(weights);
     for _ in 0..6 {
-        let mut system = System::new(fitted.len(), 2.0);
+        let mut system = NormalEquations::new(fitted.len(), 2.0);
         for sample in samples {
-            let log_spread = weighted(&fitted, sample).clamp(-2.5, 14.0);
+            let log_spread = weighted_sum_f64(&fitted, sample).clamp(-2.5, 14.0);
             let step = f64::from(sample.scale).min(2.0);
             let error2 = f64::from(sample.outcome).powi(2) + step * step / 12.0;
             let ratio = error2 / (4.0 * (2.0 * log_spread).exp2());
@@ -131,22 +140,23 @@ fn spread(samples: &[&Sample], weights: &mut [i16]) {
     store(&fitted, weights);
 }
 
-/// Where errors come to lie on Student's distribution, each spread over its step.
-fn shape(notes: &Notes, model: &Model, parts: &[usize], index: usize) -> Shape {
+/// The distribution of errors, on the scale of Student's distribution; each error is spread evenly
+/// over its step.
+fn fit_shape(samples: &Samples, weights: &FineWeights, parts: &[usize], index: usize) -> TailShape {
     const POINTS: u32 = 8;
     let mut counts: [f64; PIECES] =
         std::array::from_fn(|piece| 6.0 * (2 * piece + 1) as f64 / (PIECES * PIECES) as f64);
     for part in parts {
-        for sample in &notes.spreads[*part] {
-            let log_spread = weighted(&weights_of(&model.spread[*part][sample.class]), sample)
+        for sample in &samples.spreads[*part] {
+            let log_spread = weighted_sum_f64(&to_f64(&weights.spread[*part][sample.class]), sample)
                 .clamp(-2.5, 14.0) as f32;
-            if shape_of(log_spread) != index {
+            if shape_index(log_spread) != index {
                 continue;
             }
             for point in 0..POINTS {
                 let off = ((point as f32 + 0.5) / POINTS as f32 - 0.5) * sample.scale;
                 let t = (sample.outcome + off).abs() / log_spread.exp2();
-                counts[piece(tail(t)).0] += 1.0 / f64::from(POINTS);
+                counts[shape_piece(student_tail(t)).0] += 1.0 / f64::from(POINTS);
             }
         }
     }
@@ -160,14 +170,14 @@ fn shape(notes: &Notes, model: &Model, parts: &[usize], index: usize) -> Shape {
 }
 
 /// Normal equations.
-struct System {
+struct NormalEquations {
     size: usize,
     matrix: Vec<f64>,
     right: Vec<f64>,
 }
 
-impl System {
-    /// With a little on the diagonal, so that what was never seen gets no weight.
+impl NormalEquations {
+    /// With `ridge` on the diagonal, so that a feature that never occurred gets no weight.
     fn new(size: usize, ridge: f64) -> Self {
         let matrix = (0..size * size)
             .map(|index| if index % (size + 1) == 0 { ridge } else { 0.0 })

@@ -1,10 +1,11 @@
-//! Symbols in and out: one description of a pose serves the server's cache and the client's
-//! decoder.
+//! Symbols in and out: one description of a pose serves the cache of the server and the decoder of
+//! the client.
 //!
-//! Each symbol takes a part of 0 .. 2^15. Invariant: a [`Coded`] holds at most [`MAX_SYMBOLS`],
-//! which the longest description (far from its base, turned, in motion: 35) does not reach.
+//! Each symbol takes a part of 0 .. 2^15. Invariant: a [`CodedPose`] holds at most [`MAX_SYMBOLS`],
+//! more than the longest pose takes (far from its baseline, turned, in motion: 35).
 
-use crate::entropy::{Decoder, Encoder};
+use crate::entropy::{RangeDecoder, RangeEncoder};
+use crate::pose::trained::symbol_weights;
 
 /// All symbols' parts add up to 2 to this power.
 pub(crate) const TOTAL_BITS: u32 = 15;
@@ -13,17 +14,17 @@ pub(crate) const TOTAL: u32 = 1 << TOTAL_BITS;
 /// Symbols of a pose, at most.
 pub(crate) const MAX_SYMBOLS: usize = 36;
 
-/// The symbols of a pose relative to a base, ready to be written any number of times.
+/// The symbols of a pose relative to a baseline, ready to be written any number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Coded {
-    /// ProgramStart and size of each.
+pub struct CodedPose {
+    /// Start and size of each.
     symbols: [(u16, u16); MAX_SYMBOLS],
     count: u8,
-    /// In 1/256 bit.
+    /// Their length in 1/256 bit.
     cost: u32,
 }
 
-impl Default for Coded {
+impl Default for CodedPose {
     fn default() -> Self {
         Self {
             symbols: [(0, 0); MAX_SYMBOLS],
@@ -33,19 +34,19 @@ impl Default for Coded {
     }
 }
 
-impl Coded {
-    /// What they take, in 1/256 bit.
+impl CodedPose {
+    /// Their length, in 1/256 bit.
     pub const fn bits_x256(&self) -> u32 {
         self.cost
     }
 
-    /// What they take, in whole bits, rounded up.
+    /// Their length in whole bits, rounded up.
     pub const fn bits(&self) -> u32 {
         self.cost.div_ceil(256)
     }
 
     /// Writes them.
-    pub(crate) fn write(&self, encoder: &mut Encoder<'_>) {
+    pub(crate) fn write(&self, encoder: &mut RangeEncoder<'_>) {
         for &(start, size) in &self.symbols[..usize::from(self.count)] {
             encoder.symbol(start.into(), size.into(), TOTAL_BITS);
         }
@@ -59,9 +60,9 @@ impl Coded {
     }
 }
 
-/// Whoever takes or gives symbols.
-pub(crate) trait Symbols: Sized {
-    /// Whether it gives them.
+/// Writes or reads symbols.
+pub(crate) trait SymbolCoder: Sized {
+    /// Whether it reads.
     const READS: bool;
 
     /// One of `low ..= high`; `start` says where each but the lowest begins, rising strictly. The
@@ -71,14 +72,14 @@ pub(crate) trait Symbols: Sized {
     /// The lowest `bits`, 0 to 15; all values weigh the same.
     fn raw(&mut self, value: &mut u32, bits: u32);
 
-    /// [`Symbols::raw`] of up to 16 bits.
+    /// [`SymbolCoder::raw`] of up to 16 bits.
     fn raw16(&mut self, value: &mut u16, bits: u32) {
         let mut wide = u32::from(*value);
         self.raw(&mut wide, bits);
         *value = wide as u16;
     }
 
-    /// One of a table: where each begins.
+    /// One of a table, which holds where each begins.
     fn one_of<const N: usize>(&mut self, index: &mut u32, starts: &[u16; N]) {
         let mut wide = *index as i32;
         self.pick(&mut wide, 0, N as i32 - 1, |index| {
@@ -89,22 +90,22 @@ pub(crate) trait Symbols: Sized {
 
     /// A whole number, mostly near zero.
     fn number(&mut self, value: &mut i32) {
-        self.number_by(value, &CLASSES);
+        self.number_by(value, &symbol_weights::NUMBER_LENGTHS);
     }
 
-    /// Any number of 16 bits whose length has this table, in two symbols.
-    fn short_number(&mut self, value: &mut i16, classes: &[u16; 17]) {
+    /// Any number of 16 bits in two symbols; the table is that of its length in bits.
+    fn short_number(&mut self, value: &mut i16, lengths: &[u16; 17]) {
         let magnitude = value.unsigned_abs();
-        let mut class = 16 - magnitude.leading_zeros();
-        self.one_of(&mut class, classes);
-        if class == 0 || class == 16 {
-            // Of 16 bits there is one only.
-            *value = if class == 0 { 0 } else { i16::MIN };
+        let mut length = 16 - magnitude.leading_zeros();
+        self.one_of(&mut length, lengths);
+        if length == 0 || length == 16 {
+            // Only one number has 16 bits.
+            *value = if length == 0 { 0 } else { i16::MIN };
             return;
         }
-        let below = class - 1;
+        let below = length - 1;
         let mut bits = u32::from(*value < 0) << below | u32::from(magnitude) & ((1 << below) - 1);
-        self.raw(&mut bits, class);
+        self.raw(&mut bits, length);
         let magnitude = (1 << below | bits & ((1 << below) - 1)) as i16;
         *value = if bits >> below == 1 {
             -magnitude
@@ -113,16 +114,16 @@ pub(crate) trait Symbols: Sized {
         };
     }
 
-    /// A whole number whose length in bits has this table.
-    fn number_by(&mut self, value: &mut i32, classes: &[u16; 32]) {
+    /// A whole number; the table is that of its length in bits.
+    fn number_by(&mut self, value: &mut i32, lengths: &[u16; 32]) {
         let magnitude = value.unsigned_abs();
-        let mut class = 32 - magnitude.leading_zeros();
-        self.one_of(&mut class, classes);
-        if class == 0 {
+        let mut length = 32 - magnitude.leading_zeros();
+        self.one_of(&mut length, lengths);
+        if length == 0 {
             *value = 0;
             return;
         }
-        let below = class - 1;
+        let below = length - 1;
         let mut negative = u32::from(*value < 0);
         self.raw(&mut negative, 1);
         let (mut low, mut high) = (
@@ -137,17 +138,6 @@ pub(crate) trait Symbols: Sized {
         *value = if negative == 1 { -magnitude } else { magnitude };
     }
 }
-
-/// Starts of the lengths 0 to 31: each is the less likely the longer.
-const CLASSES: [u16; 32] = starts(&{
-    let mut weights = [1; 32];
-    let mut class = 0;
-    while class < 32 {
-        weights[class] = 4_000 >> (class / 3);
-        class += 1;
-    }
-    weights
-});
 
 /// Where each part begins when these weights share the total; each gets one at least.
 pub(crate) const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
@@ -166,7 +156,7 @@ pub(crate) const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
     starts
 }
 
-impl Symbols for Coded {
+impl SymbolCoder for CodedPose {
     const READS: bool = false;
 
     #[inline]
@@ -189,7 +179,7 @@ impl Symbols for Coded {
     }
 }
 
-impl Symbols for Decoder<'_> {
+impl SymbolCoder for RangeDecoder<'_> {
     const READS: bool = true;
 
     fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
@@ -198,9 +188,9 @@ impl Symbols for Decoder<'_> {
         while first < last {
             let middle = first + (last - first + 1) / 2;
             if start(middle) <= slot {
-                first = middle
+                first = middle;
             } else {
-                last = middle - 1
+                last = middle - 1;
             }
         }
         let begin = if first == low { 0 } else { start(first) };
@@ -220,7 +210,7 @@ impl Symbols for Decoder<'_> {
     }
 }
 
-/// What a part of this size costs, in 1/256 bit, rounded up.
+/// The length of a symbol of this size, in 1/256 bit, rounded up.
 fn cost(size: u32) -> u32 {
     let whole = size.ilog2();
     // The eight bits below the highest one choose the fraction.
@@ -233,7 +223,7 @@ static LOG2: [u8; 256] = {
     let mut table = [0; 256];
     let mut index = 0;
     while index < 256 {
-        // By squaring: each step yields one binary digit of the logarithm.
+        // Each squaring yields one binary digit of the logarithm.
         let (mut x, mut log, mut digit) = (1.0 + index as f64 / 256.0, 0, 0);
         while digit < 8 {
             x *= x;

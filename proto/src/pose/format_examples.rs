@@ -1,27 +1,29 @@
-//! Random sections for the list of formats ([`crate::wire::formats`]).
+//! Random pose sections for the list of formats ([`crate::wire::formats`]): test support.
 //!
-//! Test support. A section is read by what is known of its objects, and ends with its datagram;
-//! here each brings a small world along, and its length.
+//! A section is read with the poses that the receiver has, and ends with its datagram; here each
+//! section has its own small set of objects, and its length in front.
 
 use std::sync::OnceLock;
 
-use super::fine::Scene;
+use super::fine::FineState;
 use super::section::{
-    Bases, Level, Mode, SectionError, SectionHeader, SectionWriter, read_section,
+    BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
-use super::{AckedSet, Entry, Kept, MAX_LAG, MotionFormat, Pose, PoseFormat, Turning, code};
+use super::{
+    AckedSet, BaselineHistory, MAX_LAG, MotionFormat, Pose, PoseFormat, ReceivedPose, Turning, code,
+};
 use crate::message::example::any_pose;
 use crate::time::GameTime;
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Wire, WireError};
 
-/// Of the datagram that carries the section.
+/// Number of the datagram that carries the section.
 const NUMBER: u64 = 1_000_000;
 const STAMP: GameTime = GameTime::from_millis(500_000);
 const SLOTS: u16 = 12;
 const MAX_BYTES: usize = 1_000;
 
-/// The header of a section in a datagram that both ends know the number of.
+/// The header of a section, in a datagram whose number both ends know.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExampleHeader(SectionHeader);
 
@@ -84,9 +86,9 @@ impl<const FINE: bool> ExampleSection<FINE> {
             match read_section(&bytes, NUMBER, STAMP, known(), &mut self.0) {
                 Ok(_) => {}
                 Err(SectionError::Wire(error)) => return Err(error),
-                Err(SectionError::LostTrack { slot }) => {
+                Err(SectionError::MissingBaseline { slot }) => {
                     return Err(WireError::Unknown {
-                        what: "base of a pose",
+                        what: "baseline of a pose",
                         value: slot.into(),
                     });
                 }
@@ -96,32 +98,35 @@ impl<const FINE: bool> ExampleSection<FINE> {
     }
 
     fn section(&self) -> Vec<u8> {
-        let (mut bytes, mut scene) = (Vec::new(), Scene::default());
+        let (mut bytes, mut scene) = (Vec::new(), FineState::default());
         let level = if FINE { Level::Fine } else { Level::Shared };
         let header = SectionHeader {
             level,
             number: NUMBER,
             acked: Some(ACKED),
         };
-        let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
         for (slot, pose) in &self.0 {
-            let (format, kept) = known().object(*slot).expect("a known slot");
-            let (window, old) = (kept.base(&ACKED), kept.older_than(ACKED.window_start()));
-            let (mode, base) = match (window, old) {
-                (Some(base), _) => (Mode::DatagramWindow, Some(base)),
-                (None, Some(base)) => (Mode::Old, Some(base)),
-                (None, None) => (Mode::Absolute, None),
+            let (format, received) = known().object(*slot).expect("a known slot");
+            let (window, old) = (
+                received.baseline(&ACKED),
+                received.newest_before(ACKED.window_start()),
+            );
+            let (mode, baseline) = match (window, old) {
+                (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
+                (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
+                (None, None) => (BaselineMode::Absolute, None),
             };
             if FINE {
                 let mut history = Vec::new();
-                kept.history(&ACKED, &mut history);
-                if mode == Mode::Old {
-                    history.extend(base.map(|base| (base.stamp, base.pose)));
+                received.acked_poses(&ACKED, &mut history);
+                if mode == BaselineMode::Old {
+                    history.extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
                 }
-                writer.fine(*slot, mode, format, &history, STAMP, pose);
+                writer.write_fine(*slot, mode, format, &history, STAMP, pose);
             } else {
-                let base = base.map(|base| (base.stamp, &base.pose));
-                writer.shared(*slot, mode, &code(format, base, STAMP, pose));
+                let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+                writer.write_shared(*slot, mode, &code(format, baseline, STAMP, pose));
             }
         }
         writer.finish();
@@ -132,8 +137,10 @@ impl<const FINE: bool> ExampleSection<FINE> {
 impl<const FINE: bool> Example for ExampleSection<FINE> {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let poses = (0..SLOTS).filter_map(|slot| {
-            let (format, kept) = known().object(slot)?;
-            let newest = kept.newest().map_or_else(Pose::default, |entry| entry.pose);
+            let (format, received) = known().object(slot)?;
+            let newest = received
+                .newest()
+                .map_or_else(Pose::default, |newest| newest.pose);
             rng.bool().then(|| (slot, any_step(rng, *format, &newest)))
         });
         Self(poses.collect())
@@ -145,21 +152,22 @@ const ACKED: AckedSet = AckedSet {
     mask: 0xffff_fff5,
 };
 
-/// What is known of the objects that sections speak of.
-struct World(Vec<(PoseFormat, Kept)>);
+/// What the receiver knows of the objects in sections.
+struct ExampleObjects(Vec<(PoseFormat, BaselineHistory)>);
 
-impl Bases for World {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for ExampleObjects {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
-            .map(|(format, kept)| (format, kept))
+            .map(|(format, received)| (format, received))
     }
 }
 
-/// Of each way of turning, some with bases in the window, some with an old one, some with none.
-fn known() -> &'static World {
-    static WORLD: OnceLock<World> = OnceLock::new();
-    WORLD.get_or_init(|| {
+/// Objects of each kind of turning, some with baselines in the window, some with an old one, some
+/// with none.
+fn known() -> &'static ExampleObjects {
+    static OBJECTS: OnceLock<ExampleObjects> = OnceLock::new();
+    OBJECTS.get_or_init(|| {
         let mut rng = fastrand::Rng::with_seed(1);
         let object = |slot: u16| {
             let turn = [
@@ -172,7 +180,7 @@ fn known() -> &'static World {
                 turn,
                 motion: motion_of(slot, turn),
             };
-            let mut kept = Kept::new(0);
+            let mut received = BaselineHistory::new(0);
             let mut pose = Pose {
                 at: [5_000, 4_000, 100],
                 ..any_pose(&mut rng, format)
@@ -185,19 +193,19 @@ fn known() -> &'static World {
             for back in backs {
                 pose = any_step(&mut rng, format, &pose);
                 let stamp = GameTime::from_millis(STAMP.millis() - 50 * back);
-                kept.note(Entry {
+                received.insert(ReceivedPose {
                     number: NUMBER - back,
                     stamp,
                     pose,
                 });
             }
-            (format, kept)
+            (format, received)
         };
-        World((0..SLOTS).map(object).collect())
+        ExampleObjects((0..SLOTS).map(object).collect())
     })
 }
 
-/// Of what can have a motion, every other one tells it.
+/// Every other one of the formats that can have a motion has it.
 fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     let can = !matches!(turn, Turning::Yaw { .. });
     (can && slot % 2 == 1).then_some(MotionFormat {
@@ -206,13 +214,13 @@ fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     })
 }
 
-/// A pose near to another one, or at rest, or anywhere.
+/// A pose near another one, or the same, or anywhere.
 fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
     let anywhere = any_pose(rng, format);
     let step = from.at.map(|at| at + rng.i32(-60..60));
     match rng.u8(..8) {
         0 => *from,
-        // No farther than half the grid, which is as far as a step may lead.
+        // At most half the grid, which is the longest possible step.
         1 => Pose {
             at: anywhere.at.map(|at| at / 4),
             ..anywhere

@@ -1,8 +1,8 @@
 //! Vectors and rotations in plain `f32`.
 //!
-//! Only additions, multiplications, divisions and square roots, each rounded by itself in a written
-//! order: the same bits on every machine, and so fit to decide what is coded. Angles in radians; a
-//! quaternion is x, y, z, w.
+//! Only additions, multiplications, divisions and square roots, each rounded separately in a fixed
+//! order: every machine computes the same bits, so that both ends predict the same. Angles are in
+//! radians; a quaternion is x, y, z, w.
 
 pub(in crate::pose) type Vector = [f32; 3];
 pub(in crate::pose) type Quaternion = [f32; 4];
@@ -45,7 +45,8 @@ pub(in crate::pose) fn compose(a: Quaternion, b: Quaternion) -> Quaternion {
     ]
 }
 
-pub(in crate::pose) fn back(a: Quaternion) -> Quaternion {
+/// The inverse of a unit quaternion.
+pub(in crate::pose) fn inverse(a: Quaternion) -> Quaternion {
     [-a[0], -a[1], -a[2], a[3]]
 }
 
@@ -55,7 +56,7 @@ pub(in crate::pose) fn rotate(by: Quaternion, v: Vector) -> Vector {
     add(add(v, scale(twice, by[3])), cross(axis, twice))
 }
 
-/// At length 1; upright if it has none.
+/// Normalised; upright if the length is close to 0.
 pub(in crate::pose) fn unit(a: Quaternion) -> Quaternion {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]).sqrt();
     if length < 1e-6 {
@@ -67,7 +68,7 @@ pub(in crate::pose) fn unit(a: Quaternion) -> Quaternion {
 
 /// The rotation from `a` to `b` as axis times angle, close for angles below a right one.
 pub(in crate::pose) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
-    let d = compose(b, back(a));
+    let d = compose(b, inverse(a));
     let sign = if d[3] < 0.0 { -1.0 } else { 1.0 };
     let axis = [d[0] * sign, d[1] * sign, d[2] * sign];
     let s2 = dot(axis, axis);
@@ -87,7 +88,7 @@ pub(in crate::pose) fn rotation(turn: Vector) -> Quaternion {
     unit([half[0] * sine, half[1] * sine, half[2] * sine, cosine])
 }
 
-/// Half the height of a cube of edge 2 that is turned like this.
+/// The height of the centre of a cube of edge 2 above the ground, if it is turned like this.
 pub(in crate::pose) fn support(q: Quaternion) -> f32 {
     let [x, y, z, w] = q;
     (2.0 * (x * z - w * y)).abs()
@@ -95,7 +96,7 @@ pub(in crate::pose) fn support(q: Quaternion) -> f32 {
         + (1.0 - 2.0 * (x * x + y * y)).abs()
 }
 
-/// Close to log2 (within 0.01), of what is above zero.
+/// log2 within 0.01, for arguments above zero.
 pub(in crate::pose) fn log2(value: f32) -> f32 {
     let bits = value.to_bits();
     let exponent = (bits >> 23) as i32 - 127;
@@ -103,14 +104,14 @@ pub(in crate::pose) fn log2(value: f32) -> f32 {
     exponent as f32 + (mantissa * (2.0 - mantissa * (1.0 / 3.0)) - 5.0 / 3.0)
 }
 
-/// Close to 2 to the power of `value` (within 0.3 %), which is from -100 to 100.
+/// 2 to the power of `value` within 0.3 %, for arguments from -100 to 100.
 pub(in crate::pose) fn exp2(value: f32) -> f32 {
     let whole = floor(value);
     let part = value - whole as f32;
     f32::from_bits(((whole + 127) as u32) << 23) * (1.0 + part * (0.657 + part * 0.343))
 }
 
-/// The next whole number below, of what fits; `f32::floor` may be a call.
+/// The largest whole number that is not above `value`; `f32::floor` may be a function call.
 #[inline]
 pub(in crate::pose) fn floor(value: f32) -> i32 {
     let toward_zero = value as i32;

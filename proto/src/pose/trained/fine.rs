@@ -1,0 +1,103 @@
+//! The weights of the fine level.
+//!
+//! The middle of each predicted number is a weighted sum of features, and so is the logarithm of
+//! its spread; each class of objects (where it is and how it moves relative to the reference) has
+//! its own weights. The rest are the shapes of the distributions and the probabilities of decisions
+//! by context. `train_fine` fits all of it to a recording.
+//!
+//! Units: weights in 1/2,048; probabilities and shapes in 1/65,536.
+
+mod numbers;
+
+use crate::pose::fine::tail_curve::{PIECES, TailShape};
+
+/// The integer that stands for a weight of 1.
+pub(in crate::pose) const WEIGHT_ONE: f32 = 2_048.0;
+/// Features of a coordinate's middle.
+pub(in crate::pose) const POSITION_FEATURES: usize = 20;
+/// Features of a rotation's middle.
+pub(in crate::pose) const TURN_FEATURES: usize = 16;
+/// Features of a spread.
+pub(in crate::pose) const SPREAD_FEATURES: usize = 16;
+/// Numbers with a spread: x, y, z and the three parts of an orientation.
+pub(in crate::pose) const SPREADS: usize = 6;
+/// Shapes by spread, from small to large.
+pub(in crate::pose) const SHAPES: usize = 8;
+/// Contexts of "is the object in the section?".
+pub(in crate::pose) const MEMBERSHIP_CONTEXTS: usize = 210;
+/// Contexts of the game's flag.
+pub(in crate::pose) const FLAG_CONTEXTS: usize = 32;
+/// Contexts of "is the position, or the turn, that of the baseline?".
+pub(in crate::pose) const UNCHANGED_CONTEXTS: usize = 48;
+/// Contexts of "is this the largest component of the quaternion?".
+pub(in crate::pose) const LARGEST_CONTEXTS: usize = 48;
+
+/// Classes of objects: see `MovementHistory::class`.
+pub(in crate::pose) const CLASSES: usize = 13;
+/// First class of objects that are not close to the reference.
+const FIRST_DISTANT: usize = 6;
+/// Objects close to the reference that rest on something that does not move with it.
+pub(in crate::pose) const CLOSE_SUPPORTED: usize = 10;
+/// The reference itself.
+pub(in crate::pose) const REFERENCE: usize = 11;
+/// Objects with only one acknowledged pose.
+pub(in crate::pose) const SINGLE_POSE: usize = 12;
+const _: () = assert!(SINGLE_POSE < CLASSES);
+
+/// All trained numbers of the fine level.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FineWeights {
+    /// Middles of x and y, and of z.
+    pub(in crate::pose) position: [[[i16; POSITION_FEATURES]; CLASSES]; 2],
+    /// Middles of rotations, about each axis.
+    pub(in crate::pose) turn: [[i16; TURN_FEATURES]; CLASSES],
+    /// Spreads.
+    pub(in crate::pose) spread: [[[i16; SPREAD_FEATURES]; CLASSES]; SPREADS],
+    /// Of x and y, of z, of the first two parts and of the last part of an orientation.
+    pub(in crate::pose) shapes: [[TailShape; SHAPES]; 4],
+    /// That the object is in the section.
+    pub(in crate::pose) membership: [u16; MEMBERSHIP_CONTEXTS],
+    /// That the game's flag is set.
+    pub(in crate::pose) flag: [u16; FLAG_CONTEXTS],
+    /// That the position is that of the baseline.
+    pub(in crate::pose) same_position: [u16; UNCHANGED_CONTEXTS],
+    /// That the turn is that of the baseline.
+    pub(in crate::pose) same_turn: [u16; UNCHANGED_CONTEXTS],
+    /// That the component predicted to be the largest is (then: the second, the third).
+    pub(in crate::pose) largest: [u16; LARGEST_CONTEXTS],
+}
+
+/// The weights that both ends use.
+pub(in crate::pose) static FINE_WEIGHTS: FineWeights = numbers::NUMBERS;
+
+impl FineWeights {
+    /// What training starts from: every object goes on as it did, close to the reference with it.
+    pub(super) fn untrained() -> Self {
+        let one = WEIGHT_ONE as i16;
+        let student: TailShape =
+            std::array::from_fn(|i| (i * i * 65_535 / (PIECES * PIECES)) as u16);
+        let mut weights = Self {
+            position: [[[0; POSITION_FEATURES]; CLASSES]; 2],
+            turn: [[0; TURN_FEATURES]; CLASSES],
+            spread: [[[0; SPREAD_FEATURES]; CLASSES]; SPREADS],
+            shapes: [[student; SHAPES]; 4],
+            membership: [1 << 15; MEMBERSHIP_CONTEXTS],
+            flag: [1 << 15; FLAG_CONTEXTS],
+            same_position: [1 << 12; UNCHANGED_CONTEXTS],
+            same_turn: [1 << 12; UNCHANGED_CONTEXTS],
+            largest: [50_000; LARGEST_CONTEXTS],
+        };
+        for class in 0..CLASSES {
+            let is_close = class < FIRST_DISTANT || class == CLOSE_SUPPORTED;
+            // Feature 4 is the movement with the reference, 2 the object's own.
+            let feature = if is_close { 4 } else { 2 };
+            weights.position[0][class][feature] = one;
+            weights.position[1][class][feature] = one;
+            weights.turn[class][feature] = one;
+            for part in &mut weights.spread {
+                part[class][0] = 4 * one;
+            }
+        }
+        weights
+    }
+}

@@ -1,0 +1,237 @@
+//! Fits the fine level's weights to a recording.
+//!
+//! In each round the recording is coded with the weights so far, which yields samples of all
+//! predictions; from these the weights are fitted again: middles by least squares that trust
+//! outliers less (as Student's distribution says), spreads by Newton's method on the likelihood,
+//! shapes and probabilities by counting. First on every other 100 frames, to tell what the weights
+//! are worth on the frames in between, then on all frames; the latter weights are the result.
+
+mod fit;
+
+use self::fit::fit;
+use super::fine::{FINE_WEIGHTS, FineWeights, SPREADS};
+use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
+use super::{Trained, source};
+use crate::pose::Pose;
+use crate::pose::fine::decision_coder::{
+    BitCategory, CATEGORIES, DecisionCoder, TOTAL, TrainingSample,
+};
+use crate::pose::fine::section_coder::FineSectionCoder;
+use crate::pose::fine::{CandidateOrder, FineState};
+
+const ROUNDS: usize = 8;
+/// Frames that stay together when a recording is divided.
+const BLOCK: usize = 100;
+/// One frame in so many is coded a second time, with fewer acknowledged frames: what is known after
+/// losses. Each entry holds the ages of these frames.
+const SPARSE_EVERY: usize = 24;
+const SPARSE: [&[usize]; 5] = [&[6], &[6, 9, 12, 15, 18], &[9, 13, 14, 20], &[6, 12], &[18]];
+
+impl Trained for FineWeights {
+    type Examples = PoseRecording;
+
+    const FILE: &'static str = "src/pose/trained/fine/numbers.rs";
+
+    fn in_use() -> &'static Self {
+        &FINE_WEIGHTS
+    }
+
+    fn train(recording: &PoseRecording, progress: &mut dyn FnMut(&str)) -> Self {
+        progress("half of the frames, to see what the weights are worth on the other half:");
+        train(
+            recording,
+            |number| (number / BLOCK).is_multiple_of(2),
+            progress,
+        );
+        progress("all frames:");
+        train(recording, |_| true, progress)
+    }
+
+    fn to_source(&self) -> String {
+        source::module(
+            "FineWeights",
+            "fine FILE",
+            &[
+                ("position", &self.position),
+                ("turn", &self.turn),
+                ("spread", &self.spread),
+                ("shapes", &self.shapes),
+                ("membership", &self.membership),
+                ("flag", &self.flag),
+                ("same_position", &self.same_position),
+                ("same_turn", &self.same_turn),
+                ("largest", &self.largest),
+            ],
+        )
+    }
+}
+
+fn train(
+    recording: &PoseRecording,
+    is_used: impl Fn(usize) -> bool,
+    progress: &mut dyn FnMut(&str),
+) -> FineWeights {
+    let mut weights = FineWeights::untrained();
+    for round in 0..=ROUNDS {
+        let (samples, rates) = code(recording, &weights, &is_used);
+        progress(&format!(
+            "round {round}: {:.2} kbit/s on the frames used, {:.2} on the others",
+            rates[0], rates[1]
+        ));
+        if round < ROUNDS {
+            weights = fit(&samples, &weights);
+        }
+    }
+    weights
+}
+
+/// A predicted number: its class, features, outcome, and the spread (for a middle) or the width of
+/// a step (for a spread).
+struct NumberSample {
+    class: usize,
+    features: [f32; 20],
+    outcome: f32,
+    scale: f32,
+}
+
+/// Takes samples in place of writing.
+#[derive(Default)]
+struct Samples {
+    /// Whether this frame is used for training.
+    is_used: bool,
+    /// Of this frame, by category.
+    bits: [f64; CATEGORIES],
+    category: usize,
+    middles: [Vec<NumberSample>; 3],
+    spreads: [Vec<NumberSample>; SPREADS],
+    /// How often a decision was false and true, by table and context.
+    contexts: [Vec<[u32; 2]>; 5],
+}
+
+impl DecisionCoder for &mut Samples {
+    const TRAINS: bool = true;
+
+    fn bit(&mut self, bit: bool, probability: u16) -> bool {
+        let probability = f64::from(probability) / 65_536.0;
+        self.bits[self.category] -= if bit { probability } else { 1.0 - probability }.log2();
+        bit
+    }
+
+    fn choose(&mut self, number: u32, count: u32, below: impl Fn(u32) -> u32) -> u32 {
+        if count > 1 {
+            self.bits[self.category] -=
+                (f64::from(below(number + 1) - below(number)) / f64::from(TOTAL)).log2();
+        }
+        number
+    }
+
+    fn category(&mut self, category: BitCategory) {
+        self.category = category as usize;
+    }
+
+    fn sample(&mut self, sample: &TrainingSample<'_>) {
+        if !self.is_used {
+            return;
+        }
+        let number = |class: usize, used: &[f32], outcome, scale| {
+            let mut features = [0.0; 20];
+            features[..used.len()].copy_from_slice(used);
+            NumberSample {
+                class,
+                features,
+                outcome,
+                scale,
+            }
+        };
+        match *sample {
+            TrainingSample::Middle {
+                table,
+                class,
+                features,
+                outcome,
+                spread,
+            } => {
+                self.middles[table].push(number(class, features, outcome, spread));
+            }
+            TrainingSample::Spread {
+                part,
+                class,
+                features,
+                error,
+                step,
+            } => {
+                self.spreads[part].push(number(class, features, error, step));
+            }
+            TrainingSample::Context {
+                table,
+                context,
+                outcome,
+            } => {
+                let contexts = &mut self.contexts[table];
+                contexts.resize(contexts.len().max(context + 1), [0; 2]);
+                contexts[context][usize::from(outcome)] += 1;
+            }
+        }
+    }
+}
+
+/// Codes all frames; returns samples and kbit/s of the frames used, and of the others.
+fn code(
+    recording: &PoseRecording,
+    weights: &FineWeights,
+    is_used: &impl Fn(usize) -> bool,
+) -> (Samples, [f64; 2]) {
+    let (mut samples, mut state, mut order) = (
+        Samples::default(),
+        FineState::with_weights(weights.clone()),
+        CandidateOrder::default(),
+    );
+    let (mut bits, mut packets) = ([0.0; 2], [0_u32; 2]);
+    let frame_of = |number| recording.frame(number);
+    for number in ACK_LAG_FRAMES..recording.frames() {
+        let which = usize::from(!is_used(number));
+        samples.is_used = which == 0;
+        samples.bits = [0.0; CATEGORIES];
+        let frame = recording.frame(number);
+        let known = KnownFrames::of(recording, number, frame_of);
+        code_frame(frame, &known, &mut samples, &mut state, &mut order);
+        bits[which] += samples.bits.iter().sum::<f64>();
+        packets[which] += 1;
+        let sparse = SPARSE
+            .get(number % SPARSE_EVERY)
+            .filter(|ages| which == 0 && number >= ages[0]);
+        if let Some(ages) = sparse {
+            let known = KnownFrames::with_ages(recording, ages, number, frame_of);
+            code_frame(frame, &known, &mut samples, &mut state, &mut order);
+        }
+    }
+    let frames_per_s = 1e6 / f64::from(recording.frame_us);
+    let rate =
+        |which: usize| bits[which] * frames_per_s / f64::from(packets[which].max(1)) / 1_000.0;
+    (samples, [rate(0), rate(1)])
+}
+
+fn code_frame(
+    frame: &[Pose],
+    known: &KnownFrames<'_>,
+    samples: &mut Samples,
+    state: &mut FineState,
+    order: &mut CandidateOrder,
+) {
+    const NEVER: &str = "a coder that takes samples refuses nothing";
+    let baseline = known.baseline();
+    let changed = |object: usize| (frame[object] != baseline[object]).then_some(&frame[object]);
+    let mut section = FineSectionCoder::new(samples, state);
+    let history = known.history(0);
+    section
+        .code_reference(&known.known(0, &history), changed(0))
+        .expect(NEVER);
+    order.sort(Some(&baseline[0]), baseline[1..].iter());
+    for index in order.indices() {
+        let object = index + 1;
+        let history = known.history(object);
+        section
+            .code_object(&known.known(object, &history), changed(object))
+            .expect(NEVER);
+    }
+}

@@ -1,0 +1,32 @@
+//! The shared level's tables for objects with a heading.
+//!
+//! They say how far a steered walker turns in 1 to 8 steps of 50 ms, and how far it is from its
+//! predicted position. `train_walker` computes the numbers from a simulated walk; a test checks
+//! that they are what it computes.
+
+mod numbers;
+
+use crate::pose::shared::steered::{COLUMNS, ROWS};
+
+/// Distributions of a walker's pose relative to its baseline: a row for each age in steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalkerTables {
+    /// Entry i of a row: the share, of 2^14, of turns by at most i/512 of a turn to either side.
+    pub(crate) turn: [[u16; 65]; ROWS],
+    /// The share, of 2^15, of turns by more than an eighth of a turn.
+    pub(crate) turn_beyond: [u32; ROWS],
+    /// The variance across the direction of movement, in squares of a step's length by 2^24,
+    /// without what rounding adds. Column: how far the walker turned, in quarters of the most that
+    /// it can turn (10 degrees a step).
+    pub(crate) lateral: [[u32; COLUMNS]; ROWS],
+    /// The same along the direction of movement.
+    pub(crate) along: [u32; ROWS],
+    /// The coordinate that is coded first. Entry i: the share, of 2^14, of those that are at most
+    /// i/8 deviations from the mean, to either side.
+    pub(crate) first: [[u16; 49]; ROWS],
+    /// The same for the second coordinate, when the first is known.
+    pub(crate) second: [[u16; 49]; ROWS],
+}
+
+/// The tables that both ends use.
+pub(crate) static WALKER_TABLES: WalkerTables = numbers::NUMBERS;
