@@ -201,12 +201,9 @@ fn the_game_in_the_readme_is_the_example_that_is_compiled() {
 #[test]
 fn the_readme_lists_every_parameter_of_a_room() {
     let readme = read(&root().join("README.md"));
-    let registry = ambit_game_server::logic::registry::Registry::standard();
+    let registry = ambit_game_server::standard();
     let games = registry.games().flat_map(|game| game.parameters);
-    for parameter in ambit_game_server::config::ROOM_PARAMETERS
-        .iter()
-        .chain(games)
-    {
+    for parameter in ambit_room::config::ROOM_PARAMETERS.iter().chain(games) {
         assert!(
             readme.contains(&format!("`{}`", parameter.key)),
             "the README does not mention the parameter {}",

@@ -12,16 +12,16 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::{Client, ClientOutput};
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::Room;
-use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{ClientId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::registry::Registry;
+use ambit_room::room::Room;
+use ambit_transport::impair::Impairment;
+use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
 };
@@ -777,7 +777,7 @@ impl System {
             .find_map(|(&host, node)| node.host.poll().map(|output| (host, output)))
     }
 
-    fn carry_host(&mut self, host: HostId, outputs: SimHostOutput) {
+    fn carry_host(&mut self, host: HostId, output: SimHostOutput) {
         if self.hosts[&host].is_embedded() {
             return self.carry_output(host, output);
         }
@@ -800,7 +800,7 @@ impl System {
         }
     }
 
-    fn carry_output(&mut self, host: HostId, outputs: SimHostOutput) {
+    fn carry_output(&mut self, host: HostId, output: SimHostOutput) {
         let now = self.now;
         match output {
             SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}
