@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::time::GameTime;
-use ambit_room::record::Header;
-use ambit_room::room::{Input, Room};
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -74,7 +74,7 @@ fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     let mut room = ambit_game_server::standard()
         .create_room(&header)
         .expect("valid parameters");
-    let join = |player: u32| Input::Join {
+    let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
         player: PlayerId(player.into()),
         name: "ann".into(),

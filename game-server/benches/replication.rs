@@ -20,8 +20,8 @@ use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{self, Uplink};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
-use ambit_room::record::Header;
-use ambit_room::room::{Input, Output, Room};
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::stats::{EncodingReuse, RoomStats};
 use bytes::Bytes;
 
@@ -112,8 +112,8 @@ struct BenchRoom {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    outputs: Vec<RoomOutput>,
     /// Datagrams in flight to the clients.
     in_flight: Vec<(ClientId, Bytes)>,
 }
@@ -147,7 +147,7 @@ impl BenchRoom {
         let room = ambit_game_server::standard()
             .create_room(&header)
             .expect("parameters of field");
-        let join = |client| Input::Join {
+        let join = |client| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
@@ -184,7 +184,7 @@ impl BenchRoom {
                 .wire(writer)
                 .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram {
+            self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
                 at: self.now,
                 bytes: bytes.into(),
@@ -195,7 +195,7 @@ impl BenchRoom {
                 .tick(self.now, &mut self.inputs, &mut self.outputs);
         });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
-            Output::Datagram { client, bytes } => Some((client, bytes)),
+            RoomOutput::Datagram { client, bytes } => Some((client, bytes)),
             _ => None,
         });
         self.in_flight.extend(datagrams);

@@ -1,22 +1,23 @@
-//! Replays a recording (`--record`): the same room, bit by bit, as fast as possible.
+//! Runs a recording (`--record`) again: the same room, bit by bit, as fast as it goes.
 //!
-//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints the room's
-//! parameters, how long it ran and a hash of all its datagrams. A room that panicked panics again,
-//! at the same tick, under a debugger if you like.
+//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the
+//! room was, how long it ran and a hash of all that came out. A room that panicked panics again, at
+//! the same tick, under a debugger if you like.
 //!
-//! `DIR/room-1.kept` is the saved state of a room that crashed its hosts: the example continues it
-//! as the next host would, for ten seconds.
+//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at
+//! the next host, for ten seconds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_host::keeper;
-use ambit_host::protocol::messages::OpenRoom;
-use ambit_proto::time::GameTime;
-use ambit_room::record::{self, Header, Recording};
-use ambit_room::room::Output;
+use ambit_host::host_core::checkpoints::restore_room;
+use ambit_host::host_core::messages::WorldOrder;
+use ambit_host::host_core::protobuf::order_of;
+use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
+use ambit_room::recording::{self, Header, Recording};
+use ambit_room::room::RoomOutput;
 use prost::Message as _;
 
 fn main() -> ExitCode {
@@ -45,16 +46,16 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{:?}", Recording::read(&bytes)?.header);
     let (mut hash, mut last) = (DefaultHasher::new(), 0);
-    let result = record::replay(&bytes, &ambit_game_server::standard(), |now, outputs| {
+    let result = recording::replay(&bytes, &ambit_game_server::standard(), |now, outputs| {
         last = now.millis();
         for output in outputs {
-            if let Output::Datagram { client, bytes } = output {
+            if let RoomOutput::Datagram { client, bytes } = output {
                 (client, bytes).hash(&mut hash);
             }
         }
     });
     println!(
-        "{last} ms of room time; the hash of the datagrams is {:016x}",
+        "{last} ms of room time; the datagrams' hash is {:016x}",
         hash.finish()
     );
     let room = result?;
@@ -65,21 +66,26 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
 /// Does what the next host would have done.
 fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
-    let resume = order
+    let Some(WorldOrder::OpenRoom(assignment)) = order_of(WorldToHost {
+        body: Some(world_to_host::Body::OpenRoom(order)),
+    }) else {
+        unreachable!("an order to open a room is one")
+    };
+    let resume = assignment
         .resume
         .ok_or("the file has no saved state of the room")?;
     let header = Header {
-        game: order.game,
-        room: order.room,
-        seed: order.seed,
-        capacity: order.capacity,
+        game: assignment.game,
+        room: assignment.room.0,
+        seed: assignment.seed,
+        capacity: assignment.capacity,
         grace_ms: 30_000,
-        parameters: order.parameters.into_iter().collect(),
+        parameters: assignment.parameters.into_iter().collect(),
     };
     println!("{header:?}");
     let (config, game) = ambit_game_server::standard().prepare(&header)?;
-    let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
-    let room = keeper::take_up(config, game, || until, &resume)?;
+    let until = resume.now + Duration::from_secs(10);
+    let room = restore_room(config, game, || until, &resume)?;
     println!(
         "continued until {:?}, with {} objects",
         room.last_tick(),

@@ -18,7 +18,7 @@ mod tests {
 
     use ambit_proto::codes::ErrorCode;
     use ambit_proto::ids::RoomId;
-    use ambit_room::record::Header;
+    use ambit_room::recording::Header;
 
     use super::*;
 

@@ -18,7 +18,7 @@ use ambit_proto::wire::Wire;
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game, Refusal};
 use ambit_room::logic::world::World;
-use ambit_room::room::{Input, Output, Room};
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 
 const CLIENTS: u32 = 10;
 const TICKS: u32 = 100;
@@ -140,8 +140,8 @@ struct RoomWithClients {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    outputs: Vec<RoomOutput>,
 }
 
 impl RoomWithClients {
@@ -157,7 +157,7 @@ impl RoomWithClients {
             budget_bytes_per_s: 100_000,
             ..RoomConfig::default()
         };
-        let join = |client: u32| Input::Join {
+        let join = |client: u32| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
@@ -188,7 +188,7 @@ impl RoomWithClients {
                 .wire(writer)
                 .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram {
+            self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
                 at: self.now,
                 bytes: bytes.into(),
@@ -204,7 +204,7 @@ impl RoomWithClients {
         let allocated =
             allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
         for output in self.outputs.drain(..) {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 continue;
             };
             let link = &mut self.links[client.0 as usize];

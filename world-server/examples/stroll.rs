@@ -13,6 +13,7 @@ use ambit_proto::{
 };
 use ambit_room::logic::{
     game::{Game, GameInfo, Refusal},
+    registry::Registry,
     world::World,
 };
 

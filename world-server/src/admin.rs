@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use ambit_host::accept::DoorCounters;
+use ambit_host::accept::AcceptanceCounters;
 use ambit_host::endpoint;
 use axum::Router;
 use axum::extract::State;
@@ -35,7 +35,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(crate) struct AdminState {
     pub(crate) roles: watch::Receiver<ClusterRole>,
-    pub(crate) acceptance: Arc<DoorCounters>,
+    pub(crate) acceptance: Arc<AcceptanceCounters>,
     pub(crate) slow_readers: Arc<AtomicU64>,
 }
 

@@ -1,9 +1,9 @@
-//! The door: from a packet that asks for a connection to a connection with its protocol.
+//! From a packet that asks for a connection to a connection with its protocol.
 //!
-//! Bounded in number, for all together and for each address, and in time: a handshake costs a
-//! signature, so that whoever only begins them must not keep others out. Above half of a bound an
-//! address has to prove itself first (QUIC's retry), so that nobody fills another one's share from
-//! a forged address; above the bound new ones are refused.
+//! Handshakes are bounded in number, for all together and for each address, and in time: a handshake
+//! costs a signature, and a peer that only begins them must not keep others out. Above half of a
+//! bound an address has to be validated first (QUIC's retry), so that no peer fills another one's
+//! share from a forged address. Above the bound new handshakes are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use ambit_transport::quic;
 use quinn::{Connection, Endpoint, Incoming};
 
-use crate::places::{Full, Place, Places};
+use crate::admission::{AdmissionLimits, AdmissionPermit, LimitReached};
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
 const HANDSHAKES: usize = 2_048;
@@ -21,12 +21,12 @@ const HANDSHAKES: usize = 2_048;
 /// time.
 const HANDSHAKES_PER_ADDRESS: usize = 512;
 
-/// How long a handshake may take: four round trips on a bad line with two losses.
+/// How long a handshake may take: four round trips on a bad path with two losses.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 
-/// What happened at the door, since the start.
+/// Handshakes that led to no connection, since the start.
 #[derive(Debug, Default)]
-pub struct DoorCounters {
+pub struct AcceptanceCounters {
     /// Refused since too many were under way.
     pub refused: AtomicU64,
     /// Refused since too many from the same address were under way.
@@ -35,7 +35,7 @@ pub struct DoorCounters {
     pub failed: AtomicU64,
 }
 
-impl DoorCounters {
+impl AcceptanceCounters {
     /// Their names as drops, `queue/reason`, and their values.
     pub fn drops(&self) -> [(&'static str, u64); 3] {
         [
@@ -48,10 +48,10 @@ impl DoorCounters {
         ]
     }
 
-    fn refuse(&self, why: Full) {
-        let counter = match why {
-            Full::Places => &self.refused,
-            Full::Share => &self.refused_address,
+    fn count_refusal(&self, limit: LimitReached) {
+        let counter = match limit {
+            LimitReached::Total => &self.refused,
+            LimitReached::Share => &self.refused_address,
         };
         counter.fetch_add(1, Relaxed);
     }
@@ -59,39 +59,48 @@ impl DoorCounters {
 
 /// Takes connections until the endpoint is closed; each is handed to `serve` with its protocol
 /// (ALPN), in a task of its own.
-pub async fn accept<F, S>(endpoint: Endpoint, counters: Arc<DoorCounters>, serve: F)
+pub async fn accept<F, S>(endpoint: Endpoint, counters: Arc<AcceptanceCounters>, serve: F)
 where
     F: Fn(Connection, Vec<u8>) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
-    let places = Places::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
+    let limits = AdmissionLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
     while let Some(incoming) = endpoint.accept().await {
-        match places.take(incoming.remote_address().ip()) {
-            Err(full) => {
-                counters.refuse(full);
+        match limits.take(incoming.remote_address().ip()) {
+            Err(limit) => {
+                counters.count_refusal(limit);
                 incoming.refuse();
             }
-            // The client comes again at once with a proof of its address; an error means that it is
+            // The client tries again at once with a token for its address. An error means that it is
             // gone.
-            Ok(place) if place.crowded() && incoming.may_retry() => {
+            Ok(permit) if permit.is_crowded() && incoming.may_retry() => {
                 let _ = incoming.retry();
             }
-            Ok(place) => {
-                tokio::spawn(admit(incoming, place, Arc::clone(&counters), serve.clone()));
+            Ok(permit) => {
+                tokio::spawn(handshake(
+                    incoming,
+                    permit,
+                    Arc::clone(&counters),
+                    serve.clone(),
+                ));
             }
         }
     }
 }
 
-async fn admit<F, S>(incoming: Incoming, place: Place, counters: Arc<DoorCounters>, serve: F)
-where
+async fn handshake<F, S>(
+    incoming: Incoming,
+    permit: AdmissionPermit,
+    counters: Arc<AcceptanceCounters>,
+    serve: F,
+) where
     F: Fn(Connection, Vec<u8>) -> S,
     S: Future<Output = ()>,
 {
     let remote = incoming.remote_address();
-    let handshake = tokio::time::timeout(HANDSHAKE_WITHIN, incoming).await;
-    drop(place);
-    match handshake {
+    let connected = tokio::time::timeout(HANDSHAKE_WITHIN, incoming).await;
+    drop(permit);
+    match connected {
         Ok(Ok(connection)) => {
             let alpn = quic::negotiated_alpn(&connection).unwrap_or_default();
             serve(connection, alpn).await;

@@ -2,8 +2,8 @@
 //!
 //! prost messages go in on one end and come out on the other: behind lengths on a byte stream
 //! (QUIC, a child's standard input and output), or by a channel within one process. The two ends of
-//! the host protocol, `WorldEnd` and `HostEnd`, look the same for every carrier, so that neither
-//! side knows where the other runs.
+//! the host protocol, `WorldEnd` and `HostEnd`, are the same for every carrier, so that neither side
+//! knows where the other runs.
 //!
 //! What always holds: no frame above the reader's bound is kept in memory; a frame that does not
 //! decode is reported and the next one is read; `FrameReader::next` loses nothing when its future
@@ -20,9 +20,9 @@ use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 
-/// Messages that may wait each way between a WorldServer and a host. Who lets the other side's
-/// queue fill up is taken for dead: nothing is dropped, the link ends. Statistics alone are left
-/// out when there is no room, since newer ones follow.
+/// Messages that may wait each way between a WorldServer and a host. A side that lets its queue fill
+/// up counts as dead: nothing is dropped, the link ends. Only figures and heartbeats are left out
+/// when there is no room, since newer ones follow.
 pub const HOST_QUEUE: usize = 4_096;
 
 /// Bytes read from a stream at a time.
@@ -67,7 +67,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.decoder.set_max(max_bytes);
     }
 
-    /// What it reads from. What was read and not asked for is lost.
+    /// The stream. Frames that were read and not taken are lost.
     pub fn into_inner(self) -> R {
         self.input
     }
@@ -131,8 +131,8 @@ pub fn host_link() -> (WorldEnd, HostEnd) {
 }
 
 /// A link over bytes, seen from the host: carries until the stream or the returned end is gone.
-/// `written` is told the serial of each `RoomTick` that has left this process, if that is enough to
-/// know.
+/// `written` gets the number of each journal entry that has left this process, if the link outlives
+/// the process.
 pub fn host_end_over<R, W>(
     input: R,
     output: W,
@@ -143,8 +143,10 @@ where
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    let note = move |said: &HostToWorld| {
-        if let (Some(written), Some(host_to_world::Body::RoomTick(tick))) = (&written, &said.body) {
+    let note = move |message: &HostToWorld| {
+        if let (Some(written), Some(host_to_world::Body::RoomTick(tick))) =
+            (&written, &message.body)
+        {
             written.send_replace(tick.serial);
         }
     };
@@ -169,7 +171,7 @@ where
 }
 
 /// Carries messages both ways until one way ends. What was queued for the stream is written before
-/// a regular end. `note` hears of each message that was written.
+/// a regular end. `note` is called with each message that was written.
 async fn carry<R, W, In, Out>(
     input: R,
     output: W,
@@ -196,11 +198,11 @@ where
 {
     let mut reader = FrameReader::new(input, MAX_HOST_GREETING);
     while let Some(message) = reader.next().await? {
-        // By the first one the peer is let in, or cut off at once.
+        // The first one admits the peer, or the link is cut.
         reader.allow(MAX_HOST);
         // Waits while the queue is full: the stream's own flow control then holds the peer back.
         if incoming.send(message).await.is_err() {
-            // This end does not listen any more, but what it has said is still to be written.
+            // This end does not read any more, but its messages are still to be written.
             std::future::pending::<()>().await;
         }
     }

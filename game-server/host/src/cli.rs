@@ -11,7 +11,7 @@ use crate::identity::parse_fingerprint;
 /// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
 
-/// What the builds of hosts are called that nobody has named.
+/// The build of a host that is started without `--build`.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");
 /// Longest name of a build, in bytes.
 const MAX_BUILD_BYTES: usize = 64;
@@ -20,8 +20,8 @@ const MAX_BUILD_BYTES: usize = 64;
 #[derive(Parser, Clone, Debug)]
 #[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
 pub struct Options {
-    /// The WorldServer (HOST:PORT; of a cluster several, with commas between them), or `stdio` for
-    /// a child that a WorldServer talks to by pipes.
+    /// The WorldServer (HOST:PORT; of a cluster several, separated by commas), or `stdio` for a
+    /// child that is connected to a WorldServer by pipes.
     #[arg(long, value_name = "ADDR[,ADDR]|stdio", env = "AMBIT_WORLD")]
     pub world: World,
 
@@ -41,7 +41,7 @@ pub struct Options {
     )]
     pub host_key: Option<String>,
 
-    /// Where players connect (UDP). StatusPort 0 takes a free one.
+    /// Where players connect (UDP). Port 0 takes a free one.
     #[arg(
         long,
         value_name = "ADDR",
@@ -50,7 +50,7 @@ pub struct Options {
     )]
     pub listen: SocketAddr,
 
-    /// Where players are told to connect, when that is not the listen address: IP, or IP:PORT.
+    /// The address that players get, if it is not the listen address: IP, or IP:PORT.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
@@ -59,16 +59,15 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
-    /// What this build of the games is called. Rooms that change hosts go to hosts of the same
-    /// build, and rooms that begin to the build that came last: so that a new build can come beside
-    /// an old one, whose rooms go on. By default the version of Ambit.
+    /// The name of this build of the games. Rooms that change hosts go to hosts of the same build, new
+    /// rooms to the newest build: so a new build can be started beside an old one, whose rooms go on.
+    /// By default the version of Ambit.
     #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", default_value = BUILD, value_parser = build_name)]
     pub build: String,
 
     /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when
     /// it is ready, its health, its rooms and players (as counters), its end. Without --advertise,
-    /// players are told the address and port that Agones gave to it, and the host waits until it
-    /// knows them.
+    /// players get the address and port that Agones has given to it, and the host waits for them.
     #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
     pub agones: bool,
 
@@ -76,7 +75,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
 
-    /// WrittenRecords the inputs of each room to DIR/room-ID.rec, for a replay.
+    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
 }
@@ -130,7 +129,7 @@ fn names_a_port(address: &str) -> bool {
     address.parse::<SocketAddr>().is_ok() || address.rsplit_once(':').is_some_and(named)
 }
 
-/// An address that is told to players.
+/// An address for players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertise {
     /// The IP address.
@@ -140,7 +139,7 @@ pub struct Advertise {
 }
 
 impl Advertise {
-    /// What players are told by a server that listens on `listening`.
+    /// The address for players of a server that listens on `listening`.
     pub fn address(this: Option<Self>, listening: SocketAddr) -> SocketAddr {
         this.map_or(listening, |this| {
             SocketAddr::new(this.ip, this.port.unwrap_or(listening.port()))

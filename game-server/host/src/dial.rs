@@ -1,8 +1,7 @@
-//! The way to a WorldServer on another machine, dialled again whenever it is lost.
+//! The connection to a WorldServer on another machine, dialled again whenever it is lost.
 //!
-//! Of a cluster any of its WorldServers may be named: one that follows another says
-//! `schedule_retry` and, if it knows it, where that one is. Meanwhile the rooms go on, for as long
-//! as the lease lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
+//! The WorldServers of a cluster may be named in any order: one that follows another answers
+//! `try_again` and, if it knows it, the leader's address. Meanwhile the rooms go on.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -19,77 +18,78 @@ use tokio::net::lookup_host;
 use tokio_util::sync::CancellationToken;
 
 use crate::carrier::host_end_over;
-use crate::host::{Ended, HostControl};
+use crate::host::{HostControl, HostEnding};
 
-/// How long the last words may take.
-const PART_WITHIN: Duration = Duration::from_secs(1);
-/// How long a WorldServer may take to answer a call: longer than a few lost packets, shorter than
+/// How long the last messages may take.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+/// How long a WorldServer may take to accept a connection: longer than a few lost packets, shorter than
 /// the lease of rooms that wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Waits between two rounds of calls: doubled from the first to the last. With rooms that wait, it
-/// stays the first.
+/// Pause between two attempts: doubled from the first to the last. While rooms wait for a
+/// WorldServer it stays the first.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
-/// What a server says of a protocol that it does not speak (TLS alert 120,
+/// The answer of a server that does not know the protocol (TLS alert 120,
 /// `no_application_protocol`).
 const NOT_SPOKEN: u8 = 120;
 /// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than
 /// it takes to find a new leader.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
-/// Rooms of a host that no WorldServer has asked for so long are closed.
-const FORSAKEN_AFTER: Duration = Duration::from_mins(1);
 
-/// Where to call, and what has to be shown there.
+/// The WorldServers to dial, and the certificates that are accepted.
 #[derive(Clone, Debug)]
-pub(crate) struct Worlds {
+pub(crate) struct WorldAddresses {
     /// HOST:PORT.
     pub(crate) addresses: Vec<String>,
     pub(crate) fingerprints: Vec<Fingerprint>,
 }
 
-/// Why a call led to nothing.
-enum Missed {
-    /// It answered, but is not the one; perhaps it knows who is.
+/// Why an attempt failed.
+enum DialFailure {
+    /// It follows another WorldServer, at this address if it knows it.
     Follows(String),
-    /// It did not answer, or not well.
+    /// It did not answer, or not as expected.
     Unreachable(anyhow::Error),
 }
 
-/// Serves a WorldServer, again after each loss, until `stop`, its `Drain`, or something that trying
-/// again does not mend.
+/// Serves a WorldServer, and another one after each loss, until `stop`, its `Drain`, or an error that
+/// another attempt does not repair.
 pub(crate) async fn dial(
     control: &mut HostControl,
-    worlds: &Worlds,
+    worlds: &WorldAddresses,
     stop: &CancellationToken,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<HostEnding> {
     let trusted = worlds.fingerprints.clone();
     let verifier = FingerprintVerifier::with_policy(move |_: &str, shown: Fingerprint| {
         trusted.contains(&shown)
     });
-    let mut calls = Calls::new(&worlds.addresses);
-    let (mut pause, mut linked_at) = (FIRST_PAUSE, now());
+    let mut targets = DialTargets::new(&worlds.addresses);
+    let mut pause = FIRST_PAUSE;
     let mut leave_by = None;
     loop {
         if stop.is_cancelled() {
-            // Whoever leads, or is about to, is given the rooms.
+            // The rooms are handed over to the WorldServer that leads, or is about to.
             let leave_by = *leave_by.get_or_insert_with(|| now() + HAND_OVER_WITHIN);
             if !control.has_rooms() || now() >= leave_by {
                 break;
             }
         }
-        let address = calls.next();
+        let address = targets.next();
         match serve_once(control, &address, &verifier, stop).await {
-            Ok(Ended::LinkLost) => {
-                tracing::warn!(address, "the link to the WorldServer has ended");
-                (pause, linked_at) = (FIRST_PAUSE, now());
-                calls.again_later(&address);
+            Ok(HostEnding::LinkLost) => {
+                tracing::warn!(
+                    address,
+                    "the link to the WorldServer is lost; dialling again"
+                );
+                pause = FIRST_PAUSE;
+                targets.move_to_end(&address);
             }
             Ok(ended) => return Ok(ended),
-            Err(Missed::Follows(leader)) => {
+            Err(DialFailure::Follows(leader)) => {
                 tracing::debug!(address, leader, "this WorldServer follows another one");
-                calls.lead_to(&address, leader);
+                targets.follow_leader(&address, leader);
             }
-            Err(Missed::Unreachable(error)) => {
+            Err(DialFailure::Unreachable(error)) => {
                 if let Some(PresentedCertificate {
                     fingerprint,
                     is_trusted: false,
@@ -100,7 +100,7 @@ pub(crate) async fn dial(
                     );
                 }
                 tracing::warn!(address, "cannot reach the WorldServer: {error:#}");
-                calls.again_later(&address);
+                targets.move_to_end(&address);
             }
         }
         let is_stopping = stop.is_cancelled();
@@ -113,30 +113,24 @@ pub(crate) async fn dial(
         } else {
             (pause * 2).min(LAST_PAUSE)
         };
-        if has_rooms && linked_at.elapsed() > FORSAKEN_AFTER {
-            tracing::error!(
-                "no WorldServer has asked for the rooms of this host for so long that they are closed"
-            );
-            control.close_rooms().await;
-        }
     }
     control.close_rooms().await;
-    Ok(Ended::LinkLost)
+    Ok(HostEnding::LinkLost)
 }
 
-/// One call, and all that comes of it.
+/// Connects once, and serves the WorldServer until the link ends.
 async fn serve_once(
     control: &mut HostControl,
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
     stop: &CancellationToken,
-) -> Result<Ended, Missed> {
-    // Each call has a socket of its own: nothing of an earlier one is in its way.
+) -> Result<HostEnding, DialFailure> {
+    // Each attempt has a socket of its own, so that nothing of an earlier one disturbs it.
     let (endpoint, connection) =
-        match tokio::time::timeout(ANSWER_WITHIN, call(address, verifier)).await {
-            Ok(called) => called.map_err(Missed::Unreachable)?,
+        match tokio::time::timeout(ANSWER_WITHIN, connect(address, verifier)).await {
+            Ok(connected) => connected.map_err(DialFailure::Unreachable)?,
             Err(_) => {
-                return Err(Missed::Unreachable(anyhow::anyhow!(
+                return Err(DialFailure::Unreachable(anyhow::anyhow!(
                     "no answer within {} s",
                     ANSWER_WITHIN.as_secs()
                 )));
@@ -145,15 +139,15 @@ async fn serve_once(
     let (output, input) = connection
         .open_bi()
         .await
-        .map_err(|error| Missed::Unreachable(error.into()))?;
+        .map_err(|error| DialFailure::Unreachable(error.into()))?;
     tracing::info!(address, "connected to the WorldServer");
-    // What the other machine has not confirmed may be lost with this one.
+    // What the other machine has not acknowledged may be lost with this one.
     let (link, carrying) = host_end_over(input, output, None);
     let mut carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
-    if matches!(ended, Ended::LinkLost | Ended::Unserved) {
-        // Nobody reads any more, and rooms wait for another link. One that lives after all is not
-        // to give them away at once. (Of a connection that is closed, quinn would forget why.)
+    if matches!(ended, HostEnding::LinkLost | HostEnding::Unserved) {
+        // Nothing is read any more, and rooms wait for another link. A WorldServer that lives after
+        // all must not give them away at once. (Of a closed connection, quinn would forget why.)
         if connection.close_reason().is_none() {
             connection.close(
                 VarInt::from_u32(ErrorCode::TryAgain as u32),
@@ -162,43 +156,43 @@ async fn serve_once(
         }
         carrying.abort();
     } else {
-        let _ = tokio::time::timeout(PART_WITHIN, &mut carrying).await;
+        let _ = tokio::time::timeout(CLOSE_WITHIN, &mut carrying).await;
     }
-    if ended == Ended::HandedOver {
+    if ended == HostEnding::HandedOver {
         // The WorldServer closes the connection when it has read all.
-        let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
+        let _ = tokio::time::timeout(CLOSE_WITHIN, connection.closed()).await;
     }
-    let has_lost = matches!(ended, Ended::LinkLost | Ended::Unserved);
+    let has_lost = matches!(ended, HostEnding::LinkLost | HostEnding::Unserved);
     let result = match closed_by_world(&connection) {
-        Some(close) if is(&close, ErrorCode::BadTicket) => Ok(Ended::Refused(format!(
+        Some(close) if is(&close, ErrorCode::BadTicket) => Ok(HostEnding::Refused(format!(
             "the WorldServer at {address} does not take the key of `--host-key`"
         ))),
-        // One that has served and goes is lost; one that never did follows another.
-        Some(close) if is(&close, ErrorCode::TryAgain) && ended == Ended::Unserved => Err(
-            Missed::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
+        // One that has sent its settings is lost; one that has not follows another.
+        Some(close) if is(&close, ErrorCode::TryAgain) && ended == HostEnding::Unserved => Err(
+            DialFailure::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
         ),
-        _ if ended == Ended::Unserved => Err(Missed::Unreachable(anyhow::anyhow!(
-            "it has hung up before it asked for anything"
+        _ if ended == HostEnding::Unserved => Err(DialFailure::Unreachable(anyhow::anyhow!(
+            "it has closed the connection before it sent its settings"
         ))),
         _ => Ok(ended),
     };
-    endpoint.close(0_u8.into(), b"the host calls no more");
-    let parting =
-        tokio::spawn(async move { tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await });
+    endpoint.close(0_u8.into(), b"the host has ended the connection");
+    let closing =
+        tokio::spawn(async move { tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await });
     if !has_lost {
-        let _ = parting.await;
+        let _ = closing.await;
     }
     result
 }
 
-async fn call(
+async fn connect(
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
 ) -> anyhow::Result<(Endpoint, Connection)> {
     let resolved = lookup_host(address)
         .await
-        .with_context(|| format!("cannot find {address}"))?;
-    let mut last = anyhow::anyhow!("{address} stands for no address");
+        .with_context(|| format!("cannot resolve {address}"))?;
+    let mut last = anyhow::anyhow!("{address} has no address");
     for address in resolved {
         let local: SocketAddr = if address.is_ipv4() {
             ([0; 4], 0).into()
@@ -213,7 +207,7 @@ async fn call(
                 if close.error_code == TransportErrorCode::crypto(NOT_SPOKEN) =>
             {
                 last = anyhow::anyhow!(
-                    "it lets no hosts in: it was started without `--host-key`, or is no WorldServer"
+                    "it accepts no hosts: it was started without `--host-key`, or is no WorldServer"
                 );
             }
             Err(error) => last = error.into(),
@@ -238,19 +232,19 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Whom to call next.
+/// Which WorldServer to dial next.
 #[derive(Debug)]
-struct Calls {
+struct DialTargets {
     addresses: VecDeque<String>,
-    /// Somebody said that this one leads.
+    /// The leader, as a follower has named it.
     leader: Option<String>,
-    /// How often the present one said that it is not the one, in a row.
+    /// How often the present one has answered that it follows another, in a row.
     follows: u32,
 }
 
-impl Calls {
-    /// After that often, the next one is asked: the election takes less.
-    const PATIENCE: u32 = 20;
+impl DialTargets {
+    /// After so many answers the next one is asked: an election takes less.
+    const MOST_FOLLOWS: u32 = 20;
 
     fn new(addresses: &[String]) -> Self {
         Self {
@@ -265,8 +259,8 @@ impl Calls {
         self.leader.take().unwrap_or(first)
     }
 
-    /// That one did not answer: the others first.
-    fn again_later(&mut self, address: &str) {
+    /// This one did not answer: the others come first.
+    fn move_to_end(&mut self, address: &str) {
         if let Some(at) = self.addresses.iter().position(|known| known == address) {
             let last = self.addresses.remove(at);
             self.addresses.extend(last);
@@ -274,11 +268,11 @@ impl Calls {
         self.follows = 0;
     }
 
-    /// That one answered, and follows `leader`, or nobody yet.
-    fn lead_to(&mut self, address: &str, leader: String) {
+    /// This one answered, and follows `leader`; empty if it knows none yet.
+    fn follow_leader(&mut self, address: &str, leader: String) {
         self.follows += 1;
-        if self.follows >= Self::PATIENCE {
-            return self.again_later(address);
+        if self.follows >= Self::MOST_FOLLOWS {
+            return self.move_to_end(address);
         }
         self.leader = Some(leader).filter(|leader| !leader.is_empty());
     }
@@ -289,29 +283,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_answer_is_called_last_and_who_follows_leads_on() {
-        let mut calls = Calls::new(&["a".to_owned(), "b".to_owned()]);
-        assert_eq!(calls.next(), "a");
-        calls.again_later("a");
-        assert_eq!(calls.next(), "b");
-        calls.lead_to("b", "c".to_owned());
+    fn a_silent_server_is_dialled_last_and_a_follower_names_the_leader() {
+        let mut targets = DialTargets::new(&["a".to_owned(), "b".to_owned()]);
+        assert_eq!(targets.next(), "a");
+        targets.move_to_end("a");
+        assert_eq!(targets.next(), "b");
+        targets.follow_leader("b", "c".to_owned());
         assert_eq!(
-            (calls.next(), calls.next()),
+            (targets.next(), targets.next()),
             ("c".to_owned(), "b".to_owned())
         );
-        calls.again_later("a");
+        targets.move_to_end("a");
         assert_eq!(
-            calls.next(),
+            targets.next(),
             "b",
-            "one that was not the next one changes nothing for those before it"
+            "the order of the others does not change"
         );
-        for _ in 0..Calls::PATIENCE {
-            calls.lead_to("b", String::new());
+        for _ in 0..DialTargets::MOST_FOLLOWS {
+            targets.follow_leader("b", String::new());
         }
         assert_eq!(
-            calls.next(),
+            targets.next(),
             "a",
-            "one that follows nobody for so long is given up"
+            "a server without a leader for so long is given up"
         );
     }
 }

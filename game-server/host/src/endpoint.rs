@@ -12,9 +12,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::identity::ServerIdentity;
 
-/// PendingQuestion for the socket's buffers, each way. A tick's worth of datagrams to hundreds of
-/// clients goes out at once and comes back at once; the usual 208 KiB lose a third of such a burst.
-/// The system may grant less.
+/// Requested for the socket's buffers, each way. A tick's datagrams to hundreds of clients leave at
+/// once, and the answers arrive at once; the usual 208 KiB lose a third of such a burst. The system
+/// may grant less.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio
@@ -43,7 +43,7 @@ pub fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
         Type::DGRAM,
         Some(Protocol::UDP),
     )?;
-    // What the system does not grant is no reason to fail.
+    // Smaller buffers are no reason to fail.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
     socket.bind(&address.into())?;
@@ -51,7 +51,7 @@ pub fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// One line for whoever started the server.
+/// One line for the operator.
 pub fn why_not(address: SocketAddr, error: &std::io::Error) -> String {
     use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     let advice = match error.kind() {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_is_said_to_be_taken() {
+    fn the_error_for_a_taken_port_says_so() {
         let first = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = first.local_addr().unwrap();
         let error = bind(address).unwrap_err();

@@ -6,17 +6,16 @@
 
 pub mod accept;
 mod actor;
+pub mod admission;
 mod agones;
 pub mod carrier;
 pub mod cli;
 pub mod clock_thread;
 mod dial;
 pub mod endpoint;
-pub mod fence;
 pub mod host;
+pub mod host_core;
 pub mod identity;
-pub mod keeper;
-pub mod places;
 pub mod process;
 pub mod protocol;
 mod room_files;

@@ -1,8 +1,8 @@
 //! The process `game-server`: an endpoint, a host and its link to the WorldServer.
 //!
-//! As a child (`--world stdio`) it ends when standard input does: so it never outlives its parent.
-//! On its own (`--world ADDR`) it dials again whenever the link is lost. SIGTERM hands its rooms
-//! over, and ends it.
+//! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
+//! On its own (`--world ADDR`) it dials again whenever the link is lost. On SIGTERM it hands its
+//! rooms over and ends.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -22,19 +22,19 @@ use crate::accept::accept;
 use crate::agones::Agones;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
-use crate::dial::{Worlds, dial};
+use crate::dial::{WorldAddresses, dial};
 use crate::endpoint;
-use crate::host::{Ended, GameHost, HostConfig, HostControl};
+use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::identity::ServerIdentity;
 use ambit_room::logic::registry::Registry;
 
 /// How long the clients may take to read their last messages.
-const PART_WITHIN: Duration = Duration::from_secs(1);
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
-/// What is logged, unless the environment says otherwise. (What the client of NATS says is said by
-/// `cluster` in its own words.)
+/// The log filter, unless the environment sets another one. (`cluster` logs the events of the NATS
+/// client itself.)
 const DEFAULT_FILTER: &str = "info,async_nats=warn";
-/// How long the network's threads have for the last datagrams. Nobody plays meanwhile.
+/// How long the network's threads have for the last datagrams. No room ticks meanwhile.
 const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
 
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
@@ -73,8 +73,8 @@ pub fn start_logging() {
 /// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
 /// `main`.
 ///
-/// A room that never returns from a tick holds its thread for ever; only the end of the process
-/// gets rid of it. So nobody waits for that thread after `main` has come back.
+/// A room that never returns from a tick holds its thread for ever; only the end of the process ends
+/// it. So nothing waits for that thread after `main` has returned.
 fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
     let (done, result) = sync_channel(1);
     std::thread::Builder::new()
@@ -98,7 +98,7 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
-    let world = Link::prepare(&options)?;
+    let world = WorldLink::prepare(&options)?;
     let identity = ServerIdentity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
     let needs_address = options.advertise.is_none();
@@ -109,10 +109,10 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let address = match &mut agones {
         Some(agones) if needs_address => {
             tracing::info!(
-                "waiting for the address that Agones gives to this server; --advertise would say it"
+                "waiting for the address that Agones gives to this server; --advertise sets it"
             );
             tokio::select! {
-                place = agones.address() => place,
+                address = agones.address() => address,
                 () = stop.cancelled() => return Ok(()),
             }
         }
@@ -139,46 +139,45 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     }
     tokio::spawn(accept(
         endpoint.clone(),
-        host.door(),
+        host.acceptance_counters(),
         move |connection, _| {
             let host = host.clone();
             async move { host.serve(connection).await }
         },
     ));
     let served = match world {
-        Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
-        Link::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+        WorldLink::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        WorldLink::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
-    // One that fails is started again where it is; Agones hears only of one that has served its
-    // time.
+    // A server that fails is started again where it is; Agones is told only of a regular end.
     if let (Some(agones), Ok(_)) = (agones, &served) {
         agones.shut_down().await;
     }
-    if let Ok(Parting::Vanish) = served {
-        // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last
-        // leaves before.
+    if let Ok(ProcessEnd::Vanish) = served {
+        // The clients get no message: the WorldServer sends them to other hosts. The last datagrams
+        // leave before.
         tokio::time::sleep(LAST_DATAGRAMS).await;
         std::process::exit(0);
     }
-    let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
+    let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
     served.map(drop)
 }
 
-/// How a process ends that has served its time.
-enum Parting {
+/// How a process ends regularly.
+enum ProcessEnd {
     /// Its rooms go on elsewhere.
     Vanish,
     /// Its clients have been told.
     Close,
 }
 
-/// The way to the WorldServer.
-enum Link {
+/// The link to the WorldServer.
+enum WorldLink {
     Pipes(pipe::Receiver, pipe::Sender),
-    Dial(Worlds),
+    Dial(WorldAddresses),
 }
 
-impl Link {
+impl WorldLink {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
         let fingerprints = options.world_cert.clone();
         match &options.world {
@@ -186,10 +185,10 @@ impl Link {
                 .context("`--world stdio` is for children that a WorldServer starts with pipes"),
             World::Addresses(addresses) if fingerprints.is_empty() => bail!(
                 "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
-                 host key is shown to nobody else",
+                 host key is sent to no other server",
                 addresses.join(",")
             ),
-            World::Addresses(addresses) => Ok(Self::Dial(Worlds {
+            World::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
                 addresses: addresses.clone(),
                 fingerprints,
             })),
@@ -197,10 +196,10 @@ impl Link {
     }
 }
 
-fn pipes() -> anyhow::Result<Link> {
+fn pipes() -> anyhow::Result<WorldLink> {
     let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
     let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
-    Ok(Link::Pipes(input, output))
+    Ok(WorldLink::Pipes(input, output))
 }
 
 /// Serves the WorldServer at the other end of standard input and output.
@@ -209,43 +208,42 @@ async fn serve_parent(
     input: pipe::Receiver,
     output: pipe::Sender,
     stop: &CancellationToken,
-) -> anyhow::Result<Parting> {
-    let (link, carrying) = host_end_over(input, output, Some(control.written()));
+) -> anyhow::Result<ProcessEnd> {
+    let (link, carrying) = host_end_over(input, output, Some(control.journal_written()));
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
-    if ended == Ended::Stalled {
-        // Not a word to anybody: whatever it would say is somebody else's to say by now.
+    if ended == HostEnding::Stalled {
+        // Nothing may be sent any more: the rooms are another host's by now.
         tracing::error!(
-            "this process was stopped for so long that its rooms go on elsewhere; it ends"
+            "this process was stopped for so long that its rooms go on at other hosts; it ends"
         );
         std::process::exit(1);
     }
-    // What the host said last is still written, unless nobody reads.
-    let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
+    // The last messages are still written, if the other end reads.
+    let _ = tokio::time::timeout(CLOSE_WITHIN, carrying).await;
     match ended {
-        Ended::Refused(why) => bail!(why),
-        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
-        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
     }
 }
 
 /// Serves WorldServers that are dialled, until a signal or a `Drain`.
 async fn serve_worlds(
     control: &mut HostControl,
-    worlds: &Worlds,
+    worlds: &WorldAddresses,
     stop: &CancellationToken,
-) -> anyhow::Result<Parting> {
-    control.written();
+) -> anyhow::Result<ProcessEnd> {
+    control.journal_written();
     match dial(control, worlds, stop).await? {
-        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
-        Ended::Refused(why) => bail!(why),
-        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
     }
 }
 
 /// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
-/// but the parent drains, and its end is theirs. Who terminates a child alone wants its rooms
-/// elsewhere.
+/// but the parent drains and ends them. A child that is terminated alone hands its rooms over.
 fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (
         signal(SignalKind::interrupt())?,

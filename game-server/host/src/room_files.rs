@@ -1,16 +1,16 @@
-//! What a room writes to disk, when the operator wishes it: the ground truth (`--trace`) and a
+//! What a room writes to disk, if the operator asks for it: the ground truth (`--trace`) and a
 //! recording (`--record`).
 //!
 //! Ticks hand over lines and bytes; a thread of the room's own turns them into text and writes
-//! them. When the disk can't keep up the room waits for it: both files are worthless with holes,
-//! and whoever wants them measures nothing else.
+//! them. When the disk can't keep up the room waits for it: both files are worthless with gaps, and
+//! an operator who wants them measures nothing else.
 //!
 //! `room-ID.jsonl`: JSON objects, one a line. The first has `ev` = `room` and what the room is
 //! (metres, cells, ms); each other one has `t` (when it takes effect: room time in ms), `ev`, and
 //! the object's `id`: `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`,
 //! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). `room-ID.rec`: see `record`.
 //!
-//! What is there is never overwritten: ids begin anew with each run, so a later room of that id is
+//! An existing file is never overwritten: ids begin anew with each run, so a later room of that id is
 //! `room-ID-2`, then `room-ID-3`, both files alike.
 
 use std::fs::{self, File};
@@ -22,11 +22,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use ambit_proto::time::GameTime;
 use serde_json::{Value, json};
 
-use crate::host::counters::{Counters, Drop};
+use crate::host::counters::{Counters, DropReason};
+use crate::host_core::making::PreparedRoom;
 use ambit_room::config::RoomConfig;
+use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};
-use ambit_room::record::{Header, Recorder};
-use ambit_room::room::{Input, Room};
+use ambit_room::recording::{self, Header};
+use ambit_room::room::{Room, RoomInput};
 
 /// Ticks that may wait for the disk: three seconds at 20 Hz. Then the room waits.
 const QUEUE: usize = 64;
@@ -36,43 +38,42 @@ enum Block {
     Record(Vec<u8>),
 }
 
-/// See the module. Without a wish it costs nothing.
+/// See the module. Costs nothing if no files are asked for.
 #[derive(Default)]
 pub(crate) struct RoomFiles {
     blocks: Option<SyncSender<Block>>,
-    recorder: Option<Recorder>,
+    is_recorded: bool,
 }
 
 impl RoomFiles {
-    /// Makes the files that are wished for and writes their beginnings. What the disk does not take
+    /// Makes the files that are asked for and writes their beginnings. What the disk does not take
     /// later is counted in `lost`.
     pub(crate) fn open(
         trace: Option<&Path>,
         record: Option<&Path>,
-        header: &Header,
-        room: &Room,
+        prepared: &PreparedRoom,
         lost: Arc<Counters>,
     ) -> io::Result<Self> {
         if trace.is_none() && record.is_none() {
             return Ok(Self::default());
         }
+        let (header, room) = (prepared.header(), prepared.room());
         let (trace, record) = create_both(trace, record, header.room)?;
         let mut files = Files {
             trace,
             record,
             kinds: kinds(room),
         };
-        let mut recorder = Recorder::default();
         if let Some(file) = &mut files.trace {
             write_line(file, &opening(header, room))?;
         }
         if let Some(file) = &mut files.record {
             let mut bytes = Vec::new();
-            recorder.start(header, &mut bytes);
+            recording::begin(header, prepared.snapshot().as_ref(), &mut bytes);
             file.write_all(&bytes)?;
             file.flush()?;
         }
-        let recorder = files.record.is_some().then_some(recorder);
+        let is_recorded = files.record.is_some();
         let (blocks, arrivals) = sync_channel(QUEUE);
         let id = header.room;
         std::thread::Builder::new()
@@ -80,21 +81,21 @@ impl RoomFiles {
             .spawn(move || files.write_all(id, &arrivals, &lost))?;
         Ok(Self {
             blocks: Some(blocks),
-            recorder,
+            is_recorded,
         })
     }
 
-    /// Notes what goes into a tick, before it runs: so the record of a room that panics holds the
-    /// tick that did it.
-    pub(crate) fn record(&mut self, now: GameTime, inputs: &[Input]) {
-        if let Some(recorder) = &mut self.recorder {
+    /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
+    /// tick that caused it.
+    pub(crate) fn record(&mut self, now: GameTime, inputs: &[RoomInput]) {
+        if self.is_recorded {
             let mut bytes = Vec::new();
-            recorder.tick(now, inputs, &mut bytes);
+            recording::append(&JournalEntry::new(now, inputs), &mut bytes);
             self.hand_over(Block::Record(bytes));
         }
     }
 
-    /// Notes what really happened in a tick; nothing unless the room was configured to tell.
+    /// Notes the ground truth of a tick; empty unless the room was configured to trace it.
     pub(crate) fn trace(&mut self, lines: &[TraceLine]) {
         if !lines.is_empty() {
             self.hand_over(Block::Trace(lines.to_vec()));
@@ -116,14 +117,14 @@ struct Files {
 }
 
 impl Files {
-    /// Takes blocks for as long as the room is there, also when they can't be written: then it
-    /// counts them.
+    /// Takes blocks for as long as the room runs, also when they can't be written: then they are
+    /// counted.
     fn write_all(&mut self, room: u64, arrivals: &Receiver<Block>, lost: &Counters) {
         if let Err(error) = self.write(arrivals) {
             tracing::error!(room, "the room's files can't be written any more: {error}");
-            lost.dropped(Drop::FilesFailed);
+            lost.dropped(DropReason::FilesFailed);
             for _ in arrivals {
-                lost.dropped(Drop::FilesFailed);
+                lost.dropped(DropReason::FilesFailed);
             }
         }
     }
@@ -178,7 +179,7 @@ fn create_named(trace: Option<&Path>, record: Option<&Path>) -> io::Result<(NewF
     let made = create(trace)?;
     let recorded = create(record);
     if let (Err(_), Some(trace)) = (&recorded, trace) {
-        // Nobody has written to it yet.
+        // It is still empty.
         let _ = fs::remove_file(trace);
     }
     Ok((made, recorded?))

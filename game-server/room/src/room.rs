@@ -1,37 +1,41 @@
 //! A room: the logic (a game and its world) and the network, in step.
 //!
-//! `tick(now, inputs, outputs)` is all there is: the same configuration, seed and inputs give the
-//! same outputs, bit by bit. No clock, socket, thread or lock; a shell that catches a panic just
+//! `tick(now, inputs, outputs)` is the whole interface: the same configuration, seed and inputs give
+//! the same outputs, bit by bit. No clock, socket, thread or lock. A shell that catches a panic
 //! drops the room.
 //!
-//! The logic lives at the **horizon**, `now + delay`: what is commanded takes effect there, and
-//! what is decided there is final, since nothing that arrives later can reach back. So clients hear
-//! of most things `delay` before they show them (local lag; reference 003, section 3.6). That sum
-//! stands here and nowhere else.
+//! The logic lives at the **horizon**, `now + delay`. What is commanded takes effect there, and what
+//! is decided there is final, since nothing that arrives later can change it. So clients receive
+//! most things `delay` before they show them (local lag: M. Mauve and others, "Local-lag and
+//! timewarp", IEEE Transactions on Multimedia 6(1), 2004). That sum is computed here and nowhere
+//! else.
 //!
 //! Invariants:
-//! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`; connections come and
-//!    go.
+//! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`. Connections come and go
+//!    meanwhile.
 //! 2. A player has one connection at most; a newer one supersedes the older.
-//! 3. Whoever is not back within the grace period is out.
+//! 3. A player who is not back within the grace period is out.
+//! 4. A room that was restored from a snapshot and has replayed the journal since then
+//!    ([`Room::journal`]) has the same state as the room that wrote them.
 
-mod crossing;
 mod gates;
+mod input;
+mod output;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::keymap::{KeySample, Keymap};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{Action, Command, EffectTime};
-use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use self::crossing::Arriving;
 use self::gates::Gates;
+pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
+pub use self::output::RoomOutput;
 use crate::config::RoomConfig;
 use crate::logic::executed_commands::ExecutedCommands;
 use crate::logic::game::{Game, Refusal};
@@ -42,249 +46,43 @@ use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
 
-/// What a room is told at a tick.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// A player with a good ticket has come, for the first time or again.
-    Join {
-        /// The new connection.
-        client: ClientId,
-        /// Who comes.
-        player: PlayerId,
-        /// The player's name.
-        name: String,
-    },
-    /// A connection broke; the avatar waits for the grace period.
-    Lost {
-        /// The connection that is gone.
-        client: ClientId,
-    },
-    /// A player has left for good.
-    Remove {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A player has another name.
-    Rename {
-        /// Who.
-        player: PlayerId,
-        /// The new name.
-        name: String,
-    },
-    /// A player at a gate may go to another map.
-    LetGo {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-    },
-    /// A player at a gate may not go to another map.
-    Stay {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A player comes from another map; the client follows.
-    Admit {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-        /// The player's name.
-        name: String,
-        /// Where to.
-        at: Position,
-        /// What the avatar brings along.
-        carried: Vec<u8>,
-    },
-    /// A client, or all of them, may be sent more or less from now on.
-    Budget {
-        /// Whom; all, those to come included, if none.
-        client: Option<ClientId>,
-        /// At most.
-        bytes_per_s: u32,
-    },
-    /// A datagram.
-    Datagram {
-        /// From whom.
-        client: ClientId,
-        /// The room's time when it arrived; may be later than the time for which the tick is, when
-        /// that runs late.
-        at: GameTime,
-        /// What.
-        bytes: Bytes,
-    },
-}
-
-/// What a room wants done after a tick.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// Send this now, or never.
-    Datagram {
-        /// To whom.
-        client: ClientId,
-        /// What; at most `message::MAX_DATAGRAM` bytes.
-        bytes: Bytes,
-    },
-    /// The client's player has another connection: close this one.
-    Superseded {
-        /// The older connection.
-        client: ClientId,
-    },
-    /// A client has confirmed nothing for too long, and counts as lost: close its connection.
-    Deaf {
-        /// The connection.
-        client: ClientId,
-    },
-    /// A player did not come back within the grace period and is out.
-    PlayerOut {
-        /// Who.
-        player: PlayerId,
-        /// Why.
-        reason: ErrorCode,
-    },
-    /// A player's avatar is in a gate to another map; the player wishes to go.
-    AtGate {
-        /// Who.
-        player: PlayerId,
-        /// Where to.
-        map: u32,
-        /// Where on that map.
-        at: Position,
-        /// Where the avatar is.
-        from: Position,
-    },
-    /// The answer to [`Input::Released`]. To be told after what the tick has taken.
-    Departed {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-        /// What the avatar takes along; nothing if the player stays.
-        carried: Option<Vec<u8>>,
-    },
-    /// The answer to [`Input::Admit`]. To be told after what the tick has taken.
-    Arrived {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-    },
-    /// The client's player has gone to another map: the client leaves by itself when it knows where
-    /// to.
-    Elsewhere {
-        /// The connection.
-        client: ClientId,
-    },
-    /// The game is over.
-    Finished,
-}
-
-/// What a tick has taken of its inputs: what the world and the game were told, whoever brought it.
-/// The same in the same ticks gives the same world; so these, and what [`Room::save`] says, are all
-/// that another process needs to go on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Accepted {
-    /// A player has come, for the first time or again.
-    Join {
-        /// Who.
-        player: PlayerId,
-        /// The player's name.
-        name: String,
-    },
-    /// A player's connection is gone.
-    Lost {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A player is out for good.
-    Remove {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A player has another name.
-    Rename {
-        /// Who.
-        player: PlayerId,
-        /// The new name.
-        name: String,
-    },
-    /// A player wants something; perhaps the game refuses it.
-    Command {
-        /// Who.
-        player: PlayerId,
-        /// The client's number for it.
-        number: u32,
-        /// What.
-        action: Action,
-    },
-    /// A player at a gate may go.
-    LetGo {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-    },
-    /// A player at a gate may not go.
-    Stay {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A player comes from another map.
-    Admit {
-        /// Who.
-        player: PlayerId,
-        /// Of the transfer.
-        number: u64,
-        /// The player's name.
-        name: String,
-        /// Where to.
-        at: Position,
-        /// What the avatar brings along.
-        carried: Vec<u8>,
-    },
-    /// A sample of a player's controls.
-    Sample {
-        /// Who.
-        player: PlayerId,
-        /// The room's time when it arrived.
-        at: GameTime,
-        /// What was held.
-        sample: KeySample,
-    },
-}
-
 #[derive(Serialize, Deserialize)]
 struct Seat {
     avatar: ObjectId,
     name: String,
     presence: Presence,
-    /// Which commands of the present client were carried out.
-    done: ExecutedCommands,
-    /// Until when commands may come that were carried out already, since another host has done it.
-    again_until: GameTime,
-    /// By which the player came from another map; 0 if by the door.
-    transfer: u64,
-    /// The newest of them to go or to hold keys: one that was sent before it is out of date,
-    /// wherever the newer one was heard.
+    /// Which commands of the present client were executed.
+    executed: ExecutedCommands,
+    repeats: CommandRepeats,
+    /// The transfer by which the player came; `None` for a player who joined through the lobby.
+    arrived_by: Option<TransferId>,
+    /// The newest command that steers the avatar. An older one is outdated, also if this one was
+    /// received by the last host.
     steered: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Presence {
     Here(ClientId),
-    /// Since when the connection is gone.
+    /// Since when the connection is lost.
     Away(GameTime),
 }
 
-/// How long after a player has come here from another host commands may be said again: far longer
-/// than a line can be silent.
-const AGAIN: Duration = Duration::from_secs(30);
-/// A command this far behind another one is of another client's counting: none has so many on their
+/// Whether the present client may repeat commands that the room executed at its last host.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum CommandRepeats {
+    Never,
+    /// Once the player is back: the room has just come here from another host.
+    AfterReturn,
+    Until(GameTime),
+}
+
+/// How long a client may repeat commands after a return: far longer than a connection can be silent
+/// without being lost.
+const REPEATS_FOR: Duration = Duration::from_secs(30);
+/// A command this far behind another one was numbered by another client: none has so many under
 /// way.
 const FAR_BEHIND: u32 = 128;
-
-/// Of a seat whose player's words are done again: no connection has this number.
-const NOBODY: ClientId = ClientId(u32::MAX);
 
 /// See the module.
 pub struct Room {
@@ -294,19 +92,19 @@ pub struct Room {
     network: Network,
     seats: BTreeMap<PlayerId, Seat>,
     players: BTreeMap<ClientId, PlayerId>,
-    /// Names that players took since the room began; perhaps of some who are not in yet. One for
-    /// each member at most.
+    /// Names that players took since the room began, also of players who have not joined yet. One
+    /// for each member at most.
     names: BTreeMap<PlayerId, String>,
-    /// Who joined at this tick and sees nothing yet.
+    /// Clients that joined at this tick and have received nothing yet.
     arrivals: Vec<JoiningClient>,
     loads: LoadMap,
     gates: Gates,
-    /// What players at gates have come to, since the tick began.
-    said: Vec<Output>,
+    /// What came of players at gates since the tick began.
+    gate_outputs: Vec<RoomOutput>,
     changes: Vec<WorldChange>,
-    heard: Vec<UplinkEvent>,
-    taken: Vec<AppliedInputs>,
-    accepted: Vec<Accepted>,
+    uplink_events: Vec<UplinkEvent>,
+    applied_inputs: Vec<AppliedInputs>,
+    journal: Vec<RoomInput>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
     /// Bytes sent when the present second began.
@@ -315,7 +113,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// A room with nobody in it; its first tick starts the game.
+    /// A room without players; its first tick starts the game.
     pub fn new(config: RoomConfig, game: Box<dyn Game>) -> Self {
         let schema = game.schema();
         Room {
@@ -329,11 +127,11 @@ impl Room {
             names: BTreeMap::new(),
             arrivals: Vec::new(),
             gates: Gates::default(),
-            said: Vec::new(),
+            gate_outputs: Vec::new(),
             changes: Vec::new(),
-            heard: Vec::new(),
-            taken: Vec::new(),
-            accepted: Vec::new(),
+            uplink_events: Vec::new(),
+            applied_inputs: Vec::new(),
+            journal: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
             bytes_before: 0,
@@ -343,40 +141,47 @@ impl Room {
 
     /// Moves the room on to `now`, which is later than at the last tick. Empties `inputs` and
     /// appends to `outputs`.
-    pub fn tick(&mut self, now: GameTime, inputs: &mut Vec<Input>, outputs: &mut Vec<Output>) {
-        let moment = self.begin(now);
+    pub fn tick(
+        &mut self,
+        now: GameTime,
+        inputs: &mut Vec<RoomInput>,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        let times = self.begin(now);
         for input in inputs.drain(..) {
-            self.handle(now, input, outputs);
+            let _ = self.execute(now, input, outputs);
         }
-        self.drop_deaf(now, outputs);
-        self.finish(moment, outputs);
+        self.drop_unresponsive(now, outputs);
+        self.finish(times, outputs);
         self.network
             .send(now, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(Output::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes })
             });
         if self.game.is_finished() {
-            outputs.push(Output::Finished);
+            outputs.push(RoomOutput::Finished);
         }
         self.count(now);
     }
 
-    /// No tick follows here: whoever heard nothing at the last one is told where the room stands,
-    /// so that nobody waits for it longer than for the next host.
-    pub fn part(&mut self, outputs: &mut Vec<Output>) {
+    /// No tick follows at this host. A client that was sent nothing at the last tick is sent the
+    /// room's time, so that it waits for the room no longer than until the next host sends.
+    pub fn send_final_updates(&mut self, outputs: &mut Vec<RoomOutput>) {
         let Some(last) = self.last else { return };
         self.network
             .send_final(last, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(Output::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes })
             });
     }
 
-    /// What the last tick has taken.
-    pub fn accepted(&self) -> &[Accepted] {
-        &self.accepted
+    /// What world and game were given at the last tick. The same inputs at the same ticks give the
+    /// same world; so these, and a snapshot ([`Room::save`]), are all that another process needs to
+    /// go on with the room.
+    pub fn journal(&self) -> &[RoomInput] {
+        &self.journal
     }
 
-    /// The room as it is between two ticks, beside its configuration; nothing if its game can't go
-    /// on elsewhere. Cost: all objects.
+    /// A snapshot of the room between two ticks, without its configuration; `None` if its game does
+    /// not support it. Cost: all objects.
     pub fn save(&self) -> Option<Vec<u8>> {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
@@ -394,16 +199,15 @@ impl Room {
         Some(out)
     }
 
-    /// A room of the same configuration that goes on where one was saved; `game` has been made
-    /// anew. Nobody is connected: who was there comes again, and has the grace period for it from
-    /// [`Room::resume`] on.
+    /// A room of the same configuration in the state of a snapshot; `game` has been made anew.
+    /// [`Room::replay`] goes on from there, and [`Room::finish_replay`] ends it.
     pub fn restore(
         config: RoomConfig,
         game: Box<dyn Game>,
         mut saved: &[u8],
     ) -> Result<Self, BadState> {
         let mut room = Room::new(config, game);
-        // Puts up what stands around.
+        // Creates the statics.
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         let (game, gates): (Vec<u8>, _);
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
@@ -418,38 +222,45 @@ impl Room {
             return Err(BadState::Malformed);
         }
         room.game.restore(&mut room.world, &game)?;
+        for seat in room.seats.values_mut() {
+            if let Presence::Here(client) = &mut seat.presence {
+                *client = REPLAY_CLIENT;
+            }
+        }
         room.network = Network::new(&room.config, room.game.schema());
         room.loads = LoadMap::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)
     }
 
-    /// Does again what the tick at `now` did to world and game, by what it had taken.
-    pub fn replay(&mut self, now: GameTime, accepted: &[Accepted]) {
-        let moment = self.begin(now);
-        for input in accepted {
-            let _ = self.accept(now, input.clone());
+    /// Repeats what the tick at `now` did to world and game, by its journal.
+    pub fn replay(&mut self, now: GameTime, journal: &[RoomInput]) {
+        let times = self.begin(now);
+        let mut outputs = Vec::new();
+        for input in journal {
+            let _ = self.execute(now, input.clone(), &mut outputs);
         }
-        self.finish(moment, &mut Vec::new());
+        self.finish(times, &mut outputs);
     }
 
-    /// The last tick was done again: who was there at `now` has lost the connection then.
-    pub fn resume(&mut self, now: GameTime) {
+    /// The journal ends here: the players who were connected count as disconnected since `now`, and
+    /// have the grace period to come back.
+    pub fn finish_replay(&mut self, now: GameTime) {
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
-                (seat.presence, seat.again_until) = (Presence::Away(now), GameTime::MAX);
+                (seat.presence, seat.repeats) = (Presence::Away(now), CommandRepeats::AfterReturn);
                 self.world.release_controls(player);
             }
         }
     }
 
-    /// Which commands of a player's present client were carried out, here or wherever the room has
-    /// run.
-    pub fn done(&self, player: PlayerId) -> Option<ExecutedCommands> {
-        self.seats.get(&player).map(|seat| seat.done)
+    /// Which commands of a player's present client were executed, here or at an earlier host of the
+    /// room.
+    pub fn executed_commands(&self, player: PlayerId) -> Option<ExecutedCommands> {
+        self.seats.get(&player).map(|seat| seat.executed)
     }
 
-    /// Who has an avatar, whether connected or not, and how each is called.
+    /// The players with an avatar, connected or not, and their names.
     pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
         self.seats
             .iter()
@@ -471,7 +282,7 @@ impl Room {
         &self.stats
     }
 
-    /// What really happened at the last tick; empty unless the configuration asks for it.
+    /// The ground truth of the last tick; empty unless the configuration asks for it.
     pub fn trace(&self) -> &[TraceLine] {
         &self.trace
     }
@@ -481,7 +292,7 @@ impl Room {
         &self.world
     }
 
-    /// Who is told what, for checks from outside.
+    /// The viewers and what they know, for checks from outside.
     pub fn network(&self) -> &Network {
         &self.network
     }
@@ -507,164 +318,92 @@ impl Room {
         self.seats.get(&player).map(|seat| seat.avatar)
     }
 
-    /// Everything to the horizon of `now`, but what has come in.
+    /// Moves everything to the horizon of `now`, before the inputs take effect.
     fn begin(&mut self, now: GameTime) -> TickTimes {
-        // Whole milliseconds: that is what the wire carries, and both ends are to hold the same.
-        let moment = TickTimes {
+        // Whole milliseconds: that is what the wire carries, and both ends need the same value.
+        let times = TickTimes {
             now,
             horizon: (now + self.config.delay).whole_millis(),
         };
         self.trace.clear();
-        self.accepted.clear();
-        self.said.clear();
-        self.world.begin_tick(moment.horizon);
+        self.journal.clear();
+        self.gate_outputs.clear();
+        self.world.begin_tick(times.horizon);
         if self.last.is_none() {
             self.game.start(&mut self.world);
             self.gates.put_up(self.game.gates(&self.world));
         }
-        moment
+        times
     }
 
-    /// What has come in takes effect.
-    fn finish(&mut self, moment: TickTimes, outputs: &mut Vec<Output>) {
-        let now = moment.now;
+    /// Lets the inputs take effect.
+    fn finish(&mut self, times: TickTimes, outputs: &mut Vec<RoomOutput>) {
+        let now = times.now;
         self.expire(now, outputs);
-        self.take_inputs(moment);
+        self.take_inputs(times);
         self.game
             .step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.watch_gates(now);
-        outputs.append(&mut self.said);
+        outputs.append(&mut self.gate_outputs);
         self.world.finish_tick();
-        self.publish(moment);
+        self.publish(times);
     }
 
-    /// Tells world and game of something, and notes it. What a game says to a command.
-    fn accept(&mut self, now: GameTime, accepted: Accepted) -> Result<(), Refusal> {
-        let said = match &accepted {
-            Accepted::Join { player, name } => {
-                self.come(now, *player, name);
-                Ok(())
+    /// Carries out one input and notes it in the journal. Returns what the game answers to a
+    /// command.
+    fn execute(
+        &mut self,
+        now: GameTime,
+        mut input: RoomInput,
+        outputs: &mut Vec<RoomOutput>,
+    ) -> Result<(), Refusal> {
+        let mut answer = Ok(());
+        match &mut input {
+            RoomInput::Datagram { client, at, bytes } => {
+                self.receive(now, *client, *at, bytes, outputs);
+                return Ok(());
             }
-            Accepted::Lost { player } => {
-                if let Some(seat) = self.seats.get_mut(player) {
-                    seat.presence = Presence::Away(now);
-                }
-                self.world.release_controls(*player);
-                Ok(())
+            RoomInput::Join { client, player, .. } if self.gates.departure(*player).is_some() => {
+                // The ticket is older than the transfer; the next one leads to the other map.
+                outputs.push(RoomOutput::Superseded { client: *client });
+                return Ok(());
             }
-            Accepted::Remove { player } => {
-                self.vacate(*player);
-                Ok(())
-            }
-            Accepted::Rename { player, name } => {
-                self.rename(*player, name);
-                self.names.insert(*player, name.clone());
-                Ok(())
-            }
-            Accepted::Command {
-                player,
-                number,
-                action,
-            } => {
-                if let Some(seat) = self.seats.get_mut(player) {
-                    seat.done.insert(*number);
-                    if matches!(action, Action::Move { .. } | Action::Keys(_)) {
-                        seat.steered = Some(*number);
-                    }
-                }
-                match action {
-                    // Not the game's business: it learns what is pressed.
-                    Action::Keys(keys) => {
-                        self.world.hold_controls(*player, Keymap(*keys));
-                        Ok(())
-                    }
-                    _ => self.game.command(&mut self.world, *player, action),
-                }
-            }
-            Accepted::LetGo { player, number } => {
-                self.let_go(*player, *number);
-                Ok(())
-            }
-            Accepted::Stay { player } => {
-                self.gates.refuse(*player);
-                Ok(())
-            }
-            Accepted::Admit {
-                player,
-                number,
-                name,
-                at,
-                carried,
-            } => {
-                let (name, carried) = (name.clone(), carried.clone());
-                self.admit(
-                    now,
-                    &Arriving {
-                        player: *player,
-                        number: *number,
-                        name,
-                        at: *at,
-                        carried,
-                    },
-                );
-                Ok(())
-            }
-            Accepted::Sample { player, at, sample } => {
-                self.world.receive_sample(*at, *player, *sample);
-                Ok(())
-            }
-        };
-        self.accepted.push(accepted);
-        said
-    }
-
-    fn handle(&mut self, now: GameTime, input: Input, outputs: &mut Vec<Output>) {
-        match input {
-            Input::Join {
+            RoomInput::Join {
                 client,
                 player,
                 name,
-            } => self.join(now, client, player, name, outputs),
-            Input::Lost { client } => self.lose(now, client),
-            Input::Remove { player } => self.remove(now, player),
-            Input::Rename { player, name } => {
-                let _ = self.accept(now, Accepted::Rename { player, name });
+            } => {
+                self.join(now, *client, *player, name, outputs);
+                *client = REPLAY_CLIENT;
             }
-            Input::LetGo { player, number } => {
-                let _ = self.accept(now, Accepted::LetGo { player, number });
+            RoomInput::Disconnect { client, player } => {
+                if !self.disconnect(now, *client, *player) {
+                    return Ok(());
+                }
+                *client = REPLAY_CLIENT;
             }
-            Input::Stay { player } => {
-                let _ = self.accept(now, Accepted::Stay { player });
+            RoomInput::Remove { player } => self.remove(*player),
+            RoomInput::Rename { player, name } => {
+                self.rename(*player, name);
+                self.names.insert(*player, name.clone());
             }
-            Input::Admit {
+            RoomInput::Command {
                 player,
                 number,
-                name,
-                at,
-                carried,
-            } => {
-                let _ = self.accept(
-                    now,
-                    Accepted::Admit {
-                        player,
-                        number,
-                        name,
-                        at,
-                        carried,
-                    },
-                );
+                action,
+            } => answer = self.command(*player, *number, action),
+            RoomInput::Sample { player, at, sample } => {
+                self.world.receive_sample(*at, *player, *sample)
             }
-            Input::Budget {
-                client: None,
-                bytes_per_s,
-            } => self.network.set_budget(now, None, bytes_per_s),
-            Input::Budget {
-                client: Some(client),
-                bytes_per_s,
-            } => self.network.set_client_budget(now, client, bytes_per_s),
-            Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
+            RoomInput::ReleaseForTransfer { player, transfer } => {
+                self.release_for_transfer(*player, *transfer);
+            }
+            RoomInput::RefuseTransfer { player } => self.gates.refuse(*player),
+            RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
         }
+        self.journal.push(input);
+        answer
     }
 
     fn join(
@@ -672,41 +411,20 @@ impl Room {
         now: GameTime,
         client: ClientId,
         player: PlayerId,
-        name: String,
-        outputs: &mut Vec<Output>,
+        name: &str,
+        outputs: &mut Vec<RoomOutput>,
     ) {
-        if self.gates.departure(player).is_some() {
-            // With a ticket of before; the next one leads to where the player is now.
-            return outputs.push(Output::Superseded { client });
-        }
         if let Some(Seat {
             presence: Presence::Here(older),
             ..
         }) = self.seats.get(&player)
         {
             let older = *older;
-            self.lose(now, older);
-            outputs.push(Output::Superseded { client: older });
+            self.remove_viewer(older);
+            self.world.release_controls(player);
+            outputs.push(RoomOutput::Superseded { client: older });
         }
-        let _ = self.accept(now, Accepted::Join { player, name });
-        let seat = self
-            .seats
-            .get_mut(&player)
-            .expect("whoever has come has a seat");
-        seat.presence = Presence::Here(client);
-        self.players.insert(client, player);
-        let arrival = JoiningClient {
-            client,
-            player,
-            avatar: seat.avatar,
-        };
-        self.network.admit(now, arrival, &self.world);
-        self.arrivals.push(arrival);
-    }
-
-    /// A player is there, with the old avatar or a new one.
-    fn come(&mut self, now: GameTime, player: PlayerId, name: &str) {
-        // The ticket may have been made before the player took another name.
+        // The ticket may be older than the player's present name.
         let name = self
             .names
             .get(&player)
@@ -715,61 +433,55 @@ impl Room {
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
-            let avatar = self.seat(player, &name);
-            let (presence, done) = (Presence::Here(NOBODY), ExecutedCommands::default());
-            self.seats.insert(
-                player,
-                Seat {
-                    avatar,
-                    name,
-                    presence,
-                    done,
-                    again_until: GameTime::ZERO,
-                    transfer: 0,
-                    steered: None,
-                },
-            );
+            let avatar = self.create_avatar(player, &name);
+            self.seats.insert(player, Seat::new(avatar, name));
         }
-        let seat = self.seats.get_mut(&player).expect("seated");
-        // Who it is that brings the player's words is not the game's business.
-        seat.presence = Presence::Here(NOBODY);
-        if seat.again_until == GameTime::MAX {
-            seat.again_until = now + AGAIN;
-        } else {
-            // Another client may count anew, and says nothing again.
-            (seat.done, seat.again_until, seat.steered) =
-                (ExecutedCommands::default(), GameTime::ZERO, None);
+        let seat = self.seats.get_mut(&player).expect("the player has a seat");
+        seat.connect(now, client);
+        if client != REPLAY_CLIENT {
+            let arrival = JoiningClient {
+                client,
+                player,
+                avatar: seat.avatar,
+            };
+            self.players.insert(client, player);
+            self.network.admit(now, arrival, &self.world);
+            self.arrivals.push(arrival);
         }
     }
 
     /// Makes an avatar for a player who comes for the first time.
-    fn seat(&mut self, player: PlayerId, name: &str) -> ObjectId {
+    fn create_avatar(&mut self, player: PlayerId, name: &str) -> ObjectId {
         let avatar = self.game.join(&mut self.world, player, name);
         self.world.set_owner(avatar, player);
         self.world.trace_join(player, avatar, name);
         avatar
     }
 
-    fn lose(&mut self, now: GameTime, client: ClientId) {
-        let Some(&player) = self.players.get(&client) else {
-            return;
+    /// Whether that was the player's connection.
+    fn disconnect(&mut self, now: GameTime, client: ClientId, player: PlayerId) -> bool {
+        let is_present = |seat: &&mut Seat| seat.presence == Presence::Here(client);
+        let Some(seat) = self.seats.get_mut(&player).filter(is_present) else {
+            return false;
         };
-        self.disconnect(client);
-        let _ = self.accept(now, Accepted::Lost { player });
+        seat.presence = Presence::Away(now);
+        self.remove_viewer(client);
+        self.world.release_controls(player);
+        true
     }
 
-    fn remove(&mut self, now: GameTime, player: PlayerId) {
+    fn remove(&mut self, player: PlayerId) {
         if let Some(Seat {
             presence: Presence::Here(client),
             ..
         }) = self.seats.get(&player)
         {
-            self.disconnect(*client);
+            self.remove_viewer(*client);
         }
-        let _ = self.accept(now, Accepted::Remove { player });
+        self.vacate(player);
     }
 
-    /// A player's seat is free, and nothing is left of the player.
+    /// Frees a player's seat and removes everything else that belongs to the player.
     fn vacate(&mut self, player: PlayerId) {
         self.names.remove(&player);
         self.gates.forget(player);
@@ -789,29 +501,55 @@ impl Room {
         self.game.rename(&mut self.world, player, name);
     }
 
-    fn disconnect(&mut self, client: ClientId) {
+    fn remove_viewer(&mut self, client: ClientId) {
         self.players.remove(&client);
         self.arrivals.retain(|arrival| arrival.client != client);
         self.network.remove_viewer(client);
     }
 
-    fn hear(&mut self, now: GameTime, client: ClientId, at: GameTime, bytes: &[u8]) {
+    fn command(&mut self, player: PlayerId, number: u32, action: &Action) -> Result<(), Refusal> {
+        if let Some(seat) = self.seats.get_mut(&player) {
+            seat.executed.insert(number);
+            if is_steering(action) {
+                seat.steered = Some(number);
+            }
+        }
+        match action {
+            // The game does not see the command: it gets the keys that are pressed.
+            Action::Keys(keys) => {
+                self.world.hold_controls(player, Keymap(*keys));
+                Ok(())
+            }
+            _ => self.game.command(&mut self.world, player, action),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        at: GameTime,
+        bytes: &[u8],
+        outputs: &mut Vec<RoomOutput>,
+    ) {
         let Some(&player) = self.players.get(&client) else {
             return;
         };
         self.stats.datagrams_in += 1;
         self.stats.bytes_in += bytes.len() as u64;
-        let mut heard = std::mem::take(&mut self.heard);
+        let mut events = std::mem::take(&mut self.uplink_events);
         if self
             .network
-            .handle_datagram(client, at, bytes, &mut heard)
+            .handle_datagram(client, at, bytes, &mut events)
             .is_err()
         {
             self.stats.malformed += 1;
         }
-        for item in heard.drain(..) {
+        for item in events.drain(..) {
             match item {
-                UplinkEvent::Command(command) => self.command(now, client, player, &command),
+                UplinkEvent::Command(command) => {
+                    self.receive_command(now, client, player, command, outputs);
+                }
                 UplinkEvent::OverRate(number) => {
                     self.stats.commands_over_rate += 1;
                     if let Some(number) = number {
@@ -823,69 +561,69 @@ impl Room {
                 UplinkEvent::Input(input) => {
                     self.stats.inputs += 1;
                     for sample in input.samples(at) {
-                        let _ = self.accept(now, Accepted::Sample { player, at, sample });
+                        let input = RoomInput::Sample { player, at, sample };
+                        let _ = self.execute(now, input, outputs);
                     }
                 }
                 UplinkEvent::MissingBaseline => self.stats.missing_baselines += 1,
             }
         }
-        self.heard = heard;
+        self.uplink_events = events;
     }
 
-    fn command(&mut self, now: GameTime, client: ClientId, player: PlayerId, command: &Command) {
-        let carried_out =
-            |seat: &Seat| seat.again_until > now && seat.done.contains(command.number);
-        if self.seats.get(&player).is_some_and(carried_out) {
-            self.stats.commands_repeated += 1;
-            return;
+    fn receive_command(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        player: PlayerId,
+        command: Command,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        let Command { number, action } = command;
+        if let Some(seat) = self.seats.get(&player) {
+            if seat.has_executed(now, number) {
+                self.stats.commands_repeated += 1;
+                return;
+            }
+            if is_steering(&action) && seat.has_steered_since(now, number) {
+                self.stats.commands_outdated += 1;
+                return;
+            }
         }
-        let is_outdated = |seat: &Seat| {
-            let is_behind =
-                |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(command.number));
-            let steers = matches!(command.action, Action::Move { .. } | Action::Keys(_));
-            seat.again_until > now && steers && seat.steered.is_some_and(is_behind)
+        let input = RoomInput::Command {
+            player,
+            number,
+            action,
         };
-        if self.seats.get(&player).is_some_and(is_outdated) {
-            self.stats.commands_outdated += 1;
-            return;
-        }
-        let done = self.accept(
-            now,
-            Accepted::Command {
-                player,
-                number: command.number,
-                action: command.action.clone(),
-            },
-        );
-        match done {
+        match self.execute(now, input, outputs) {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
                 self.stats.commands_refused += 1;
-                self.refuse(now, client, command.number, code);
+                self.refuse(now, client, number, code);
             }
         }
     }
 
-    /// Lets the game know what the players press at this tick, and the players what has come to
-    /// count.
-    fn take_inputs(&mut self, moment: TickTimes) {
-        let mut taken = std::mem::take(&mut self.taken);
-        self.world.apply_inputs(&mut taken);
+    /// Gives the game the keys that are pressed at this tick, and tells the clients which of their
+    /// samples took effect.
+    fn take_inputs(&mut self, times: TickTimes) {
+        let mut applied = std::mem::take(&mut self.applied_inputs);
+        self.world.apply_inputs(&mut applied);
         for AppliedInputs {
             player,
-            applied_until: until,
+            applied_until,
             changed,
-        } in taken.drain(..)
+        } in applied.drain(..)
         {
             let Some(seat) = self.seats.get(&player) else {
                 continue;
             };
-            if let (Some(at), Presence::Here(client)) = (until, seat.presence) {
+            if let (Some(at), Presence::Here(client)) = (applied_until, seat.presence) {
                 self.network.queue_effect(
                     client,
                     EffectTime {
                         sampled_until: at,
-                        takes_effect_at: moment.horizon,
+                        takes_effect_at: times.horizon,
                     },
                 );
             }
@@ -894,7 +632,7 @@ impl Room {
                 self.game.input(&mut self.world, player, pressed);
             }
         }
-        self.taken = taken;
+        self.applied_inputs = applied;
     }
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
@@ -902,43 +640,41 @@ impl Room {
             .refuse_command(now, client, command, code as u16, &mut self.stats);
     }
 
-    fn drop_deaf(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
-        let deaf: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
-        for client in deaf {
-            self.lose(now, client);
-            outputs.push(Output::Deaf { client });
+    fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        let unresponsive: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
+        for client in unresponsive {
+            if let Some(&player) = self.players.get(&client) {
+                let lost = RoomInput::Disconnect { client, player };
+                let _ = self.execute(now, lost, outputs);
+            }
+            outputs.push(RoomOutput::Unresponsive { client });
         }
     }
 
-    fn expire(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
+    fn expire(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
         let grace: Duration = self.config.grace;
         let over = |seat: &Seat| matches!(seat.presence, Presence::Away(since) if now.since(since) >= grace);
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
-            // Not noted: the time alone says so.
+            // Not in the journal: it follows from the time.
             self.vacate(player);
-            outputs.push(Output::PlayerOut {
+            outputs.push(RoomOutput::PlayerOut {
                 player,
                 reason: ErrorCode::Idle,
             });
         }
     }
 
-    /// Lets the network know what has changed, and the newcomers see.
-    fn publish(&mut self, moment: TickTimes) {
+    /// Gives the changes to the network, and the new clients their first view.
+    fn publish(&mut self, times: TickTimes) {
         self.world.drain_changes(&mut self.changes);
         self.loads
-            .note_changes(moment.now, &self.changes, &self.world);
+            .note_changes(times.now, &self.changes, &self.world);
         let eyes = GameVisibility {
             game: &*self.game,
             world: &self.world,
         };
-        self.network.apply(
-            moment,
-            &self.changes,
-            &self.arrivals,
-            &eyes,
-            &mut self.stats,
-        );
+        self.network
+            .apply(times, &self.changes, &self.arrivals, &eyes, &mut self.stats);
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
@@ -966,6 +702,49 @@ impl Room {
         self.stats.clients = self.players.len() as u32;
         self.stats.objects = self.world.len() as u32;
     }
+}
+
+impl Seat {
+    fn new(avatar: ObjectId, name: String) -> Self {
+        Self {
+            avatar,
+            name,
+            presence: Presence::Here(REPLAY_CLIENT),
+            executed: ExecutedCommands::default(),
+            repeats: CommandRepeats::Never,
+            arrived_by: None,
+            steered: None,
+        }
+    }
+
+    fn connect(&mut self, now: GameTime, client: ClientId) {
+        self.presence = Presence::Here(client);
+        if self.repeats == CommandRepeats::AfterReturn {
+            self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
+        } else {
+            // Another client may number its commands anew, and repeats nothing.
+            self.repeats = CommandRepeats::Never;
+            (self.executed, self.steered) = (ExecutedCommands::default(), None);
+        }
+    }
+
+    fn may_repeat(&self, now: GameTime) -> bool {
+        matches!(self.repeats, CommandRepeats::Until(until) if until > now)
+    }
+
+    fn has_executed(&self, now: GameTime, number: u32) -> bool {
+        self.may_repeat(now) && self.executed.contains(number)
+    }
+
+    /// Whether a newer command than `number` steers the avatar.
+    fn has_steered_since(&self, now: GameTime, number: u32) -> bool {
+        let is_newer = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
+        self.may_repeat(now) && self.steered.is_some_and(is_newer)
+    }
+}
+
+fn is_steering(action: &Action) -> bool {
+    matches!(action, Action::Move { .. } | Action::Keys(_))
 }
 
 #[cfg(test)]

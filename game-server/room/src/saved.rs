@@ -1,16 +1,15 @@
 //! State as bytes, for the same build to read: sections, one behind the other.
 //!
-//! Values go in, bytes come out, and the values again, bit for bit. What is read need not be what
-//! was written: bytes that make no sense are an error, and no length that they claim is believed
-//! before there are so many bytes.
+//! Values go in, bytes come out, and the values again, bit for bit. Bytes that were not written by
+//! this module are an error, and a length in them is not trusted before there are so many bytes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes that are not what they should be.
+/// Why saved bytes can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadState {
-    /// They make no sense.
+    /// They do not decode.
     #[error("the saved state makes no sense: it is damaged, or of another build")]
     Malformed,
     /// The game can't go on from a saved state.
@@ -20,7 +19,7 @@ pub enum BadState {
 
 /// Appends a section.
 pub fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    // Only a sink that is full, or a value that does not know its own length, could fail.
+    // Memory is never full, and all values know their length.
     *out = postcard::to_extend(value, std::mem::take(out)).expect("memory takes what is saved");
 }
 
@@ -31,14 +30,14 @@ pub fn take<T: DeserializeOwned>(bytes: &mut &[u8]) -> Result<T, BadState> {
     Ok(value)
 }
 
-/// One value alone.
+/// Encodes one value.
 pub fn of<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, value);
     out
 }
 
-/// What [`of`] has written.
+/// Decodes the value that [`of`] has encoded.
 pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
     let value = take(&mut bytes)?;
     if bytes.is_empty() {
@@ -48,14 +47,30 @@ pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
     }
 }
 
-/// Dice by object, as part of what is saved.
+/// The bytes of a datagram, as part of what is saved.
+pub mod datagram {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes their number and the bytes.
+    pub fn serialize<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    /// Reads them back.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        Vec::deserialize(deserializer).map(Bytes::from)
+    }
+}
+
+/// Random number generators by key, as part of what is saved.
 pub mod dice_by {
     use std::collections::BTreeMap;
 
     use fastrand::Rng;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes where each one's dice are.
+    /// Writes the state of each.
     pub fn serialize<K: Serialize + Ord, S: Serializer>(
         dice: &BTreeMap<K, Rng>,
         serializer: S,
@@ -63,7 +78,7 @@ pub mod dice_by {
         serializer.collect_map(dice.iter().map(|(key, dice)| (key, dice.get_seed())))
     }
 
-    /// Dice that go on where others were.
+    /// Generators that go on from these states.
     pub fn deserialize<'de, K: Deserialize<'de> + Ord, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<BTreeMap<K, Rng>, D::Error> {

@@ -1,15 +1,22 @@
 //! Gates between maps: one room lets go, another one admits, and a room that goes on elsewhere has
 //! done so too.
 
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ClientId, PlayerId};
-use ambit_proto::message::Action;
+use ambit_proto::space::Position;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId, RoomId};
+use ambit_proto::message::{Action, Notice};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::record::Header;
+use ambit_room::config::RoomConfig;
+use ambit_room::logic::game::Game;
+use ambit_room::logic::world::World;
 use ambit_room::room::*;
 
 use super::{ANN, TICK};
+use ambit_room::recording::Header;
 
 const BOB: PlayerId = PlayerId(2);
 const EAST: Position = Position::on_ground(199.0, 100.0);
@@ -23,7 +30,7 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
     first.put(ANN, EAST);
     let outputs = first.tick();
     let [
-        Output::AtGate {
+        RoomOutput::AtGate {
             player: ANN,
             map: 1,
             at,
@@ -34,16 +41,16 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
         panic!("{outputs:?}")
     };
     let mana = first.mana(ANN);
-    first.inputs.push(Input::LetGo {
+    first.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
     let outputs = first.tick();
     let [
-        Output::Elsewhere { .. },
-        Output::Departed {
+        RoomOutput::MovedAway { .. },
+        RoomOutput::Departed {
             player: ANN,
-            number: 7,
+            transfer: TransferId(7),
             carried: Some(carried),
         },
     ] = &outputs[..]
@@ -58,9 +65,9 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
     second.admit(7, at, carried);
     assert_eq!(
         second.tick(),
-        [Output::Arrived {
+        [RoomOutput::Arrived {
             player: ANN,
-            number: 7
+            transfer: TransferId(7)
         }]
     );
     let avatar = second.room.avatar(ANN).expect("it is there");
@@ -81,17 +88,19 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
     first.join(ANN);
     first.put(ANN, EAST);
     first.tick();
-    first.inputs.extend([7, 7].map(|number| Input::LetGo {
-        player: ANN,
-        number,
-    }));
+    first
+        .inputs
+        .extend([7, 7].map(|number| RoomInput::ReleaseForTransfer {
+            player: ANN,
+            transfer: TransferId(number),
+        }));
     let outputs = first.tick();
     let told: Vec<_> = outputs
         .iter()
         .filter(|output| {
             matches!(
                 output,
-                Output::Departed {
+                RoomOutput::Departed {
                     carried: Some(_),
                     ..
                 }
@@ -103,15 +112,15 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
     second.admit(7, EAST, b"");
     assert_eq!(
         second.tick(),
-        [7, 7].map(|number| Output::Arrived {
+        [7, 7].map(|number| RoomOutput::Arrived {
             player: ANN,
-            number
+            transfer: TransferId(number),
         })
     );
     // Of before the player came.
-    second.inputs.push(Input::LetGo {
+    second.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
     assert_eq!(second.tick(), []);
     // Who comes with an old ticket meets nobody, and makes no second avatar.
@@ -120,13 +129,13 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
         first
             .last
             .iter()
-            .any(|output| matches!(output, Output::Superseded { .. })),
+            .any(|output| matches!(output, RoomOutput::Superseded { .. })),
         "{:?}",
         first.last
     );
     assert_eq!(first.room.avatar(ANN), None);
     // Who is out for good begins anew.
-    first.inputs.push(Input::Remove { player: ANN });
+    first.inputs.push(RoomInput::Remove { player: ANN });
     first.join(ANN);
     assert!(first.room.avatar(ANN).is_some());
 }
@@ -140,18 +149,18 @@ fn who_has_stepped_out_of_the_gate_or_is_dead_stays() {
     map.put(ANN, Position::on_ground(190.0, 100.0));
     map.tick();
     map.inputs.extend([
-        Input::LetGo {
+        RoomInput::ReleaseForTransfer {
             player: ANN,
-            number: 3,
+            transfer: TransferId(3),
         },
-        Input::LetGo {
+        RoomInput::ReleaseForTransfer {
             player: BOB,
-            number: 4,
+            transfer: TransferId(4),
         },
     ]);
-    let stays = |player, number| Output::Departed {
+    let stays = |player, number| RoomOutput::Departed {
         player,
-        number,
+        transfer: TransferId(number),
         carried: None,
     };
     assert_eq!(map.tick(), [stays(ANN, 3), stays(BOB, 4)]);
@@ -165,46 +174,46 @@ fn a_room_that_goes_on_elsewhere_has_let_go_and_admitted_and_says_so_again() {
     life.put(ANN, EAST);
     life.tick();
     let mut copy = life.copy();
-    life.inputs.push(Input::LetGo {
+    life.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
-    life.inputs.push(Input::Admit {
+    life.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
-        number: 8,
+        transfer: TransferId(8),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
-    });
+    }));
     life.tick();
-    copy.room.replay(life.now, life.room.accepted());
+    copy.room.replay(life.now, life.room.journal());
     assert_eq!(copy.room.save(), life.room.save());
     copy.now = life.now;
-    copy.room.resume(copy.now);
-    copy.inputs.push(Input::LetGo {
+    copy.room.finish_replay(copy.now);
+    copy.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
-    copy.inputs.push(Input::Admit {
+    copy.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
-        number: 8,
+        transfer: TransferId(8),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
-    });
+    }));
     let outputs = copy.tick();
     assert!(
         matches!(
             &outputs[..],
             [
-                Output::Departed {
+                RoomOutput::Departed {
                     player: ANN,
-                    number: 7,
+                    transfer: TransferId(7),
                     carried: Some(_)
                 },
-                Output::Arrived {
+                RoomOutput::Arrived {
                     player: BOB,
-                    number: 8
+                    transfer: TransferId(8)
                 }
             ]
         ),
@@ -222,13 +231,13 @@ fn a_wish_that_was_lost_with_its_host_is_said_again() {
     let mut copy = life.copy();
     let said = (0..30)
         .flat_map(|_| copy.tick())
-        .filter(|output| matches!(output, Output::AtGate { .. }))
+        .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
     assert_eq!(said, 1);
-    copy.inputs.push(Input::Stay { player: ANN });
+    copy.inputs.push(RoomInput::RefuseTransfer { player: ANN });
     let said = (0..60)
         .flat_map(|_| copy.tick())
-        .filter(|output| matches!(output, Output::AtGate { .. }))
+        .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
     assert_eq!(said, 0, "answered");
 }
@@ -239,7 +248,7 @@ fn who_arrives_and_is_never_seen_is_out_when_the_grace_is_over() {
     map.admit(1, EAST, b"");
     let outputs: Vec<_> = (0..30 * 20 + 5).flat_map(|_| map.tick()).collect();
     assert!(
-        outputs.contains(&Output::PlayerOut {
+        outputs.contains(&RoomOutput::PlayerOut {
             player: ANN,
             reason: ErrorCode::Idle
         }),
@@ -252,8 +261,8 @@ struct Map {
     room: Room,
     header: Header,
     now: GameTime,
-    inputs: Vec<Input>,
-    last: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    last: Vec<RoomOutput>,
     clients: u32,
 }
 
@@ -294,18 +303,22 @@ impl Map {
     }
 
     /// What is said of players.
-    fn tick(&mut self) -> Vec<Output> {
+    fn tick(&mut self) -> Vec<RoomOutput> {
         self.now += TICK;
         self.last.clear();
         self.room.tick(self.now, &mut self.inputs, &mut self.last);
-        let is_datagram =
-            |output: &&Output| !matches!(output, Output::Datagram { .. } | Output::Deaf { .. });
+        let is_datagram = |output: &&RoomOutput| {
+            !matches!(
+                output,
+                RoomOutput::Datagram { .. } | RoomOutput::Unresponsive { .. }
+            )
+        };
         self.last.iter().filter(is_datagram).cloned().collect()
     }
 
     fn join(&mut self, player: PlayerId) {
         self.clients += 1;
-        self.inputs.push(Input::Join {
+        self.inputs.push(RoomInput::Join {
             client: ClientId(self.clients),
             player,
             name: "ann".into(),
@@ -314,13 +327,13 @@ impl Map {
     }
 
     fn admit(&mut self, number: u64, at: Position, carried: &[u8]) {
-        self.inputs.push(Input::Admit {
+        self.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
             player: ANN,
-            number,
+            transfer: TransferId(number),
             name: "ann".into(),
             at,
             carried: carried.to_vec(),
-        });
+        }));
     }
 
     fn put(&mut self, player: PlayerId, place: Position) {
@@ -337,7 +350,7 @@ impl Map {
 
     fn mana(&self, player: PlayerId) -> f32 {
         self.room
-            .world()
+            .world
             .gauge(self.room.avatar(player).expect("in the room"), 2)
             .value
     }

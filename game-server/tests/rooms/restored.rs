@@ -1,24 +1,25 @@
 //! Rooms that go on elsewhere: saved, restored, and brought up to now by what the first one has
 //! taken.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::time::Duration;
 
 use ambit_cubes_physics::POSE_FORMAT;
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ClientId, PlayerId};
-use ambit_proto::link::{Link, LinkConfig};
-use ambit_proto::message::{Action, Command};
-use ambit_proto::time::GameTime;
-use ambit_proto::wire;
-use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
-use ambit_room::record::Header;
-use ambit_room::room::*;
 use fastrand::Rng;
 
-use super::TICK;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId, RoomId};
+use ambit_proto::message::{Action, Notice};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_room::config::RoomConfig;
+use ambit_room::logic::game::Game;
+use ambit_room::logic::world::World;
+use ambit_room::room::*;
+
+use super::{ANN, TICK};
+use ambit_room::recording::Header;
 
 #[test]
 fn a_restored_room_goes_on_bit_for_bit() {
@@ -36,7 +37,7 @@ fn a_restored_room_goes_on_bit_for_bit() {
         for tick in 0..500 {
             life.tick();
             for copy in &mut copies {
-                copy.replay(life.now, life.room.accepted());
+                copy.replay(life.now, life.room.journal());
                 assert!(
                     state(copy) == state(&life.room),
                     "{walk}: tick {tick} differs"
@@ -63,7 +64,7 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
     let mut copy = life.copy();
     for _ in 0..20 {
         life.tick();
-        copy.replay(life.now, life.room.accepted());
+        copy.replay(life.now, life.room.journal());
     }
     let objects = life.room.world().objects();
     assert!(objects.eq(copy.world().objects()));
@@ -105,7 +106,7 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
         life.tick();
     }
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     let (ann, bob) = (PlayerId(0), PlayerId(1));
     let avatars = [ann, bob].map(|player| life.room.avatar(player).expect("it plays"));
     assert_eq!(
@@ -113,7 +114,7 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
         avatars.map(Some)
     );
     let mut outputs = Vec::new();
-    let mut inputs = vec![Input::Join {
+    let mut inputs = vec![RoomInput::Join {
         client: ClientId(90),
         player: ann,
         name: "ann".into(),
@@ -124,13 +125,13 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
     }
     assert_eq!(copy.avatar(ann), Some(avatars[0]));
     assert_eq!(copy.avatar(bob), None, "a second of grace is over");
-    assert!(outputs.contains(&Output::PlayerOut {
+    assert!(outputs.contains(&RoomOutput::PlayerOut {
         player: bob,
         reason: ErrorCode::Idle
     }));
     assert!(outputs.iter().any(|output| matches!(
         output,
-        Output::Datagram {
+        RoomOutput::Datagram {
             client: ClientId(90),
             ..
         }
@@ -154,18 +155,18 @@ fn what_is_said_again_at_another_host_counts_once() {
         .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
     assert!(
         life.room
-            .accepted()
+            .journal()
             .iter()
-            .any(|accepted| matches!(accepted, Accepted::Command { number: 1_002, .. }))
+            .any(|accepted| matches!(accepted, RoomInput::Command { number: 1_002, .. }))
     );
 
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     let mut take = |life: &mut Life, client: ClientId, commands: &[Command]| {
         let mut inputs = Vec::new();
         if let Entry::Vacant(place) = life.links.entry(client) {
             place.insert(Link::new(LinkConfig::client()));
-            inputs.push(Input::Join {
+            inputs.push(RoomInput::Join {
                 client,
                 player: ann,
                 name: "ann".into(),
@@ -174,13 +175,10 @@ fn what_is_said_again_at_another_host_counts_once() {
         inputs.push(life.said(client, commands));
         life.now += TICK;
         copy.tick(life.now, &mut inputs, &mut Vec::new());
-        let numbers = copy
-            .accepted()
-            .iter()
-            .filter_map(|accepted| match accepted {
-                Accepted::Command { number, .. } => Some(*number),
-                _ => None,
-            });
+        let numbers = copy.journal().iter().filter_map(|accepted| match accepted {
+            RoomInput::Command { number, .. } => Some(*number),
+            _ => None,
+        });
         (numbers.collect::<Vec<_>>(), copy.stats().commands_repeated)
     };
     // The one that the first host never heard of counts, though it is older than what that one
@@ -223,18 +221,18 @@ fn where_to_go_that_was_said_before_the_last_host_heard_something_newer_is_out_o
     life.room
         .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     life.links
         .insert(ClientId(91), Link::new(LinkConfig::client()));
     let again = life.said(ClientId(91), &[said(1_001), said(1_003)]);
     life.now += TICK;
-    let join = Input::Join {
+    let join = RoomInput::Join {
         client: ClientId(91),
         player: ann,
         name: "ann".into(),
     };
     copy.tick(life.now, &mut vec![join, again], &mut Vec::new());
-    let done = copy.done(ann).expect("she is in");
+    let done = copy.executed_commands(ann).expect("she is in");
     assert_eq!(
         [1_001, 1_002, 1_003].map(|number| done.contains(number)),
         [false, true, true]
@@ -267,18 +265,22 @@ fn what_is_no_saved_room_is_refused() {
         let _ = Room::restore(config, game, &bytes);
     }
     let (config, _) = prepared(&life.header);
-    let (_, other) = prepared(&Header {
-        game: "cubes".into(),
-        ..Header::default()
-    });
-    assert!(Room::restore(config, other, &saved).is_err());
+    let haunted = Room::restore(config, Box::new(Haunted::default()), &saved);
+    assert!(haunted.is_err());
+}
+
+#[test]
+fn a_game_that_can_not_be_saved_says_so() {
+    let mut scene = Scene::new();
+    scene.ticks(1);
+    assert_eq!(scene.room.save(), None);
 }
 
 /// All that goes on.
 fn state(room: &Room) -> (Vec<u8>, Option<Vec<u8>>) {
     let mut world = Vec::new();
-    room.world().save(&mut world);
-    (world, room.game().save())
+    room.world.save(&mut world);
+    (world, room.game.save())
 }
 
 fn prepared(header: &Header) -> (RoomConfig, Box<dyn Game>) {
@@ -347,7 +349,7 @@ impl Life {
                     let client = ClientId(self.links.len() as u32);
                     self.links.insert(client, Link::new(LinkConfig::client()));
                     self.clients.insert(player, client);
-                    inputs.push(Input::Join {
+                    inputs.push(RoomInput::Join {
                         client,
                         player,
                         name: format!("player {player}"),
@@ -355,13 +357,13 @@ impl Life {
                 }
                 (Some(client), 0) => {
                     self.clients.remove(&player);
-                    inputs.push(Input::Lost { client });
+                    inputs.push(RoomInput::Disconnect { client, player });
                 }
                 (Some(_), 1) => {
                     self.clients.remove(&player);
-                    inputs.push(Input::Remove { player });
+                    inputs.push(RoomInput::Remove { player });
                 }
-                (Some(_), 2) => inputs.push(Input::Rename {
+                (Some(_), 2) => inputs.push(RoomInput::Rename {
                     player,
                     name: format!("late {player}"),
                 }),
@@ -372,7 +374,7 @@ impl Life {
         let mut outputs = Vec::new();
         self.room.tick(self.now, &mut inputs, &mut outputs);
         for output in outputs {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 continue;
             };
             if let Some(link) = self.links.get_mut(&client) {
@@ -384,7 +386,7 @@ impl Life {
     }
 
     /// A datagram with these commands.
-    fn said(&mut self, client: ClientId, commands: &[Command]) -> Input {
+    fn said(&mut self, client: ClientId, commands: &[Command]) -> RoomInput {
         let link = self.links.get_mut(&client).expect("a client of the scene");
         for command in commands {
             let bytes = wire::encode(&mut command.clone()).into();
@@ -393,14 +395,14 @@ impl Life {
         }
         let mut datagram = Vec::new();
         link.write_datagram(self.now.into(), &mut datagram, |_, _| {});
-        Input::Datagram {
+        RoomInput::Datagram {
             client,
             at: self.now,
             bytes: datagram.into(),
         }
     }
 
-    fn command(&mut self, client: ClientId) -> Input {
+    fn command(&mut self, client: ClientId) -> RoomInput {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
         let action = match self.rng.u8(..4) {
             0 => Action::Move { x, y },

@@ -12,7 +12,7 @@ use ambit_cubes_physics::{SNAPSHOT_POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::pose::Level;
 use ambit_room::logic::world::World;
-use ambit_room::record::{self, Header, Recording};
+use ambit_room::recording::{Header, Recording};
 use ambit_tests::cube_players::soak::Soak;
 use ambit_tests::cube_players::{CubePlayers, wide_floor};
 use ambit_tests::physics_sync::{katamari, snapshot_size};
@@ -195,7 +195,8 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
         .expect("the room runs");
     let mut recording = Recording::read(recording).expect("the room's own recording");
     let begun = now();
-    let mut room = record::room(&recording.header, &ambit_game_server::standard())
+    let mut room = recording
+        .room(&ambit_game_server::standard())
         .expect("the header of a room that has run");
     println!("  - the room created within {:?}", elapsed_since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());

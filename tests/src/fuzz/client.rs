@@ -22,7 +22,7 @@ use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::formats;
-use ambit_room::room::{Input, Output};
+use ambit_room::room::{RoomInput, RoomOutput};
 use bytes::Bytes;
 use prost::Message;
 
@@ -303,7 +303,7 @@ fn cubes_story() -> Vec<u8> {
     let mut scene = Scene::playing(CUBES);
     let mut input = vec![CUBES];
     let client = ClientId(0);
-    let mut inputs = vec![Input::Join {
+    let mut inputs = vec![RoomInput::Join {
         client,
         player: PlayerId(3),
         name: "ann".into(),
@@ -314,12 +314,12 @@ fn cubes_story() -> Vec<u8> {
             scene
                 .sent
                 .drain(..)
-                .map(|bytes| Input::Datagram { client, at, bytes }),
+                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
         let mut outputs = Vec::new();
         room.tick(at, &mut inputs, &mut outputs);
         for output in outputs {
-            let Output::Datagram { bytes, .. } = output else {
+            let RoomOutput::Datagram { bytes, .. } = output else {
                 continue;
             };
             input.push(RAW as u8);
@@ -336,7 +336,7 @@ fn cubes_story() -> Vec<u8> {
             scene
                 .sent
                 .drain(..)
-                .map(|bytes| Input::Datagram { client, at, bytes }),
+                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
         input.extend([WAIT as u8, 50, 0]);
         scene.now += Duration::from_millis(50);

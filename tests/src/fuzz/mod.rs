@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ambit_proto::schema::Schema;
-use ambit_room::record::Header;
+use ambit_room::recording::Header;
 
 pub use self::choices::Choices;
 pub use self::client::client;

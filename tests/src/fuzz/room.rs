@@ -12,7 +12,7 @@ use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Action, Command};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, formats};
-use ambit_room::room::{Input, Output, Room};
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 use bytes::Bytes;
 
 use super::choices::{Choices, put_bytes};
@@ -45,18 +45,21 @@ pub fn room(data: &[u8]) {
             }
             BODY => scene.send_body(client, choices.bytes()),
             MESSAGE => scene.send_message(client, choices.bytes()),
-            LOSE_CONNECTION => scene.inputs.push(Input::Lost { client }),
+            LOSE_CONNECTION => scene.inputs.push(RoomInput::Disconnect {
+                client,
+                player: player_of(client),
+            }),
             JOIN => scene.join(client),
-            REMOVE => scene.inputs.push(Input::Remove {
-                player: PlayerId(client.0.into()),
+            REMOVE => scene.inputs.push(RoomInput::Remove {
+                player: player_of(client),
             }),
             _ => {
                 let name = String::from_utf8_lossy(choices.bytes())
                     .chars()
                     .take(24)
                     .collect();
-                scene.inputs.push(Input::Rename {
-                    player: PlayerId(client.0.into()),
+                scene.inputs.push(RoomInput::Rename {
+                    player: player_of(client),
                     name,
                 });
             }
@@ -69,7 +72,7 @@ struct Scene {
     room: Room,
     now: GameTime,
     ticks: u32,
-    inputs: Vec<Input>,
+    inputs: Vec<RoomInput>,
     /// Correct client ends of the connections.
     links: BTreeMap<ClientId, Link>,
     /// Clients in whose names forged bytes were sent: their links may be unable to read what the
@@ -104,16 +107,19 @@ impl Scene {
         self.links.insert(client, Link::new(LinkConfig::client()));
         self.forged.remove(&client);
         // As the host does: a client id is used once at a time.
-        self.inputs.push(Input::Lost { client });
-        self.inputs.push(Input::Join {
+        self.inputs.push(RoomInput::Disconnect {
             client,
-            player: PlayerId(client.0.into()),
+            player: player_of(client),
+        });
+        self.inputs.push(RoomInput::Join {
+            client,
+            player: player_of(client),
             name: format!("player{}", client.0),
         });
     }
 
     fn push_datagram(&mut self, client: ClientId, bytes: Bytes) {
-        self.inputs.push(Input::Datagram {
+        self.inputs.push(RoomInput::Datagram {
             client,
             at: self.now,
             bytes,
@@ -147,7 +153,7 @@ impl Scene {
         let mut outputs = Vec::new();
         self.room.tick(self.now, &mut self.inputs, &mut outputs);
         for output in outputs {
-            if let Output::Datagram { client, bytes } = output {
+            if let RoomOutput::Datagram { client, bytes } = output {
                 assert!(bytes.len() <= MAX_DATAGRAM);
                 let link = self
                     .links
@@ -162,6 +168,10 @@ impl Scene {
             }
         }
     }
+}
+
+fn player_of(client: ClientId) -> PlayerId {
+    PlayerId(client.0.into())
 }
 
 /// All kinds of commands, client reports, joins and leaves.

@@ -9,8 +9,9 @@ use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
-use ambit_room::record::{Recorder, Recording};
-use ambit_room::room::Input;
+use ambit_room::journal::JournalEntry;
+use ambit_room::recording::{self, Recording};
+use ambit_room::room::RoomInput;
 use ambit_transport::frame::{self, FrameDecoder};
 use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
 use prost::Message;
@@ -145,11 +146,11 @@ pub fn recording(data: &[u8]) {
     let Ok(mut recording) = Recording::read(data) else {
         return;
     };
-    let (mut recorder, mut again) = (Recorder::default(), Vec::new());
-    recorder.start(&recording.header, &mut again);
+    let mut again = Vec::new();
+    recording::begin(&recording.header, None, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
         again.clear();
-        recorder.tick(now, &inputs, &mut again);
+        recording::append(&JournalEntry::new(now, &inputs), &mut again);
     }
 }
 
@@ -258,33 +259,37 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
-    let (mut recorder, mut out) = (Recorder::default(), Vec::new());
-    recorder.start(
-        &header("field", &[("npcs", "0"), ("size", "40x40")]),
-        &mut out,
-    );
+    let mut out = Vec::new();
+    let header = header("field", &[("npcs", "0"), ("size", "40x40")]);
+    recording::begin(&header, None, &mut out);
     let client = ClientId(1);
     let inputs = [
-        Input::Join {
+        RoomInput::Join {
             client,
             player: PlayerId(3),
             name: "ann".into(),
         },
-        Input::Datagram {
+        RoomInput::Datagram {
             client,
             at: GameTime::from_millis(49),
             bytes: vec![1, 2, 3, 4].into(),
         },
-        Input::Rename {
+        RoomInput::Rename {
             player: PlayerId(3),
             name: "Zoë".into(),
         },
-        Input::Lost { client },
-        Input::Remove {
+        RoomInput::Disconnect {
+            client,
+            player: PlayerId(3),
+        },
+        RoomInput::Remove {
             player: PlayerId(3),
         },
     ];
-    recorder.tick(GameTime::from_millis(50), &inputs, &mut out);
-    recorder.tick(GameTime::from_millis(100), &[], &mut out);
+    let ticks = [(50, &inputs[..]), (100, &[])];
+    for (ms, inputs) in ticks {
+        let entry = JournalEntry::new(GameTime::from_millis(ms), inputs);
+        recording::append(&entry, &mut out);
+    }
     vec![out]
 }

@@ -13,8 +13,8 @@ use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_cubes_physics::{Arena, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, RoomId};
-use ambit_room::record::Recording;
-use ambit_room::room::Input;
+use ambit_room::recording::Recording;
+use ambit_room::room::RoomInput;
 use ambit_transport::impair::Impairment;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth, PlayerJoins};
@@ -143,7 +143,7 @@ fn find_joins(system: &System, room: RoomId) -> (u64, PlayerJoins) {
         let frame = frame_at((now + delay).whole_millis());
         first.get_or_insert(frame);
         for input in inputs {
-            if let Input::Join { player, .. } = input {
+            if let RoomInput::Join { player, .. } = input {
                 joins.push((frame, player));
             }
         }

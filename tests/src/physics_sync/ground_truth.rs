@@ -13,7 +13,7 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 use ambit_room::logic::world::World;
-use ambit_room::record::Header;
+use ambit_room::recording::Header;
 
 /// Frames a second.
 pub const FRAME_HZ: u64 = FRAMES_PER_S;

@@ -29,11 +29,11 @@ use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
 use prost::Message;
 
-use super::host::{GameConn, Said, SimHost, SimRoom};
+use super::host::{GameConn, SimHost, SimHostOutput, SimRoom};
 use super::net::{Agenda, Path};
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
-use fleet::{Fleet, NO_ANSWER, Node, OfHost, ToHost};
+use fleet::{Fleet, HostEvent, NO_ANSWER, Node, ToHost};
 
 const HOST: HostId = HostId(1);
 /// The first id of a process of its own.
@@ -46,13 +46,13 @@ pub struct System {
     agenda: Agenda<Parcel>,
     lobby: Lobby,
     hosts: BTreeMap<HostId, Node>,
-    /// What hosts have said of their rooms.
+    /// What hosts have sent of their rooms.
     kept: RoomCheckpoints,
     fleet: Fleet,
     guests: Vec<Guest>,
-    /// Who is behind a lobby connection.
+    /// The guest behind each lobby connection.
     worlds: BTreeMap<ConnId, usize>,
-    /// Who is behind a game connection, and which host it calls.
+    /// The guest behind each game connection, and the host.
     games: BTreeMap<GameConn, (usize, HostId)>,
     next_conn: u64,
     traffic: DefaultHasher,
@@ -60,13 +60,13 @@ pub struct System {
     poses: BTreeMap<(HostId, RoomId), PoseOracle>,
 }
 
-/// A client and its line.
+/// A client and its path.
 pub struct Guest {
     /// The client itself.
     pub client: Client,
-    /// What its views were told, oldest first.
+    /// The events of its views, oldest first.
     pub events: Vec<ViewEvent>,
-    /// Every datagram that a host made for it, with the time of the tick; kept only on demand.
+    /// Every datagram that a host sent to it, with its time; kept only on demand.
     pub sent_to: Option<Vec<(LocalTime, Bytes)>>,
     /// Whether the oracle of poses looks at all that it knows, after each tick.
     pub is_watched: bool,
@@ -81,7 +81,7 @@ pub struct Guest {
     wake: Option<LocalTime>,
 }
 
-/// What is under way.
+/// Something that arrives later.
 enum Parcel {
     WorldOpen { conn: ConnId },
     WorldOpened { guest: usize, conn: ConnId },
@@ -97,16 +97,16 @@ enum Parcel {
     Up { conn: GameConn, bytes: Bytes },
     Down { conn: GameConn, bytes: Bytes },
     Wake { guest: usize },
-    OfHost { host: HostId, what: OfHost },
+    AtHost { host: HostId, what: HostEvent },
 }
 
 impl System {
-    /// A lobby and a host with these games, and nobody there.
+    /// A lobby and a host with these games, without clients.
     pub fn new(seed: u64, registry: &Registry) -> Self {
         let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
-        system
-            .hosts
-            .insert(HOST, Node::embedded(SimHost::new(registry.clone())));
+        let mut host = SimHost::new(registry.clone());
+        host.connect(system.now);
+        system.hosts.insert(HOST, Node::embedded(host));
         system
             .lobby
             .handle_host_start(system.now, HOST, Origin::Embedded);
@@ -114,11 +114,11 @@ impl System {
         system
     }
 
-    /// A lobby with these games and this configuration, but for the limits of requests, and nobody
-    /// there; it starts the children that it wants.
+    /// A lobby with these games and this configuration, but for the limits of requests, without
+    /// clients; it starts the children that it wants.
     pub fn with_children(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut system = Self::without_hosts(seed, registry, config);
-        system.nurse();
+        system.start_children();
         system
     }
 
@@ -171,7 +171,7 @@ impl System {
         }
     }
 
-    /// A client with this name and line calls the lobby. Returns its number.
+    /// A client with this name and path connects to the lobby. Returns its number.
     pub fn arrive(&mut self, name: &str, impairment: &Impairment) -> usize {
         self.arrive_with(
             ClientConfig {
@@ -267,7 +267,7 @@ impl System {
         &self.guests[guest]
     }
 
-    /// A client, to be told something.
+    /// A client, to be changed.
     pub fn guest_mut(&mut self, guest: usize) -> &mut Guest {
         &mut self.guests[guest]
     }
@@ -284,7 +284,7 @@ impl System {
 
     /// A running room.
     pub fn room(&self, room: RoomId) -> Option<&Room> {
-        self.running(room).map(|(_, room)| &room.room)
+        self.running(room).map(|(_, room)| room.room())
     }
 
     /// Where a room runs: at the host that the WorldServer has given it to last.
@@ -308,7 +308,7 @@ impl System {
     /// Everything that went into a room so far, and a hash of what came out.
     pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
         let (_, room) = self.running(room)?;
-        Some((&room.recording, room.outputs.finish()))
+        Some((room.recording(), room.outputs.finish()))
     }
 
     /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long
@@ -370,7 +370,7 @@ impl System {
         self.with(guest, |client, now| client.input(now, keys));
     }
 
-    /// Other faults on a client's line from now on.
+    /// Other faults on a client's path from now on.
     pub fn impair(&mut self, guest: usize, impairment: &Impairment) {
         let guest = &mut self.guests[guest];
         guest.up.impair(impairment);
@@ -380,7 +380,7 @@ impl System {
         });
     }
 
-    /// Nothing gets through a client's line for so long; QUIC does not give up in that time.
+    /// Nothing gets through a client's path for so long; QUIC does not give up in that time.
     pub fn cut(&mut self, guest: usize, how_long: Duration) {
         let until = self.now + how_long;
         self.guests[guest].up.cut_until(until);
@@ -451,8 +451,8 @@ impl System {
 
     /// Does the next thing that is due by `until`; false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
-        let tick = self.next_tick();
-        let due = [self.agenda.next(), self.lobby.next_deadline(), tick]
+        let hosts = self.next_of_hosts();
+        let due = [self.agenda.next(), self.lobby.next_deadline(), hosts]
             .into_iter()
             .flatten()
             .min();
@@ -462,8 +462,8 @@ impl System {
         self.now = self.now.max(due);
         if let Some((_, parcel)) = self.agenda.take(self.now) {
             self.deliver(parcel);
-        } else if tick.is_some_and(|tick| tick <= self.now) {
-            self.tick();
+        } else if hosts.is_some_and(|due| due <= self.now) {
+            self.run_hosts();
         } else {
             self.lobby.handle_timeout(self.now);
         }
@@ -471,25 +471,21 @@ impl System {
         true
     }
 
-    fn next_tick(&self) -> Option<LocalTime> {
+    fn next_of_hosts(&self) -> Option<LocalTime> {
         self.hosts
             .values()
             .filter(|node| node.is_awake())
-            .filter_map(|node| node.host.next_tick())
+            .filter_map(|node| node.host.next_deadline())
             .min()
     }
 
-    fn tick(&mut self) {
+    fn run_hosts(&mut self) {
+        let now = self.now;
         for id in self.hosts.keys().copied().collect::<Vec<_>>() {
-            if self.hosts[&id].is_awake()
-                && self.hosts[&id]
-                    .host
-                    .next_tick()
-                    .is_some_and(|tick| tick <= self.now)
-                && !self.ends_by_itself(id)
-            {
-                let node = self.hosts.get_mut(&id).expect("it is awake");
-                let ticked = node.host.tick(self.now);
+            let node = self.hosts.get_mut(&id).expect("none goes meanwhile");
+            let is_due = |due: LocalTime| due <= now;
+            if node.is_awake() && node.host.next_deadline().is_some_and(is_due) {
+                let ticked = node.host.run(now);
                 self.check(id, &ticked);
             }
         }
@@ -504,10 +500,10 @@ impl System {
             .filter(|(id, _)| is_watched && ticked.contains(id))
         {
             let oracle = self.oracles.entry((host, id)).or_default();
-            let interest = oracle.check(&room.room);
+            let interest = oracle.check(room.room());
             let poses = self.poses.entry((host, id)).or_default();
-            poses.record_tick(&room.room);
-            let guests = room.room.network().viewers().filter_map(|viewer| {
+            poses.record_tick(room.room());
+            let guests = room.room().network().viewers().filter_map(|viewer| {
                 let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.guests[*guest]))
             });
@@ -515,7 +511,7 @@ impl System {
                 guests
                     .filter(|(_, guest)| guest.is_watched)
                     .find_map(|(viewer, guest)| {
-                        poses.record_sent(&room.room, viewer);
+                        poses.record_sent(room.room(), viewer);
                         poses.check(viewer.client, &guest.client).err()
                     });
             if let Some(problem) = interest.err().or(problem) {
@@ -565,7 +561,7 @@ impl System {
                     self.with(guest, Client::handle_game_connected);
                 }
             }
-            Parcel::ToHost { conn, frame } => self.call_host(conn, ToHost::Control(frame)),
+            Parcel::ToHost { conn, frame } => self.send_to_host(conn, ToHost::Control(frame)),
             Parcel::FromHost { conn, frame } => {
                 if let Some(guest) = self.playing(conn) {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
@@ -575,7 +571,7 @@ impl System {
                     });
                 }
             }
-            Parcel::GameGone { conn } => self.call_host(conn, ToHost::Gone),
+            Parcel::GameGone { conn } => self.send_to_host(conn, ToHost::Gone),
             Parcel::GameClosed { conn } => {
                 if let Some(guest) = self.playing(conn) {
                     self.guests[guest].game = None;
@@ -587,7 +583,7 @@ impl System {
                     });
                 }
             }
-            Parcel::Up { conn, bytes } => self.call_host(conn, ToHost::Datagram(bytes)),
+            Parcel::Up { conn, bytes } => self.send_to_host(conn, ToHost::Datagram(bytes)),
             Parcel::Down { conn, bytes } => {
                 if let Some(guest) = self.playing(conn) {
                     self.check_owner(conn, guest, None);
@@ -600,7 +596,7 @@ impl System {
                     self.with(guest, Client::handle_timeout);
                 }
             }
-            Parcel::OfHost { host, what } => self.of_host(host, what),
+            Parcel::AtHost { host, what } => self.handle_host_event(host, what),
         }
     }
 
@@ -622,7 +618,7 @@ impl System {
         if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier))
         {
             guest_ref.wake = Some(wake);
-            // What is overdue is done a moment later, so that time goes on.
+            // What is overdue is done a little later, so that time goes on.
             self.agenda.add(
                 wake.max(self.now + Duration::from_micros(100)),
                 Parcel::Wake { guest },
@@ -678,9 +674,9 @@ impl System {
                         } else {
                             self.agenda.add(
                                 there,
-                                Parcel::OfHost {
+                                Parcel::AtHost {
                                     host,
-                                    what: OfHost::Called {
+                                    what: HostEvent::Connecting {
                                         guest: number,
                                         conn,
                                     },
@@ -688,15 +684,15 @@ impl System {
                             );
                         }
                     }
-                    // Nobody is there any more.
+                    // No host has this address any more.
                     None => _ = self.games.insert(conn, (number, HostId(0))),
                 }
                 if called.is_none_or(|(_, node)| !node.is_embedded()) {
                     self.agenda.add(
                         now + NO_ANSWER,
-                        Parcel::OfHost {
+                        Parcel::AtHost {
                             host: HostId(0),
-                            what: OfHost::NoAnswer { conn },
+                            what: HostEvent::NoAnswer { conn },
                         },
                     );
                 }
@@ -730,13 +726,13 @@ impl System {
         }
     }
 
-    /// Carries what lobby and host say until they are quiet.
+    /// Carries the outputs of lobby and hosts until there are none.
     fn pump(&mut self) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
                 self.carry_lobby(output);
-            } else if let Some((host, said)) = self.poll_hosts() {
-                self.carry_host(host, said);
+            } else if let Some((host, output)) = self.poll_hosts() {
+                self.carry_host(host, output);
             } else {
                 return;
             }
@@ -758,13 +754,13 @@ impl System {
                 self.agenda
                     .add(self.now, Parcel::WorldGone { conn, quit: false });
             }
-            LobbyAction::Host { host, message } => self.tell_host(host, message),
+            LobbyAction::Host { host, message } => self.order_host(host, message),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
             LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
             LobbyAction::ForgetRoom { room } => self.kept.remove(room),
             LobbyAction::SetChildCount(wanted) => {
                 self.fleet.wanted = wanted;
-                self.nurse();
+                self.start_children();
             }
             LobbyAction::AdoptRoom { .. } | LobbyAction::Record { .. } => {}
         }
@@ -775,39 +771,41 @@ impl System {
         self.agenda.add(at, Parcel::FromLobby { conn, frame });
     }
 
-    fn poll_hosts(&mut self) -> Option<(HostId, Said)> {
+    fn poll_hosts(&mut self) -> Option<(HostId, SimHostOutput)> {
         self.hosts
             .iter_mut()
-            .find_map(|(&host, node)| node.host.poll().map(|said| (host, said)))
+            .find_map(|(&host, node)| node.host.poll().map(|output| (host, output)))
     }
 
-    fn carry_host(&mut self, host: HostId, said: Said) {
+    fn carry_host(&mut self, host: HostId, output: SimHostOutput) {
         if self.hosts[&host].is_embedded() {
-            return self.carry_said(host, said);
+            return self.carry_output(host, output);
         }
-        match said {
-            // What confirms something leaves after what it confirms, so in one row with it.
-            Said::World(_) | Said::Datagram(..) => self.put_in_row(host, said),
-            Said::Making(room) => {
-                let at = self.now + self.fleet.way_of_making();
+        match output {
+            SimHostOutput::World(message) => self.queue_message(host, message),
+            SimHostOutput::Ended(ending) => self.host_ended(host, &ending),
+            SimHostOutput::Making(room) => {
+                let at = self.now + self.fleet.time_of_making();
                 self.agenda.add(
                     at,
-                    Parcel::OfHost {
+                    Parcel::AtHost {
                         host,
-                        what: OfHost::Made { room },
+                        what: HostEvent::Made { room },
                     },
                 );
             }
-            Said::Control(..) | Said::Closed(_) => self.carry_said(host, said),
+            SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
+                self.carry_output(host, output)
+            }
         }
     }
 
-    fn carry_said(&mut self, host: HostId, said: Said) {
+    fn carry_output(&mut self, host: HostId, output: SimHostOutput) {
         let now = self.now;
-        match said {
-            Said::Making(_) => {}
-            Said::World(message) => self.lobby.handle_host(now, host, message),
-            Said::Control(conn, message) => {
+        match output {
+            SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}
+            SimHostOutput::World(message) => self.lobby.handle_host(now, host, message),
+            SimHostOutput::Control(conn, message) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(
                     at,
@@ -817,7 +815,7 @@ impl System {
                     },
                 );
             }
-            Said::Datagram(conn, bytes) => {
+            SimHostOutput::Datagram(conn, bytes) => {
                 let guest = &mut self.guests[self.games[&conn].0];
                 guest.bytes.0 += bytes.len() as u64;
                 if let Some(sent_to) = &mut guest.sent_to {
@@ -833,14 +831,14 @@ impl System {
                     );
                 }
             }
-            Said::Closed(conn) => {
+            SimHostOutput::Closed(conn) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(at, Parcel::GameClosed { conn });
             }
         }
     }
 
-    /// The client that still listens to a lobby connection.
+    /// The client that still has this lobby connection.
     fn listening(&self, conn: ConnId) -> Option<usize> {
         self.worlds
             .get(&conn)
@@ -848,7 +846,7 @@ impl System {
             .filter(|&guest| self.guests[guest].world == Some(conn))
     }
 
-    /// The client that still listens to a game connection.
+    /// The client that still has this game connection.
     fn playing(&self, conn: GameConn) -> Option<usize> {
         self.games
             .get(&conn)

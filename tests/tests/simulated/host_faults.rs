@@ -387,7 +387,7 @@ impl HostFaults {
                     "room {} has more players than seats at its host",
                     room.id
                 );
-                numbers_by_player.insert(room.id, CountingGame::received_in(&running.room));
+                numbers_by_player.insert(room.id, CountingGame::received_in(running.room()));
             }
         }
         for (index, player) in self.players.iter_mut().enumerate() {

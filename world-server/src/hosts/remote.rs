@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use actix::Addr;
+use ambit_host::admission::AdmissionPermit;
 use ambit_host::carrier::world_end_over;
-use ambit_host::places::Place;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
@@ -27,7 +27,7 @@ pub(crate) async fn serve(
     key: String,
     silence: Duration,
     world: Addr<WorldServer>,
-    greeting: Place,
+    greeting: AdmissionPermit,
 ) {
     let remote = connection.remote_address();
     let Ok(Ok((output, input))) =

@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
-use ambit_host::accept::{DoorCounters, accept};
+use ambit_host::accept::{AcceptanceCounters, accept};
+use ambit_host::admission::AdmissionLimits;
 use ambit_host::cli::{Advertise, BUILD};
 use ambit_host::endpoint;
 use ambit_host::host::{GameHost, HostConfig};
-use ambit_host::places::Places;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
@@ -123,7 +123,7 @@ impl ServerComponents {
             role.send_replace(ClusterRole::Leading { world, epoch: 0 });
         }
 
-        let acceptance = Arc::new(DoorCounters::default());
+        let acceptance = Arc::new(AcceptanceCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
         let entry = ConnectionRouter {
             roles: roles.clone(),
@@ -139,7 +139,7 @@ impl ServerComponents {
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
-            host_handshakes: Places::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
+            host_handshakes: AdmissionLimits::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
         };
         tokio::spawn(accept(
             endpoint.clone(),
@@ -283,7 +283,7 @@ struct ConnectionRouter {
     host_key: Option<String>,
     host_silence: Duration,
     /// Slots for hosts that have not presented the key yet.
-    host_handshakes: Places,
+    host_handshakes: AdmissionLimits,
 }
 
 impl ConnectionRouter {

@@ -16,7 +16,7 @@ use super::*;
 use ambit_room::config::{ROOM_PARAMETERS, RoomConfig};
 use ambit_room::logic::registry::Registry;
 use ambit_room::logic::world::WorldChange;
-use ambit_room::record::Header;
+use ambit_room::recording::Header;
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);

@@ -1,9 +1,9 @@
 //! One game connection, from the ticket to its end.
 //!
-//! The client opens the control stream and shows its ticket; a good one leads to a room. From then
+//! The client opens the control stream and sends its ticket; a valid one leads to a room. From then
 //! on this task carries datagrams, each with the room's time at its arrival, into the room's inbox,
-//! until the connection ends. Another one reads the control stream, so that a datagram wakes nobody
-//! who has nothing to do with it.
+//! until the connection ends. Another task reads the control stream, so that a datagram does not
+//! wake it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use ambit_proto::control::game::{
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::ClientId;
-use ambit_proto::message::VERSION;
 use ambit_transport::frame::MAX_TO_GAME;
 use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
 use super::control_stream::{self, close};
-use super::counters::Drop;
+use super::counters::DropReason;
 use super::inlet::{RoomInlet, Slot};
-use crate::actor::{AskCommands, Attach, Detach, Leave, Line};
+use crate::actor::{Attach, ClientConnection, Detach, FromClient};
 use crate::carrier::{FrameError, FrameReader};
-use crate::clock_thread::RoomClock;
+use crate::host_core::clock::RoomClock;
+use crate::host_core::room_host::ClientMessage;
 use ambit_transport::ticket::Ticket;
 
 /// How long a client may take from the handshake to its `Join`.
@@ -33,8 +33,8 @@ const JOIN_WITHIN: Duration = Duration::from_secs(5);
 
 type ControlReader = FrameReader<RecvStream>;
 
-/// A client with a good ticket.
-struct Guest {
+/// A client with a valid ticket.
+struct TicketHolder {
     ticket: Ticket,
     inlet: Arc<RoomInlet>,
     from_client: ControlReader,
@@ -43,24 +43,24 @@ struct Guest {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
-    let place = match shared.greetings.take(connection.remote_address().ip()) {
-        Ok(place) => place,
-        Err(full) => {
-            shared.counters.dropped(full.into());
-            return close(&connection, full.code());
+    let permit = match shared.greetings.take(connection.remote_address().ip()) {
+        Ok(permit) => permit,
+        Err(limit) => {
+            shared.counters.dropped(limit.into());
+            return close(&connection, limit.code());
         }
     };
     let greeted = tokio::time::timeout(JOIN_WITHIN, greet(&shared, &connection)).await;
-    drop(place);
+    drop(permit);
     match greeted {
-        Ok(Some(guest)) => play(&shared, connection, guest).await,
+        Ok(Some(holder)) => play(&shared, connection, holder).await,
         Ok(None) => {}
         Err(_) => close(&connection, ErrorCode::Idle),
     }
 }
 
-/// Reads the `Join` and finds the room; a client that has nothing to show for itself is refused.
-async fn greet(shared: &Shared, connection: &Connection) -> Option<Guest> {
+/// Reads the `Join` and finds the room; a client without a valid ticket is refused.
+async fn greet(shared: &Shared, connection: &Connection) -> Option<TicketHolder> {
     let (to_client, from_client) = connection.accept_bi().await.ok()?;
     let mut from_client = FrameReader::new(from_client, MAX_TO_GAME);
     let entry = match read_join(&mut from_client).await {
@@ -68,7 +68,7 @@ async fn greet(shared: &Shared, connection: &Connection) -> Option<Guest> {
         Err(error) => Err(error),
     };
     match entry {
-        Ok((ticket, inlet)) => Some(Guest {
+        Ok((ticket, inlet)) => Some(TicketHolder {
             ticket,
             inlet,
             from_client,
@@ -112,15 +112,8 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
 }
 
 fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error> {
-    if join.version != VERSION {
-        let message = format!(
-            "this server speaks version {VERSION} of the game protocol, the client {}",
-            join.version
-        );
-        return Err(codes::error(ErrorCode::VersionMismatch, message));
-    }
-    let ticket = shared.check_ticket(&join.ticket)?;
-    // The room may end between the two looks.
+    let ticket = shared.core().admit(shared.time(), join)?;
+    // The room may have ended meanwhile.
     let Some(inlet) = shared
         .rooms
         .get(&ticket.room)
@@ -134,31 +127,26 @@ fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error
     Ok((ticket, inlet))
 }
 
-async fn play(shared: &Arc<Shared>, connection: Connection, guest: Guest) {
-    let Guest {
+async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder) {
+    let TicketHolder {
         ticket,
         inlet,
         from_client,
         to_client,
-    } = guest;
+    } = holder;
     let client = inlet.next_client();
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
-    let line = Line {
-        connection: connection.clone(),
-        control,
+    let attach = Attach {
+        client,
+        ticket,
+        connection: ClientConnection {
+            connection: connection.clone(),
+            control,
+        },
     };
     // These wait while the mailbox is full: each connection has one message in it at most.
-    if inlet
-        .actor
-        .send(Attach {
-            client,
-            ticket,
-            line,
-        })
-        .await
-        .is_err()
-    {
+    if inlet.actor.send(attach).await.is_err() {
         return close(&connection, ErrorCode::RoomClosed);
     }
     let slot = inlet.inbox.slot(client);
@@ -173,8 +161,8 @@ async fn play(shared: &Arc<Shared>, connection: Connection, guest: Guest) {
         () = read_control(&connection, &inlet, client, from_client) => false,
     };
     if !ended {
-        // The connection is closed: the reader ends, too, and what it has read counts before the
-        // end does.
+        // The connection is closed, so the reader ends too. What it has read counts before the end
+        // does.
         let _ = reading.await;
     }
     let _ = inlet.actor.send(Detach(client)).await;
@@ -188,14 +176,13 @@ async fn read_datagrams(
     mut slot: Slot,
 ) {
     while let Ok(datagram) = connection.read_datagram().await {
-        if !slot.push(clock.now(), datagram) {
-            shared.counters.dropped(Drop::InboxFull);
+        if !slot.push(clock.room_time(shared.clock.now()), datagram) {
+            shared.counters.dropped(DropReason::InboxFull);
         }
     }
 }
 
-/// Ends only when the client breaks the protocol; a client that closes its half just has no more to
-/// say here.
+/// Ends only when the client breaks the protocol; a client may close its half of the stream.
 async fn read_control(
     connection: &Connection,
     inlet: &RoomInlet,
@@ -207,21 +194,22 @@ async fn read_control(
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Leave(_)),
             })) => {
-                // Posted, since a client that leaves may close the connection right behind. It has
-                // no more to say: whoever goes on all the same must not fill the room's posts.
-                inlet.post(Leave(client));
+                // Posted, since a client that leaves may close the connection at once. Nothing is
+                // read after that: a client that goes on must not fill the room's queue.
+                let _ = inlet.post(FromClient(client, ClientMessage::Leave));
                 return std::future::pending().await;
             }
-            // Waits for its turn, so that a client which asks and asks has one message at the room.
+            // Waits for its turn, so that a client which asks too often has one message at the room.
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::AskCommands(_)),
             })) => {
-                let _ = inlet.actor.send(AskCommands(client)).await;
+                let ask = FromClient(client, ClientMessage::AskCommands);
+                let _ = inlet.actor.send(ask).await;
             }
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Join(_)),
             })) => break ErrorCode::OutOfState,
-            // A newer client may say what this host does not know; it can do without an answer.
+            // A newer client may send what this host does not know; it needs no answer.
             Ok(Some(ClientToGame { body: None })) => {}
             Ok(None) | Err(FrameError::Io(_)) => return std::future::pending().await,
             Err(FrameError::TooLarge(_)) => break ErrorCode::MessageTooLarge,

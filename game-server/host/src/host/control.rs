@@ -1,600 +1,286 @@
-//! The host's half of the host protocol.
+//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the core,
+//! the link to the WorldServer, and the rooms.
 //!
-//! Rooms are made on a thread of their own, so that a large map holds nobody up: neither the other
-//! rooms' ticks nor the next message. A `CloseRoom` that comes before the room is ready is kept
-//! until then.
+//! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
+//! other rooms' ticks nor the next message.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::protocol::messages::{
-    Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer,
-    RenamePlayer, Resume, RoomHere, RoomLoad, RoomOpened, RoomSaved, Roster, Stay, WorldToHost,
-    host_to_world, world_to_host,
-};
-use crate::protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL, VERSION};
+use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Error;
-use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::space::Position;
-use ambit_proto::time::GameTime;
+use ambit_proto::ids::RoomId;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::counters::Drop;
+use super::Shared;
+use super::counters::DropReason;
 use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
-use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{
-    Close, Crossing, GameServer, HandOver, Muster, Remove, Rename, Retell, Setup, ticker,
-};
+use crate::actor::{Order, RoomActor, RoomSetup, tick_sender};
 use crate::carrier::HostEnd;
-use crate::clock_thread::{Pulse, RoomClock};
-use crate::keeper::{Keeper, take_up};
+use crate::clock_thread::{TickState, TickingRoom};
+use crate::host_core::clock::{RoomClock, TickSchedule};
+use crate::host_core::making::{MadeRoom, RoomPlan};
+use crate::host_core::messages::{HostMessage, RoomOrder};
+use crate::host_core::protobuf::order_of;
+use crate::host_core::{HostEnding, HostOutput};
 use crate::room_files::RoomFiles;
-use ambit_room::config::RoomConfig;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
-use ambit_room::record::Header;
-use ambit_room::room::{Input, Room};
-use ambit_transport::ticket::TicketVerifier;
 
-/// Rooms of which a report says what their regions cost: those that a cut would be for.
+/// Rooms of which a report has the cost of their regions: those that a cut would be for.
 const MOST_LOADS: usize = 16;
 
-/// How long a host that closes its rooms waits for the last clients to be told.
-const DRAIN_WITHIN: Duration = Duration::from_secs(2);
+/// How long a host that ends its rooms waits until their clients have been told.
+const ROOMS_WITHIN: Duration = Duration::from_secs(2);
 
-/// A WorldServer that answers signs of life, and has not for so long, is gone.
-const DEAF_AFTER: Duration = Duration::from_secs(1);
-
-/// Why a host does not serve its WorldServer any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The WorldServer wished it.
-    Drained,
-    /// This process was asked to end: the WorldServer has been told all that the rooms are, and
-    /// goes on with them elsewhere.
-    HandedOver,
-    /// This process was stopped for so long that its rooms are somebody else's: nobody is to hear
-    /// of them from here.
-    Stalled,
-    /// The link broke, or the WorldServer is gone.
-    LinkLost,
-    /// The same, before it had asked for anything.
-    Unserved,
-    /// The two don't understand each other; trying again is of no use.
-    Refused(String),
-}
-
-/// What came of making a room.
+/// The result of making a room.
 struct Made {
     room: RoomId,
     incarnation: u32,
-    result: Result<Box<Parts>, Error>,
+    result: Result<Box<RoomParts>, Error>,
 }
 
-/// A room that is ready to be placed.
-struct Parts {
-    room: Room,
+/// A room that can start.
+struct RoomParts {
+    new: MadeRoom,
     files: RoomFiles,
-    capacity: u32,
-    /// Of a room that goes on from elsewhere; else it begins when the room is placed.
-    clock: Option<RoomClock>,
-    keeper: Option<Keeper>,
-    /// What is to be told of it before it ticks.
-    first: Option<RoomSaved>,
 }
 
-/// What was said meanwhile of a room that is being made.
-#[derive(Default)]
-struct Pending {
-    /// It is to be closed at once.
-    unwanted: bool,
-    /// Of its players: they have an avatar there, if it goes on from elsewhere.
-    late: Vec<world_to_host::Body>,
-}
-
-struct Control<'a> {
+/// See the module.
+pub(super) struct ControlShell<'a> {
     shared: &'a Arc<Shared>,
-    news: mpsc::Sender<HostToWorld>,
-    /// How long a player whose connection broke keeps the avatar, in milliseconds.
-    grace_ms: u32,
-    /// Whether the WorldServer has said what it wants of a host.
-    is_configured: bool,
-    /// Whether the WorldServer is told all along what rooms are.
-    keep_rooms: bool,
-    /// The sign of life after which the rooms are handed over, once it was heard.
-    leaving: Option<u64>,
+    /// `None` between two links.
+    link: Option<mpsc::Sender<HostToWorld>>,
     making: JoinSet<Made>,
-    /// Rooms that are being made.
-    pending: BTreeMap<RoomId, Pending>,
+    /// Rooms that were made, until the core says what becomes of them.
+    made: BTreeMap<RoomId, Box<RoomParts>>,
+    /// Orders to rooms to end.
+    ending_rooms: Vec<JoinHandle<()>>,
+    ending: Option<HostEnding>,
     cpu: CpuMeter,
 }
 
-pub(super) async fn run(
-    shared: &Arc<Shared>,
-    news: &mut mpsc::Receiver<HostToWorld>,
-    link: HostEnd,
-    stop: &CancellationToken,
-) -> Ended {
-    let HostEnd {
-        mut commands,
-        news: to_world,
-    } = link;
-    let mut control = Control {
-        shared,
-        news: to_world,
-        grace_ms: 0,
-        is_configured: false,
-        keep_rooms: false,
-        leaving: None,
-        making: JoinSet::new(),
-        pending: BTreeMap::new(),
-        cpu: CpuMeter::start(),
-    };
-    shared.lease(|lease| lease.connect(now()));
-    // What rooms have said to nobody is in what they say next. (And this is the first thing that is
-    // said.)
-    while news.try_recv().is_ok() {}
-    control.forward(HostToWorld {
-        body: Some(host_to_world::Body::Ready(control.ready())),
-    });
-    let ended = control.serve(news, &mut commands, stop).await;
-    match ended {
-        Ended::HandedOver => control.hand_over_all().await,
-        Ended::Stalled => return ended,
-        Ended::Drained => control.close_all(ErrorCode::Draining).await,
-        // They are this host's for a while yet, and another WorldServer may go on with them.
-        Ended::LinkLost | Ended::Unserved if shared.lease(|lease| lease.is_given()) => {
-            control.making.abort_all()
-        }
-        Ended::LinkLost | Ended::Unserved | Ended::Refused(_) => {
-            control.close_all(ErrorCode::HostDied).await
+impl<'a> ControlShell<'a> {
+    pub(super) fn new(shared: &'a Arc<Shared>) -> Self {
+        Self {
+            shared,
+            link: None,
+            making: JoinSet::new(),
+            made: BTreeMap::new(),
+            ending_rooms: Vec::new(),
+            ending: None,
+            cpu: CpuMeter::start(),
         }
     }
-    // What rooms said last has a meaning only as long as the link holds.
-    while let Ok(message) = news.try_recv() {
-        control.forward(message);
-    }
-    ended
-}
 
-impl Control<'_> {
-    async fn serve(
-        &mut self,
-        news: &mut mpsc::Receiver<HostToWorld>,
-        commands: &mut mpsc::Receiver<WorldToHost>,
+    /// Serves one WorldServer.
+    pub(super) async fn serve(
+        mut self,
+        messages: &mut mpsc::Receiver<HostMessage>,
+        link: HostEnd,
         stop: &CancellationToken,
-    ) -> Ended {
-        let mut stats = tokio::time::interval(STATS_INTERVAL);
-        stats.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut beats = tokio::time::interval(HEARTBEAT_INTERVAL);
-        beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        loop {
+    ) -> HostEnding {
+        // These were sent without a link.
+        self.forward_all(messages);
+        let mut orders = link.commands;
+        self.link = Some(link.news);
+        self.shared
+            .with_lease(|core, now, lease| core.connect(now, lease));
+        let mut is_stopping = false;
+        let shared = self.shared;
+        let ending = loop {
+            self.carry_out();
+            if let Some(ending) = self.ending.take() {
+                break ending;
+            }
+            let deadline = self.shared.core().next_deadline();
             tokio::select! {
-                command = commands.recv() => match command.map(|command| command.body) {
-                    None => return self.lost(),
-                    Some(None) => tracing::warn!("the WorldServer said something that this host does not know"),
-                    Some(Some(world_to_host::Body::Drain(_))) => return Ended::Drained,
-                    Some(Some(body)) => {
-                        let lives = matches!(&body, world_to_host::Body::Heard(heard)
-                            if self.leaving.is_some_and(|number| heard.number >= number));
-                        if let Err(refusal) = self.handle(body) {
-                            return Ended::Refused(refusal);
-                        }
-                        if lives {
-                            return Ended::HandedOver;
-                        }
-                    }
+                order = orders.recv() => match order.map(order_of) {
+                    Some(Some(order)) => self.shared.with_lease(|core, now, lease| {
+                        core.handle_order(now, lease, order);
+                    }),
+                    Some(None) => tracing::warn!(
+                        "the WorldServer has sent an order that this build does not know"
+                    ),
+                    None => self.lose_link(),
                 },
-                Some(message) = news.recv() => if !self.forward(message) {
-                    return self.lost();
-                },
-                Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
-                // A WorldServer that has just been found is to know first that these rooms are its
-                // own.
-                () = stop.cancelled(), if self.leaving.is_none() && (self.is_configured || self.shared.rooms.is_empty()) => {
-                    if !self.keep_rooms {
-                        return self.lost();
-                    }
-                    if !self.shared.lease(|lease| lease.is_given()) {
-                        return Ended::HandedOver;
-                    }
-                    // One on another machine that has just died takes nothing over: it is to show
-                    // first that it lives.
-                    let number = self.shared.lease(|lease| lease.send(now()));
-                    self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
-                    self.leaving = Some(number);
+                Some(message) = messages.recv() => {
+                    self.shared.core().handle_room_message(message);
                 }
-                _ = stats.tick() => self.send_stats(),
-                _ = beats.tick() => {
-                    if !self.shared.stalls.pass() {
-                        return Ended::Stalled;
-                    }
-                    let (number, silence) = self.shared.lease(|lease| (lease.send(now()), lease.silence(now())));
-                    if silence > DEAF_AFTER {
-                        tracing::warn!("the WorldServer gave no sign of life for {} ms", silence.as_millis());
-                        return self.lost();
-                    }
-                    self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
+                Some(made) = self.making.join_next() => {
+                    self.take_made(made.expect("making a room does not panic"));
                 }
+                () = stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    self.shared.with_lease(|core, now, lease| core.handle_stop(now, lease));
+                }
+                () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
+                    core.handle_timeout(now, lease);
+                }),
+            }
+        };
+        if ending != HostEnding::Stalled {
+            self.wait_for_rooms().await;
+            self.forward_all(messages);
+        }
+        self.shared.core().disconnect();
+        ending
+    }
+
+    /// Lets time pass without a link.
+    pub(super) async fn wait(
+        &mut self,
+        messages: &mut mpsc::Receiver<HostMessage>,
+        pause: Duration,
+    ) {
+        let shared = self.shared;
+        let pause = tokio::time::sleep(pause);
+        tokio::pin!(pause);
+        loop {
+            self.carry_out();
+            let deadline = self.shared.core().next_deadline();
+            tokio::select! {
+                () = &mut pause => return,
+                Some(message) = messages.recv() => {
+                    self.shared.core().handle_room_message(message);
+                }
+                () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
+                    core.handle_timeout(now, lease);
+                }),
             }
         }
     }
 
-    fn lost(&self) -> Ended {
-        if self.is_configured {
-            Ended::LinkLost
+    /// Waits until the rooms have carried out their orders to end.
+    pub(super) async fn wait_for_rooms(&mut self) {
+        let ending = futures_util::future::join_all(self.ending_rooms.drain(..));
+        let _ = tokio::time::timeout(ROOMS_WITHIN, ending).await;
+    }
+
+    fn forward_all(&mut self, messages: &mut mpsc::Receiver<HostMessage>) {
+        while let Ok(message) = messages.try_recv() {
+            self.shared.core().handle_room_message(message);
+        }
+        self.carry_out();
+    }
+
+    /// Carries out what the core has put out.
+    pub(super) fn carry_out(&mut self) {
+        loop {
+            let output = self.shared.core().poll();
+            match output {
+                None => return,
+                Some(HostOutput::World(message)) => self.send(message),
+                Some(HostOutput::SendStats) => {
+                    let stats = Box::new(self.stats());
+                    self.send(HostMessage::Stats(stats));
+                }
+                Some(HostOutput::MakeRoom(plan)) => self.make(*plan),
+                Some(HostOutput::StartRoom {
+                    room,
+                    incarnation,
+                    clock,
+                }) => {
+                    if let Some(parts) = self.made.remove(&room) {
+                        start_room(self.shared, room, incarnation, clock, *parts);
+                    }
+                }
+                Some(HostOutput::DiscardRoom(room)) => drop(self.made.remove(&room)),
+                Some(HostOutput::Room(room, order)) => self.order(room, order),
+                Some(HostOutput::JournalKept(number)) => {
+                    self.shared.journal_kept.send_if_modified(|kept| {
+                        let is_newer = *kept < number;
+                        *kept = number.max(*kept);
+                        is_newer
+                    });
+                }
+                Some(HostOutput::End(ending)) => self.ending = Some(ending),
+            }
+        }
+    }
+
+    fn send(&mut self, message: HostMessage) {
+        let Some(link) = &self.link else { return };
+        let is_expendable = message.is_expendable();
+        if link.try_send(message.into()).is_ok() {
+            return;
+        }
+        if is_expendable {
+            self.shared.counters.dropped(DropReason::StatsFull);
         } else {
-            Ended::Unserved
+            // It has not read for so long that the link is as good as lost.
+            self.lose_link();
         }
     }
 
-    fn handle(&mut self, body: world_to_host::Body) -> Result<(), String> {
-        match body {
-            world_to_host::Body::Configure(configure) => self.configure(&configure)?,
-            world_to_host::Body::OpenRoom(order) => self.make(order),
-            world_to_host::Body::CloseRoom(order) => {
-                self.close(RoomId(order.room), order.reason());
-            }
-            body @ (world_to_host::Body::RemovePlayer(_)
-            | world_to_host::Body::RenamePlayer(_)
-            | world_to_host::Body::Roster(_)) => {
-                self.of_player(body);
-            }
-            world_to_host::Body::LetGo(LetGo {
-                room,
-                player,
-                number,
-            }) => {
-                self.cross(
-                    room,
-                    Input::LetGo {
-                        player: PlayerId(player),
-                        number,
-                    },
-                );
-            }
-            world_to_host::Body::Stay(Stay { room, player }) => {
-                self.cross(
-                    room,
-                    Input::Stay {
-                        player: PlayerId(player),
-                    },
-                );
-            }
-            world_to_host::Body::Admit(Admit {
-                room,
-                player,
-                number,
-                name,
-                x,
-                y,
-                carried,
-            }) => {
-                let at = Position::on_ground(x, y);
-                self.cross(
-                    room,
-                    Input::Admit {
-                        player: PlayerId(player),
-                        number,
-                        name,
-                        at,
-                        carried,
-                    },
-                );
-            }
-            world_to_host::Body::Heard(heard) => {
-                self.shared.lease(|lease| lease.hear(now(), heard.number))
-            }
-            world_to_host::Body::Kept(kept) => self.note_kept(kept.serial),
-            world_to_host::Body::Drain(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Word of a player of a room; the room's actor hears it once there is one.
-    fn of_player(&mut self, body: world_to_host::Body) {
-        let room = match &body {
-            world_to_host::Body::RemovePlayer(order) => {
-                self.void_tickets(order);
-                order.room
-            }
-            world_to_host::Body::RenamePlayer(order) => order.room,
-            world_to_host::Body::Roster(order) => order.room,
-            _ => return,
-        };
-        match self.pending.get_mut(&RoomId(room)) {
-            Some(pending) => pending.late.push(body),
-            None => self.post(body),
-        }
-    }
-
-    fn configure(&mut self, configure: &Configure) -> Result<(), String> {
-        if configure.version != VERSION {
-            return Err(format!(
-                "the WorldServer speaks version {} of the host protocol, this host version {VERSION}: build both from \
-                 the same source",
-                configure.version
-            ));
-        }
-        let verifier = TicketVerifier::new(&configure.ticket_key).ok_or_else(|| {
-            "the WorldServer's ticket key is not an Ed25519 public key".to_owned()
-        })?;
-        let mut tickets = self
-            .shared
-            .tickets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // One of the same key knows which tickets were used and which are void.
-        if tickets
-            .as_ref()
-            .is_none_or(|before| !before.has_same_key(&verifier))
-        {
-            *tickets = Some(verifier);
-        }
-        drop(tickets);
-        self.is_configured = true;
+    fn lose_link(&self) {
         self.shared
-            .stalls
-            .guard(Duration::from_millis(configure.silence_ms.into()));
-        (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
-        self.shared
-            .lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
-        for inlet in &self.shared.rooms {
-            inlet.post(Retell);
-        }
-        Ok(())
+            .with_lease(|core, now, lease| core.handle_link_lost(now, lease));
     }
 
-    /// The WorldServer has all that was said of ticks up to this serial.
-    fn note_kept(&self, serial: u64) {
-        self.shared.written.send_if_modified(|written| {
-            let is_newer = *written < serial;
-            *written = serial.max(*written);
-            is_newer
-        });
+    fn order(&mut self, room: RoomId, order: RoomOrder) {
+        if !matches!(order, RoomOrder::Close(_) | RoomOrder::HandOver) {
+            if let Some(inlet) = self.shared.rooms.get(&room) {
+                let _ = inlet.post(Order(order));
+            }
+        } else if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
+            self.ending_rooms.retain(|ending| !ending.is_finished());
+            self.ending_rooms.extend(inlet.post(Order(order)));
+        }
     }
 
-    /// Begins to make a room.
-    fn make(&mut self, order: OpenRoom) {
-        let room = RoomId(order.room);
-        if let Err(error) = self.may_make(room) {
-            return self.opened(room, Some(error));
-        }
-        self.pending.insert(room, Pending::default());
-        let incarnation = order.incarnation;
-        let header = Header {
-            game: order.game,
-            room: order.room,
-            seed: order.seed,
-            capacity: order.capacity,
-            grace_ms: self.grace_ms,
-            parameters: order.parameters.into_iter().collect(),
-        };
-        let resume = order.resume.map(|resume| {
-            (
-                RoomClock::showing(GameTime::from_micros(resume.now_us)),
-                resume,
-            )
-        });
-        let (shared, keep) = (Arc::clone(self.shared), self.keep_rooms);
+    fn make(&mut self, plan: RoomPlan) {
+        let shared = Arc::clone(self.shared);
         self.making.spawn_blocking(move || Made {
-            room,
-            incarnation,
-            result: make_room(&shared, &header, resume, keep),
+            room: RoomId(plan.header.room),
+            incarnation: plan.incarnation,
+            result: make_room(&shared, plan),
         });
     }
 
-    fn may_make(&self, room: RoomId) -> Result<(), Error> {
-        let rooms = self.shared.rooms.len() + self.pending.len();
-        let capacity = self.shared.config.capacity;
-        if self.shared.rooms.contains_key(&room) || self.pending.contains_key(&room) {
-            return Err(codes::error(
-                ErrorCode::AlreadyRunning,
-                "the room runs already",
-            ));
-        }
-        if rooms >= capacity as usize {
-            return Err(codes::error(
-                ErrorCode::NoHostAvailable,
-                format!("this host holds {capacity} rooms at most"),
-            ));
-        }
-        Ok(())
-    }
-
-    /// A room is made, or could not be.
-    fn open(&mut self, made: Made) {
+    fn take_made(&mut self, made: Made) {
         let Made {
             room,
             incarnation,
             result,
         } = made;
-        let Pending { unwanted, late } = self.pending.remove(&room).unwrap_or_default();
-        match result {
-            Err(error) => self.opened(room, Some(error)),
-            Ok(_) if unwanted => {}
-            Ok(mut parts) => {
-                let first = parts.first.take();
-                let begin = place(self.shared, room, incarnation, *parts);
-                // Told before the first tick, which may be the last one.
-                self.opened(room, None);
-                if let Some(first) = first {
-                    self.tell(host_to_world::Body::RoomSaved(first));
-                }
-                begin();
-                for order in late {
-                    self.post(order);
-                }
-            }
-        }
-    }
-
-    fn opened(&self, room: RoomId, error: Option<Error>) {
-        match &error {
-            None => tracing::info!(room = room.0, "room opened"),
-            Some(error) => tracing::warn!(
-                room = room.0,
-                code = error.name,
-                "room not opened: {}",
-                error.message
-            ),
-        }
-        self.tell(host_to_world::Body::RoomOpened(RoomOpened {
-            room: room.0,
-            error,
-        }));
-    }
-
-    fn close(&mut self, room: RoomId, reason: ErrorCode) {
-        if let Some(pending) = self.pending.get_mut(&room) {
-            pending.unwanted = true;
-        }
-        if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
-            tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
-            inlet.post(Close(reason));
-        }
-    }
-
-    fn void_tickets(&self, order: &RemovePlayer) {
-        let (room, player) = (RoomId(order.room), PlayerId(order.player));
-        if let Some(verifier) = self
-            .shared
-            .tickets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_mut()
-        {
-            verifier.revoke(unix_now_s(), room, player, order.void_tickets_until);
-        }
-    }
-
-    fn post(&self, body: world_to_host::Body) {
-        match body {
-            world_to_host::Body::RemovePlayer(order) => {
-                if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
-                    let (player, reason) = (PlayerId(order.player), order.reason());
-                    inlet.post(Remove {
-                        player,
-                        reason,
-                        void_tickets_until: order.void_tickets_until,
-                    });
-                }
-            }
-            world_to_host::Body::RenamePlayer(RenamePlayer { room, player, name }) => {
-                if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-                    inlet.post(Rename {
-                        player: PlayerId(player),
-                        name,
-                    });
-                }
-            }
-            world_to_host::Body::Roster(Roster {
-                room,
-                members,
-                void_tickets_until,
-            }) => {
-                let members = members.unwrap_or_default();
-                if let Some(tickets) = self
-                    .shared
-                    .tickets
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .as_mut()
-                {
-                    let sit = members.members.iter().map(|member| PlayerId(member.player));
-                    tickets.revoke_all_but(
-                        unix_now_s(),
-                        RoomId(room),
-                        sit.collect(),
-                        void_tickets_until,
-                    );
-                }
-                if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-                    inlet.post(Muster {
-                        members,
-                        void_tickets_until,
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn cross(&self, room: u64, input: Input) {
-        if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-            inlet.post(Crossing(input));
-        }
-    }
-
-    /// Stops all rooms between two ticks, and says what they are. Their players are told nothing:
-    /// they go on elsewhere.
-    async fn hand_over_all(&mut self) {
-        self.making.abort_all();
-        let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
-        let actors: Vec<_> = rooms
-            .iter()
-            .filter_map(|room| self.shared.rooms.remove(room))
-            .collect();
-        let told = actors.iter().map(|(_, inlet)| inlet.actor.send(HandOver));
-        let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
-        tracing::info!(rooms = actors.len(), "all rooms are handed over");
-    }
-
-    async fn close_all(&mut self, reason: ErrorCode) {
-        self.making.abort_all();
-        close_all(self.shared, reason).await;
-    }
-
-    fn send_stats(&mut self) {
-        let stats = self.stats();
-        self.send_if_there_is_room(host_to_world::Body::Stats(stats));
-    }
-
-    /// What newer ones make up for: figures, signs of life.
-    fn send_if_there_is_room(&self, body: host_to_world::Body) {
-        if self
-            .news
-            .try_send(HostToWorld { body: Some(body) })
-            .is_err()
-        {
-            self.shared.counters.dropped(Drop::StatsFull);
-        }
+        let now = self.shared.time();
+        let result = result.map(|mut parts| {
+            let snapshot = parts.new.snapshot.take();
+            self.made.insert(room, parts);
+            snapshot
+        });
+        self.shared
+            .core()
+            .handle_made(now, room, incarnation, result);
     }
 
     fn stats(&mut self) -> HostStats {
         let rooms = &self.shared.rooms;
-        let tickets = self
+        let tickets_refused = self
             .shared
-            .tickets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+            .core()
+            .refused_tickets()
+            .map(|(reason, count)| (reason.name().to_owned(), count))
+            .collect();
         HostStats {
             rooms: rooms.len() as u32,
             players: rooms.iter().map(|inlet| inlet.players()).sum(),
-            tickets_refused: tickets
-                .as_ref()
-                .map(|verifier| {
-                    verifier
-                        .refusals()
-                        .map(|(reason, count)| (reason.name().to_owned(), count))
-                        .collect()
-                })
-                .unwrap_or_default(),
+            tickets_refused,
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
             ..self.shared.counters.read()
         }
     }
 
-    /// Of the rooms that have most to bear.
+    /// The loads of the rooms with the most changes.
     fn room_loads(&self) -> Vec<RoomLoad> {
         let loads = self
             .shared
@@ -612,7 +298,7 @@ impl Control<'_> {
         let figures = |regions: &RegionLoads, of: fn(&CellLoad) -> u32| {
             regions.loads.iter().map(of).collect()
         };
-        let said = loads.iter().map(|(room, regions)| RoomLoad {
+        let reported = loads.iter().map(|(room, regions)| RoomLoad {
             room: room.0,
             columns: regions.columns.into(),
             rows: regions.rows.into(),
@@ -621,124 +307,30 @@ impl Control<'_> {
             players: figures(regions, |load| load.players),
             changes: figures(regions, |load| load.changes),
         });
-        said.collect()
-    }
-
-    fn ready(&self) -> HostReady {
-        let config = &self.shared.config;
-        HostReady {
-            version: VERSION,
-            address: config.address.clone(),
-            certificate_sha256: config.fingerprint.0.to_vec(),
-            capacity: config.capacity,
-            label: config.label.clone(),
-            key: config.key.clone(),
-            cores: self.shared.arbiters.len() as u32,
-            instance: self.shared.instance.to_vec(),
-            rooms: self
-                .shared
-                .rooms
-                .iter()
-                .map(|entry| room_here(*entry.key(), entry.value()))
-                .collect(),
-            build: config.build.clone(),
-        }
-    }
-
-    fn tell(&self, body: host_to_world::Body) {
-        self.shared.tell(HostToWorld { body: Some(body) });
-    }
-
-    /// `false` when the WorldServer has not read for so long that the link is as good as gone.
-    fn forward(&self, message: HostToWorld) -> bool {
-        self.news.try_send(message).is_ok()
+        reported.collect()
     }
 }
 
-fn room_here(room: RoomId, inlet: &RoomInlet) -> RoomHere {
-    RoomHere {
-        room: room.0,
-        incarnation: inlet.incarnation,
-    }
-}
-
-pub(super) async fn close_all(shared: &Shared, reason: ErrorCode) {
-    let rooms: Vec<RoomId> = shared.rooms.iter().map(|entry| *entry.key()).collect();
-    let actors: Vec<_> = rooms
-        .iter()
-        .filter_map(|room| shared.rooms.remove(room))
-        .collect();
-    let told = actors
-        .iter()
-        .map(|(_, inlet)| inlet.actor.send(Close(reason)));
-    let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
-}
-
-/// Drops what rooms say while there is no link: the next one begins with all that they are. (A
-/// player who leaves meanwhile is in the lobby's room until the grace period is over.)
-pub(super) async fn drop_news(news: &mut mpsc::Receiver<HostToWorld>) {
-    while news.recv().await.is_some() {}
-}
-
-#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-/// Everything about a new room that takes time: its first tick, at room time zero, puts up the
-/// world; or it goes on where it was elsewhere. The game's code may panic here too.
-fn make_room(
-    shared: &Shared,
-    header: &Header,
-    resume: Option<(RoomClock, Resume)>,
-    keep: bool,
-) -> Result<Box<Parts>, Error> {
+/// Everything about a new room that takes time. The game's code may panic here too.
+fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
     catch_unwind(AssertUnwindSafe(|| {
-        let (config, game) = shared.registry.prepare(header)?;
-        let HostConfig { trace, record, .. } = &shared.config;
-        let config = RoomConfig {
-            trace: trace.is_some(),
-            ..config
-        };
-        // A recording begins with the beginning.
-        let record = record.as_deref().filter(|_| resume.is_none());
-        let (mut room, clock) = match resume {
-            None => (Room::new(config, game), None),
-            Some((clock, resume)) => {
-                let room = take_up(config, game, || clock.now(), &resume).map_err(|bad| {
-                    codes::error(
-                        ErrorCode::ServerError,
-                        format!("the room can't go on here: {bad}"),
-                    )
-                })?;
-                (room, Some(clock))
-            }
-        };
-        let lost = Arc::clone(&shared.counters);
-        let mut files =
-            RoomFiles::open(trace.as_deref(), record, header, &room, lost).map_err(|error| {
-                codes::error(
-                    ErrorCode::ServerError,
-                    format!("the room's files can't be made: {error}"),
-                )
-            })?;
-        if clock.is_none() {
-            files.record(GameTime::ZERO, &[]);
-            room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        }
-        files.trace(room.trace());
-        let (keeper, first) = keep
-            .then(|| Keeper::of(RoomId(header.room), &room))
-            .flatten()
-            .unzip();
-        Ok(Box::new(Parts {
-            room,
-            files,
-            capacity: header.capacity,
-            clock,
-            keeper,
-            first: first.flatten(),
-        }))
+        let (trace, record) = (&shared.config.trace, &shared.config.record);
+        let prepared = plan.prepare(&shared.registry, trace.is_some(), || shared.clock.now())?;
+        let files = RoomFiles::open(
+            trace.as_deref(),
+            record.as_deref(),
+            &prepared,
+            Arc::clone(&shared.counters),
+        );
+        let mut files = files.map_err(|error| {
+            codes::error(
+                ErrorCode::ServerError,
+                format!("the room's files can't be made: {error}"),
+            )
+        })?;
+        let new = prepared.finish(|now| files.record(now, &[]));
+        files.trace(new.host.room().trace());
+        Ok(Box::new(RoomParts { new, files }))
     }))
     .unwrap_or_else(|_| {
         Err(codes::error(
@@ -748,59 +340,42 @@ fn make_room(
     })
 }
 
-/// Gives a room its actor and lets players in. It ticks from the moment at which the returned call
-/// is made.
-fn place(shared: &Arc<Shared>, id: RoomId, incarnation: u32, parts: Parts) -> impl FnOnce() {
-    let Parts {
+/// Gives a room its actor, lets players in, and ticks it from now on.
+fn start_room(
+    shared: &Arc<Shared>,
+    id: RoomId,
+    incarnation: u32,
+    clock: RoomClock,
+    parts: RoomParts,
+) {
+    let RoomParts { new, files } = parts;
+    let room = new.host;
+    let capacity = room.capacity();
+    let last = room.room().last_tick().unwrap_or_default();
+    let schedule = TickSchedule::after(room.room().config().tick_hz, last);
+    let place = shared.take_arbiter();
+    let arbiter = place.arbiter.clone();
+    let (inbox, ticks) = (Arc::new(Inbox::default()), Arc::new(TickState::default()));
+    let setup = RoomSetup {
+        id,
+        incarnation,
         room,
         files,
-        capacity,
         clock,
-        keeper,
-        ..
-    } = parts;
-    let (clock, pulse) = (
-        clock.unwrap_or_else(RoomClock::start),
-        Arc::new(Pulse::default()),
-    );
-    let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
-    let place = shared.place_room();
-    let arbiter = place.arbiter.clone();
-    let (inbox, outlet) = (
-        Arc::new(Inbox::default()),
-        Outlet::new(
-            Arc::clone(&shared.counters),
-            shared.gate(),
-            Arc::clone(&shared.stalls),
-        ),
-    );
-    let actor = GameServer::start_in_arbiter(&arbiter, {
-        let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
-        move |_| {
-            GameServer::new(Setup {
-                id,
-                capacity,
-                room,
-                files,
-                keeper,
-                clock,
-                pulse,
-                place,
-                inbox,
-                outlet,
-                shared,
-            })
-        }
-    });
-    let inlet = RoomInlet::new(
-        actor.clone(),
-        clock,
-        inbox,
-        incarnation,
-        capacity,
-        Arc::clone(&shared.counters),
-    );
+        ticks: Arc::clone(&ticks),
+        place,
+        inbox: Arc::clone(&inbox),
+        outlet: Outlet::new(Arc::clone(shared)),
+        shared: Arc::clone(shared),
+    };
+    let actor = RoomActor::start_in_arbiter(&arbiter, move |_| RoomActor::new(setup));
+    let counters = Arc::clone(&shared.counters);
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, counters);
     shared.rooms.insert(id, Arc::new(inlet));
-    let clock_thread = shared.clock_thread.clone();
-    move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))
+    shared.clock_thread.add(TickingRoom {
+        clock,
+        schedule,
+        state: ticks,
+        send: tick_sender(actor),
+    });
 }

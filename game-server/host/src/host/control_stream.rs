@@ -1,19 +1,17 @@
 //! The host's half of a game connection's control stream.
 //!
-//! Messages for one client come out of a bounded queue and go to the stream, in order; after the
+//! Messages for one client come out of a bounded queue and go to the stream, in order. After the
 //! last one the connection is closed with its code. A client that does not read is closed with
 //! `slow_reader`.
 
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{Commands, GameToClient, Out, game_to_client};
+use ambit_proto::control::game::GameToClient;
 use ambit_transport::frame::encode_frame;
 use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-
-use ambit_room::logic::executed_commands::ExecutedCommands;
 
 /// Control messages that may wait for one client. A game connection sees two or three in its life;
 /// more than this means that the client does not read, and it is closed.
@@ -26,31 +24,12 @@ const WRITE_WITHIN: Duration = Duration::from_secs(5);
 /// by itself. A close by this end may overtake what the client has not read yet.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
 
-/// Something to tell a client.
+/// A message for a client.
 pub(crate) enum Control {
-    /// And go on.
+    /// The connection stays open.
     Message(GameToClient),
-    /// And close the connection with this code.
+    /// The connection is closed with this code.
     Last(GameToClient, ErrorCode),
-}
-
-/// "You are out of the game."
-pub(crate) fn out(reason: ErrorCode, message: &str) -> game_to_client::Body {
-    game_to_client::Body::Out(Out {
-        reason: reason.into(),
-        message: message.into(),
-    })
-}
-
-/// Which commands were carried out.
-pub(crate) fn commands(done: ExecutedCommands) -> Commands {
-    let (newest, bits, doubled) = done.to_parts();
-    Commands {
-        newest,
-        latest: bits as u64,
-        before: (bits >> 64) as u64,
-        doubled,
-    }
 }
 
 /// Writes what comes through `queue` until the last message or the end of the connection.
@@ -70,7 +49,7 @@ pub(crate) async fn write(
             Err(_) => return close(&connection, ErrorCode::SlowReader),
         }
         if let Some(code) = last {
-            return part(&connection, stream, code).await;
+            return finish(&connection, stream, code).await;
         }
     }
 }
@@ -83,13 +62,13 @@ pub(crate) async fn refuse(
     code: ErrorCode,
 ) {
     if let Ok(Ok(())) = timeout(WRITE_WITHIN, stream.write_all(&encode_frame(message))).await {
-        part(connection, stream, code).await;
+        finish(connection, stream, code).await;
     } else {
         close(connection, code);
     }
 }
 
-async fn part(connection: &Connection, mut stream: SendStream, code: ErrorCode) {
+async fn finish(connection: &Connection, mut stream: SendStream, code: ErrorCode) {
     let _ = stream.finish();
     let _ = timeout(LAST_WITHIN, stream.stopped()).await;
     let _ = timeout(LAST_WITHIN, connection.closed()).await;

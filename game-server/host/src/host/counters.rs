@@ -13,13 +13,13 @@ use crate::protocol::messages::HostStats;
 use crate::protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
-use crate::accept::DoorCounters;
-use crate::places::Full;
+use crate::accept::AcceptanceCounters;
+use crate::admission::LimitReached;
 use ambit_room::stats::RoomStats;
 
-/// A place where something was dropped, with the reason.
+/// The queue at which something was dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drop {
+pub(crate) enum DropReason {
     /// A client sent more datagrams between two ticks than its queue holds.
     InboxFull,
     /// QUIC's send buffer held more than a tick's worth: the oldest went.
@@ -36,38 +36,44 @@ pub(crate) enum Drop {
     GreetingFull,
     /// A connection that did not join while too many others from its address hadn't either.
     GreetingAddressFull,
-    /// Messages about a room's players that the room, stuck in a tick, did not take.
+    /// Orders that a room, stuck in a tick, did not take.
     PostsFull,
     /// Ticks that are missing in a room's files since the disk failed.
     FilesFailed,
-    /// News that the WorldServer had no room for.
-    NewsFull,
-    /// Statistics that the WorldServer had no room for.
+    /// Messages that the WorldServer did not read.
+    MessagesFull,
+    /// Figures and heartbeats that the WorldServer did not read.
     StatsFull,
 }
 
-impl Drop {
-    const ALL: [(Drop, &'static str); 12] = [
-        (Drop::InboxFull, "game_inbox/full"),
-        (Drop::SendBufferFull, "game_datagrams/send_buffer_full"),
-        (Drop::SendBehind, "game_datagrams/network_behind"),
-        (Drop::SendTooLarge, "game_datagrams/too_large"),
-        (Drop::SendClosed, "game_datagrams/closed"),
-        (Drop::ControlFull, "game_control/slow_reader"),
-        (Drop::GreetingFull, "game_greeting/full"),
-        (Drop::GreetingAddressFull, "game_greeting/address_full"),
-        (Drop::PostsFull, "room_posts/full"),
-        (Drop::FilesFailed, "room_files/failed"),
-        (Drop::NewsFull, "host_news/full"),
-        (Drop::StatsFull, "host_stats/full"),
+impl DropReason {
+    const ALL: [(DropReason, &'static str); 12] = [
+        (DropReason::InboxFull, "game_inbox/full"),
+        (
+            DropReason::SendBufferFull,
+            "game_datagrams/send_buffer_full",
+        ),
+        (DropReason::SendBehind, "game_datagrams/network_behind"),
+        (DropReason::SendTooLarge, "game_datagrams/too_large"),
+        (DropReason::SendClosed, "game_datagrams/closed"),
+        (DropReason::ControlFull, "game_control/slow_reader"),
+        (DropReason::GreetingFull, "game_greeting/full"),
+        (
+            DropReason::GreetingAddressFull,
+            "game_greeting/address_full",
+        ),
+        (DropReason::PostsFull, "room_posts/full"),
+        (DropReason::FilesFailed, "room_files/failed"),
+        (DropReason::MessagesFull, "host_news/full"),
+        (DropReason::StatsFull, "host_stats/full"),
     ];
 }
 
-impl From<Full> for Drop {
-    fn from(full: Full) -> Self {
-        match full {
-            Full::Places => Self::GreetingFull,
-            Full::Share => Self::GreetingAddressFull,
+impl From<LimitReached> for DropReason {
+    fn from(limit: LimitReached) -> Self {
+        match limit {
+            LimitReached::Total => Self::GreetingFull,
+            LimitReached::Share => Self::GreetingAddressFull,
         }
     }
 }
@@ -98,11 +104,11 @@ const POSES: [Named; 3] = [
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// What happens at the host's own door; zeros for a host behind the WorldServer's.
-    pub(crate) door: Arc<DoorCounters>,
+    /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
+    pub(crate) acceptance: Arc<AcceptanceCounters>,
     /// Game connections now.
     clients: AtomicU32,
-    drops: [AtomicU64; Drop::ALL.len()],
+    drops: [AtomicU64; DropReason::ALL.len()],
     datagrams_in: AtomicU64,
     datagrams_out: AtomicU64,
     bytes_in: AtomicU64,
@@ -130,7 +136,7 @@ pub(crate) struct Counters {
 /// A game connection, counted until this is dropped.
 pub(crate) struct CountedClient<'a>(&'a AtomicU32);
 
-impl std::ops::Drop for CountedClient<'_> {
+impl Drop for CountedClient<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -144,12 +150,12 @@ impl Counters {
     }
 
     /// Something was dropped.
-    pub(crate) fn dropped(&self, what: Drop) {
+    pub(crate) fn dropped(&self, what: DropReason) {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
 
     /// So much of one kind was dropped.
-    pub(crate) fn dropped_many(&self, what: Drop, count: u64) {
+    pub(crate) fn dropped_many(&self, what: DropReason, count: u64) {
         self.drops[what as usize].fetch_add(count, Relaxed);
     }
 
@@ -242,7 +248,7 @@ impl Counters {
 
     /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
     fn read_drops(&self) -> BTreeMap<String, u64> {
-        let mut drops: BTreeMap<String, u64> = Drop::ALL
+        let mut drops: BTreeMap<String, u64> = DropReason::ALL
             .iter()
             .map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed)))
             .collect();
@@ -259,7 +265,7 @@ impl Counters {
             self.notices_dropped.load(Relaxed),
         );
         drops.extend(
-            self.door
+            self.acceptance
                 .drops()
                 .map(|(name, count)| (name.to_owned(), count)),
         );
@@ -283,20 +289,20 @@ mod tests {
 
     #[test]
     fn each_drop_has_its_own_name_and_place() {
-        for (index, (what, name)) in Drop::ALL.into_iter().enumerate() {
+        for (index, (what, name)) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(what as usize, index, "{name}");
             let counters = Counters::default();
             counters.dropped(what);
             let drops = counters.read().drops;
             assert_eq!(drops[name], 1);
-            assert_eq!(drops.len(), Drop::ALL.len() + 6);
+            assert_eq!(drops.len(), DropReason::ALL.len() + 6);
         }
     }
 
     #[test]
-    fn what_the_door_refused_is_among_the_drops() {
+    fn refused_handshakes_are_among_the_drops() {
         let counters = Counters::default();
-        counters.door.refused_address.fetch_add(3, Relaxed);
+        counters.acceptance.refused_address.fetch_add(3, Relaxed);
         assert_eq!(counters.read().drops["handshakes/address_full"], 3);
     }
 

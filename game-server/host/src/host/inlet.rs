@@ -1,5 +1,5 @@
-//! What connections need of a room: the way to its actor, its clock, a number for each new client;
-//! and the queue between the connections' readers and the room.
+//! What connections need of a room: its actor, its clock, a number for each new client; and the
+//! queue between the connections' readers and the room.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,27 @@ use ambit_proto::ids::ClientId;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
-use crate::actor::GameServer;
-use crate::clock_thread::RoomClock;
-use crate::host::counters::{Counters, Drop};
+use crate::actor::RoomActor;
+use crate::host::counters::{Counters, DropReason};
+use crate::host_core::clock::RoomClock;
 use ambit_room::network::loads::RegionLoads;
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
-/// fifty times what a client sends. What is beyond it goes, as if the path had lost it.
+/// fifty times what a client sends. What is beyond it is dropped, as if the path had lost it.
 const SHARE: u32 = 64;
 
-/// Messages about a room's players that may wait for the room. Only a room that is stuck for good
-/// takes none for so long; then new ones are dropped, since nothing could be done about them.
+/// Orders that may wait for the room. Only a room that is stuck for good takes none for so long;
+/// then new ones are dropped, since nothing could be done about them.
 const POSTS: usize = 4_096;
 
 /// The way into a room.
 pub(crate) struct RoomInlet {
-    pub(crate) actor: Addr<GameServer>,
+    pub(crate) actor: Addr<RoomActor>,
     pub(crate) clock: RoomClock,
     pub(crate) inbox: Arc<Inbox>,
-    /// How often the room was given to a host, as this one was told.
+    /// How often the room was given to a host, this time included.
     pub(crate) incarnation: u32,
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
@@ -41,7 +42,7 @@ pub(crate) struct RoomInlet {
 
 impl RoomInlet {
     pub(crate) fn new(
-        actor: Addr<GameServer>,
+        actor: Addr<RoomActor>,
         clock: RoomClock,
         inbox: Arc<Inbox>,
         incarnation: u32,
@@ -68,23 +69,25 @@ impl RoomInlet {
     }
 
     /// Sends a message without waiting for the room: when its mailbox is full a task waits in its
-    /// place. The order of messages that find room is kept.
-    pub(crate) fn post<M>(&self, message: M)
+    /// place. Messages that find room keep their order. The task ends when the room has handled the
+    /// message; there is none if the room is stuck.
+    pub(crate) fn post<M>(&self, message: M) -> Option<JoinHandle<()>>
     where
         M: Message<Result = ()> + Send + 'static,
-        GameServer: Handler<M>,
+        RoomActor: Handler<M>,
     {
         let Ok(place) = Arc::clone(&self.posts).try_acquire_owned() else {
-            self.counters.dropped(Drop::PostsFull);
-            return tracing::error!("a room does not take its messages; it is stuck in a tick");
+            self.counters.dropped(DropReason::PostsFull);
+            tracing::error!("a room does not take its messages: it is stuck in a tick");
+            return None;
         };
         // Already in the mailbox unless that is full; cancelled if nobody waited for the answer.
         let request = self.actor.send(message);
-        tokio::spawn(async move {
-            // An error means that the room is gone, and with it whatever the message was about.
+        Some(tokio::spawn(async move {
+            // An error means that the room has ended, so the message has no meaning any more.
             let _ = request.await;
             drop(place);
-        });
+        }))
     }
 
     /// What the parts of the map cost, about a second ago.

@@ -1,4 +1,4 @@
-//! The way of a room's datagrams to its clients' connections.
+//! From a room to its clients' connections.
 //!
 //! A room's tick puts datagrams in, one after the other; [`Outlet::flush`] hands them over as one
 //! batch; a task of the network's runtime gives them to the connections. So a room's thread takes
@@ -9,20 +9,20 @@
 //! once, while what they need is still in the processor's cache, and the first client need not wait
 //! for the last one's datagram.
 //!
-//! What always holds: a client's datagrams keep their order, and leave only after what the
-//! WorldServer is told of their tick, and while this host's lease lasts. OffsetBounds: a tick's
-//! datagrams, [`BATCHES`] times; then the newest batch goes, as if the path had lost it. Cost: one
-//! allocation a tick.
+//! What always holds: a client's datagrams keep their order, and leave only when the host's
+//! [`ReleaseGate`] lets them. Bounds: a tick's datagrams, [`BATCHES`] times; then the newest batch
+//! is dropped, as if the path had lost it. Cost: one allocation a tick.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
 use tokio::sync::{mpsc, watch};
 
-use super::StallGuard;
-use super::counters::{Counters, Drop};
+use super::Shared;
+use super::counters::{Counters, DropReason};
+use crate::host_core::release::{Release, ReleaseGate};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor
 /// for two ticks; what would leave then is old.
@@ -33,7 +33,7 @@ const PART: usize = 16;
 
 type Datagrams = Vec<(Connection, Bytes)>;
 
-/// What leaves together, and not before what was said to the WorldServer under this number.
+/// Datagrams that leave together, after the journal entry of this number.
 struct Batch {
     datagrams: Datagrams,
     after: u64,
@@ -47,9 +47,9 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(counters: Arc<Counters>, gate: Gate, stalls: Arc<StallGuard>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, gate, stalls, counters));
+        tokio::spawn(carry(to_send, shared));
         Self {
             batch: Vec::new(),
             batches,
@@ -61,9 +61,8 @@ impl Outlet {
         self.batch.push((connection.clone(), bytes));
     }
 
-    /// Sends what was put in since the last call, once what was said to the WorldServer up to the
-    /// number `after` has left this process: so nothing is confirmed to a player that would die
-    /// with it.
+    /// Sends what was put in since the last call, after the journal entry of the number `after`. So
+    /// nothing is confirmed to a player that would be lost with this process.
     pub(crate) fn flush(&mut self, after: u64, counters: &Counters) {
         if self.batch.is_empty() {
             return;
@@ -76,80 +75,69 @@ impl Outlet {
         if let Err(refused) = self.batches.try_send(batch) {
             let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) =
                 refused;
-            counters.dropped_many(Drop::SendBehind, batch.datagrams.len() as u64);
+            counters.dropped_many(DropReason::SendBehind, batch.datagrams.len() as u64);
         }
     }
 }
 
-/// What datagrams wait for.
-pub(crate) struct Gate {
-    /// The serial of the newest `RoomTick` that is known to have left this process.
-    pub(crate) written: watch::Receiver<u64>,
-    /// Until when this host may serve players; `Unchanged` for ever.
-    pub(crate) served_until: watch::Receiver<Option<Instant>>,
-    /// Whether the WorldServer on another machine has fallen silent: nothing waits for it until it
-    /// is heard again.
-    pub(crate) silent: bool,
-}
-
-/// How long what is confirmed to players may wait for a WorldServer on another machine. If that has
-/// died, what it kept has died with it, and to wait would only stop the rooms; so what is confirmed
-/// without it is lost only if this host dies as well before another WorldServer has taken over.
-/// Shorter than the local lag.
-const KEPT_WITHIN: Duration = Duration::from_millis(100);
-
-impl Gate {
-    /// Waits until what is said after `after` may leave; `false` when it never will.
-    async fn pass(&mut self, after: u64) -> bool {
-        let has_lease = self.served_until.borrow().is_some();
-        self.silent &= has_lease && !self.written.has_changed().unwrap_or(true);
-        if !self.silent {
-            let written = self.written.wait_for(|written| *written >= after);
-            let limit = if has_lease {
-                KEPT_WITHIN
-            } else {
-                Duration::MAX
-            };
-            match tokio::time::timeout(limit, written).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(_)) => return false,
-                Err(_) => self.silent = true,
-            }
-            self.written.mark_unchanged();
-        }
-        loop {
-            let until = *self.served_until.borrow_and_update();
-            if until.is_none_or(|until| now() < until) {
-                return true;
-            }
-            if self.served_until.changed().await.is_err() {
-                return false;
-            }
-        }
-    }
-}
-
-async fn carry(
-    mut batches: mpsc::Receiver<Batch>,
-    mut gate: Gate,
-    stalls: Arc<StallGuard>,
-    counters: Arc<Counters>,
-) {
+async fn carry(mut batches: mpsc::Receiver<Batch>, shared: Arc<Shared>) {
+    let mut gate = BatchGate::new(&shared);
     while let Some(Batch {
         mut datagrams,
         after,
     }) = batches.recv().await
     {
-        if !gate.pass(after).await || !stalls.pass() {
-            // The host has ended, or its rooms are somebody else's.
-            counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);
+        if !gate.pass(&shared, after).await {
+            shared
+                .counters
+                .dropped_many(DropReason::SendBehind, datagrams.len() as u64);
             continue;
         }
         for (index, (connection, bytes)) in datagrams.drain(..).enumerate() {
             if index % PART == PART - 1 {
                 tokio::task::yield_now().await;
             }
-            send(&connection, bytes, &counters);
+            send(&connection, bytes, &shared.counters);
+        }
+    }
+}
+
+/// The release gate, and what it waits for.
+struct BatchGate {
+    gate: ReleaseGate,
+    journal_kept: watch::Receiver<u64>,
+    lease_until: watch::Receiver<Option<LocalTime>>,
+}
+
+impl BatchGate {
+    fn new(shared: &Shared) -> Self {
+        Self {
+            gate: ReleaseGate::default(),
+            journal_kept: shared.journal_kept.subscribe(),
+            lease_until: shared.lease_until.subscribe(),
+        }
+    }
+
+    /// Waits until a batch may leave; `false` if it never may.
+    async fn pass(&mut self, shared: &Shared, after: u64) -> bool {
+        loop {
+            let kept = *self.journal_kept.borrow_and_update();
+            self.lease_until.mark_unchanged();
+            let now = shared.clock.now();
+            let release = self.gate.check(now, after, kept, &mut shared.lease());
+            let deadline = match release {
+                Release::Now => return true,
+                Release::Never => return false,
+                Release::Wait(deadline) => deadline,
+            };
+            let is_over = tokio::select! {
+                changed = self.journal_kept.changed() => changed.is_err(),
+                changed = self.lease_until.changed() => changed.is_err(),
+                () = shared.sleep_until(deadline) => false,
+            };
+            if is_over {
+                return false;
+            }
         }
     }
 }
@@ -157,16 +145,11 @@ async fn carry(
 fn send(connection: &Connection, bytes: Bytes, counters: &Counters) {
     if connection.datagram_send_buffer_space() < bytes.len() {
         // quinn makes room by dropping the oldest: the newest state wins.
-        counters.dropped(Drop::SendBufferFull);
+        counters.dropped(DropReason::SendBufferFull);
     }
     match connection.send_datagram(bytes) {
         Ok(()) => {}
-        Err(SendDatagramError::TooLarge) => counters.dropped(Drop::SendTooLarge),
-        Err(_) => counters.dropped(Drop::SendClosed),
+        Err(SendDatagramError::TooLarge) => counters.dropped(DropReason::SendTooLarge),
+        Err(_) => counters.dropped(DropReason::SendClosed),
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -15,7 +15,7 @@ use ambit_proto::ids::RoomId;
 
 use super::game::Game;
 use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
-use crate::record::Header;
+use crate::recording::Header;
 use crate::room::Room;
 
 pub use super::game::GameInfo;

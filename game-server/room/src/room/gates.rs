@@ -1,18 +1,16 @@
-//! Who is at a gate, and who has left by one.
+//! The players at gates, and those who have left by one.
 //!
-//! Where avatars are goes in, tick by tick, and what is to be said of that comes out. A player
-//! wishes to go once for each time that its avatar gets into a gate, and the wish is said again
-//! until it is answered: with a departure, with a refusal, or by the player itself, who steps out.
-//! Whoever was refused, or arrives within a gate, has to step out before it counts again: no
-//! ping-pong.
+//! Positions of avatars go in, tick by tick; requests for a transfer come out. A player requests a
+//! transfer once for each time that its avatar enters a gate. The request is repeated until it is
+//! answered: with a departure, with a refusal, or by the player itself, who steps out. A player who
+//! was refused, or arrives within a gate, has to step out before the gate counts again. So no
+//! player is sent to and fro.
 //!
 //! Invariants:
-//! 1. A transfer has a number, and of one player only higher ones than before count: what is said
-//!    twice is done once.
-//! 2. Of a player who has left by a gate it is known what was carried until the player comes again
-//!    or is out for good.
+//! 1. Transfers of one player have ascending numbers. So an order that is repeated is executed once.
+//! 2. What a departed player carried is known until the player comes again or is out for good.
 //!
-//! Bound: a few words for each player, and for each who has left what was carried
+//! Bound: a few words for each player, and for each departed one what was carried
 //! (`MAX_TRANSFER_STATE_BYTES`). Cost: players x gates a tick, on maps that have gates.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,46 +21,48 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
 
+use super::input::TransferId;
 use crate::logic::gate::Gate;
 
-/// A wish that nobody has answered is said again after so long: the answer may be lost with a host
-/// that has died.
-const AGAIN: Duration = Duration::from_secs(1);
+/// A request without an answer is repeated after so long: the answer may be lost with a host that
+/// has died.
+const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     gates: Vec<Gate>,
-    state: State,
+    state: GateState,
 }
 
+/// The part of it that a snapshot holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct State {
-    /// Whose avatars are in a gate.
+pub(super) struct GateState {
+    /// Players whose avatars are in a gate.
     inside: BTreeSet<PlayerId>,
-    /// When wishes that wait for an answer were last said.
-    wishes: BTreeMap<PlayerId, GameTime>,
+    /// Requests without an answer, and when they were last sent.
+    requests: BTreeMap<PlayerId, GameTime>,
     departed: BTreeMap<PlayerId, Departure>,
 }
 
-/// A player has left by a gate.
+/// How a player has left by a gate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Departure {
-    pub(super) number: u64,
+    pub(super) transfer: TransferId,
     pub(super) carried: Vec<u8>,
 }
 
 impl Gates {
-    /// What the game says of its map.
+    /// The gates of the game's map.
     pub(super) fn put_up(&mut self, gates: Vec<Gate>) {
         self.gates = gates;
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &GateState {
         &self.state
     }
 
-    pub(super) fn restore(&mut self, state: State) {
+    pub(super) fn restore(&mut self, state: GateState) {
         self.state = state;
     }
 
@@ -70,26 +70,28 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// A player's avatar is there after a tick. The gate that the player wishes to go through, if
-    /// that is to be said now.
+    /// Notes where a player's avatar is after a tick. Returns the gate for which a transfer is to be
+    /// requested now.
     pub(super) fn watch(
         &mut self,
         now: GameTime,
         player: PlayerId,
-        place: Position,
+        position: Position,
     ) -> Option<Gate> {
-        let State { inside, wishes, .. } = &mut self.state;
-        let Some(gate) = self.gates.iter().find(|gate| gate.contains(place)) else {
+        let GateState {
+            inside, requests, ..
+        } = &mut self.state;
+        let Some(gate) = self.gates.iter().find(|gate| gate.contains(position)) else {
             inside.remove(&player);
-            wishes.remove(&player);
+            requests.remove(&player);
             return None;
         };
         let is_due = inside.insert(player)
-            || wishes
+            || requests
                 .get(&player)
-                .is_some_and(|said| now.since(*said) >= AGAIN);
+                .is_some_and(|sent| now.since(*sent) >= REPEAT_AFTER);
         is_due.then(|| {
-            wishes.insert(player, now);
+            requests.insert(player, now);
             *gate
         })
     }
@@ -99,9 +101,9 @@ impl Gates {
         self.state.inside.contains(&player)
     }
 
-    /// The wish is answered: the player stays.
+    /// The request is answered: the player stays.
     pub(super) fn refuse(&mut self, player: PlayerId) {
-        self.state.wishes.remove(&player);
+        self.state.requests.remove(&player);
     }
 
     /// The player has left by a gate.
@@ -110,23 +112,23 @@ impl Gates {
         self.state.departed.insert(player, departure);
     }
 
-    /// How the player has left, if by a gate and for now.
+    /// How the player has left by a gate; `None` if the player has come again since.
     pub(super) fn departure(&self, player: PlayerId) -> Option<&Departure> {
         self.state.departed.get(&player)
     }
 
-    /// The player has come by a gate, to that place.
-    pub(super) fn arrive(&mut self, player: PlayerId, place: Position) {
+    /// The player has arrived by a transfer, at this position.
+    pub(super) fn arrive(&mut self, player: PlayerId, position: Position) {
         self.forget(player);
-        if self.gates.iter().any(|gate| gate.contains(place)) {
+        if self.gates.iter().any(|gate| gate.contains(position)) {
             self.state.inside.insert(player);
         }
     }
 
-    /// Nothing is left of the player.
+    /// Removes all that is known of a player.
     pub(super) fn forget(&mut self, player: PlayerId) {
         self.state.inside.remove(&player);
-        self.state.wishes.remove(&player);
+        self.state.requests.remove(&player);
         self.state.departed.remove(&player);
     }
 }
@@ -138,16 +140,12 @@ mod tests {
     const ANN: PlayerId = PlayerId(1);
 
     #[test]
-    fn a_wish_is_said_at_the_gate_and_again_until_it_is_answered() {
+    fn a_request_is_repeated_until_it_is_answered() {
         let mut gates = gates();
         assert_eq!(watch(&mut gates, 0, 50.0), None);
         assert_eq!(watch(&mut gates, 50, 99.0), Some(3));
         assert_eq!(watch(&mut gates, 100, 99.0), None);
-        assert_eq!(
-            watch(&mut gates, 1_050, 99.0),
-            Some(3),
-            "nobody has answered"
-        );
+        assert_eq!(watch(&mut gates, 1_050, 99.0), Some(3), "not answered");
         gates.refuse(ANN);
         assert_eq!(watch(&mut gates, 9_000, 99.0), None, "refused");
         assert_eq!(watch(&mut gates, 9_050, 97.0), None, "steps out");
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_arrives_within_a_gate_does_not_go_back_at_once() {
+    fn a_player_who_arrives_in_a_gate_stays() {
         let mut gates = gates();
         gates.arrive(ANN, Position::on_ground(99.0, 50.0));
         assert_eq!(watch(&mut gates, 0, 99.0), None);

@@ -21,13 +21,6 @@ const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);
 
 #[test]
-fn a_game_that_can_not_be_saved_says_so() {
-    let mut scene = Scene::new();
-    scene.ticks(1);
-    assert_eq!(scene.room.save(), None);
-}
-
-#[test]
 fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
@@ -101,7 +94,7 @@ fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
     assert_eq!(scene.room.stats().clients, 1);
     let outputs = scene.ticks_unheard(15);
     assert!(
-        outputs.contains(&Output::Deaf { client: ann }),
+        outputs.contains(&RoomOutput::Unresponsive { client: ann }),
         "{outputs:?}"
     );
     assert_eq!(
@@ -114,7 +107,7 @@ fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
 #[test]
 fn a_name_taken_before_the_ticket_is_shown_wins_over_the_ticket_s() {
     let mut scene = Scene::new();
-    scene.inputs.push(Input::Rename {
+    scene.inputs.push(RoomInput::Rename {
         player: ANN,
         name: "anna".into(),
     });
@@ -131,7 +124,7 @@ fn a_second_connection_takes_the_avatar_over() {
     let avatar = scene.room.avatar(ANN);
     scene.join(ANN, "ann");
     let outputs = scene.ticks(1);
-    assert!(outputs.contains(&Output::Superseded { client: first }));
+    assert!(outputs.contains(&RoomOutput::Superseded { client: first }));
     assert_eq!(scene.room.avatar(ANN), avatar);
     assert_eq!(
         (scene.room.stats().clients, scene.room.stats().players),
@@ -145,9 +138,9 @@ fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_e
     let ann = scene.join(ANN, "ann");
     scene.ticks(30);
     let bob = scene.join(PlayerId(2), "bob");
-    let to = |outputs: &[Output]| -> BTreeSet<ClientId> {
-        let client = |output: &Output| {
-            if let Output::Datagram { client, .. } = output {
+    let to = |outputs: &[RoomOutput]| -> BTreeSet<ClientId> {
+        let client = |output: &RoomOutput| {
+            if let RoomOutput::Datagram { client, .. } = output {
                 Some(*client)
             } else {
                 None
@@ -160,10 +153,10 @@ fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_e
         scene.ticks(round % 70);
         let heard = to(&scene.ticks(1));
         let mut last = Vec::new();
-        scene.room.part(&mut last);
+        scene.room.send_final_updates(&mut last);
         let parted = to(&last);
         for output in last.drain(..) {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 panic!("{output:?}")
             };
             scene.hear(client, &bytes);
@@ -175,7 +168,7 @@ fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_e
         );
         assert!(heard.is_disjoint(&parted), "{heard:?}, {parted:?}");
         (told, both) = (told + parted.len(), both + heard.len());
-        scene.room.part(&mut last);
+        scene.room.send_final_updates(&mut last);
         assert_eq!(last, []);
     }
     assert!(told > 100 && both > 5, "{told}, {both}");
@@ -257,7 +250,7 @@ fn body(world: &mut World) -> ObjectId {
 struct Scene {
     room: Room,
     now: GameTime,
-    inputs: Vec<Input>,
+    inputs: Vec<RoomInput>,
     links: BTreeMap<ClientId, Link>,
     notices: Vec<(ClientId, Notice)>,
 }
@@ -277,7 +270,7 @@ impl Scene {
     fn join(&mut self, player: PlayerId, name: &str) -> ClientId {
         let client = ClientId(self.links.len() as u32);
         self.links.insert(client, Link::new(LinkConfig::client()));
-        self.inputs.push(Input::Join {
+        self.inputs.push(RoomInput::Join {
             client,
             player,
             name: name.into(),
@@ -298,7 +291,7 @@ impl Scene {
         let (at, mut bytes) = (self.now, Vec::new());
         let link = self.links.get_mut(&client).expect("a client of the scene");
         link.write_datagram(at.into(), &mut bytes, |_, _| {});
-        self.inputs.push(Input::Datagram {
+        self.inputs.push(RoomInput::Datagram {
             client,
             at,
             bytes: bytes.into(),
@@ -306,12 +299,12 @@ impl Scene {
     }
 
     /// Ticks during which everything arrives at once.
-    fn ticks(&mut self, count: usize) -> Vec<Output> {
+    fn ticks(&mut self, count: usize) -> Vec<RoomOutput> {
         let mut all = Vec::new();
         for _ in 0..count {
             let outputs = self.ticks_unheard(1);
             for output in &outputs {
-                let Output::Datagram { client, bytes } = output else {
+                let RoomOutput::Datagram { client, bytes } = output else {
                     continue;
                 };
                 self.hear(*client, bytes);
@@ -322,7 +315,7 @@ impl Scene {
     }
 
     /// Ticks during which nothing reaches the clients.
-    fn ticks_unheard(&mut self, count: usize) -> Vec<Output> {
+    fn ticks_unheard(&mut self, count: usize) -> Vec<RoomOutput> {
         let mut outputs = Vec::new();
         for _ in 0..count {
             self.now += TICK;

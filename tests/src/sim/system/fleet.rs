@@ -1,22 +1,24 @@
-//! Hosts that are processes of their own: they come, hang, wake and die, and what is said to and by
-//! them takes its time.
+//! Hosts that are processes of their own: they start, hang, wake up and die, and messages to and
+//! from them take their time.
 //!
-//! The rules are those of the real shells. A host's words leave the process one after the other,
-//! and what has left arrives, whatever becomes of the process; a tick's datagrams leave behind what
-//! is said of that tick. What a hung host is sent waits for it; a dead one's clients notice nothing
-//! until their patience is over. A child that is given up is killed; a host that came by itself
-//! wakes up some time, goes on with what it has, and learns a little later that nobody listens.
+//! The rules are those of the real shells. A host's messages leave the process one after the other,
+//! and what has left arrives, whatever becomes of the process. What is sent to a hung host waits for
+//! it. The clients of a dead one notice nothing until their connections time out. A child that is
+//! given up is killed. A host on another machine that is given up wakes up at some time, goes on
+//! with its rooms, and learns a little later that its link is cut.
 //!
-//! Checked all along: two hosts that the lobby listens to never have the same room, and nobody
-//! hears of a room from a host after having heard of it from a later one.
+//! Checked all along: two hosts with a link never have the same room, and no client receives
+//! anything of a room from a host after it has received something from a later host of that room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
-use ambit_host::protocol::HEARTBEAT_INTERVAL;
-use ambit_host::protocol::messages::{HostToWorld, WorldToHost, world_to_host};
+use ambit_host::host_core::HostEnding;
+use ambit_host::protocol::messages::{
+    HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
+};
 use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
@@ -27,39 +29,39 @@ use fastrand::Rng;
 use prost::Message;
 
 use super::{Parcel, System};
-use crate::sim::host::{GameConn, Said, SimHost};
+use crate::sim::host::{GameConn, SimHost};
 
 /// How long a client waits for a host that says nothing.
 pub(super) const NO_ANSWER: Duration = Duration::from_secs(10);
 /// Rooms of a host.
 const CAPACITY: u32 = 8;
 
-/// What is under way to, from or about a host.
-pub(super) enum OfHost {
-    /// The process is there.
-    Born { origin: Origin, address: String },
-    /// A client calls.
-    Called { guest: usize, conn: GameConn },
-    /// A client has called for long enough.
+/// An event at a host, or about one.
+pub(super) enum HostEvent {
+    /// The process has started.
+    Started { origin: Origin, address: String },
+    /// A client connects.
+    Connecting { guest: usize, conn: GameConn },
+    /// A client's attempt to connect times out.
     NoAnswer { conn: GameConn },
-    /// A client may have heard nothing for too long.
+    /// A client's connection may time out.
     Idle { conn: GameConn },
     /// Something on a game connection.
     Conn { conn: GameConn, what: ToHost },
-    /// A room is made.
+    /// A room has been made.
     Made { room: RoomId },
-    /// Time to say that it lives.
-    Beat,
-    /// The next of its words leaves the process.
+    /// The next of its messages leaves the process.
     Written,
-    /// The lobby's word is here.
-    Told(Box<WorldToHost>),
-    /// Its word is at the lobby.
-    Said(Box<HostToWorld>),
-    /// Its end is known to the lobby.
-    Gone,
+    /// A message of the lobby has arrived.
+    FromLobby(Box<WorldToHost>),
+    /// Its message has arrived at the lobby.
+    AtLobby(Box<HostToWorld>),
+    /// The lobby learns that the link has ended.
+    LinkEnded,
     /// It learns that the lobby has cut the link.
-    Cut,
+    LinkCut,
+    /// It has ended by itself.
+    Exited,
 }
 
 /// What a client sends on a game connection.
@@ -69,32 +71,36 @@ pub(super) enum ToHost {
     Gone,
 }
 
-/// A host, and how it fares.
+/// A host and its process.
 pub(super) struct Node {
     pub(super) host: SimHost,
     origin: Origin,
     state: State,
     linked: bool,
+    /// Whether it was asked to end.
+    is_stopping: bool,
     /// What waits for it to wake up.
-    inbox: Vec<OfHost>,
-    /// What it has said and what has not left the process.
-    row: VecDeque<Said>,
-    /// Whether the next of that is about to leave.
+    inbox: Vec<HostEvent>,
+    /// Messages that have not left the process.
+    queue: VecDeque<HostToWorld>,
+    /// Whether the next of them is about to leave.
     writing: bool,
-    /// When the newest word to the lobby, and from it, arrives.
+    /// When the newest message to the lobby, and from it, arrives.
     up_at: LocalTime,
     down_at: LocalTime,
 }
 
-/// How a host fares.
+/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It does what it should.
+    /// It runs.
     Awake,
-    /// It says and does nothing.
+    /// It is stopped.
     Hung,
-    /// It says its last words.
+    /// It sends what it has to send, then it ends.
     Ending,
+    /// It is about to vanish.
+    Ended,
 }
 
 /// All of them.
@@ -105,16 +111,16 @@ pub(super) struct Fleet {
     pub(super) wanted: u32,
     starting: u32,
     last: u64,
-    /// Calls that were taken.
+    /// Connections that were accepted.
     taken: BTreeSet<GameConn>,
     /// Which room a game connection is in.
     joined: BTreeMap<GameConn, RoomId>,
     /// How often a room had been given to a host when it was given to this one.
     incarnations: BTreeMap<(HostId, RoomId), u32>,
     orders: BTreeMap<RoomId, u32>,
-    /// Rooms that were closed because they seem to kill their hosts.
+    /// Rooms that were closed since they seem to kill their hosts.
     condemned: Vec<RoomId>,
-    /// The newest incarnation of a room that a guest has heard of it.
+    /// The newest incarnation of a room of which a guest has received something.
     heard: BTreeMap<(usize, RoomId), u32>,
 }
 
@@ -129,8 +135,9 @@ impl Node {
             origin,
             state: State::Awake,
             linked: true,
+            is_stopping: false,
             inbox: Vec::new(),
-            row: VecDeque::new(),
+            queue: VecDeque::new(),
             writing: false,
             up_at: LocalTime::ZERO,
             down_at: LocalTime::ZERO,
@@ -145,7 +152,7 @@ impl Node {
         self.state == State::Awake
     }
 
-    /// Whether the lobby listens to it.
+    /// Whether it has a link to the lobby.
     pub(super) fn is_linked(&self) -> bool {
         self.linked
     }
@@ -172,7 +179,7 @@ impl Fleet {
         self.condemned.push(room);
     }
 
-    pub(super) fn way_of_making(&mut self) -> Duration {
+    pub(super) fn time_of_making(&mut self) -> Duration {
         let most_ms = if self.rng.u8(..8) == 0 { 400 } else { 30 };
         self.up_to_ms(most_ms)
     }
@@ -182,24 +189,24 @@ impl Fleet {
     }
 }
 
-/// What may befall hosts.
+/// What tests do to hosts.
 impl System {
-    /// A host that came by itself, under this address.
+    /// Starts a host on another machine, with this address.
     pub fn add_remote(&mut self, address: &str) {
-        let what = OfHost::Born {
+        let what = HostEvent::Started {
             origin: Origin::Remote,
             address: address.to_owned(),
         };
         self.agenda.add(
             self.now,
-            Parcel::OfHost {
+            Parcel::AtHost {
                 host: HostId(0),
                 what,
             },
         );
     }
 
-    /// The hosts that are processes of their own, and how they fare.
+    /// The hosts that are processes of their own, and their states.
     pub fn hosts(&self) -> Vec<(HostId, Origin, State)> {
         let apart = self.hosts.iter().filter(|(_, node)| !node.is_embedded());
         apart
@@ -243,7 +250,7 @@ impl System {
             self.lose_link(id, node.up_at);
         }
         self.leave_clients(id);
-        self.nurse();
+        self.start_children();
         self.pump();
     }
 
@@ -266,7 +273,7 @@ impl System {
         };
         node.state = State::Awake;
         for what in std::mem::take(&mut node.inbox) {
-            self.agenda.add(self.now, Parcel::OfHost { host: id, what });
+            self.agenda.add(self.now, Parcel::AtHost { host: id, what });
         }
     }
 
@@ -275,17 +282,16 @@ impl System {
         let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else {
             return;
         };
-        node.host.hand_over();
-        node.state = State::Ending;
+        let now = self.now;
+        node.is_stopping = true;
+        node.host.stop(now);
         self.pump();
-        // Also one that has nothing to say ends.
-        self.write_soon(id);
     }
 }
 
 impl System {
-    /// Sees to it that there are as many children as are wanted.
-    pub(super) fn nurse(&mut self) {
+    /// Starts the children that are missing.
+    pub(super) fn start_children(&mut self) {
         let children = self
             .hosts
             .values()
@@ -298,13 +304,13 @@ impl System {
                 "127.0.0.1:{}",
                 9_000 + self.fleet.last + u64::from(self.fleet.starting)
             );
-            let what = OfHost::Born {
+            let what = HostEvent::Started {
                 origin: Origin::Child,
                 address,
             };
             self.agenda.add(
                 at,
-                Parcel::OfHost {
+                Parcel::AtHost {
                     host: HostId(0),
                     what,
                 },
@@ -312,7 +318,7 @@ impl System {
         }
     }
 
-    pub(super) fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
+    pub(super) fn order_host(&mut self, host: HostId, mut message: WorldToHost) {
         if self.hosts.get(&host).is_some_and(Node::is_embedded) {
             let now = self.now;
             return self
@@ -349,9 +355,9 @@ impl System {
         node.down_at = node.down_at.max(at);
         self.agenda.add(
             node.down_at,
-            Parcel::OfHost {
+            Parcel::AtHost {
                 host,
-                what: OfHost::Told(Box::new(message)),
+                what: HostEvent::FromLobby(Box::new(message)),
             },
         );
     }
@@ -370,43 +376,81 @@ impl System {
         let at = self.now + self.fleet.up_to_ms(20);
         self.agenda.add(
             at,
-            Parcel::OfHost {
+            Parcel::AtHost {
                 host,
-                what: OfHost::Cut,
+                what: HostEvent::LinkCut,
             },
         );
     }
 
-    pub(super) fn call_host(&mut self, conn: GameConn, what: ToHost) {
+    pub(super) fn send_to_host(&mut self, conn: GameConn, what: ToHost) {
         let Some(&(_, host)) = self.games.get(&conn) else {
             return;
         };
-        self.of_host(host, OfHost::Conn { conn, what });
+        self.handle_host_event(host, HostEvent::Conn { conn, what });
     }
 
-    pub(super) fn put_in_row(&mut self, host: HostId, said: Said) {
+    pub(super) fn queue_message(&mut self, host: HostId, message: HostToWorld) {
         self.hosts
             .get_mut(&host)
-            .expect("it speaks")
-            .row
-            .push_back(said);
+            .expect("it runs")
+            .queue
+            .push_back(message);
         self.write_soon(host);
     }
 
-    pub(super) fn of_host(&mut self, host: HostId, what: OfHost) {
+    /// A host does not serve the lobby any more. It ends when all that it has sent has left it; one
+    /// that has lost its link, or was stopped for too long, ends at once.
+    pub(super) fn host_ended(&mut self, id: HostId, ending: &HostEnding) {
+        let now = self.now;
+        let node = self.hosts.get_mut(&id).expect("it has just ended");
+        match ending {
+            HostEnding::Drained | HostEnding::HandedOver => {
+                node.state = State::Ending;
+                self.write_soon(id);
+            }
+            HostEnding::LinkLost | HostEnding::Unserved => {
+                node.host.close_all(now);
+                node.state = State::Ended;
+                self.agenda.add(
+                    now,
+                    Parcel::AtHost {
+                        host: id,
+                        what: HostEvent::Exited,
+                    },
+                );
+            }
+            HostEnding::Stalled => {
+                node.state = State::Ended;
+                self.agenda.add(
+                    now,
+                    Parcel::AtHost {
+                        host: id,
+                        what: HostEvent::Exited,
+                    },
+                );
+            }
+            HostEnding::Refused(why) => panic!("{id:?} refuses the lobby: {why}"),
+        }
+    }
+
+    pub(super) fn handle_host_event(&mut self, host: HostId, what: HostEvent) {
         let now = self.now;
         match what {
-            OfHost::Born { origin, address } => return self.bear(origin, &address),
-            OfHost::Said(message) => {
+            HostEvent::Started { origin, address } => return self.start_process(origin, &address),
+            HostEvent::AtLobby(message) => {
+                self.acknowledge_journal(host, &message);
                 if let Some(message) = self.kept.receive(now, host, *message) {
                     self.lobby.handle_host(now, host, message);
                 }
                 return;
             }
-            OfHost::Gone => return self.lobby.handle_host_lost(now, host, "its link has ended"),
-            OfHost::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
-            OfHost::NoAnswer { conn } => return self.give_call_up(conn),
-            OfHost::Idle { conn } => {
+            HostEvent::LinkEnded => {
+                return self.lobby.handle_host_lost(now, host, "its link has ended");
+            }
+            HostEvent::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
+            HostEvent::NoAnswer { conn } => return self.give_call_up(conn),
+            HostEvent::Idle { conn } => {
                 let called = self
                     .games
                     .get(&conn)
@@ -424,59 +468,39 @@ impl System {
         if node.state == State::Hung {
             return node.inbox.push(what);
         }
-        if matches!(what, OfHost::Beat | OfHost::Written) && self.ends_by_itself(host) {
-            return;
-        }
-        let node = self.hosts.get_mut(&host).expect("it goes on");
         match what {
-            OfHost::Called { guest, conn } => {
+            HostEvent::Exited => self.exited(host),
+            HostEvent::Connecting { guest, conn } => {
                 self.fleet.taken.insert(conn);
                 let at = self.guests[guest].down.stream(now);
                 self.agenda.add(at, Parcel::GameOpened { guest, conn });
             }
-            OfHost::Conn {
+            HostEvent::Conn {
                 conn,
                 what: ToHost::Control(frame),
             } => {
                 let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
                 node.host.handle_control(now, conn, message);
             }
-            OfHost::Conn {
+            HostEvent::Conn {
                 conn,
                 what: ToHost::Datagram(bytes),
             } => node.host.handle_datagram(now, conn, bytes),
-            OfHost::Conn {
+            HostEvent::Conn {
                 conn,
                 what: ToHost::Gone,
-            } => node.host.handle_closed(conn),
-            OfHost::Made { room } => node.host.finish(now, room),
-            OfHost::Beat => {
-                node.host.beat();
-                self.agenda.add(
-                    now + HEARTBEAT_INTERVAL,
-                    Parcel::OfHost {
-                        host,
-                        what: OfHost::Beat,
-                    },
-                );
-            }
-            OfHost::Written => self.write(host),
-            OfHost::Told(_) if node.state == State::Ending => {}
-            OfHost::Told(message)
-                if matches!(message.body, Some(world_to_host::Body::Drain(_))) =>
-            {
-                node.host.handle_world(now, *message);
-                node.state = State::Ending;
-                self.pump();
-                self.write_soon(host);
-            }
-            OfHost::Told(message) => node.host.handle_world(now, *message),
-            OfHost::Cut => self.come_again(host),
+            } => node.host.handle_closed(now, conn),
+            HostEvent::Made { room } => node.host.finish(now, room),
+            HostEvent::Written => self.write(host),
+            HostEvent::FromLobby(_) if node.state != State::Awake => {}
+            HostEvent::FromLobby(message) => node.host.handle_world(now, *message),
+            HostEvent::LinkCut => node.host.lose_link(now),
             _ => unreachable!("done above"),
         }
     }
 
-    /// Nobody hears of a room from a host after having heard of it from a later one.
+    /// A client receives nothing of a room from a host after it has received something from a later
+    /// host of that room.
     pub(super) fn check_owner(
         &mut self,
         conn: GameConn,
@@ -496,151 +520,132 @@ impl System {
         let newest = self.fleet.heard.entry((guest, room)).or_default();
         assert!(
             incarnation >= *newest,
-            "seed {}, at {:?}: guest {guest} hears of {room:?} from {host:?}, number {incarnation}, after number {newest}",
+            "seed {}, at {:?}: guest {guest} receives something of {room:?} from {host:?}, number {incarnation}, after number {newest}",
             self.seed,
             self.now
         );
         *newest = incarnation;
     }
 
-    fn bear(&mut self, origin: Origin, address: &str) {
+    fn start_process(&mut self, origin: Origin, address: &str) {
         if origin == Origin::Child {
             self.fleet.starting -= 1;
         }
         self.fleet.last += 1;
         let id = HostId(self.fleet.last);
-        let host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        host.connect(self.now);
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
-        self.agenda.add(
-            self.now + HEARTBEAT_INTERVAL,
-            Parcel::OfHost {
-                host: id,
-                what: OfHost::Beat,
-            },
-        );
-        self.nurse();
+        self.start_children();
     }
 
-    /// Whether a host notices that it was stopped for too long: it vanishes, and one that came by
-    /// itself comes again.
-    pub(super) fn ends_by_itself(&mut self, host: HostId) -> bool {
-        let now = self.now;
-        let node = self.hosts.get_mut(&host).expect("it is awake");
-        if node.is_embedded() || node.host.passes(now) {
-            return false;
+    /// What reads the messages of a host on another machine acknowledges its journal.
+    fn acknowledge_journal(&mut self, host: HostId, message: &HostToWorld) {
+        let Some(node) = self.hosts.get(&host) else {
+            return;
+        };
+        if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
+            (node.origin, &message.body)
+        {
+            let kept = Kept {
+                serial: tick.serial,
+            };
+            let kept = WorldToHost {
+                body: Some(world_to_host::Body::Kept(kept)),
+            };
+            self.order_host(host, kept);
         }
+    }
+
+    /// A process has ended by itself. One that came by itself comes again.
+    fn exited(&mut self, host: HostId) {
+        let node = &self.hosts[&host];
         let (origin, address) = (node.origin, node.host.address().to_owned());
+        let comes_again = origin == Origin::Remote && !node.is_stopping;
         self.kill_host(host);
-        if origin == Origin::Remote {
-            let what = OfHost::Born { origin, address };
+        if comes_again {
+            let what = HostEvent::Started { origin, address };
             self.agenda.add(
-                now + Duration::from_millis(500),
-                Parcel::OfHost {
+                self.now + Duration::from_millis(500),
+                Parcel::AtHost {
                     host: HostId(0),
                     what,
                 },
             );
         }
-        true
-    }
-
-    /// A host that came by itself learns that its link is cut: it closes what it has, and comes
-    /// again.
-    fn come_again(&mut self, host: HostId) {
-        self.hosts
-            .get_mut(&host)
-            .expect("it learns that")
-            .host
-            .lose_link();
-        self.pump();
-        let node = self
-            .hosts
-            .remove(&host)
-            .expect("it has just closed its rooms");
-        let at = self.now + Duration::from_millis(500);
-        let what = OfHost::Born {
-            origin: Origin::Remote,
-            address: node.host.address().to_owned(),
-        };
-        self.agenda.add(
-            at,
-            Parcel::OfHost {
-                host: HostId(0),
-                what,
-            },
-        );
     }
 
     fn write_soon(&mut self, host: HostId) {
         let at = self.now + self.fleet.up_to_ms(2);
-        let node = self.hosts.get_mut(&host).expect("it speaks");
+        let node = self.hosts.get_mut(&host).expect("it runs");
         if !std::mem::replace(&mut node.writing, true) {
             self.agenda.add(
                 at,
-                Parcel::OfHost {
+                Parcel::AtHost {
                     host,
-                    what: OfHost::Written,
+                    what: HostEvent::Written,
                 },
             );
         }
     }
 
-    /// One word leaves the process, with the datagrams that wait for it.
+    /// The next message leaves the process. Of a child's journal that is enough to know: the pipe
+    /// outlives it.
     fn write(&mut self, host: HostId) {
-        let at = self.now + self.fleet.up_to_ms(8);
-        let node = self.hosts.get_mut(&host).expect("it speaks");
+        let (now, at) = (self.now, self.now + self.fleet.up_to_ms(8));
+        let node = self.hosts.get_mut(&host).expect("it runs");
         node.writing = false;
-        let word = node.row.pop_front_if(|said| matches!(said, Said::World(_)));
-        let mut datagrams = Vec::new();
-        while let Some(datagram) = node
-            .row
-            .pop_front_if(|said| matches!(said, Said::Datagram(..)))
-        {
-            datagrams.push(datagram);
+        let message = node.queue.pop_front();
+        if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) = (
+            node.origin,
+            message.as_ref().and_then(|message| message.body.as_ref()),
+        ) {
+            node.host.note_journal_written(now, tick.serial);
         }
-        if let Some(Said::World(message)) = word.filter(|_| node.linked) {
+        if let Some(message) = message.filter(|_| node.linked) {
             node.up_at = node.up_at.max(at);
             self.agenda.add(
                 node.up_at,
-                Parcel::OfHost {
+                Parcel::AtHost {
                     host,
-                    what: OfHost::Said(Box::new(message)),
+                    what: HostEvent::AtLobby(Box::new(message)),
                 },
             );
         }
-        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
-        for datagram in datagrams {
-            self.carry_said(host, datagram);
-        }
-        if !is_silent {
+        let (is_silent, is_ending) = (node.queue.is_empty(), node.state == State::Ending);
+        // The datagrams that have waited for that.
+        self.pump();
+        if !self.hosts.contains_key(&host) {
+            // The lobby has given it up.
+        } else if !is_silent {
             self.write_soon(host);
         } else if is_ending {
             self.kill_host(host);
         }
     }
 
-    /// The lobby learns that a host is gone, after all that it has said.
+    /// The lobby learns that a host is gone, after all its messages.
     fn lose_link(&mut self, host: HostId, up_at: LocalTime) {
         let at = up_at.max(self.now + self.fleet.up_to_ms(10));
         self.agenda.add(
             at,
-            Parcel::OfHost {
+            Parcel::AtHost {
                 host,
-                what: OfHost::Gone,
+                what: HostEvent::LinkEnded,
             },
         );
     }
 
-    /// Those who hear nothing any more give up some time.
+    /// The connections of its clients time out.
     fn leave_clients(&mut self, host: HostId) {
         let there = self.guests.iter().filter_map(|guest| guest.game);
         for conn in there.filter(|conn| self.games.get(conn).is_some_and(|(_, at)| *at == host)) {
             self.agenda.add(
                 self.now + NO_ANSWER,
-                Parcel::OfHost {
+                Parcel::AtHost {
                     host,
-                    what: OfHost::Idle { conn },
+                    what: HostEvent::Idle { conn },
                 },
             );
         }

@@ -16,8 +16,8 @@ use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::logic::registry::Registry;
-use ambit_room::record::Header;
-use ambit_room::room::{Accepted, Input, Output as RoomOutput, Room};
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
@@ -50,20 +50,20 @@ struct Host {
 struct RunningRoom {
     room: Room,
     now: GameTime,
-    inputs: Vec<Input>,
+    inputs: Vec<RoomInput>,
 }
 
 /// A message in flight to the lobby, or to the saved rooms beside it.
 enum HostMessage {
     Lobby(Box<host_to_world::Body>),
-    Tick(RoomId, GameTime, Vec<Accepted>),
+    Tick(RoomId, GameTime, Vec<RoomInput>),
     Saved(RoomId, Vec<u8>),
 }
 
 struct SavedRoom {
     host: HostId,
     state: Option<Vec<u8>>,
-    ticks: Vec<(GameTime, Vec<Accepted>)>,
+    ticks: Vec<(GameTime, Vec<RoomInput>)>,
     last_message_at: LocalTime,
 }
 
@@ -245,7 +245,7 @@ impl LobbyAndHosts {
         let first = rooms.into_iter().next().expect("the world runs");
         for player in 1..=self.players {
             let (client, name) = (ClientId(player as u32), format!("player{player}"));
-            first.inputs.push(Input::Join {
+            first.inputs.push(RoomInput::Join {
                 client,
                 player: PlayerId(player),
                 name,
@@ -396,7 +396,7 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Host
     to_lobby.push_back(HostMessage::Tick(
         id,
         running.now,
-        running.room.accepted().to_vec(),
+        running.room.journal().to_vec(),
     ));
     if (running.now.millis() / 50).is_multiple_of(20) || running.now == GameTime::from_millis(50) {
         to_lobby.push_back(HostMessage::Saved(
@@ -426,18 +426,18 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Host
             }
             RoomOutput::Departed {
                 player,
-                number,
+                transfer,
                 carried,
             } => host_to_world::Body::Departed(Departed {
                 room,
                 player: player.0,
-                number,
+                number: transfer.0,
                 carried,
             }),
-            RoomOutput::Arrived { player, number } => host_to_world::Body::Arrived(Arrived {
+            RoomOutput::Arrived { player, transfer } => host_to_world::Body::Arrived(Arrived {
                 room,
                 player: player.0,
-                number,
+                number: transfer.0,
             }),
             RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
             _ => continue,
@@ -481,7 +481,7 @@ fn open_room(
         room.replay(*at, accepted);
     }
     let last = room.last_tick().expect("the room has ticked");
-    room.resume(last);
+    room.finish_replay(last);
     let mut running = RunningRoom {
         room,
         now: last,
@@ -495,24 +495,24 @@ fn open_room(
     running
 }
 
-fn input_of(body: world_to_host::Body) -> Option<(RoomId, Input)> {
+fn input_of(body: world_to_host::Body) -> Option<(RoomId, RoomInput)> {
     Some(match body {
         world_to_host::Body::LetGo(order) => (
             RoomId(order.room),
-            Input::LetGo {
+            RoomInput::ReleaseForTransfer {
                 player: PlayerId(order.player),
-                number: order.number,
+                transfer: TransferId(order.number),
             },
         ),
         world_to_host::Body::Stay(order) => (
             RoomId(order.room),
-            Input::Stay {
+            RoomInput::RefuseTransfer {
                 player: PlayerId(order.player),
             },
         ),
         world_to_host::Body::RemovePlayer(order) => (
             RoomId(order.room),
-            Input::Remove {
+            RoomInput::Remove {
                 player: PlayerId(order.player),
             },
         ),
@@ -521,16 +521,15 @@ fn input_of(body: world_to_host::Body) -> Option<(RoomId, Input)> {
                 PlayerId(order.player),
                 Position::on_ground(order.x, order.y),
             );
-            let (number, name, carried) = (order.number, order.name, order.carried);
             (
                 RoomId(order.room),
-                Input::Admit {
+                RoomInput::AdmitTransfer(TransferArrival {
                     player,
-                    number,
-                    name,
+                    transfer: TransferId(order.number),
+                    name: order.name,
                     at,
-                    carried,
-                },
+                    carried: order.carried,
+                }),
             )
         }
         _ => return None,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use ambit_host::places::AddressCount;
+use ambit_host::admission::AddressCount;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;

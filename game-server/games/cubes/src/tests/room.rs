@@ -1,4 +1,4 @@
-//! The game in a room: connections come and go, cubes stay.
+//! In a room: connections come and go, cubes stay.
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
@@ -6,7 +6,7 @@ use ambit_proto::message::Command;
 use ambit_proto::wire;
 
 use super::*;
-use ambit_room::room::{Input, Room};
+use ambit_room::room::{Room, RoomInput};
 
 #[test]
 fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
@@ -15,8 +15,9 @@ fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     let before = scene.room.world().pose(avatar);
-    scene.tick(Some(Input::Lost {
+    scene.tick(Some(RoomInput::Disconnect {
         client: ClientId(1),
+        player: ANN,
     }));
     scene.ticks(100);
     assert_eq!(scene.room.world().pose(avatar), before);
@@ -34,8 +35,9 @@ fn the_keys_of_a_disconnected_player_are_released() {
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
-    scene.tick(Some(Input::Lost {
+    scene.tick(Some(RoomInput::Disconnect {
         client: ClientId(1),
+        player: ANN,
     }));
     assert!(!scene.room.world().flag(avatar, 2));
     scene.ticks(100);
@@ -49,14 +51,14 @@ fn a_player_who_stays_away_is_removed_with_the_cube() {
     scene.tick(Some(join(1)));
     scene.ticks(20);
     let avatar = scene.room.avatar(ANN).expect("she is in");
-    scene.tick(Some(Input::Remove { player: ANN }));
+    scene.tick(Some(RoomInput::Remove { player: ANN }));
     assert!(!scene.room.world().contains(avatar));
     scene.ticks(20);
     assert_eq!(scene.room.world().len(), 20);
 }
 
-fn join(client: u32) -> Input {
-    Input::Join {
+fn join(client: u32) -> RoomInput {
+    RoomInput::Join {
         client: ClientId(client),
         player: ANN,
         name: "ann".into(),
@@ -94,14 +96,14 @@ impl Connections {
             .expect("the queue has room");
         let mut bytes = Vec::new();
         self.link.write_datagram(at.into(), &mut bytes, |_, _| {});
-        self.tick(Some(Input::Datagram {
+        self.tick(Some(RoomInput::Datagram {
             client: ClientId(1),
             at,
             bytes: bytes.into(),
         }));
     }
 
-    fn tick(&mut self, input: Option<Input>) {
+    fn tick(&mut self, input: Option<RoomInput>) {
         let now = GameTime::from_millis(50 * self.ticks);
         self.ticks += 1;
         self.room

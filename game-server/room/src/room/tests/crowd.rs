@@ -140,17 +140,16 @@ fn a_budget_can_be_changed_while_the_room_runs() {
     };
     let wanted = a_second_of(&mut scene, 50);
     assert!(wanted > 4_000, "{wanted}");
-    scene.inputs.push(Input::Budget {
-        client: Some(ClientId(50)),
-        bytes_per_s: 4_000,
-    });
+    let now = scene.now;
+    scene
+        .room
+        .network
+        .set_client_budget(now, ClientId(50), 4_000);
     scene.ticks(20);
     assert!(a_second_of(&mut scene, 50) <= 4_000);
     assert!(a_second_of(&mut scene, 100) > 4_000);
-    scene.inputs.push(Input::Budget {
-        client: None,
-        bytes_per_s: 4_000,
-    });
+    let now = scene.now;
+    scene.room.network.set_budget(now, None, 4_000);
     scene.ticks(20);
     assert!(a_second_of(&mut scene, 100) <= 4_000);
 }

@@ -17,6 +17,7 @@ use ambit_proto::pose::{
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::wire::Wire;
+use bytes::Bytes;
 
 use super::super::*;
 use super::herd::Herd;
@@ -85,7 +86,7 @@ impl BaselineSource for Slots<'_> {
 pub(super) struct Scene {
     pub room: Room,
     pub now: GameTime,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<RoomInput>,
     pub mirrors: BTreeMap<ClientId, Mirror>,
     line: Line,
     seed: u64,
@@ -136,7 +137,7 @@ impl Scene {
                 fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)),
             );
             let player = PlayerId(client.0.into());
-            self.inputs.push(Input::Join {
+            self.inputs.push(RoomInput::Join {
                 client,
                 player,
                 name: client.to_string(),
@@ -159,7 +160,7 @@ impl Scene {
         self.room.tick(self.now, &mut self.inputs, &mut outputs);
         self.note_truth();
         for output in outputs {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 continue;
             };
             if self.keeps && client.0.is_multiple_of(self.every) {
@@ -212,7 +213,7 @@ impl Scene {
 
     fn arrive_up(&mut self) {
         for (client, bytes) in self.up.remove(&self.now).unwrap_or_default() {
-            self.inputs.push(Input::Datagram {
+            self.inputs.push(RoomInput::Datagram {
                 client,
                 at: self.now,
                 bytes,

@@ -1,11 +1,11 @@
-//! A bounded number of places, of which one address gets a share.
+//! A limit of connections, and a smaller one for each address.
 //!
-//! An address goes in, a place or the reason why there is none comes out; dropping a place gives it
-//! back. So a peer that takes all it can get leaves most places to everybody else.
+//! An address goes in; a permit, or the limit that is reached, comes out. Dropping a permit frees its
+//! place. So a peer that takes all that it can get leaves most places to everybody else.
 //!
 //! Invariants:
-//! 1. At most `most` places are taken, at most `share` of them by one address.
-//! 2. An address without a place takes no memory.
+//! 1. At most `total` permits are out, at most `share` of them for one address.
+//! 2. An address without a permit takes no memory.
 //!
 //! Units: an address is what one subscriber has, an IPv4 address or an IPv6 /64. Cost: a lock, held
 //! for two look-ups.
@@ -16,78 +16,78 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ambit_proto::codes::ErrorCode;
 
-/// Why there is no place.
+/// Why there is no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
-    /// All are taken.
-    Places,
+pub enum LimitReached {
+    /// All permits are out.
+    Total,
     /// The address has its share.
     Share,
 }
 
-impl Full {
-    /// What a peer that finds no place is told.
+impl LimitReached {
+    /// The code that the peer gets.
     pub fn code(self) -> ErrorCode {
         match self {
-            Self::Places => ErrorCode::TooManyConnections,
+            Self::Total => ErrorCode::TooManyConnections,
             Self::Share => ErrorCode::TooManyFromAddress,
         }
     }
 }
 
-/// See the module. Copies share the places.
+/// See the module. Copies share the limits.
 #[derive(Clone, Debug)]
-pub struct Places {
-    most: usize,
+pub struct AdmissionLimits {
+    total: usize,
     share: usize,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<PermitCounts>>,
 }
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub struct Place {
-    places: Places,
+pub struct AdmissionPermit {
+    limits: AdmissionLimits,
     address: IpAddr,
-    crowded: bool,
+    is_crowded: bool,
 }
 
-/// Things by where they come from.
+/// Things by the address that they come from.
 #[derive(Debug, Default)]
 pub struct AddressCount(BTreeMap<IpAddr, usize>);
 
 #[derive(Debug, Default)]
-struct Taken {
+struct PermitCounts {
     count: usize,
     by_address: AddressCount,
 }
 
-impl Places {
-    /// `most` free places, of which one address gets `share`.
-    pub fn new(most: usize, share: usize) -> Self {
+impl AdmissionLimits {
+    /// `total` free places, of which one address gets `share`.
+    pub fn new(total: usize, share: usize) -> Self {
         Self {
-            most,
+            total,
             share,
             taken: Arc::default(),
         }
     }
 
-    /// Takes a place.
-    pub fn take(&self, address: IpAddr) -> Result<Place, Full> {
+    /// Takes a permit.
+    pub fn take(&self, address: IpAddr) -> Result<AdmissionPermit, LimitReached> {
         let mut taken = self.lock();
         let of_address = taken.by_address.of(address);
-        if taken.count >= self.most {
-            return Err(Full::Places);
+        if taken.count >= self.total {
+            return Err(LimitReached::Total);
         }
         if of_address >= self.share {
-            return Err(Full::Share);
+            return Err(LimitReached::Share);
         }
         taken.count += 1;
         taken.by_address.add(address);
-        let crowded = taken.count > self.most / 2 || of_address >= self.share / 2;
-        Ok(Place {
-            places: self.clone(),
+        let is_crowded = taken.count > self.total / 2 || of_address >= self.share / 2;
+        Ok(AdmissionPermit {
+            limits: self.clone(),
             address,
-            crowded,
+            is_crowded,
         })
     }
 
@@ -97,21 +97,21 @@ impl Places {
         taken.by_address.remove(address);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, PermitCounts> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    /// Whether it was in the second half of all places, or of the address's share.
-    pub fn crowded(&self) -> bool {
-        self.crowded
+impl AdmissionPermit {
+    /// Whether it was in the second half of all permits, or of the address's share.
+    pub fn is_crowded(&self) -> bool {
+        self.is_crowded
     }
 }
 
-impl Drop for Place {
+impl Drop for AdmissionPermit {
     fn drop(&mut self) {
-        self.places.give_back(self.address);
+        self.limits.give_back(self.address);
     }
 }
 
@@ -140,7 +140,7 @@ impl AddressCount {
     }
 }
 
-/// What one subscriber has: an IPv4 address, or 64 bits of IPv6.
+/// The address range of one subscriber: an IPv4 address, or 64 bits of IPv6.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -156,44 +156,47 @@ mod tests {
 
     #[test]
     fn one_address_gets_its_share_and_leaves_the_rest_to_others() {
-        let places = Places::new(8, 2);
+        let limits = AdmissionLimits::new(8, 2);
         let greedy: Vec<_> = (0..2_600)
-            .map(|_| places.take(address("10.0.0.1")))
+            .map(|_| limits.take(address("10.0.0.1")))
             .collect();
-        assert_eq!(greedy.iter().filter(|place| place.is_ok()).count(), 2);
+        assert_eq!(greedy.iter().filter(|permit| permit.is_ok()).count(), 2);
         assert!(
             greedy[2..]
                 .iter()
-                .all(|place| matches!(place, Err(Full::Share)))
+                .all(|permit| matches!(permit, Err(LimitReached::Share)))
         );
         let others: Vec<_> = (2..8)
-            .map(|n| places.take(address(&format!("10.0.0.{n}"))))
+            .map(|n| limits.take(address(&format!("10.0.0.{n}"))))
             .collect();
         assert!(others.iter().all(Result::is_ok));
-        assert_eq!(places.take(address("10.0.0.9")).unwrap_err(), Full::Places);
+        assert_eq!(
+            limits.take(address("10.0.0.9")).unwrap_err(),
+            LimitReached::Total
+        );
     }
 
     #[test]
-    fn a_dropped_place_is_free_again_and_leaves_nothing_behind() {
-        let places = Places::new(2, 1);
-        let first = places.take(address("2001:db8:1:2::1")).unwrap();
+    fn a_dropped_permit_is_free_again_and_leaves_nothing_behind() {
+        let limits = AdmissionLimits::new(2, 1);
+        let first = limits.take(address("2001:db8:1:2::1")).unwrap();
         assert_eq!(
-            places.take(address("2001:db8:1:2::2")).unwrap_err(),
-            Full::Share
+            limits.take(address("2001:db8:1:2::2")).unwrap_err(),
+            LimitReached::Share
         );
         drop(first);
-        drop(places.take(address("2001:db8:1:2::2")).unwrap());
-        let taken = places.lock();
+        drop(limits.take(address("2001:db8:1:2::2")).unwrap());
+        let taken = limits.lock();
         assert_eq!((taken.count, taken.by_address.0.len()), (0, 0));
     }
 
     #[test]
-    fn the_second_half_of_the_places_and_of_each_share_is_crowded() {
-        let places = Places::new(8, 4);
+    fn the_second_half_of_all_permits_and_of_each_share_is_crowded() {
+        let limits = AdmissionLimits::new(8, 4);
         let mut taken = Vec::new();
         let mut crowded = |text: &str| {
-            taken.push(places.take(address(text)).unwrap());
-            taken.last().is_some_and(Place::crowded)
+            taken.push(limits.take(address(text)).unwrap());
+            taken.last().is_some_and(AdmissionPermit::is_crowded)
         };
         assert_eq!(["10.0.0.1"; 3].map(&mut crowded), [false, false, true]);
         assert_eq!(

@@ -1,0 +1,153 @@
+//! Room time, and when rooms tick.
+//!
+//! What always holds: tick `n` of a room is due at room time `n * period`, so the spacing is exact
+//! and never drifts. At most [`MOST_WAITING`] ticks of a room wait at a time. A room that is further
+//! behind skips the oldest ones, which is counted.
+
+use ambit_proto::time::{GameTime, LocalTime};
+
+/// Ticks of one room that may wait for it. A room that was held up for longer has nothing to gain
+/// from working through everything that it missed: that would hold up its neighbours too.
+pub const MOST_WAITING: u32 = 3;
+
+/// One room's clock: how far it is ahead of the host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomClock {
+    /// In microseconds. A room may be older than its host.
+    ahead_us: i64,
+}
+
+impl RoomClock {
+    /// A clock that shows zero at `now`.
+    pub fn start(now: LocalTime) -> Self {
+        Self::showing(now, GameTime::ZERO)
+    }
+
+    /// A clock that shows `time` at `now`.
+    pub fn showing(now: LocalTime, time: GameTime) -> Self {
+        Self {
+            ahead_us: time.micros().cast_signed() - now.micros().cast_signed(),
+        }
+    }
+
+    /// The room's time at a time of the host's clock.
+    pub fn room_time(self, now: LocalTime) -> GameTime {
+        let micros = now.micros().saturating_add_signed(self.ahead_us);
+        GameTime::from_micros(micros)
+    }
+
+    /// The host's time at a time of the room's.
+    pub fn local_time(self, time: GameTime) -> LocalTime {
+        LocalTime::from_micros(time.micros().saturating_add_signed(-self.ahead_us))
+    }
+}
+
+/// When a room's ticks are due.
+#[derive(Clone, Debug)]
+pub struct TickSchedule {
+    period_us: u64,
+    next: u64,
+}
+
+/// What is due at one moment.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DueTicks {
+    /// Ticks to skip, the oldest.
+    pub skipped: u64,
+    /// Room times of the ticks to run, in order.
+    pub ticks: Vec<GameTime>,
+}
+
+impl TickSchedule {
+    /// Begins with the first tick after `last`. In a new room that is tick 1, one period after the
+    /// room's time zero.
+    pub fn after(tick_hz: u32, last: GameTime) -> Self {
+        let period_us = 1_000_000 / u64::from(tick_hz.max(1));
+        Self {
+            period_us,
+            next: last.micros() / period_us + 1,
+        }
+    }
+
+    /// When the next tick is due.
+    pub fn next_deadline(&self) -> GameTime {
+        GameTime::from_micros(self.next * self.period_us)
+    }
+
+    /// Leaves the next tick out: it has been run already.
+    pub fn skip(&mut self) {
+        self.next += 1;
+    }
+
+    /// Takes what is due at `now`, if the room has not run `waiting` earlier ticks yet.
+    pub fn take_due(&mut self, now: GameTime, waiting: u32) -> DueTicks {
+        let last = now.micros() / self.period_us;
+        if last < self.next {
+            return DueTicks {
+                skipped: 0,
+                ticks: Vec::new(),
+            };
+        }
+        let due = last - self.next + 1;
+        let run = due.min(u64::from(MOST_WAITING.saturating_sub(waiting)));
+        let first_run = last - run + 1;
+        self.next = last + 1;
+        DueTicks {
+            skipped: due - run,
+            ticks: (first_run..=last)
+                .map(|tick| GameTime::from_micros(tick * self.period_us))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_may_be_older_than_its_host() {
+        let clock = RoomClock::showing(LocalTime::from_millis(10), ms(5_000));
+        assert_eq!(clock.room_time(LocalTime::from_millis(60)), ms(5_050));
+        assert_eq!(clock.local_time(ms(5_050)), LocalTime::from_millis(60));
+        assert_eq!(clock.local_time(ms(1)), LocalTime::ZERO);
+        let younger = RoomClock::start(LocalTime::from_millis(700));
+        assert_eq!(younger.room_time(LocalTime::from_millis(750)), ms(50));
+    }
+
+    #[test]
+    fn ticks_are_due_at_multiples_of_the_period() {
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
+        assert_eq!(schedule.take_due(ms(49), 0), due(0, &[]));
+        assert_eq!(schedule.take_due(ms(50), 0), due(0, &[50]));
+        assert_eq!(schedule.take_due(ms(50), 0), due(0, &[]));
+        assert_eq!(schedule.next_deadline(), ms(100));
+        assert_eq!(schedule.take_due(ms(163), 0), due(0, &[100, 150]));
+    }
+
+    #[test]
+    fn a_room_far_behind_skips_the_oldest_ticks() {
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
+        assert_eq!(schedule.take_due(ms(500), 0), due(7, &[400, 450, 500]));
+        assert_eq!(schedule.next_deadline(), ms(550));
+    }
+
+    #[test]
+    fn ticks_that_still_wait_count_against_the_bound() {
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
+        assert_eq!(schedule.take_due(ms(100), 2), due(1, &[100]));
+        assert_eq!(schedule.take_due(ms(150), 3), due(1, &[]));
+        assert_eq!(schedule.take_due(ms(200), 0), due(0, &[200]));
+    }
+
+    fn due(skipped: u64, ticks_ms: &[u64]) -> DueTicks {
+        DueTicks {
+            skipped,
+            ticks: ticks_ms.iter().map(|&tick| ms(tick)).collect(),
+        }
+    }
+
+    fn ms(millis: u64) -> GameTime {
+        GameTime::from_millis(millis)
+    }
+}

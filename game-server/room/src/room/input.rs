@@ -1,0 +1,111 @@
+//! What goes into a room at a tick, and into its journal.
+
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::keymap::KeySample;
+use ambit_proto::message::Action;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// The client of every player in a journal: a room that replays inputs has no connections.
+pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
+
+/// One input of a room.
+///
+/// The host gives a room all kinds but [`RoomInput::Command`] and [`RoomInput::Sample`]. The room's
+/// journal of a tick ([`super::Room::journal`]) has all kinds but [`RoomInput::Datagram`]: it holds
+/// the commands and samples that were decoded from it and accepted. A recording holds what the host
+/// gave, so that a replay runs the network too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum RoomInput {
+    /// A player with a valid ticket has connected, for the first time or again.
+    Join {
+        /// The new connection; [`REPLAY_CLIENT`] in a journal.
+        client: ClientId,
+        /// The player.
+        player: PlayerId,
+        /// The player's name.
+        name: String,
+    },
+    /// A player's connection has ended; the avatar stays for the grace period.
+    Disconnect {
+        /// The connection; [`REPLAY_CLIENT`] in a journal. Ignored if the player has a newer one.
+        client: ClientId,
+        /// The player.
+        player: PlayerId,
+    },
+    /// A player has left for good.
+    Remove {
+        /// The player.
+        player: PlayerId,
+    },
+    /// A player has another name.
+    Rename {
+        /// The player.
+        player: PlayerId,
+        /// The new name.
+        name: String,
+    },
+    /// A player at a gate may transfer to another map.
+    ReleaseForTransfer {
+        /// The player.
+        player: PlayerId,
+        /// The transfer that the lobby has begun.
+        transfer: TransferId,
+    },
+    /// A player at a gate may not transfer to another map.
+    RefuseTransfer {
+        /// The player.
+        player: PlayerId,
+    },
+    /// A player transfers from another map; the client connects afterwards.
+    AdmitTransfer(TransferArrival),
+    /// A command of a player. The game may refuse it.
+    Command {
+        /// The player.
+        player: PlayerId,
+        /// The client's number for it.
+        number: u32,
+        /// The command.
+        action: Action,
+    },
+    /// A sample of a player's controls.
+    Sample {
+        /// The player.
+        player: PlayerId,
+        /// The room's time at which it arrived.
+        at: GameTime,
+        /// The keys that were held.
+        sample: KeySample,
+    },
+    /// A datagram of a client.
+    Datagram {
+        /// The client.
+        client: ClientId,
+        /// The room's time at which it arrived. Later than the time of the tick if that runs late.
+        at: GameTime,
+        /// Its payload.
+        #[serde(with = "crate::saved::datagram")]
+        bytes: Bytes,
+    },
+}
+
+/// The lobby's number of a transfer. It grows with each transfer of a player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TransferId(pub u64);
+
+/// A player who transfers from another map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransferArrival {
+    /// The player.
+    pub player: PlayerId,
+    /// The transfer.
+    pub transfer: TransferId,
+    /// The player's name.
+    pub name: String,
+    /// Where the avatar appears.
+    pub at: Position,
+    /// The state that the avatar brings along, in the game's own format.
+    pub carried: Vec<u8>,
+}

@@ -1,0 +1,74 @@
+//! What a room wants done after a tick.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::space::Position;
+use bytes::Bytes;
+
+use super::input::TransferId;
+
+/// One output of a room.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoomOutput {
+    /// Send this now, or never.
+    Datagram {
+        /// To this client.
+        client: ClientId,
+        /// At most `message::MAX_DATAGRAM` bytes.
+        bytes: Bytes,
+    },
+    /// The client's player has a newer connection: close this one.
+    Superseded {
+        /// The older connection.
+        client: ClientId,
+    },
+    /// A client has acknowledged nothing for too long and counts as disconnected: close its
+    /// connection.
+    Unresponsive {
+        /// The connection.
+        client: ClientId,
+    },
+    /// A player did not come back within the grace period and is out.
+    PlayerOut {
+        /// The player.
+        player: PlayerId,
+        /// Why.
+        reason: ErrorCode,
+    },
+    /// A player's avatar is in a gate to another map: the player asks for a transfer.
+    AtGate {
+        /// The player.
+        player: PlayerId,
+        /// The map behind the gate.
+        map: u32,
+        /// The place on that map.
+        at: Position,
+        /// Where the avatar is now.
+        from: Position,
+    },
+    /// The answer to [`super::RoomInput::ReleaseForTransfer`]. To be sent after the journal of this
+    /// tick.
+    Departed {
+        /// The player.
+        player: PlayerId,
+        /// The transfer.
+        transfer: TransferId,
+        /// What the avatar takes along; `None` if the player stays.
+        carried: Option<Vec<u8>>,
+    },
+    /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this tick.
+    Arrived {
+        /// The player.
+        player: PlayerId,
+        /// The transfer.
+        transfer: TransferId,
+    },
+    /// The client's player has moved to another map. The client closes the connection by itself
+    /// once it knows where to go.
+    MovedAway {
+        /// The connection.
+        client: ClientId,
+    },
+    /// The game is over.
+    Finished,
+}
