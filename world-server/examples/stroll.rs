@@ -13,7 +13,6 @@ use ambit_proto::{
 };
 use ambit_room::logic::{
     game::{Game, GameInfo, Refusal},
-    registry::Registry,
     world::World,
 };
 

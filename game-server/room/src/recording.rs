@@ -245,34 +245,6 @@ mod tests {
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
     }
 
-    #[test]
-    fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
-        let header = Header {
-            parameters: BTreeMap::new(),
-            ..header()
-        };
-        let registry = ambit_game_server::standard();
-        let mut first = room(&header, &registry).expect("a room of the field");
-        let mut join = vec![inputs().swap_remove(0)];
-        first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        let snapshot = RoomSnapshot {
-            at: GameTime::ZERO,
-            state: first.save().expect("the field can be saved"),
-        };
-        first.tick(GameTime::from_millis(50), &mut join, &mut Vec::new());
-        let saved = SavedRoom {
-            snapshot,
-            journal: vec![JournalEntry::new(
-                GameTime::from_millis(50),
-                first.journal(),
-            )],
-        };
-        let recording = recording_of(&header, &saved);
-        let again = replay(&recording, &registry, |_, _| {}).expect("a recording");
-        assert_eq!(again.last_tick(), first.last_tick());
-        assert_eq!(again.avatar(PlayerId(2)), first.avatar(PlayerId(2)));
-    }
-
     fn header() -> Header {
         let parameters = [("size".to_owned(), "80x80".to_owned())].into();
         Header {

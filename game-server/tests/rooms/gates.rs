@@ -1,22 +1,15 @@
 //! Gates between maps: one room lets go, another one admits, and a room that goes on elsewhere has
 //! done so too.
 
-use ambit_proto::space::Position;
-
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use ambit_proto::ids::{ClientId, ObjectId, PlayerId, RoomId};
-use ambit_proto::message::{Action, Notice};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::Game;
-use ambit_room::logic::world::World;
+use ambit_room::recording::Header;
 use ambit_room::room::*;
 
 use super::{ANN, TICK};
-use ambit_room::recording::Header;
 
 const BOB: PlayerId = PlayerId(2);
 const EAST: Position = Position::on_ground(199.0, 100.0);
@@ -350,7 +343,7 @@ impl Map {
 
     fn mana(&self, player: PlayerId) -> f32 {
         self.room
-            .world
+            .world()
             .gauge(self.room.avatar(player).expect("in the room"), 2)
             .value
     }

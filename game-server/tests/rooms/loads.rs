@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ambit_proto::ids::PlayerId;
-
 use ambit_field::FieldGame;
+use ambit_proto::cell::Cell;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::Game;
+use ambit_room::logic::world::World;
+use ambit_room::logic::world::WorldChange;
+use ambit_room::network::loads::{CellLoad, LoadMap, MAX_REGIONS_PER_AXIS};
 
 #[test]
 fn the_loads_match_a_brute_force_recount() {
@@ -87,8 +91,8 @@ fn compare(
     {
         cells.entry(cell).or_default().changes += changes;
     }
-    let all = (0..loads.rows)
-        .flat_map(|row| (0..loads.columns).map(move |column| Cell::new(column, row)));
+    let (columns, rows) = (world.grid().columns(), world.grid().rows());
+    let all = (0..rows).flat_map(|row| (0..columns).map(move |column| Cell::new(column, row)));
     for cell in all {
         assert_eq!(
             loads.cell(cell),

@@ -2,6 +2,7 @@
 
 mod gates;
 mod loads;
+mod recorded;
 mod restored;
 
 use std::time::Duration;

@@ -21,6 +21,13 @@ const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);
 
 #[test]
+fn a_game_that_can_not_be_saved_says_so() {
+    let mut scene = Scene::new();
+    scene.ticks(1);
+    assert_eq!(scene.room.save(), None);
+}
+
+#[test]
 fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");

@@ -1,5 +1,7 @@
 use super::*;
+use ambit_field::FieldGame;
 use ambit_room::journal::SavedRoom;
+use ambit_room::logic::registry::Registry;
 use ambit_room::recording::Header;
 
 const ID: RoomId = RoomId(3);
@@ -224,7 +226,8 @@ fn the_next_host_has_the_room_of_the_last_journal_entry() {
         }
     }
     assert!(saved.journal.len() > 2, "{}", saved.journal.len());
-    let (config, game) = ambit_game_server::standard()
+    let (config, game) = Registry::default()
+        .with(FieldGame::INFO, FieldGame::make)
         .prepare(&header())
         .expect("a room");
     let resume = super::super::messages::RoomResume {
@@ -251,7 +254,8 @@ struct Host {
 
 impl Host {
     fn new(capacity: u32) -> Self {
-        let mut room = ambit_game_server::standard()
+        let mut room = Registry::default()
+            .with(FieldGame::INFO, FieldGame::make)
             .create_room(&header())
             .expect("such a room can be made");
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());

@@ -22,7 +22,7 @@ use crate::saved::{self, BadState};
 
 impl World {
     /// Appends the state of the world between two ticks. Cost: all objects.
-    pub(crate) fn save(&self, out: &mut Vec<u8>) {
+    pub fn save(&self, out: &mut Vec<u8>) {
         saved::put(out, &(self.now, self.previous_horizon, self.rng.get_seed()));
         saved::put(out, &self.objects.to_saved());
         saved::put(out, &self.poses.to_saved());
