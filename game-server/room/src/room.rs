@@ -155,7 +155,7 @@ impl Room {
         self.finish(times, outputs);
         self.network
             .send(now, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes });
             });
         if self.game.is_finished() {
             outputs.push(RoomOutput::Finished);
@@ -169,7 +169,7 @@ impl Room {
         let Some(last) = self.last else { return };
         self.network
             .send_final(last, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes });
             });
     }
 
@@ -394,7 +394,7 @@ impl Room {
                 action,
             } => answer = self.command(*player, *number, action),
             RoomInput::Sample { player, at, sample } => {
-                self.world.receive_sample(*at, *player, *sample)
+                self.world.receive_sample(*at, *player, *sample);
             }
             RoomInput::ReleaseForTransfer { player, transfer } => {
                 self.release_for_transfer(*player, *transfer);

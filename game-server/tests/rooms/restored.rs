@@ -77,9 +77,9 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
                 .distance(POSE_FORMAT.position(&theirs)),
         );
         if life.room.world().is_moving(object) {
-            moved += 1
+            moved += 1;
         } else {
-            resting += 1
+            resting += 1;
         }
     }
     apart_m.sort_unstable_by(f32::total_cmp);

@@ -344,7 +344,7 @@ impl SimHost {
         while let Some(output) = self.core.poll() {
             match output {
                 HostOutput::World(message) => {
-                    self.outputs.push_back(SimHostOutput::World(message.into()))
+                    self.outputs.push_back(SimHostOutput::World(message.into()));
                 }
                 // The lobby does without figures here.
                 HostOutput::SendStats => {}

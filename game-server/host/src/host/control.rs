@@ -92,7 +92,7 @@ impl<'a> ControlShell<'a> {
         let mut orders = link.commands;
         self.link = Some(link.news);
         self.shared
-            .with_lease(|core, now, lease| core.connect(now, lease));
+            .with_lease(super::super::host_core::HostCore::connect);
         let mut is_stopping = false;
         let shared = self.shared;
         let ending = loop {
@@ -119,7 +119,7 @@ impl<'a> ControlShell<'a> {
                 }
                 () = stop.cancelled(), if !is_stopping => {
                     is_stopping = true;
-                    self.shared.with_lease(|core, now, lease| core.handle_stop(now, lease));
+                    self.shared.with_lease(super::super::host_core::HostCore::handle_stop);
                 }
                 () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
                     core.handle_timeout(now, lease);

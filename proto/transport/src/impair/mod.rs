@@ -24,7 +24,6 @@ mod parse;
 
 use std::time::Duration;
 
-pub use parse::ImpairmentError;
 
 use ambit_proto::time::LocalTime;
 
@@ -40,7 +39,7 @@ const MAX_COPY_DELAY: Duration = Duration::from_millis(20);
 
 /// The impairment of a path. The default is a perfect path.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Impairment {
+pub(crate) struct Impairment {
     /// Lost packets, in per cent.
     pub loss: f32,
     /// Packets that arrive twice, in per cent.
@@ -59,7 +58,7 @@ pub struct Impairment {
 
 /// One direction of one impaired path.
 #[derive(Clone, Debug)]
-pub struct Impairer {
+pub(crate) struct Impairer {
     impairment: Impairment,
     rng: fastrand::Rng,
     /// When all queued packets will have been sent.
@@ -70,7 +69,7 @@ pub struct Impairer {
 
 impl Impairer {
     /// An idle path.
-    pub fn new(impairment: Impairment) -> Self {
+    pub(crate) fn new(impairment: Impairment) -> Self {
         Self {
             impairment,
             rng: fastrand::Rng::with_seed(impairment.seed),
@@ -81,7 +80,7 @@ impl Impairer {
 
     /// Sends a packet of `len` bytes now and returns the delay of each copy: none if the packet is
     /// lost or dropped, two if it is duplicated.
-    pub fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
+    pub(crate) fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
         let decisions = PacketChances::draw(&mut self.rng, &self.impairment);
         let first = self
             .enqueue(now, len)

@@ -249,7 +249,7 @@ impl Sheep {
         let position = Position::on_ground(self.at.0, self.at.1);
         match format.turn {
             Turning::Free { .. } => {
-                world.set_free_pose(self.object, position, self.turn, speed > 0.0)
+                world.set_free_pose(self.object, position, self.turn, speed > 0.0);
             }
             _ => world.set_pose(self.object, position, self.heading, speed),
         }
