@@ -381,6 +381,7 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
 
 /// A peer that sends only invented slices.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, told in order")]
 fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     let now = LocalTime::from_millis(1_000);
     let slice = |chunk, index, last, left, length| Slice {

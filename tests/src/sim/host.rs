@@ -1,9 +1,9 @@
 //! A game host on virtual time: the cores of the real one ([`HostCore`], a [`RoomHost`] for each
 //! room, [`ServingLease`], [`ReleaseGate`]), and what carries for them.
 //!
-//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`. Nothing
-//! here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its time to make
-//! rooms, and its journal takes its time to get out.
+//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`.
+//! Nothing here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its
+//! time to make rooms, and its journal takes its time to get out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
@@ -206,8 +206,8 @@ impl SimHost {
         self.carry_out(now);
     }
 
-    /// The journal entries up to this number have left the process, and what reads them lives as long
-    /// as the WorldServer.
+    /// The journal entries up to this number have left the process, and what reads them lives as
+    /// long as the WorldServer.
     pub fn note_journal_written(&mut self, now: LocalTime, number: u64) {
         self.journal_kept = self.journal_kept.max(number);
         self.release(now);

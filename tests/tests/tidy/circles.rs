@@ -118,9 +118,7 @@ impl<'a> Modules<'a> {
             rest = &rest[1..];
         }
         let source = self.files.get(&at)?;
-        let Some(item) = rest.first() else {
-            return None;
-        }; // A module alone is no name yet.
+        let item = rest.first()?; // A module alone is no name yet.
         if item == "*" || defines(&source.text, item) || depth > 8 {
             return Some(at);
         }
@@ -178,7 +176,9 @@ fn uses(text: &str) -> Vec<Vec<String>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let code = line.trim_start();
-        let visible = code.strip_prefix("pub").map(|rest| rest.trim_start_matches("(crate)"));
+        let visible = code
+            .strip_prefix("pub")
+            .map(|rest| rest.trim_start_matches("(crate)"));
         let visible = visible.map_or(code, |rest| rest.trim_start_matches("(super)").trim_start());
         if visible.starts_with("use ") {
             let item = &text[start + (line.len() - visible.len()) + 4..];

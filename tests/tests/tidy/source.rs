@@ -11,6 +11,14 @@ pub(crate) struct Source {
     pub text: String,
 }
 
+impl Source {
+    pub(crate) fn is_markdown(&self) -> bool {
+        Path::new(&self.path)
+            .extension()
+            .is_some_and(|extension| extension == "md")
+    }
+}
+
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -138,13 +146,11 @@ pub(crate) fn types(text: &str) -> Vec<String> {
             .unwrap_or(code);
         for word in ["struct ", "enum ", "trait ", "union ", "type "] {
             if let Some(rest) = code.strip_prefix(word) {
-                names.push(
-                    rest.chars()
-                        .take_while(|c| c.is_alphanumeric() || *c == '_')
-                        .collect(),
-                );
+                let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
+                names.push(rest.chars().take_while(is_part).collect::<String>());
             }
         }
     }
+    names.retain(|name| !name.is_empty()); // Defined by a macro.
     names
 }

@@ -1,5 +1,5 @@
-//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the core,
-//! the link to the WorldServer, and the rooms.
+//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the
+//! core, the link to the WorldServer, and the rooms.
 //!
 //! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
 //! other rooms' ticks nor the next message.

@@ -19,6 +19,7 @@ use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
 use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::Shared;
 use super::counters::{Counters, DropReason};
@@ -73,8 +74,7 @@ impl Outlet {
             after,
         };
         if let Err(refused) = self.batches.try_send(batch) {
-            let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) =
-                refused;
+            let (TrySendError::Full(batch) | TrySendError::Closed(batch)) = refused;
             counters.dropped_many(DropReason::SendBehind, batch.datagrams.len() as u64);
         }
     }

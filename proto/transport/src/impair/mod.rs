@@ -24,6 +24,7 @@ mod parse;
 
 use std::time::Duration;
 
+pub use parse::ImpairmentError;
 
 use ambit_proto::time::LocalTime;
 
@@ -39,7 +40,7 @@ const MAX_COPY_DELAY: Duration = Duration::from_millis(20);
 
 /// The impairment of a path. The default is a perfect path.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Impairment {
+pub struct Impairment {
     /// Lost packets, in per cent.
     pub loss: f32,
     /// Packets that arrive twice, in per cent.
@@ -58,7 +59,7 @@ pub(crate) struct Impairment {
 
 /// One direction of one impaired path.
 #[derive(Clone, Debug)]
-pub(crate) struct Impairer {
+pub struct Impairer {
     impairment: Impairment,
     rng: fastrand::Rng,
     /// When all queued packets will have been sent.
@@ -69,7 +70,7 @@ pub(crate) struct Impairer {
 
 impl Impairer {
     /// An idle path.
-    pub(crate) fn new(impairment: Impairment) -> Self {
+    pub fn new(impairment: Impairment) -> Self {
         Self {
             impairment,
             rng: fastrand::Rng::with_seed(impairment.seed),
@@ -80,7 +81,7 @@ impl Impairer {
 
     /// Sends a packet of `len` bytes now and returns the delay of each copy: none if the packet is
     /// lost or dropped, two if it is duplicated.
-    pub(crate) fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
+    pub fn send(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
         let decisions = PacketChances::draw(&mut self.rng, &self.impairment);
         let first = self
             .enqueue(now, len)

@@ -25,7 +25,7 @@ const RATE_RANGE: std::ops::RangeInclusive<f64> = 1e3..=1e10;
 
 /// Why a text is not an impairment.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ImpairmentError {
+pub enum ImpairmentError {
     /// A part without `=`.
     #[error("`{part}` is not of the form key=value; keys are {KEYS}")]
     NoValue {

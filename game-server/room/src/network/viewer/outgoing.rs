@@ -23,9 +23,9 @@ use crate::network::shared_state::{SendBuffers, TickContext};
 /// ticks, the nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
 /// Datagrams without a body that may follow those. All together fit into QUIC's send buffer
-/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
-/// pushes out another, and baselines stay known for four ticks. At 20 ticks a second this allows 2
-/// Mbit/s for blocks.
+/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that
+/// none pushes out another, and baselines stay known for four ticks. At 20 ticks a second this
+/// allows 2 Mbit/s for blocks.
 const SLICES_PER_TICK: usize = 12;
 /// A second body that is shorter than this is not worth its headers.
 const MIN_EXTRA_BODY_BITS: usize = 8 * 64;

@@ -1,5 +1,4 @@
-//! A game for tests of poses: avatars that move about in a way that nobody foretells, or as the
-//! test says.
+//! A game for tests of poses: avatars that move about unpredictably, or as the test says.
 
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
