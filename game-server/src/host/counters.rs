@@ -69,7 +69,7 @@ impl DropReason {
     ];
 }
 
-impl From<Full> for DropReason {
+impl From<LimitReached> for DropReason {
     fn from(limit: LimitReached) -> Self {
         match limit {
             LimitReached::Total => Self::GreetingFull,
