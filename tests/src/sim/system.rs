@@ -777,7 +777,7 @@ impl System {
             .find_map(|(&host, node)| node.host.poll().map(|output| (host, output)))
     }
 
-    fn carry_host(&mut self, host: HostId, outputs: SimHostOutput) {
+    fn carry_host(&mut self, host: HostId, output: SimHostOutput) {
         if self.hosts[&host].is_embedded() {
             return self.carry_output(host, output);
         }
@@ -800,7 +800,7 @@ impl System {
         }
     }
 
-    fn carry_output(&mut self, host: HostId, outputs: SimHostOutput) {
+    fn carry_output(&mut self, host: HostId, output: SimHostOutput) {
         let now = self.now;
         match output {
             SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}

@@ -392,7 +392,7 @@ impl System {
         self.hosts
             .get_mut(&host)
             .expect("it runs")
-            .row
+            .queue
             .push_back(message);
         self.write_soon(host);
     }
