@@ -3,12 +3,7 @@
 
 use std::error::Error;
 
-const FILES: [&str; 4] = [
-    "ambit/world.proto",
-    "ambit/game.proto",
-    "ambit/host.proto",
-    "ambit/directory.proto",
-];
+const FILES: [&str; 2] = ["ambit/world.proto", "ambit/game.proto"];
 const ROOT: &str = "proto";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -16,8 +16,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
-use ambit_proto::impair::{Impairer, Impairment};
 use ambit_proto::time::LocalTime;
+use ambit_transport::impair::{Impairer, Impairment};
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, Sleep};

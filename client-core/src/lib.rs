@@ -17,6 +17,4 @@ mod rotation;
 pub mod shell;
 #[cfg(feature = "physics")]
 pub mod simulation;
-#[cfg(feature = "bins")]
-pub mod text;
 pub mod trust;

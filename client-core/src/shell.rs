@@ -17,11 +17,11 @@ mod traffic;
 
 use std::sync::Arc;
 
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
-use ambit_proto::quic::Fingerprint;
 use ambit_proto::time::LocalTime;
+use ambit_transport::impair::Impairment;
+use ambit_transport::quic::Fingerprint;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::client::Client;

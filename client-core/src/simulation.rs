@@ -45,7 +45,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{
+use ambit_cubes_physics::{
     Arena, BodyId, FRAMES_PER_S, PLAYER, POSE_FORMAT, Physics, frame_at, frame_time,
 };
 use ambit_proto::keymap::{Keymap, Keys};

@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ambit_proto::quic::Fingerprint;
+use ambit_transport::quic::Fingerprint;
 
 /// A known-hosts file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::Header;
-use ambit_game_server::room::{Room, RoomInput};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::time::GameTime;
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -44,7 +43,7 @@ fn main() {
             let saved = room.save().expect("the shipped games can be saved");
             let save = measure(rounds, || room.save());
             let restore = measure(rounds, || {
-                let (config, game) = Registry::standard()
+                let (config, game) = ambit_game_server::standard()
                     .prepare(&header)
                     .expect("valid parameters");
                 Room::restore(config, game, &saved).expect("a saved room")
@@ -72,7 +71,7 @@ fn played_room(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
         grace_ms: 30_000,
         parameters,
     };
-    let mut room = Registry::standard()
+    let mut room = ambit_game_server::standard()
         .create_room(&header)
         .expect("valid parameters");
     let join = |player: u32| RoomInput::Join {

@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use ambit_proto::games::cubes::{
+use ambit_cubes_physics::{
     Arena, BodyId, CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, RandomDriver, control,
 };
 use ambit_proto::keymap::{Keymap, Keys};

@@ -20,10 +20,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ambit_game_server::network::interest::{AreaOfInterest, Interest, InterestChange};
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 use ambit_proto::space::Position;
+use ambit_room::network::interest::{AreaOfInterest, Interest, InterestChange};
 use criterion::{Criterion, Throughput};
 
 const CELL_M: f32 = 10.0;

@@ -14,16 +14,15 @@
 
 use std::time::Duration;
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::Header;
-use ambit_game_server::room::{Room, RoomInput, RoomOutput};
-use ambit_game_server::stats::{EncodingReuse, RoomStats};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig};
 use ambit_proto::message::{self, Uplink};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput, RoomOutput};
+use ambit_room::stats::{EncodingReuse, RoomStats};
 use bytes::Bytes;
 
 const TICK: Duration = Duration::from_millis(50);
@@ -145,7 +144,7 @@ impl BenchRoom {
             parameters,
             ..Header::default()
         };
-        let room = Registry::standard()
+        let room = ambit_game_server::standard()
             .create_room(&header)
             .expect("parameters of field");
         let join = |client| RoomInput::Join {

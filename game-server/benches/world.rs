@@ -14,16 +14,16 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ambit_game_server::config::RoomConfig;
-use ambit_game_server::games::field::{FieldGame, WalkMode};
-use ambit_game_server::logic::game::{Game, Refusal};
-use ambit_game_server::logic::world::{World, WorldChange};
+use ambit_field::{FieldGame, WalkMode};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_room::config::RoomConfig;
+use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::world::{World, WorldChange};
 use criterion::{Criterion, Throughput};
 
 const OBJECTS: u64 = 2_000;

@@ -12,13 +12,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_game_server::host_core::checkpoints::restore_room;
-use ambit_game_server::host_core::messages::WorldOrder;
-use ambit_game_server::host_core::protobuf::order_of;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::{self, Header, Recording};
-use ambit_game_server::room::RoomOutput;
-use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
+use ambit_host::host_core::checkpoints::restore_room;
+use ambit_host::host_core::messages::WorldOrder;
+use ambit_host::host_core::protobuf::order_of;
+use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
+use ambit_room::recording::{self, Header, Recording};
+use ambit_room::room::RoomOutput;
 use prost::Message as _;
 
 fn main() -> ExitCode {
@@ -47,7 +46,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{:?}", Recording::read(&bytes)?.header);
     let (mut hash, mut last) = (DefaultHasher::new(), 0);
-    let result = recording::replay(&bytes, &Registry::standard(), |now, outputs| {
+    let result = recording::replay(&bytes, &ambit_game_server::standard(), |now, outputs| {
         last = now.millis();
         for output in outputs {
             if let RoomOutput::Datagram { client, bytes } = output {
@@ -84,7 +83,7 @@ fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
         parameters: assignment.parameters.into_iter().collect(),
     };
     println!("{header:?}");
-    let (config, game) = Registry::standard().prepare(&header)?;
+    let (config, game) = ambit_game_server::standard().prepare(&header)?;
     let until = resume.now + Duration::from_secs(10);
     let room = restore_room(config, game, || until, &resume)?;
     println!(

@@ -1,35 +1,87 @@
-//! Rooms with physics and interest management, and the process that hosts them.
-//!
-//! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait) and
-//! [`games`]; [`network`] (which client receives what); [`room`], which runs both in lockstep, with
-//! [`recording`] to replay it; [`host_core`], what decides at a host; [`ticket`], the admission of
-//! players. All of these are deterministic and free of I/O. Around them are the shells: [`host`]
-//! accepts players and does the I/O of the rooms, one actix actor for each.
+//! The shipped games in one registry, and the program `game-server` that hosts rooms of them.
 
-pub mod config;
-pub mod games;
-pub mod host_core;
-pub mod journal;
-pub mod logic;
-pub mod network;
-pub mod recording;
-pub mod room;
-pub mod saved;
-pub mod stats;
-pub mod ticket;
+use ambit_cubes::CubesGame;
+use ambit_field::FieldGame;
+use ambit_room::logic::registry::Registry;
 
-pub mod accept;
-mod actor;
-pub mod admission;
-mod agones;
-pub mod carrier;
-pub mod cli;
-pub mod clock_thread;
-mod dial;
-pub mod endpoint;
-pub mod host;
-pub mod identity;
-pub mod process;
-mod room_files;
+/// The games that come with Ambit.
+pub fn standard() -> Registry {
+    Registry::default()
+        .with(FieldGame::INFO, FieldGame::make)
+        .with(CubesGame::INFO, CubesGame::make)
+}
 
-pub use process::run;
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use ambit_proto::codes::ErrorCode;
+    use ambit_proto::ids::RoomId;
+    use ambit_room::recording::Header;
+
+    use super::*;
+
+    #[test]
+    fn an_unknown_game_is_answered_with_the_known_ones() {
+        let error = standard().check("fjeld", &BTreeMap::new()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnknownGame);
+        assert_eq!(
+            error.to_string(),
+            "there is no game \"fjeld\"; the known ones are field, cubes"
+        );
+    }
+
+    #[test]
+    fn a_game_s_parameters_are_checked_with_the_room_s() {
+        let check = |key: &str, value: &str| {
+            standard().check(
+                "field",
+                &BTreeMap::from([(key.to_owned(), value.to_owned())]),
+            )
+        };
+        assert_eq!(check("npcs", "20000"), Ok(()));
+        assert_eq!(check("delay", "100"), Ok(()));
+        assert_eq!(check("walk", "steered"), Ok(()));
+        assert_eq!(
+            check("npcs", "20001").unwrap_err().code(),
+            ErrorCode::BadParameter
+        );
+        let unknown = check("orcs", "1").unwrap_err().to_string();
+        assert!(
+            unknown.contains(
+                "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, \
+                 seed, size, tick, walk"
+            ),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_header_creates_the_room_that_it_describes() {
+        let header = Header {
+            game: "field".into(),
+            room: 7,
+            seed: 9,
+            capacity: 12,
+            grace_ms: 4_000,
+            parameters: BTreeMap::from([("size".into(), "60x50".into())]),
+        };
+        let (config, game) = standard().prepare(&header).expect("a good header");
+        assert_eq!(
+            (config.room, config.seed, config.capacity),
+            (RoomId(7), 9, 12)
+        );
+        assert_eq!(
+            (config.width, config.height, config.grace),
+            (60.0, 50.0, Duration::from_secs(4))
+        );
+        assert_eq!(game.schema().game, "field");
+    }
+
+    #[test]
+    #[should_panic(expected = "a game \"field\" is registered already")]
+    fn two_games_of_one_name_are_a_mistake() {
+        let _ = standard().with(FieldGame::INFO, FieldGame::make);
+    }
+}

@@ -6,10 +6,6 @@
 
 use std::time::Duration;
 
-use ambit_game_server::config::RoomConfig;
-use ambit_game_server::logic::game::{Game, Refusal};
-use ambit_game_server::logic::world::World;
-use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
@@ -19,6 +15,10 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
+use ambit_room::config::RoomConfig;
+use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::world::World;
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 
 const CLIENTS: u32 = 10;
 const TICKS: u32 = 100;

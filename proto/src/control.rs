@@ -8,6 +8,15 @@
 /// Version of the lobby's protocol: `Hello.version`, `Welcome.version`.
 pub const WORLD_VERSION: u32 = 2;
 
+/// Longest `ClientToWorld`.
+pub const MAX_TO_WORLD: usize = 16_384;
+/// Longest `WorldToClient`.
+pub const MAX_FROM_WORLD: usize = 1_048_576;
+/// Longest `ClientToGame`.
+pub const MAX_TO_GAME: usize = 4_096;
+/// Longest `GameToClient`.
+pub const MAX_FROM_GAME: usize = 65_536;
+
 /// Between a client and the WorldServer (ALPN `ambit-world/1`).
 #[allow(
     missing_docs,
@@ -28,28 +37,4 @@ pub mod world {
 )]
 pub mod game {
     include!(concat!(env!("OUT_DIR"), "/ambit.game.rs"));
-}
-
-/// Between the WorldServer and a process that hosts rooms (pipe, or ALPN `ambit-host/1`).
-#[allow(
-    missing_docs,
-    unused_qualifications,
-    clippy::pedantic,
-    clippy::large_enum_variant,
-    reason = "generated; a report is sent once a second"
-)]
-pub mod host {
-    include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
-}
-
-/// What the WorldServers of a cluster keep in their directory, and the messages between them (ALPN
-/// `ambit-peer/1`).
-#[allow(
-    missing_docs,
-    unused_qualifications,
-    clippy::pedantic,
-    reason = "generated"
-)]
-pub mod directory {
-    include!(concat!(env!("OUT_DIR"), "/ambit.directory.rs"));
 }

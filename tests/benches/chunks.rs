@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ambit_proto::impair::{Impairer, Impairment};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
-use ambit_proto::quic::{self, ALPN_GAME, Fingerprint, FingerprintVerifier};
 use ambit_proto::time::LocalTime;
 use ambit_proto::wire::{Coder as _, Reader, Writer};
+use ambit_transport::impair::{Impairer, Impairment};
+use ambit_transport::quic::{self, ALPN_GAME, Fingerprint, FingerprintVerifier};
 use bytes::Bytes;
 use quinn::rustls::pki_types::PrivateKeyDer;
 use quinn::udp::{RecvMeta, Transmit};

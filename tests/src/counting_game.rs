@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_game_server::config::{BadParameter, Parameters};
-use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
-use ambit_game_server::logic::world::World;
-use ambit_game_server::room::Room;
-use ambit_game_server::saved::{self, BadState};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
+use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::world::World;
+use ambit_room::room::Room;
+use ambit_room::saved::{self, BadState};
 use serde::{Deserialize, Serialize};
 
 const COUNT: u8 = 1;

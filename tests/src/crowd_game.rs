@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::f32::consts::{PI, TAU};
 use std::time::Duration;
 
-use ambit_game_server::config::{BadParameter, Parameters};
-use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
-use ambit_game_server::logic::world::World;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
+use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::world::World;
 
 /// The grid of all avatars.
 pub const FORMAT: PoseFormat = PoseFormat {

@@ -15,14 +15,13 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::replica::drawing::DrawnObject;
-use ambit_game_server::logic::registry::Registry;
-use ambit_proto::games::cubes::{POSE_FORMAT, frame_at};
+use ambit_cubes_physics::{POSE_FORMAT, frame_at};
 use ambit_proto::ids::{ClientId, ObjectId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
+use ambit_transport::impair::Impairment;
 
 use crate::physics_sync::ground_truth::FRAME_HZ;
 use crate::sim::System;
@@ -53,7 +52,7 @@ impl CubePlayers {
         network: &Impairment,
         parameters: &[(&str, &str)],
     ) -> Self {
-        let mut system = System::new(seed, &Registry::standard());
+        let mut system = System::new(seed, &ambit_game_server::standard());
         let config = |player| ClientConfig {
             name: format!("p{player}"),
             ..ClientConfig::default()

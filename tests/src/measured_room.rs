@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 use ambit_client_core::client::stats::{AgeByClass, AgeClass, Distribution};
-use ambit_game_server::logic::registry::Registry;
 use ambit_proto::ids::{ClientId, ObjectId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::schema::Freshness;
+use ambit_room::logic::registry::Registry;
+use ambit_transport::impair::Impairment;
 
 use crate::crowd_game::CrowdGame;
 use crate::rolling_cubes::RollingCubes;
@@ -18,7 +18,7 @@ use crate::sim::{System, wire};
 
 /// The shipped games and the test games.
 pub fn test_registry() -> Registry {
-    Registry::standard()
+    ambit_game_server::standard()
         .with(RollingCubes::INFO, RollingCubes::create)
         .with(CrowdGame::INFO, CrowdGame::create)
 }

@@ -10,8 +10,8 @@ pub mod poses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_game_server::room::Room;
 use ambit_proto::ids::{ClientId, ObjectId};
+use ambit_room::room::Room;
 
 /// Column and row.
 type CellIndex = (i64, i64);

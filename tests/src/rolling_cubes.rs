@@ -13,10 +13,6 @@ use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::time::Duration;
 
-use ambit_game_server::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
-use ambit_game_server::logic::statics::Obstacle;
-use ambit_game_server::logic::world::World;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
@@ -24,6 +20,10 @@ use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
+use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::statics::Obstacle;
+use ambit_room::logic::world::World;
 use fastrand::Rng;
 
 /// While a player holds this control, its cube throws up the cubes that it meets.

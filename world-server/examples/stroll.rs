@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_game_server::logic::{
-    game::{Game, GameInfo, Refusal},
-    registry::Registry,
-    world::World,
-};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::{
     codes::ErrorCode,
     ids::{ObjectId, PlayerId},
     message::Action,
     space::Position,
+};
+use ambit_room::logic::{
+    game::{Game, GameInfo, Refusal},
+    world::World,
 };
 
 #[derive(Default)]
@@ -76,5 +75,7 @@ fn main() -> ExitCode {
         join_running: true,
         parameters: &[],
     };
-    ambit_world_server::run(Registry::standard().with(info, |_| Ok(Box::new(Stroll::default()))))
+    ambit_world_server::run(
+        ambit_game_server::standard().with(info, |_| Ok(Box::new(Stroll::default()))),
+    )
 }

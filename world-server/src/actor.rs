@@ -15,12 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
+use ambit_host::protocol::messages::{
+    HostStats, HostToWorld, OpenRoom, WorldToHost, world_to_host,
+};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{HostStats, HostToWorld, OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
-use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::frame::encode_frame;
 use bytes::Bytes;
 use prost::Message as _;
 use tokio::sync::{mpsc, oneshot, watch};

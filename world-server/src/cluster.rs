@@ -21,11 +21,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::directory::Leader;
 use actix::Addr;
-use ambit_proto::control::directory::Leader;
 use ambit_proto::control::world::Server;
-use ambit_proto::frame::encode_frame;
-use ambit_proto::quic::Fingerprint;
+use ambit_transport::frame::encode_frame;
+use ambit_transport::quic::Fingerprint;
 use anyhow::{Context as _, bail};
 use prost::Message;
 use quinn::{Connection, RecvStream};
@@ -290,7 +290,7 @@ async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Re
 /// Returns the reason.
 async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) -> String {
     let send = async {
-        let sign = encode_frame(&ambit_proto::control::directory::Sign {});
+        let sign = encode_frame(&crate::directory::Sign {});
         loop {
             if let Err(error) = to.write_all(&sign).await {
                 return error.to_string();
@@ -300,7 +300,7 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
     };
     let receive = async {
         loop {
-            let sign = read_message::<ambit_proto::control::directory::Sign>(&mut from);
+            let sign = read_message::<crate::directory::Sign>(&mut from);
             match tokio::time::timeout(SILENCE_TIMEOUT, sign).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return format!("{error:#}"),

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ambit_game_server::cli::Advertise;
-use ambit_proto::host::HEARTBEAT_INTERVAL;
+use ambit_host::cli::Advertise;
+use ambit_host::protocol::HEARTBEAT_INTERVAL;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::lobby::{ChildPoolConfig, LobbyConfig, PlacementPolicy};
@@ -414,9 +414,7 @@ fn parse_silence(text: &str) -> Result<Duration, String> {
 
 fn parse_peer_address(text: &str) -> Result<String, String> {
     match text.parse() {
-        Ok(ambit_game_server::cli::World::Addresses(addresses)) if addresses.len() == 1 => {
-            Ok(text.into())
-        }
+        Ok(ambit_host::cli::World::Addresses(addresses)) if addresses.len() == 1 => Ok(text.into()),
         _ => Err("an address such as 192.0.2.7:7777 or world-1:7777 is expected".into()),
     }
 }

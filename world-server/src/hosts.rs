@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_game_server::carrier::WorldEnd;
-use ambit_proto::control::host::{
+use ambit_host::carrier::WorldEnd;
+use ambit_host::protocol::messages::{
     HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
 };
 

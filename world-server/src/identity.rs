@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use ambit_game_server::identity::{IdentityPem, ServerIdentity};
+use ambit_host::identity::{IdentityPem, ServerIdentity};
 use anyhow::Context as _;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -204,7 +204,7 @@ mod tests {
 
     /// Fails if the key does not belong to the certificate.
     fn assert_fits(ServerIdentity { chain, key }: ServerIdentity) {
-        ambit_proto::quic::server_tls(chain, key, &[]).unwrap();
+        ambit_transport::quic::server_tls(chain, key, &[]).unwrap();
     }
 
     fn assert_secret(path: &Path) {

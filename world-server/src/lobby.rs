@@ -21,23 +21,12 @@
 
 mod chat;
 mod config;
-mod connections;
-mod failover;
-mod hosts;
-mod limits;
-mod listing;
-mod membership;
+mod directory;
+mod fleet;
 mod output;
-mod placement;
-mod players;
-mod policy;
-mod pool;
-mod records;
 mod refusal;
 mod request;
-mod room;
-mod running;
-mod seats;
+mod rooms;
 mod sessions;
 mod stats;
 mod text;
@@ -50,32 +39,32 @@ mod tests;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ambit_game_server::ticket::TicketSigner;
+use ambit_host::protocol;
+use ambit_host::protocol::messages::{Configure, Drain, HostToWorld, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Configure, Drain, HostToWorld, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
-use ambit_proto::host;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
 pub use config::{CheckParameters, Entropy, GameInfo, LobbyConfig};
-use connections::{Connections, Stage};
-use hosts::Hosts;
-pub use hosts::{Host, Origin};
-use listing::ListingFeed;
+use directory::WrittenRecords;
+pub use directory::{RecordKey, UnknownRecordKey};
+use fleet::hosts::Hosts;
+pub use fleet::hosts::{Host, Origin};
+pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
+pub use fleet::policy::PlacementPolicy;
+pub use fleet::pool::ChildPoolConfig;
+use fleet::pool::serving_lease;
 pub use output::{ConnId, HostId, LobbyAction};
 use output::{OutputQueue, RequestSource};
-pub use placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
-use players::LobbyPlayers;
-pub use policy::PlacementPolicy;
-pub use pool::ChildPoolConfig;
-use pool::serving_lease;
-use records::WrittenRecords;
-pub use records::{RecordKey, UnknownRecordKey};
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
-use room::LobbyRooms;
+use rooms::listing::ListingFeed;
+use rooms::room::LobbyRooms;
+use sessions::connections::{Connections, Stage};
+use sessions::players::LobbyPlayers;
 use stats::LobbyCounters;
 pub use stats::LobbyStats;
 use timers::{LobbyTimers, Timer};
@@ -208,7 +197,7 @@ impl Lobby {
             ErrorCode::MessageTooLarge => {
                 format!(
                     "a message to the server has at most {} bytes",
-                    ambit_proto::frame::MAX_TO_WORLD
+                    ambit_transport::frame::MAX_TO_WORLD
                 )
             }
             _ => "this is not a message of the lobby's protocol".to_owned(),
@@ -240,7 +229,7 @@ impl Lobby {
         self.advance(now);
         self.hosts.expect(now, host, origin);
         let configure = Configure {
-            version: host::VERSION,
+            version: protocol::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.

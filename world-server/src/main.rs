@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use ambit_game_server::logic::registry::Registry;
-
 fn main() -> ExitCode {
-    ambit_world_server::run(Registry::standard())
+    ambit_world_server::run(ambit_game_server::standard())
 }

@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use actix::System;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::process::{multi_thread_runtime, start_logging};
-use ambit_proto::quic::Fingerprint;
+use ambit_host::process::{multi_thread_runtime, start_logging};
+use ambit_room::logic::registry::Registry;
+use ambit_transport::quic::Fingerprint;
 use anyhow::{Context as _, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -138,7 +138,7 @@ pub fn run(registry: Registry) -> ExitCode {
         .is_some_and(|first| first == process::SUBCOMMAND)
     {
         arguments.remove(0);
-        return ambit_game_server::process::run_with(registry, arguments);
+        return ambit_host::process::run_with(registry, arguments);
     }
     let config = match Config::from_arguments(arguments) {
         Ok(config) => config,

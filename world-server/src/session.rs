@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_game_server::carrier::{FrameError, FrameReader};
+use ambit_host::carrier::{FrameError, FrameReader};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::frame::MAX_TO_WORLD;
+use ambit_transport::frame::MAX_TO_WORLD;
 use bytes::Bytes;
 use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
@@ -292,11 +292,11 @@ async fn write_frames(
 
 #[cfg(test)]
 mod tests {
-    use ambit_game_server::endpoint;
-    use ambit_game_server::identity::ServerIdentity;
-    use ambit_game_server::ticket::TicketSigner;
-    use ambit_proto::frame::MAX_FROM_WORLD;
-    use ambit_proto::quic::{self, ALPN_WORLD, FingerprintVerifier};
+    use ambit_host::endpoint;
+    use ambit_host::identity::ServerIdentity;
+    use ambit_transport::frame::MAX_FROM_WORLD;
+    use ambit_transport::quic::{self, ALPN_WORLD, FingerprintVerifier};
+    use ambit_transport::ticket::TicketSigner;
     use quinn::{Connection, ConnectionError, Endpoint, VarInt};
     use tokio::sync::{oneshot, watch};
 

@@ -8,11 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ambit_game_server::carrier::FrameReader;
-use ambit_game_server::config::{BadParameter, Parameters};
-use ambit_game_server::logic::game::{Game, Refusal};
-use ambit_game_server::logic::registry::{GameInfo, Registry};
-use ambit_game_server::logic::world::World;
+use ambit_host::carrier::FrameReader;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
     ClientToGame, GameToClient, Join, Leave, client_to_game, game_to_client,
@@ -21,11 +17,15 @@ use ambit_proto::control::world::{
     ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, RequestTicket, StartRoom,
     Ticket, WorldToClient, client_to_world::Body, world_to_client::Body as Answer,
 };
-use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
-use ambit_proto::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
 use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
+use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::registry::{GameInfo, Registry};
+use ambit_room::logic::world::World;
+use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
+use ambit_transport::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
 use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream};
@@ -366,7 +366,7 @@ fn registry() -> Registry {
         join_running: true,
         parameters: &[],
     };
-    Registry::standard().with(info, make_bomb)
+    ambit_game_server::standard().with(info, make_bomb)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as the registry wants it")]

@@ -24,9 +24,9 @@ use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::client_to_world::Body as ToServer;
 use ambit_proto::control::world::world_to_client::Body as FromServer;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
-use ambit_proto::frame::MAX_TO_WORLD;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_transport::frame::MAX_TO_WORLD;
 use prost::Message;
 
 use super::backoff::Backoff;

@@ -9,8 +9,8 @@
 
 use std::time::Duration;
 
+use ambit_cubes_physics::{Arena, FRAMES_PER_S, GAME, POSE_FORMAT, component, frame_time};
 use ambit_proto::cell::Grid;
-use ambit_proto::games::cubes::{Arena, FRAMES_PER_S, GAME, POSE_FORMAT, component, frame_time};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::{ObjectKind, PosePresentation};
 use ambit_proto::time::GameTime;
@@ -170,7 +170,7 @@ fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration
 mod tests {
     use std::sync::Arc;
 
-    use ambit_proto::games::cubes::{CUBE, PLAYER, control};
+    use ambit_cubes_physics::{CUBE, PLAYER, control};
     use ambit_proto::ids::Alias;
     use ambit_proto::message::Record;
     use ambit_proto::pose::Pose;

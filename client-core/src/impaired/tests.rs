@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_proto::impair::Impairment;
+use ambit_transport::impair::Impairment;
 use quinn::udp::{RecvMeta, Transmit};
 
 use super::*;

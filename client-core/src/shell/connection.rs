@@ -12,8 +12,8 @@ use std::time::Duration;
 use ambit_proto::codes;
 use ambit_proto::control::game::GameToClient;
 use ambit_proto::control::world::{ErrorCode, WorldToClient};
-use ambit_proto::frame::{FrameDecoder, MAX_FROM_GAME, MAX_FROM_WORLD};
-use ambit_proto::quic::{
+use ambit_transport::frame::{FrameDecoder, MAX_FROM_GAME, MAX_FROM_WORLD};
+use ambit_transport::quic::{
     ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, PresentedCertificate, client_config,
 };
 use bytes::Bytes;

@@ -9,8 +9,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ambit_proto::impair::Impairment;
-use ambit_proto::quic::{LazyTimerRuntime, client_endpoint_config};
+use ambit_transport::impair::Impairment;
+use ambit_transport::quic::{LazyTimerRuntime, client_endpoint_config};
 use quinn::{Endpoint, Runtime};
 
 use crate::impaired::ImpairedSocket;

@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
-use ambit_proto::quic::Fingerprint;
 use ambit_proto::time::LocalTime;
+use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
+use ambit_transport::quic::Fingerprint;
 use bytes::Bytes;
 use quinn::Connection;
 use tokio::sync::mpsc;

@@ -6,7 +6,7 @@
 //! Units: frames of 1/60 s. Source: "Optimisation des echanges de donnees", an article on data
 //! exchange in action games (second-order prediction).
 
-use ambit_proto::games::cubes::{FRAMES_PER_S, POSE_FORMAT, edge_m};
+use ambit_cubes_physics::{FRAMES_PER_S, POSE_FORMAT, edge_m};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
@@ -45,7 +45,7 @@ pub(super) fn extrapolate(kind: u8, pose: &Pose, frames: u64) -> Pose {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::games::cubes::CUBE;
+    use ambit_cubes_physics::CUBE;
 
     use super::*;
 

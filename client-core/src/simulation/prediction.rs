@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, BodyId, PLAYER, POSE_FORMAT, Physics};
+use ambit_cubes_physics::{Arena, BodyId, PLAYER, POSE_FORMAT, Physics};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;

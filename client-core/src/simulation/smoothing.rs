@@ -9,7 +9,7 @@
 //! without the correction. Units: metres; per frame of 1/60 s. Source: G. Fiedler, "State
 //! Synchronization" (visual smoothing).
 
-use ambit_proto::games::cubes::{POSE_FORMAT, frame_time};
+use ambit_cubes_physics::{POSE_FORMAT, frame_time};
 use ambit_proto::pose::Pose;
 
 use crate::replica::drawing::{DrawnFrames, DrawnPose};

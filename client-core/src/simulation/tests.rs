@@ -1,7 +1,7 @@
 //! A host that simulates and sends, a path with loss and delay, and a client that draws, frame by
 //! frame.
 
-use ambit_proto::games::cubes::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
+use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
 use ambit_proto::space::Position;
 use fastrand::Rng;
 

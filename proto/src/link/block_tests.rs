@@ -146,7 +146,7 @@ fn the_queue_is_bounded() {
     let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
     (0..4).for_each(|_| {
         link.send_block(now, megabyte.clone())
-            .expect("the queue has room")
+            .expect("the queue has room");
     });
     assert_eq!(link.send_block(now, block(1, 1)), Err(QueueFull));
 }

@@ -280,7 +280,7 @@ mod tests {
         (0..messages).for_each(|number| {
             queue
                 .push(vec![number as u8; 4].into(), None, None)
-                .expect("the queue has room")
+                .expect("the queue has room");
         });
         queue
     }

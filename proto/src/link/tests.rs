@@ -515,13 +515,13 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
         let now = LocalTime::from_millis(1_000);
         (0..256).for_each(|number| {
             link.send_reliable(now, message(number, length), None)
-                .expect("the queue has room")
+                .expect("the queue has room");
         });
         let budget = link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES);
         let mut bytes = Vec::new();
         link.write_datagram(now, &mut bytes, |writer, _| {
-            writer.append(&[1; MAX_DATAGRAM], budget)
+            writer.append(&[1; MAX_DATAGRAM], budget);
         });
         assert_eq!(bytes.len(), MAX_DATAGRAM);
         assert!(!parts(&bytes).1.0.is_empty());

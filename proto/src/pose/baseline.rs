@@ -14,7 +14,7 @@
 //! 2. A slot's tenant is the object that has the slot. The poses of an earlier tenant are stored
 //!    until they are too old, so that its late poses can be read; these are not poses of the
 //!    present tenant ([`BaselineHistory::is_of_present_tenant`]). A baseline is never a pose of
-//!    another tenant: a sender codes the first pose only when an `ObjectEntered` of the tenant,
+//!    another tenant: a sender codes the first pose only when an `Enter` of the tenant,
 //!    whose pose is stored as well, has been acknowledged.
 //!
 //! Bound: [`HISTORY_DATAGRAMS`] + 1 poses of 40 bytes an object; [`BaselineHistory::prune`] reduces
@@ -155,7 +155,7 @@ pub struct BaselineHistory {
 const TENANTS: usize = 3;
 
 impl BaselineHistory {
-    /// No poses yet of an object whose `ObjectEntered` is in datagram `number`.
+    /// No poses yet of an object whose `Enter` is in datagram `number`.
     pub const fn new(number: u64) -> Self {
         Self {
             poses: Vec::new(),
@@ -163,7 +163,7 @@ impl BaselineHistory {
         }
     }
 
-    /// The slot has a new tenant of the same format, whose `ObjectEntered` is in datagram `number`.
+    /// The slot has a new tenant of the same format, whose `Enter` is in datagram `number`.
     pub fn start_tenant(&mut self, number: u64) {
         self.since.rotate_right(1);
         self.since[0] = number;
@@ -177,7 +177,7 @@ impl BaselineHistory {
     /// Adds a pose of the present tenant, also a late one, and drops poses that are too old to be a
     /// baseline.
     pub fn insert(&mut self, received: ReceivedPose) {
-        // An `ObjectEntered` may be sent more than once, and the first one arrive last.
+        // An `Enter` may be sent more than once, and the first one arrive last.
         self.since[0] = self.since[0].min(received.number);
         match self
             .poses
@@ -434,7 +434,7 @@ mod tests {
         received.insert(entry(25));
         assert_eq!(stamps(&received, 25), [25, 20]);
         assert_eq!(stamps(&received, 15), [8]);
-        // The first `ObjectEntered` of the new tenant arrives last.
+        // The first `Enter` of the new tenant arrives last.
         received.insert(entry(18));
         assert_eq!(stamps(&received, 25), [25, 20, 18]);
         assert!(received.is_of_present_tenant(18));

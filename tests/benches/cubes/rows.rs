@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::replica::jitter_buffer::RenderTiming;
-use ambit_proto::games::cubes::Arena;
-use ambit_proto::impair::Impairment;
+use ambit_cubes_physics::Arena;
 use ambit_tests::physics_sync::ambit_scheme::{AmbitScenario, RunningScenario};
 use ambit_tests::physics_sync::{ErrorSummary, reference_schemes};
+use ambit_transport::impair::Impairment;
 
 /// In per cent.
 pub(crate) const LOSSES: [f32; 11] = [

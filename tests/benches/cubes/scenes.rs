@@ -8,17 +8,16 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::logic::world::World;
-use ambit_game_server::recording::{Header, Recording};
-use ambit_proto::games::cubes::{SNAPSHOT_POSE_FORMAT, frame_at, frame_time};
+use ambit_cubes_physics::{SNAPSHOT_POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::PlayerId;
-use ambit_proto::impair::Impairment;
 use ambit_proto::pose::Level;
+use ambit_room::logic::world::World;
+use ambit_room::recording::{Header, Recording};
 use ambit_tests::cube_players::soak::Soak;
 use ambit_tests::cube_players::{CubePlayers, wide_floor};
 use ambit_tests::physics_sync::{katamari, snapshot_size};
 use ambit_tests::sim::wire;
+use ambit_transport::impair::Impairment;
 
 const SEED: u64 = 5;
 
@@ -197,7 +196,7 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
     let mut recording = Recording::read(recording).expect("the room's own recording");
     let begun = now();
     let mut room = recording
-        .room(&Registry::standard())
+        .room(&ambit_game_server::standard())
         .expect("the header of a room that has run");
     println!("  - the room created within {:?}", elapsed_since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
@@ -234,7 +233,7 @@ fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
         capacity: 64,
         ..Header::default()
     };
-    let (config, mut game) = Registry::standard()
+    let (config, mut game) = ambit_game_server::standard()
         .prepare(&header)
         .expect("valid room parameters");
     let mut world = World::new(&config, game.schema());

@@ -7,8 +7,8 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, RandomDriver};
-use ambit_proto::impair::Impairment;
+use ambit_cubes_physics::{Arena, RandomDriver};
+use ambit_transport::impair::Impairment;
 
 use super::{CubePlayers, frames_in};
 

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use ambit_client_core::client::running_game::RunningGame;
+use ambit_cubes_physics::{Arena, RandomDriver, control};
 use ambit_proto::cell::{Cell, Grid};
-use ambit_proto::games::cubes::{Arena, RandomDriver, control};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::space::Position;
+use ambit_transport::impair::Impairment;
 
 use super::{CubePlayers, frames_in};
 

@@ -12,11 +12,9 @@ use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::{Client, ClientOutput};
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::{RoomInput, RoomOutput};
+use ambit_cubes_physics::control;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
-use ambit_proto::games::cubes::control;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
@@ -24,6 +22,7 @@ use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::formats;
+use ambit_room::room::{RoomInput, RoomOutput};
 use bytes::Bytes;
 use prost::Message;
 
@@ -298,7 +297,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 /// What a room of `cubes` sends to a player who pushes to the right.
 fn cubes_story() -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
-    let mut room = Registry::standard()
+    let mut room = ambit_game_server::standard()
         .create_room(&header("cubes", &parameters))
         .expect("valid room parameters");
     let mut scene = Scene::playing(CUBES);

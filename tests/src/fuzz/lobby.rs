@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_game_server::ticket::TicketSigner;
-use ambit_proto::control::host::{
+use ambit_host::protocol::messages::{
     HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
 };
@@ -273,7 +273,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
     let mut host = room.clone();
     host.extend([HOST as u8, 1]);
-    let closed = ambit_proto::control::host::RoomClosed {
+    let closed = ambit_host::protocol::messages::RoomClosed {
         room: 1,
         ..Default::default()
     };

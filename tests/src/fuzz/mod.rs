@@ -25,9 +25,8 @@ mod text;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::Header;
 use ambit_proto::schema::Schema;
+use ambit_room::recording::Header;
 
 pub use self::choices::Choices;
 pub use self::client::client;
@@ -163,7 +162,7 @@ pub fn run(name: &str, data: &[u8]) {
 /// The schemas of the targets: one with all codecs, one with poses, and the shipped game's.
 fn schemas() -> &'static [Schema] {
     static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
-        let (_, field) = Registry::standard()
+        let (_, field) = ambit_game_server::standard()
             .prepare(&header("field", &[]))
             .expect("the shipped game");
         vec![Schema::example_with_poses(), field.schema()]
@@ -174,7 +173,7 @@ fn schemas() -> &'static [Schema] {
 /// The schema of the game that clients simulate.
 fn cubes_schema() -> &'static Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-        let (_, cubes) = Registry::standard()
+        let (_, cubes) = ambit_game_server::standard()
             .prepare(&header("cubes", &[]))
             .expect("a shipped game");
         cubes.schema()

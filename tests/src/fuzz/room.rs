@@ -7,13 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Action, Command};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, formats};
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 use bytes::Bytes;
 
 use super::choices::{Choices, put_bytes};
@@ -84,7 +83,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
-        let room = Registry::standard()
+        let room = ambit_game_server::standard()
             .create_room(&header("field", &parameters))
             .expect("valid room parameters");
         let now = GameTime::from_millis(50);

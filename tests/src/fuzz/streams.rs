@@ -3,17 +3,17 @@
 
 use std::fmt::Debug;
 
-use ambit_game_server::journal::JournalEntry;
-use ambit_game_server::recording::{self, Recording};
-use ambit_game_server::room::RoomInput;
-use ambit_game_server::ticket::{Ticket, TicketSigner, TicketVerifier};
+use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
-use ambit_proto::control::host::{HostToWorld, WorldToHost};
 use ambit_proto::control::world::{self as world_pb, ClientToWorld, WorldToClient};
-use ambit_proto::frame::{self, FrameDecoder};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
+use ambit_room::journal::JournalEntry;
+use ambit_room::recording::{self, Recording};
+use ambit_room::room::RoomInput;
+use ambit_transport::frame::{self, FrameDecoder};
+use ambit_transport::ticket::{Ticket, TicketSigner, TicketVerifier};
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
@@ -218,7 +218,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
 }
 
 fn host_frames() -> impl Iterator<Item = (u8, bytes::Bytes)> {
-    use ambit_proto::control::host::{HostReady, OpenRoom, host_to_world, world_to_host};
+    use ambit_host::protocol::messages::{HostReady, OpenRoom, host_to_world, world_to_host};
     let open = OpenRoom {
         room: 7,
         game: "field".into(),

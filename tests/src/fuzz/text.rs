@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ambit_client_core::trust::KnownHosts;
-use ambit_game_server::logic::registry::Registry;
-use ambit_proto::impair::Impairment;
-use ambit_proto::quic::Fingerprint;
+use ambit_transport::impair::Impairment;
+use ambit_transport::quic::Fingerprint;
 use ambit_world_server::config::Config;
 
 /// `--impair`: what is printed parses to the same value.
@@ -22,7 +21,7 @@ pub fn impair(data: &[u8]) {
 /// Lines of the console or of a script.
 pub fn console(data: &[u8]) {
     for line in text(data).lines() {
-        let _ = ambit_client_core::text::command::parse(line);
+        let _ = ambit_client_text::command::parse(line);
     }
 }
 
@@ -34,7 +33,7 @@ pub fn parameters(data: &[u8]) {
         .filter_map(|line| line.split_once('='))
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
-    let _ = Registry::standard().check("field", &given);
+    let _ = ambit_game_server::standard().check("field", &given);
 }
 
 /// The server's TOML file, and room parameters.

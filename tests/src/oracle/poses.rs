@@ -18,11 +18,11 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::replica::VisibleObject;
-use ambit_game_server::network::viewer::Viewer;
-use ambit_game_server::room::Room;
 use ambit_proto::ids::{Alias, ClientId, ObjectId};
 use ambit_proto::pose::{self, Pose};
 use ambit_proto::time::GameTime;
+use ambit_room::network::viewer::Viewer;
+use ambit_room::room::Room;
 
 /// How long true poses are kept: longer than any outage of a test.
 pub const HISTORY: Duration = Duration::from_secs(6);

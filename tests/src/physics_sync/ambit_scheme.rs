@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::Recording;
-use ambit_game_server::room::RoomInput;
-use ambit_proto::games::cubes::{Arena, frame_at, frame_time};
+use ambit_cubes_physics::{Arena, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, RoomId};
-use ambit_proto::impair::Impairment;
+use ambit_room::recording::Recording;
+use ambit_room::room::RoomInput;
+use ambit_transport::impair::Impairment;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth, PlayerJoins};
 use super::reference_schemes::ReferenceScenario;
@@ -80,7 +79,7 @@ impl AmbitScenario {
             seed: self.seed,
             ..Impairment::default()
         };
-        let mut system = System::new(self.seed, &Registry::standard());
+        let mut system = System::new(self.seed, &ambit_game_server::standard());
         let guests: Vec<usize> = (0..self.players)
             .map(|player| {
                 system.arrive_with(

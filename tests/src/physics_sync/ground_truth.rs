@@ -8,13 +8,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::logic::world::World;
-use ambit_game_server::recording::Header;
-use ambit_proto::games::cubes::{FRAMES_PER_S, POSE_FORMAT, frame_at, frame_time};
+use ambit_cubes_physics::{FRAMES_PER_S, POSE_FORMAT, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
+use ambit_room::logic::world::World;
+use ambit_room::recording::Header;
 
 /// Frames a second.
 pub const FRAME_HZ: u64 = FRAMES_PER_S;
@@ -60,7 +59,7 @@ impl GroundTruth {
             capacity: 64,
             ..Header::default()
         };
-        let (config, mut game) = Registry::standard()
+        let (config, mut game) = ambit_game_server::standard()
             .prepare(&header)
             .expect("valid room parameters");
         let mut world = World::new(&config, game.schema());

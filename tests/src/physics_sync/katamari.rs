@@ -14,10 +14,10 @@
 use std::time::Duration;
 
 use ambit_client_core::client::stats::SimulationStats;
-use ambit_proto::games::cubes::{Arena, RandomDriver, control};
-use ambit_proto::impair::Impairment;
+use ambit_cubes_physics::{Arena, RandomDriver, control};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::time::GameTime;
+use ambit_transport::impair::Impairment;
 
 use super::ambit_scheme::SETTLE_TIME;
 use super::ground_truth::{FRAME_HZ, GroundTruth};

@@ -21,10 +21,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, BodyId, CUBE, PLAYER, POSE_FORMAT, Physics, frame_time};
-use ambit_proto::impair::Impairment;
+use ambit_cubes_physics::{Arena, BodyId, CUBE, PLAYER, POSE_FORMAT, Physics, frame_time};
 use ambit_proto::pose::{Motion, Pose};
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_transport::impair::Impairment;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth};
 use super::{ErrorMeter, ErrorSummary};

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_proto::games::cubes::{POSE_FORMAT, SNAPSHOT_POSE_FORMAT, frame_time};
+use ambit_cubes_physics::{POSE_FORMAT, SNAPSHOT_POSE_FORMAT, frame_time};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::section::{BaselineMode, BaselineSource, SectionWriter, read_section};

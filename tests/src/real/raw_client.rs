@@ -9,8 +9,8 @@ use ambit_proto::control::game::{
 use ambit_proto::control::world::{
     ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client,
 };
-use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
-use ambit_proto::quic::{self, Fingerprint, FingerprintVerifier};
+use ambit_transport::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
+use ambit_transport::quic::{self, Fingerprint, FingerprintVerifier};
 use anyhow::{Context, Result, bail};
 use prost::Message;
 use tokio::task::JoinSet;

@@ -8,26 +8,26 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
 
-use ambit_game_server::host_core::clock::{RoomClock, TickSchedule};
-use ambit_game_server::host_core::lease::ServingLease;
-use ambit_game_server::host_core::making::{MadeRoom, RoomPlan};
-use ambit_game_server::host_core::messages::{HostMessage, RoomOrder};
-use ambit_game_server::host_core::protobuf::order_of;
-use ambit_game_server::host_core::release::{Release, ReleaseGate};
-use ambit_game_server::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};
-use ambit_game_server::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
-use ambit_game_server::journal::JournalEntry;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording;
-use ambit_game_server::room::{Room, RoomOutput};
+use ambit_host::host_core::clock::{RoomClock, TickSchedule};
+use ambit_host::host_core::lease::ServingLease;
+use ambit_host::host_core::making::{MadeRoom, RoomPlan};
+use ambit_host::host_core::messages::{HostMessage, RoomOrder};
+use ambit_host::host_core::protobuf::order_of;
+use ambit_host::host_core::release::{Release, ReleaseGate};
+use ambit_host::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};
+use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
+use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
     ClientToGame, GameToClient, Join, client_to_game, game_to_client,
 };
-use ambit_proto::control::host::{HostToWorld, WorldToHost};
 use ambit_proto::ids::{ClientId, RoomId};
-use ambit_proto::quic::Fingerprint;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::journal::JournalEntry;
+use ambit_room::logic::registry::Registry;
+use ambit_room::recording;
+use ambit_room::room::{Room, RoomOutput};
+use ambit_transport::quic::Fingerprint;
 use bytes::Bytes;
 
 /// The address that tickets name.
@@ -347,7 +347,7 @@ impl SimHost {
         while let Some(output) = self.core.poll() {
             match output {
                 HostOutput::World(message) => {
-                    self.outputs.push_back(SimHostOutput::World(message.into()))
+                    self.outputs.push_back(SimHostOutput::World(message.into()));
                 }
                 // The lobby does without figures here.
                 HostOutput::SendStats => {}

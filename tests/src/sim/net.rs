@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use ambit_proto::impair::{Impairer, Impairment};
 use ambit_proto::time::LocalTime;
+use ambit_transport::impair::{Impairer, Impairment};
 
 /// Things under way, by the time when they arrive.
 pub struct Agenda<T> {

@@ -12,16 +12,16 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::{Client, ClientOutput};
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::Room;
-use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{ClientId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::registry::Registry;
+use ambit_room::room::Room;
+use ambit_transport::impair::Impairment;
+use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
 };
@@ -393,7 +393,7 @@ impl System {
             self.agenda
                 .add(self.now, Parcel::WorldGone { conn, quit: false });
             self.with(guest, |client, now| {
-                client.handle_world_closed(now, CloseReason::Broken("cut".into()))
+                client.handle_world_closed(now, CloseReason::Broken("cut".into()));
             });
         }
         self.drop_game(guest);
@@ -404,7 +404,7 @@ impl System {
         if let Some(conn) = self.guests[guest].game.take() {
             self.agenda.add(self.now, Parcel::GameGone { conn });
             self.with(guest, |client, now| {
-                client.handle_game_closed(now, CloseReason::Broken("cut".into()))
+                client.handle_game_closed(now, CloseReason::Broken("cut".into()));
             });
         }
     }
@@ -542,7 +542,7 @@ impl System {
                     let message =
                         WorldToClient::decode(&frame[..]).expect("the lobby's own message");
                     self.with(guest, |client, now| {
-                        client.handle_world_message(now, message)
+                        client.handle_world_message(now, message);
                     });
                 }
             }
@@ -552,7 +552,7 @@ impl System {
                 if let Some(guest) = self.listening(conn) {
                     self.guests[guest].world = None;
                     self.with(guest, |client, now| {
-                        client.handle_world_closed(now, CloseReason::Broken(message))
+                        client.handle_world_closed(now, CloseReason::Broken(message));
                     });
                 }
             }
@@ -567,7 +567,7 @@ impl System {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
                     self.check_owner(conn, guest, message.body.as_ref());
                     self.with(guest, |client, now| {
-                        client.handle_game_message(now, message)
+                        client.handle_game_message(now, message);
                     });
                 }
             }
@@ -795,7 +795,7 @@ impl System {
                 );
             }
             SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
-                self.carry_output(host, output)
+                self.carry_output(host, output);
             }
         }
     }

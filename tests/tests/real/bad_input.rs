@@ -12,11 +12,11 @@ use ambit_proto::control::world::{
     ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, Say, StartRoom, Ticket,
     client_to_world as ask, world_to_client as answer,
 };
-use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Action, Command, Notice};
-use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD};
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{Console, Metrics, ScratchFolder, Server};
+use ambit_transport::frame::encode_frame;
+use ambit_transport::quic::{ALPN_GAME, ALPN_WORLD};
 use anyhow::Result;
 
 #[test]
@@ -190,7 +190,7 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
 
 #[test]
 fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
-    // An expired ticket would take half a minute; the unit tests of `ambit_game_server::ticket`
+    // An expired ticket would take half a minute; the unit tests of `ambit_transport::ticket`
     // cover it.
     beside_a_console_of("ticket", async |whole| {
         let server = whole.world;

@@ -5,11 +5,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as answer};
-use ambit_proto::quic::ALPN_WORLD;
 use ambit_tests::real::raw_client::RawClient;
 use ambit_tests::real::{
     Cluster, Console, OutputLines, ScratchFolder, Server, binary, outage, server_signal,
 };
+use ambit_transport::quic::ALPN_WORLD;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 

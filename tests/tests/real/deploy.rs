@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use ambit_game_server::cli::Advertise;
+use ambit_host::cli::Advertise;
 use ambit_tests::real::{self, ScratchFolder, Server, binary};
 use anyhow::Result;
 use clap::Parser as _;
@@ -104,7 +104,7 @@ fn every_command_line_is_accepted_by_its_program() {
             }
         }
         let problem = if start.program == "game-server" {
-            ambit_game_server::cli::Options::try_parse_from(&words)
+            ambit_host::cli::Options::try_parse_from(&words)
                 .err()
                 .map(|error| error.to_string())
         } else {

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use ambit_proto::impair::Impairment;
 use ambit_tests::measured_room::{MeasuredRoom, ROOM_PARAMETERS, TOLERANCE_UNITS};
 use ambit_tests::oracle::poses::ViewErrors;
 use ambit_tests::sim::wire;
+use ambit_transport::impair::Impairment;
 
 /// 256 kbit/s, in bytes.
 const BUDGET_BYTES: u64 = 32_000;

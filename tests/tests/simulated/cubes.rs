@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ambit_proto::games::cubes::SNAPSHOT_POSE_FORMAT;
-use ambit_proto::impair::Impairment;
+use ambit_cubes_physics::SNAPSHOT_POSE_FORMAT;
 use ambit_proto::pose::Level;
 use ambit_tests::cube_players::soak::Soak;
 use ambit_tests::cube_players::wide_floor;
 use ambit_tests::physics_sync::{katamari, snapshot_size};
+use ambit_transport::impair::Impairment;
 
 /// 256 kbit/s, in bytes.
 const BUDGET_BYTES: u64 = 32_000;

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use ambit_client_core::client::request::LobbyRequest;
-use ambit_proto::games::cubes::{Arena, RandomDriver, control};
+use ambit_cubes_physics::{Arena, RandomDriver, control};
 use ambit_proto::ids::ObjectId;
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_tests::cube_players::{CubePlayers, frames_in};
+use ambit_transport::impair::Impairment;
 
 const ARENA: Arena = Arena {
     width_m: 32.0,

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::stats::{AgeByClass, Distribution};
-use ambit_proto::impair::Impairment;
 use ambit_tests::crowd_game::{TARGET_OFFSET, TEAM_SIZE};
 use ambit_tests::measured_room::{MeasuredRoom, test_registry};
 use ambit_tests::sim::{System, wire};
+use ambit_transport::impair::Impairment;
 
 const AVATARS: usize = 600;
 /// Clients that the oracle checks.

@@ -1,7 +1,6 @@
 //! Invariant 10 (determinism): the same seed and inputs give the same bytes.
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording;
+use ambit_room::recording;
 
 use crate::script::{act_randomly, bad_network, room_of};
 
@@ -34,7 +33,7 @@ fn a_recorded_room_can_be_replayed_bit_by_bit() {
     act_randomly(&mut system, &mut rng, 5, 80.0, 40);
     let (recording, outputs) = system.recording(room).expect("the room runs");
     let mut again = std::hash::DefaultHasher::new();
-    recording::replay(recording, &Registry::standard(), |now, outputs| {
+    recording::replay(recording, &ambit_game_server::standard(), |now, outputs| {
         ambit_tests::sim::host::digest(now, outputs, &mut again);
     })
     .expect("the recording is whole");

@@ -11,15 +11,14 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
-use ambit_game_server::logic::registry::Registry;
 use ambit_proto::control::world::Room;
 use ambit_proto::ids::RoomId;
-use ambit_proto::impair::Impairment;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 use ambit_tests::counting_game::{CountingGame, ReceivedNumbers};
 use ambit_tests::sim::System;
 use ambit_tests::sim::fleet::State;
+use ambit_transport::impair::Impairment;
 use ambit_world_server::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 use fastrand::Rng;
 
@@ -147,7 +146,7 @@ struct HostFaults {
 impl HostFaults {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        let registry = Registry::standard().with(CountingGame::INFO, CountingGame::create);
+        let registry = ambit_game_server::standard().with(CountingGame::INFO, CountingGame::create);
         let min = rng.u32(1..=3);
         let children = ChildPoolConfig {
             min,

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::own_inputs::OwnInput;
-use ambit_game_server::logic::registry::Registry;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::{ButtonEdges, Keymap};
 use ambit_proto::message::Action;
 use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
+use ambit_transport::impair::Impairment;
 
 /// Controls that are tapped.
 const TAPPED: usize = 4;
@@ -166,7 +165,7 @@ struct Scene {
 
 impl Scene {
     fn new(seed: u64, inputs: InputRate, tick_hz: &str, network: &Impairment) -> Self {
-        let mut system = System::new(seed, &Registry::standard());
+        let mut system = System::new(seed, &ambit_game_server::standard());
         let config = ClientConfig {
             name: "ann".into(),
             inputs,

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
-use ambit_proto::impair::Impairment;
+use ambit_transport::impair::Impairment;
 
 use crate::script::{
     act_randomly, bad_network, check_events, compare_pictures, good_network, room_of, walk_to,

@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use ambit_client_core::client::request::LobbyRequest;
-use ambit_proto::impair::Impairment;
 use ambit_proto::time::LocalTime;
 use ambit_tests::measured_room::MeasuredRoom;
+use ambit_transport::impair::Impairment;
 use bytes::Bytes;
 
 const PARAMETERS: [(&str, &str); 8] = [

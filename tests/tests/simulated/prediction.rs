@@ -7,14 +7,13 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::replica::VisibleObject;
-use ambit_game_server::logic::registry::Registry;
-use ambit_proto::games::cubes::{POSE_FORMAT, control, frame_at, frame_time};
+use ambit_cubes_physics::{POSE_FORMAT, control, frame_at, frame_time};
 use ambit_proto::ids::{ObjectId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
+use ambit_transport::impair::Impairment;
 
 const STEP: Duration = Duration::from_millis(1);
 /// Coordinates of the middle of the floor, where the player starts.
@@ -74,7 +73,7 @@ struct Errors {
 
 impl Scene {
     fn new(seed: u64, tick_hz: &str, inputs: InputRate, network: &str) -> Self {
-        let mut system = System::new(seed, &Registry::standard());
+        let mut system = System::new(seed, &ambit_game_server::standard());
         let config = ClientConfig {
             name: "ann".into(),
             inputs,

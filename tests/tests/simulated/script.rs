@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
-use ambit_game_server::logic::registry::Registry;
 use ambit_proto::ids::{ObjectId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_tests::sim::System;
+use ambit_transport::impair::Impairment;
 
 /// A system with the shipped games.
 pub(crate) fn system(seed: u64) -> System {
-    System::new(seed, &Registry::standard())
+    System::new(seed, &ambit_game_server::standard())
 }
 
 /// A network without faults and 20 ms of delay each way.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::impair::Impairment;
 use ambit_proto::message::Action;
+use ambit_transport::impair::Impairment;
 
 use self::lobby_and_hosts::LobbyAndHosts;
 use crate::script::room_of;

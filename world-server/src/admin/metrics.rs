@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Error;
 
+use ambit_host::protocol::TICK_BUCKETS;
+use ambit_host::protocol::messages::TickFigures;
 use ambit_proto::codes;
-use ambit_proto::control::host::TickFigures;
-use ambit_proto::host::TICK_BUCKETS;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
@@ -370,7 +370,7 @@ fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)>
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::control::host::HostStats;
+    use ambit_host::protocol::messages::HostStats;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ambit_game_server::network::loads::WINDOW_S;
-use ambit_proto::control::host::RoomLoad;
+use ambit_host::protocol::messages::RoomLoad;
+use ambit_room::network::loads::WINDOW_S;
 
 use super::snapshot::Snapshot;
 

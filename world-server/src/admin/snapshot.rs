@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_proto::control::host::{HostStats, TickFigures};
+use ambit_host::protocol::messages::{HostStats, TickFigures};
 use ambit_proto::control::world;
 
 use crate::lobby::{Host, HostId, LobbyStats};
@@ -94,7 +94,7 @@ fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::control::host::HostReady;
+    use ambit_host::protocol::messages::HostReady;
 
     use super::*;
 
@@ -124,7 +124,7 @@ mod tests {
 
     fn attended(stats: HostStats) -> Host {
         let ready = HostReady {
-            version: ambit_proto::host::VERSION,
+            version: ambit_host::protocol::VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![0; 32],
             ..HostReady::default()

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::directory::{Follow, Lead, Leader, Relay};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::directory::{Follow, Lead, Leader, Relay};
-use ambit_proto::frame::encode_frame;
-use ambit_proto::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
+use ambit_transport::frame::encode_frame;
+use ambit_transport::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
 use anyhow::Context as _;
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::net::lookup_host;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use crate::directory::{Follow, Lead, Relay};
 use actix::{Actor as _, Addr, ArbiterHandle};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::directory::{Follow, Lead, Relay};
 use ambit_proto::control::world::{Server, Servers};
-use ambit_proto::frame::encode_frame;
-use ambit_proto::quic;
+use ambit_transport::frame::encode_frame;
+use ambit_transport::quic;
 use quinn::{Connection, VarInt};
 use tokio::sync::Mutex;
 use tokio::time::timeout;

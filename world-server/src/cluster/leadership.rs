@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::control::directory::Leader;
+use crate::directory::Leader;
 use ambit_proto::time::LocalTime;
 
 /// A leader whose record is unchanged for this long is lost.

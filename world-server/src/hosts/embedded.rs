@@ -2,9 +2,9 @@
 //! encoded to bytes.
 
 use actix::Addr;
-use ambit_game_server::carrier::host_link;
-use ambit_game_server::host::{GameHost, HostConfig};
-use ambit_game_server::logic::registry::Registry;
+use ambit_host::carrier::host_link;
+use ambit_host::host::{GameHost, HostConfig};
+use ambit_room::logic::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_game_server::admission::AdmissionPermit;
-use ambit_game_server::carrier::world_end_over;
+use ambit_host::admission::AdmissionPermit;
+use ambit_host::carrier::world_end_over;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
             tracing::debug!(%remote, "the stream of a host failed: {error}");
         }
     });
-    let admit = |ready: &ambit_proto::control::host::HostReady| {
+    let admit = |ready: &ambit_host::protocol::messages::HostReady| {
         if secrets_match(&ready.key, key.as_bytes()) {
             Ok(())
         } else {

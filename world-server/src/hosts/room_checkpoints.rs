@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use ambit_proto::control::host::{HostToWorld, Resume, RoomSaved, RoomTick, host_to_world};
+use ambit_host::protocol::messages::{HostToWorld, Resume, RoomSaved, RoomTick, host_to_world};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
@@ -169,7 +169,7 @@ impl RoomCheckpoints {
 mod tests {
     use std::time::Duration;
 
-    use ambit_proto::control::host::{Member, Members};
+    use ambit_host::protocol::messages::{Member, Members};
 
     use super::*;
 

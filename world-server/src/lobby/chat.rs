@@ -8,10 +8,10 @@ use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
-use super::output::ConnId;
-use super::refusal::LobbyRefusal;
-use super::request::{ChatRequest, ChatTarget};
-use super::{DONE, Lobby, RequestOutcome};
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::request::{ChatRequest, ChatTarget};
+use crate::lobby::{DONE, Lobby, RequestOutcome};
 
 impl Lobby {
     pub(super) fn send_chat(

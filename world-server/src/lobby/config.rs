@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::policy::PlacementPolicy;
-use super::pool::ChildPoolConfig;
+use crate::lobby::fleet::policy::PlacementPolicy;
+use crate::lobby::fleet::pool::ChildPoolConfig;
 
 /// Limits and times. Each limit has an error code for the peer that exceeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]

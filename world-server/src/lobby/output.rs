@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
+use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 
-use super::records::RecordKey;
-use super::refusal::LobbyRefusal;
+use crate::lobby::directory::RecordKey;
+use crate::lobby::refusal::LobbyRefusal;
 
 /// The id of a lobby connection. The shell never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,9 +13,9 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
-use super::limits::CreationKey;
-use super::refusal::LobbyRefusal;
-use super::text::{ChatText, LobbyRoomName, Password, PlayerName};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::limits::CreationKey;
+use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
 const DEFAULT_CAPACITY: u32 = 64;
 const MAX_CAPACITY: u32 = 4_096;

@@ -3,20 +3,24 @@
 //! Each player has a session, which outlives its connection by the grace period. While the player
 //! is away, its seat and name are kept, and its room sees it as not connected.
 
+pub(super) mod connections;
+pub(super) mod limits;
+pub(super) mod players;
+
+use ambit_host::protocol::messages::{RenamePlayer, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
-use ambit_proto::control::host::{RenamePlayer, world_to_host};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::connections::Stage;
-use super::output::ConnId;
-use super::refusal::LobbyRefusal;
-use super::request::HelloRequest;
-use super::text::PlayerName;
-use super::timers::Timer;
-use super::{Lobby, RequestOutcome, to_millis};
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::request::HelloRequest;
+use crate::lobby::sessions::connections::Stage;
+use crate::lobby::text::PlayerName;
+use crate::lobby::timers::Timer;
+use crate::lobby::{Lobby, RequestOutcome, to_millis};
 
 impl Lobby {
     /// Opens a session, or resumes the one of the token. A resumed session keeps its name, whatever

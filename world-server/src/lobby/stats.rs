@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
 
-use super::Lobby;
-use super::hosts::Host;
-use super::output::HostId;
+use crate::lobby::Lobby;
+use crate::lobby::fleet::hosts::Host;
+use crate::lobby::output::HostId;
 
 /// Counters since the start, and current totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use std::fmt;
 use ambit_proto::codes::ErrorCode;
 use unicode_normalization::UnicodeNormalization;
 
-use super::refusal::LobbyRefusal;
+use crate::lobby::refusal::LobbyRefusal;
 
 const MAX_PLAYER_NAME: usize = 24;
 const MAX_ROOM_NAME: usize = 32;

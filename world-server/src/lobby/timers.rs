@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::output::{ConnId, HostId};
+use crate::lobby::output::{ConnId, HostId};
 
 /// What has to be done at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -27,21 +27,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{
+use ambit_host::protocol::messages::{
     Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host,
 };
-use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
-use super::membership::parameters_of_game;
-use super::output::HostId;
-use super::placement::PlacementRequest;
-use super::refusal::LobbyRefusal;
-use super::room::{LobbyRoom, RoomPhase};
-use super::timers::Timer;
-use super::{Lobby, LobbyAction, output};
+use crate::lobby::fleet::placement::PlacementRequest;
+use crate::lobby::output::HostId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::membership::parameters_of_game;
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::timers::Timer;
+use crate::lobby::{Lobby, LobbyAction, output};
 
 mod records;
 

@@ -10,16 +10,16 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
-use ambit_game_server::accept::{AcceptanceCounters, accept};
-use ambit_game_server::admission::AdmissionLimits;
-use ambit_game_server::cli::{Advertise, BUILD};
-use ambit_game_server::endpoint;
-use ambit_game_server::host::{GameHost, HostConfig};
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::ticket::TicketSigner;
+use ambit_host::accept::{AcceptanceCounters, accept};
+use ambit_host::admission::AdmissionLimits;
+use ambit_host::cli::{Advertise, BUILD};
+use ambit_host::endpoint;
+use ambit_host::host::{GameHost, HostConfig};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
-use ambit_proto::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
+use ambit_room::logic::registry::Registry;
+use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
+use ambit_transport::ticket::TicketSigner;
 use anyhow::{Context as _, bail};
 use quinn::{Connection, Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -466,7 +466,7 @@ fn start_lobby(
     Ok((world, ended))
 }
 
-fn game_info(game: &ambit_game_server::logic::registry::GameInfo) -> GameInfo {
+fn game_info(game: &ambit_room::logic::registry::GameInfo) -> GameInfo {
     GameInfo {
         name: game.name.to_string(),
         description: game.description.to_string(),

@@ -9,17 +9,17 @@ use ambit_proto::control::game::{self, ClientToGame, GameToClient};
 use ambit_proto::control::world::client_to_world::Body as Ask;
 use ambit_proto::control::world::world_to_client::Body as Told;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
-use ambit_proto::frame::{FrameDecoder, encode_frame};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
     BodyContext, Command, EventValue, Notice, Record, end_records, write_record, write_stamp,
 };
-use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, negotiated_alpn, server_config};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
+use ambit_transport::frame::{FrameDecoder, encode_frame};
+use ambit_transport::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, negotiated_alpn, server_config};
 use prost::Message;
 use quinn::{Connection, Endpoint, RecvStream, SendStream};
 use rustls::pki_types::PrivateKeyDer;

@@ -10,9 +10,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ambit_game_server::endpoint::bind;
-use ambit_game_server::identity::ServerIdentity;
-use ambit_proto::quic::{
+use ambit_host::endpoint::bind;
+use ambit_host::identity::ServerIdentity;
+use ambit_transport::quic::{
     ALPN_GAME, FingerprintVerifier, FixedWindow, client_config, server_config,
 };
 use anyhow::Context as _;

@@ -15,12 +15,14 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
-use ambit_game_server::host_core::HostEnding;
-use ambit_game_server::logic::registry::Registry;
+use ambit_host::host_core::HostEnding;
+use ambit_host::protocol::messages::{
+    HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
+};
 use ambit_proto::control::game::{ClientToGame, game_to_client};
-use ambit_proto::control::host::{HostToWorld, Kept, WorldToHost, host_to_world, world_to_host};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::registry::Registry;
 use ambit_world_server::lobby::{HostId, Origin};
 use bytes::Bytes;
 use fastrand::Rng;

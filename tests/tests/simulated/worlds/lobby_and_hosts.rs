@@ -6,19 +6,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::recording::Header;
-use ambit_game_server::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
-use ambit_game_server::ticket::TicketSigner;
-use ambit_proto::control::WORLD_VERSION;
-use ambit_proto::control::host::{
+use ambit_host::protocol::messages::{
     Arrived, AtGate, Departed, HostReady, HostToWorld, OpenRoom, RoomOpened, RoomSaved,
     WorldToHost, host_to_world, world_to_host,
 };
+use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world as ask};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::logic::registry::Registry;
+use ambit_room::recording::Header;
+use ambit_room::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
+use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
 };
@@ -184,7 +184,7 @@ impl LobbyAndHosts {
         self.lobby.handle_host_start(self.now, id, Origin::Remote);
         self.handle_outputs();
         let ready = HostReady {
-            version: ambit_proto::host::VERSION,
+            version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 7_000 + id.0),
             certificate_sha256: vec![1; 32],
             capacity: 8,
@@ -292,7 +292,7 @@ impl LobbyAndHosts {
         }
         self.send_to_lobby(
             id,
-            host_to_world::Body::Beat(ambit_proto::control::host::Beat { number: 1 }),
+            host_to_world::Body::Beat(ambit_host::protocol::messages::Beat { number: 1 }),
         );
     }
 

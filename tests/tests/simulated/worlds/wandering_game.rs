@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_game_server::logic::game::{Game, GameInfo, Refusal};
-use ambit_game_server::logic::gate::Gate;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::logic::world::World;
-use ambit_game_server::saved::{self, BadState};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::gate::Gate;
+use ambit_room::logic::registry::Registry;
+use ambit_room::logic::world::World;
+use ambit_room::saved::{self, BadState};
 
 const MAPS: u32 = 3;
 /// After this much room time all avatars stand still.
@@ -43,7 +43,7 @@ pub(super) fn registry() -> Registry {
         join_running: true,
         parameters: &[],
     };
-    Registry::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
+    ambit_game_server::standard().with(info, |_| Ok(Box::new(WanderingGame::default())))
 }
 
 /// Belongings of a player in a room of the game, from the saved state.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_game_server::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
+use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
 
 use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin, RecordKey};
 
@@ -339,15 +339,15 @@ impl LobbyHarness {
     /// Adds a host of that build.
     pub(super) fn host_of(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);
-        let ready = host::HostReady {
-            version: ambit_proto::host::VERSION,
+        let ready = messages::HostReady {
+            version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + number),
             certificate_sha256: vec![number as u8; 32],
             capacity,
             cores: 1,
             label: format!("host {number}"),
             build: build.to_owned(),
-            ..host::HostReady::default()
+            ..messages::HostReady::default()
         };
         self.host_says(host, host_to_world::Body::Ready(ready));
         host
@@ -363,17 +363,17 @@ impl LobbyHarness {
     ) -> HostId {
         let host = HostId(number);
         self.lobby.handle_host_start(self.now, host, Origin::Remote);
-        let ready = host::HostReady {
-            version: ambit_proto::host::VERSION,
+        let ready = messages::HostReady {
+            version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
             certificate_sha256: vec![instance; 32],
             capacity: 8,
             instance: vec![instance; 16],
             rooms: rooms
                 .iter()
-                .map(|&(room, incarnation)| host::RoomHere { room, incarnation })
+                .map(|&(room, incarnation)| messages::RoomHere { room, incarnation })
                 .collect(),
-            ..host::HostReady::default()
+            ..messages::HostReady::default()
         };
         self.host_says(host, host_to_world::Body::Ready(ready));
         host
@@ -382,13 +382,13 @@ impl LobbyHarness {
     pub(super) fn opened(&mut self, host: HostId, room: u64, error: Option<world::Error>) {
         self.host_says(
             host,
-            host_to_world::Body::RoomOpened(host::RoomOpened { room, error }),
+            host_to_world::Body::RoomOpened(messages::RoomOpened { room, error }),
         );
     }
 
     pub(super) fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
         self.lobby
-            .handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+            .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
         self.carry();
     }
 
@@ -437,7 +437,7 @@ impl LobbyHarness {
     }
 
     /// The rooms that hosts were told to open since the last call.
-    pub(super) fn opens(&mut self) -> Vec<(HostId, host::OpenRoom)> {
+    pub(super) fn opens(&mut self) -> Vec<(HostId, messages::OpenRoom)> {
         let orders = self.orders().into_iter();
         orders
             .filter_map(|(host, body)| match body {

@@ -1,7 +1,7 @@
 //! Hosts: which host gets a room, and the loss of hosts.
 
+use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::world_to_client::Body;
 
 use super::harness::{Client, LobbyHarness, start};
@@ -24,7 +24,7 @@ fn a_host_is_configured_before_anything_else() {
             configure.ticket_key.len(),
             configure.grace_ms
         ),
-        (ambit_proto::host::VERSION, 32, 30_000)
+        (ambit_host::protocol::VERSION, 32, 30_000)
     );
 }
 
@@ -109,11 +109,11 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
     let (owner, other) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = scene.running_room_of(owner, &[&ann]);
-    let closed = host::RoomClosed {
+    let closed = messages::RoomClosed {
         room,
-        ..host::RoomClosed::default()
+        ..messages::RoomClosed::default()
     };
-    let out = host::PlayerOut {
+    let out = messages::PlayerOut {
         room,
         player: ann.id,
         reason: 0,
@@ -124,7 +124,7 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
     scene.opened(owner, 999, None);
     scene.host_says(
         owner,
-        host_to_world::Body::PlayerOut(host::PlayerOut {
+        host_to_world::Body::PlayerOut(messages::PlayerOut {
             room,
             player: 999,
             reason: 0,
@@ -132,14 +132,14 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
     );
     scene.host_says(
         owner,
-        host_to_world::Body::RoomClosed(host::RoomClosed {
+        host_to_world::Body::RoomClosed(messages::RoomClosed {
             room: 999,
             ..Default::default()
         }),
     );
     scene
         .lobby
-        .handle_host(scene.now, owner, host::HostToWorld { body: None });
+        .handle_host(scene.now, owner, messages::HostToWorld { body: None });
     scene.carry();
     assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann*");
@@ -148,9 +148,9 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
 #[test]
 fn a_host_of_another_version_is_told_to_end() {
     let mut scene = LobbyHarness::new();
-    let ready = host::HostReady {
+    let ready = messages::HostReady {
         version: 2,
-        ..host::HostReady::default()
+        ..messages::HostReady::default()
     };
     scene.host_says(HostId(1), host_to_world::Body::Ready(ready));
     assert!(matches!(
@@ -167,10 +167,10 @@ fn a_host_of_another_version_is_told_to_end() {
 fn host_reports_are_stored_for_the_metrics() {
     let mut scene = LobbyHarness::new();
     let host = scene.host(1, 8);
-    let stats = host::HostStats {
+    let stats = messages::HostStats {
         rooms: 3,
         datagrams_in: 7,
-        ..host::HostStats::default()
+        ..messages::HostStats::default()
     };
     scene.host_says(host, host_to_world::Body::Stats(stats.clone()));
     scene.host_says(HostId(9), host_to_world::Body::Stats(stats.clone()));

@@ -1,7 +1,7 @@
 //! Rooms that lose their host and resume on another one.
 
+use ambit_host::protocol::messages::{OpenRoom, RoomSaved, host_to_world};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{OpenRoom, RoomSaved, host_to_world};
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, show};
 use crate::lobby::HostId;

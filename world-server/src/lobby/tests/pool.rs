@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use ambit_host::protocol::messages::{Beat, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Beat, host_to_world, world_to_host};
 
 use super::harness::{LobbyHarness, seconds, start};
 use crate::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_game_server::ticket::TicketSigner;
+use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::TicketSigner;
 
 use super::harness::{
     create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start,
 };
-use crate::lobby::connections::Stage;
-use crate::lobby::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::sessions::connections::Stage;
 use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig};
 
 mod leaders;
@@ -118,7 +118,7 @@ struct RandomRun {
     /// Messages about gates that hosts are about to send.
     gates: Vec<(HostId, host_to_world::Body)>,
     /// Orders to open rooms that hosts have not answered.
-    opening: Vec<(HostId, host::RoomHere)>,
+    opening: Vec<(HostId, messages::RoomHere)>,
     /// The hosts with their rooms.
     hosts: BTreeMap<HostId, HostRooms>,
     /// The records, if there is a directory.
@@ -366,7 +366,7 @@ impl RandomRun {
             }
             0 => self.host_says(
                 any,
-                host_to_world::Body::RoomClosed(host::RoomClosed {
+                host_to_world::Body::RoomClosed(messages::RoomClosed {
                     room,
                     reason,
                     ..Default::default()
@@ -375,7 +375,7 @@ impl RandomRun {
             1..3 => {
                 self.host_says(
                     any,
-                    host_to_world::Body::PlayerOut(host::PlayerOut {
+                    host_to_world::Body::PlayerOut(messages::PlayerOut {
                         room,
                         player,
                         reason,
@@ -384,7 +384,7 @@ impl RandomRun {
             }
             3 => self.host_says(
                 any,
-                host_to_world::Body::RoomOpened(host::RoomOpened { room, error: None }),
+                host_to_world::Body::RoomOpened(messages::RoomOpened { room, error: None }),
             ),
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
@@ -392,7 +392,7 @@ impl RandomRun {
                         .random
                         .chance(20)
                         .then(|| codes::error(ErrorCode::ServerError, "no"));
-                    let opened = host::RoomOpened {
+                    let opened = messages::RoomOpened {
                         room: here.room,
                         error,
                     };
@@ -422,27 +422,27 @@ impl RandomRun {
             .filter(|_| self.random.chance(90))
             .unwrap_or((room, player));
         let body = match self.random.below(10) {
-            0 => host_to_world::Body::Departed(host::Departed {
+            0 => host_to_world::Body::Departed(messages::Departed {
                 room,
                 player,
                 number: self.random.below(9),
                 carried: None,
             }),
-            1 => host_to_world::Body::Arrived(host::Arrived {
+            1 => host_to_world::Body::Arrived(messages::Arrived {
                 room,
                 player,
                 number: self.random.below(9),
             }),
-            2..6 => host_to_world::Body::AtGate(host::AtGate {
+            2..6 => host_to_world::Body::AtGate(messages::AtGate {
                 room,
                 player,
                 map,
-                ..host::AtGate::default()
+                ..messages::AtGate::default()
             }),
             _ => {
                 if self.gates.is_empty() {
                     if let Some((host, here)) = self.opening.last().copied() {
-                        let opened = host::RoomOpened {
+                        let opened = messages::RoomOpened {
                             room: here.room,
                             error: None,
                         };
@@ -467,13 +467,13 @@ impl RandomRun {
     /// A host's answer to an order about a gate.
     fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
-            world_to_host::Body::LetGo(host::LetGo {
+            world_to_host::Body::LetGo(messages::LetGo {
                 room,
                 player,
                 number,
             }) => {
                 let carried = self.random.chance(85).then(|| vec![1, 2]);
-                let departed = host::Departed {
+                let departed = messages::Departed {
                     room,
                     player,
                     number,
@@ -482,7 +482,7 @@ impl RandomRun {
                 self.gates
                     .push((host, host_to_world::Body::Departed(departed)));
             }
-            world_to_host::Body::Admit(host::Admit {
+            world_to_host::Body::Admit(messages::Admit {
                 room,
                 player,
                 number,
@@ -490,7 +490,7 @@ impl RandomRun {
             }) => {
                 self.gates.push((
                     host,
-                    host_to_world::Body::Arrived(host::Arrived {
+                    host_to_world::Body::Arrived(messages::Arrived {
                         room,
                         player,
                         number,
@@ -504,7 +504,7 @@ impl RandomRun {
     fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_word(host, &body);
         self.lobby
-            .handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+            .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
     }
 
     /// A host of a room starts it, or kicks.

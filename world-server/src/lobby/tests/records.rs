@@ -1,7 +1,7 @@
 //! A lobby that puts out records, and another one that restores them.
 
+use ambit_host::protocol::messages::world_to_host;
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::world_to_host;
 use ambit_proto::control::world::{
     self, CreateRoom, client_to_world as ask, world_to_client::Body,
 };
@@ -243,9 +243,9 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
     let host = scene.lasting_host(1, 9, &[]);
     scene.host_says(
         host,
-        ambit_proto::control::host::host_to_world::Body::Beat(ambit_proto::control::host::Beat {
-            number: 5,
-        }),
+        ambit_host::protocol::messages::host_to_world::Body::Beat(
+            ambit_host::protocol::messages::Beat { number: 5 },
+        ),
     );
     let is_heard = |order: &world_to_host::Body| {
         matches!(
@@ -303,8 +303,8 @@ fn token_of(scene: &LobbyHarness, name: &str) -> Vec<u8> {
         .records
         .iter()
         .filter(|(key, _)| matches!(key, RecordKey::Player(_)));
-    let mut known = players
-        .filter_map(|(_, bytes)| ambit_proto::control::directory::Player::decode(&bytes[..]).ok());
+    let mut known =
+        players.filter_map(|(_, bytes)| crate::directory::Player::decode(&bytes[..]).ok());
     known
         .find(|player| player.name == name)
         .expect("a player")

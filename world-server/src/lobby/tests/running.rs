@@ -1,7 +1,7 @@
 //! Start, tickets, and the players of running rooms.
 
+use ambit_host::protocol::messages::{self, host_to_world, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, world_to_client::Body};
 
 use super::harness::{
@@ -381,7 +381,7 @@ fn a_room_that_ends_returns_its_players_to_the_lobby_with_the_reason() {
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann, &bob]);
-    let closed = host::RoomClosed {
+    let closed = messages::RoomClosed {
         room,
         reason: ErrorCode::RoomCrashed.into(),
         message: "attempt to add".into(),
@@ -417,7 +417,7 @@ fn player_out(
     client: &Client,
     reason: ErrorCode,
 ) {
-    let out = host::PlayerOut {
+    let out = messages::PlayerOut {
         room,
         player: client.id,
         reason: reason.into(),

@@ -1,10 +1,10 @@
 //! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
-use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{
+use ambit_host::protocol::messages::{
     Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, RoomSaved,
     host_to_world, world_to_host as order,
 };
+use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
 use super::harness::{

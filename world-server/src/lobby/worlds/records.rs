@@ -6,17 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::directory as pb;
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::directory as pb;
-use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
+use ambit_room::logic::game::MAX_TRANSFER_STATE_BYTES;
 
 use super::{Lobby, MapIdentity, MapTransfer, MemberPlace, TransferStep, WorldState};
 use crate::lobby::output::HostId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::room::{LobbyRoom, RoomPhase};
-use crate::lobby::seats::Seats;
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::seats::Seats;
 
 impl MapIdentity {
     pub(in crate::lobby) fn to_record(self) -> pb::Zone {

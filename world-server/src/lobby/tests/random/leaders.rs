@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::control::host::{Beat, HostReady, RoomHere, host_to_world, world_to_host};
+use ambit_host::protocol::messages::{Beat, HostReady, RoomHere, host_to_world, world_to_host};
 use ambit_proto::ids::RoomId;
 
 use super::super::harness::hello;
 use super::RandomRun;
-use crate::lobby::room::RoomPhase;
+use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::{HostId, Origin, RecordKey};
 
 /// How long hosts may take to reconnect.
@@ -281,7 +281,7 @@ impl RandomRun {
             .iter()
             .map(|(&room, &incarnation)| RoomHere { room, incarnation });
         let ready = HostReady {
-            version: ambit_proto::host::VERSION,
+            version: ambit_host::protocol::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
             certificate_sha256: vec![0; 32],
             capacity: 2,

@@ -1,7 +1,7 @@
 //! Worlds of several maps whose leader dies, and whose records another one restores.
 
+use ambit_host::protocol::messages::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
 use ambit_proto::control::world;
 
 use super::super::harness::{Client, LobbyHarness, room, seconds};

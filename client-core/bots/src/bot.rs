@@ -1,0 +1,609 @@
+//! One bot with a real client: it connects, joins, plays and reports. [`CrowdBot`] and [`CubesBot`]
+//! decide what it does in the game, [`FaultDetector`] checks what it receives.
+//!
+//! A bot wakes up every [`LOOK_INTERVAL`], slightly after its neighbour, reads new events, samples
+//! the age of what it shows, and acts. In between it costs only its client's own work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::{ClientConfig, InputRate};
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent, Welcome};
+use ambit_client_core::client::request::LobbyRequest;
+use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
+use ambit_client_text::flags::DrawingFlags;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::message::Action;
+use ambit_proto::space::Position;
+use ambit_proto::time::LocalTime;
+use ambit_transport::impair::Impairment;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use crate::command_audit::CommandAudit;
+use crate::crowd::{CrowdBot, SpellIds, Surroundings};
+use crate::cubes::{CubesBot, HeldKeys};
+use crate::dump::EventDump;
+use crate::fault_detector::FaultDetector;
+use crate::shown_positions::{self, ShownPositions, WATCHERS};
+use crate::summary::{BotReport, ClientSnapshot};
+
+/// How often a bot wakes up.
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// The same for a bot that neither decides nor decodes much.
+const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// The key that bots hold where the server walks.
+const WALK_KEY: Keymap = Keymap(1);
+/// The wake-ups of bots are spread over this many phases.
+const PHASES: usize = 5;
+/// Connection attempts before a bot gives up.
+const MAX_ATTEMPTS: usize = 3;
+/// The pause before the next attempt.
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(500);
+/// How long the lobby may take to answer; the start of a room takes longest.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long quitting may take.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the host is asked for the executed commands.
+const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the answer to the last such request may take.
+const LAST_AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time between the last snapshot and the end, so that no bot sees another one leave.
+const QUIT_DELAY: Duration = Duration::from_millis(150);
+
+/// Settings that all bots share.
+#[derive(Debug)]
+pub(crate) struct BotSettings {
+    pub(crate) server: String,
+    pub(crate) trust: ServerTrust,
+    pub(crate) impairment: Option<Impairment>,
+    pub(crate) inputs: InputRate,
+    /// Seeds all random decisions of the bots.
+    pub(crate) seed: u64,
+    pub(crate) drawing: DrawingFlags,
+    pub(crate) dump: Option<EventDump>,
+    pub(crate) behavior: Behavior,
+    /// Bots with this index or a higher one are light clients.
+    pub(crate) full_clients: usize,
+    pub(crate) shown: Option<ShownPositions>,
+}
+
+/// What bots do in the game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behavior {
+    /// They decide by themselves.
+    Independent,
+    /// The server walks the avatars, and bots hold a key.
+    ServerWalked,
+    /// They push cubes.
+    Cubes,
+    /// They do nothing.
+    Idle,
+}
+
+impl BotSettings {
+    fn is_light(&self, index: usize) -> bool {
+        index >= self.full_clients
+    }
+
+    fn look_interval(&self, index: usize) -> Duration {
+        if matches!(self.behavior, Behavior::ServerWalked | Behavior::Idle) && self.is_light(index)
+        {
+            IDLE_LOOK_INTERVAL
+        } else {
+            LOOK_INTERVAL
+        }
+    }
+}
+
+/// The phase of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunPhase {
+    /// Bots are joining.
+    Gathering,
+    /// All bots have joined or given up: the measurement runs.
+    Measuring,
+    /// The measurement has ended.
+    Over,
+}
+
+/// A bot that the lobby has welcomed.
+pub(crate) struct Bot {
+    index: usize,
+    handle: ClientHandle,
+    events: ClientEvents,
+    fault_detector: FaultDetector,
+    command_audit: CommandAudit,
+    settings: Arc<BotSettings>,
+}
+
+impl Bot {
+    /// Connects to the lobby. The error says why there is no bot.
+    pub(crate) async fn connect(
+        settings: &Arc<BotSettings>,
+        index: usize,
+    ) -> Result<(Self, Welcome), String> {
+        let mut last = String::new();
+        for _ in 0..MAX_ATTEMPTS {
+            let (handle, events) = shell::start(options(settings, index), ());
+            let (detector, audit) = (FaultDetector::default(), CommandAudit::default());
+            let mut bot = Bot {
+                index,
+                handle,
+                events,
+                fault_detector: detector,
+                command_audit: audit,
+                settings: settings.clone(),
+            };
+            while let Some(event) = bot.next().await {
+                if let ViewEvent::Welcome(welcome) = event {
+                    return Ok((bot, welcome));
+                }
+            }
+            bot.fault_detector
+                .closed()
+                .unwrap_or("the client ended")
+                .clone_into(&mut last);
+            sleep(ATTEMPT_PAUSE).await;
+        }
+        Err(last)
+    }
+
+    /// Sends a request to the lobby and returns the answer.
+    pub(crate) async fn ask(&mut self, request: LobbyRequest) -> Result<ViewEvent, String> {
+        let what = request.description();
+        let asked = self
+            .handle
+            .request(request)
+            .await
+            .map_err(|error| error.to_string())?;
+        let answer = timeout(ANSWER_TIMEOUT, async {
+            while let Some(event) = self.next().await {
+                match &event {
+                    ViewEvent::Rooms { request, .. }
+                    | ViewEvent::Created { request, .. }
+                    | ViewEvent::Joined { request, .. }
+                    | ViewEvent::Done { request }
+                        if *request == asked =>
+                    {
+                        return Ok(event);
+                    }
+                    ViewEvent::Error(failure)
+                        if failure.subject == ErrorSubject::Request(asked) =>
+                    {
+                        return Err(format!("{}: {}", failure.code, failure.message));
+                    }
+                    _ => {}
+                }
+            }
+            Err(self
+                .fault_detector
+                .closed()
+                .unwrap_or("the client ended")
+                .to_owned())
+        });
+        answer.await.unwrap_or_else(|_| {
+            Err(format!(
+                "asked to {what}, but no answer came within {ANSWER_TIMEOUT:?}"
+            ))
+        })
+    }
+
+    /// Waits until the avatar is in the game.
+    pub(crate) async fn wait_for_avatar(&mut self, within: Duration) -> Result<(), String> {
+        let arrival = timeout(within, async {
+            while !self.fault_detector.is_in_game() {
+                if self.next().await.is_none() {
+                    return Err(self
+                        .fault_detector
+                        .closed()
+                        .unwrap_or("the client ended")
+                        .to_owned());
+                }
+                if self.fault_detector.room.is_none() {
+                    return Err("removed from the room before the game began".to_owned());
+                }
+            }
+            Ok(())
+        });
+        arrival
+            .await
+            .unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
+    }
+
+    /// A handle to its client.
+    pub(crate) fn handle(&self) -> ClientHandle {
+        self.handle.clone()
+    }
+
+    /// What it has observed so far.
+    pub(crate) fn fault_detector(&self) -> &FaultDetector {
+        &self.fault_detector
+    }
+
+    /// Plays until the run is over, then quits.
+    pub(crate) async fn play(mut self, mut phase: watch::Receiver<RunPhase>) -> BotReport {
+        let mut state = BotState::new(&self.settings, self.index);
+        let every = self.settings.look_interval(self.index);
+        sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
+        let mut beat = interval(every);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            beat.tick().await;
+            while let Some(event) = self.events.try_next() {
+                self.handle_event(&event);
+            }
+            let current = *phase.borrow_and_update();
+            if current != RunPhase::Gathering && !state.has_span {
+                state.has_span = true;
+                state.first = if self.fault_detector.begin_span() {
+                    self.snapshot().await
+                } else {
+                    None
+                };
+            }
+            if current == RunPhase::Over || self.fault_detector.closed().is_some() {
+                break;
+            }
+            self.act_once(&mut state).await;
+            if state.now >= state.audit_at {
+                state.audit_at = state.now + AUDIT_INTERVAL;
+                self.audit().await;
+            }
+        }
+        self.finish(state).await
+    }
+
+    /// Quits, and waits until the client has ended.
+    pub(crate) async fn leave(mut self) {
+        // A client that has ended already need not quit.
+        let _ = self.handle.quit().await;
+        let _ = timeout(QUIT_TIMEOUT, async {
+            while self.events.next().await.is_some() {}
+        })
+        .await;
+    }
+
+    /// Samples, and perhaps sends a command.
+    async fn act_once(&mut self, state: &mut BotState) {
+        if self.settings.behavior != Behavior::Independent {
+            return self.hold_keys(state).await;
+        }
+        let casts = state
+            .crowd
+            .as_ref()
+            .is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
+        let observe = move |client: &mut Client, now| {
+            client.sample_ages(now);
+            Observation::new(client, now, casts)
+        };
+        let Ok(observation) = self.handle.run(observe).await else {
+            return;
+        };
+        state.now = observation.now;
+        if let Some(age) = observation.age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
+        }
+        let Some(avatar) = observation.avatar else {
+            return;
+        };
+        let crowd = state
+            .crowd
+            .get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
+        if let Some(action) = crowd.decide(observation.now, &avatar) {
+            self.act(action).await;
+        }
+    }
+
+    /// Samples, and sets the keys to hold.
+    async fn hold_keys(&mut self, state: &mut BotState) {
+        let keys = state.keys_to_hold(self.settings.behavior);
+        let light = self.settings.is_light(self.index);
+        let shows = self.settings.shown.is_some() && self.index < WATCHERS;
+        let observe = move |client: &mut Client, now| {
+            if let Some(keys) = keys {
+                apply_keys(client, now, keys);
+            }
+            if light {
+                return (now, None, None);
+            }
+            client.sample_ages(now);
+            (
+                now,
+                client.age(now),
+                if shows {
+                    shown_positions::visible_positions(client, now)
+                } else {
+                    None
+                },
+            )
+        };
+        let Ok((now, age, seen)) = self.handle.run(observe).await else {
+            return;
+        };
+        state.now = now;
+        if let Some(age) = age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
+        }
+        if let Some((shown, seen)) = self
+            .settings
+            .shown
+            .as_ref()
+            .zip(seen)
+            .filter(|_| state.first.is_some())
+        {
+            shown.write(self.index, &seen);
+        }
+    }
+
+    async fn act(&mut self, action: Action) {
+        let walks = matches!(action, Action::Move { .. });
+        // Between two connections no command is possible; the break itself is counted elsewhere.
+        if let Ok(number) = self.handle.act(action).await
+            && walks
+        {
+            self.command_audit.note_walk(number);
+        }
+    }
+
+    /// Takes confirmed commands and the host's last answer, and asks again if there is anything to
+    /// check.
+    async fn audit(&mut self) -> bool {
+        let read = |client: &mut Client, _| {
+            (
+                client.take_commands(),
+                client.take_confirmed().collect::<Vec<_>>(),
+            )
+        };
+        let Ok((answer, confirmed)) = self.handle.run(read).await else {
+            return false;
+        };
+        if let Some(answer) = answer {
+            self.command_audit.answer(&answer);
+        }
+        self.command_audit.confirm(&confirmed);
+        let asks = self.command_audit.ask();
+        if asks {
+            let _ = self
+                .handle
+                .run(|client: &mut Client, now| client.ask_commands(now))
+                .await;
+        }
+        asks
+    }
+
+    /// Waits until all confirmed commands are checked.
+    async fn audit_all(&mut self) {
+        let all = timeout(LAST_AUDIT_TIMEOUT, async {
+            while self.audit().await {
+                sleep(LOOK_INTERVAL).await;
+            }
+        });
+        // No answer: the room is moving to another host, or the host is gone.
+        let _ = all.await;
+    }
+
+    async fn finish(mut self, state: BotState) -> BotReport {
+        let light = self.settings.is_light(self.index);
+        self.audit_all().await;
+        let last = self.snapshot().await;
+        self.fault_detector.end_span(
+            last.as_ref()
+                .and_then(|last| last.silence)
+                .unwrap_or_default(),
+        );
+        let steady = state.first.is_some() && self.fault_detector.is_steady();
+        let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
+        self.fault_detector.faults_mut().add(
+            "malformed",
+            malformed,
+            "a datagram, record or message was invalid",
+        );
+        let (lost, doubled) = (
+            self.command_audit.lost().len() as u64,
+            u64::from(self.command_audit.doubled()),
+        );
+        let example = format!(
+            "number {:?} was confirmed, but the game does not have it",
+            self.command_audit.lost().first()
+        );
+        self.fault_detector
+            .faults_mut()
+            .add("command lost", lost, example);
+        self.fault_detector.faults_mut().add(
+            "command carried out twice",
+            doubled,
+            "reported by the host",
+        );
+        let (acknowledged, lost_commands) = (
+            last.as_ref().map_or(0, |last| last.stats.confirmed),
+            lost + doubled,
+        );
+        let span = state.first.map(|first| {
+            let last = last.unwrap_or_else(|| first.clone());
+            (first, last)
+        });
+        let (resumes, refusals, faults) = (
+            self.fault_detector.resumes(),
+            self.fault_detector.refusals(),
+            self.fault_detector.faults().clone(),
+        );
+        let lost = self.fault_detector.lost().map(str::to_owned);
+        sleep(QUIT_DELAY).await;
+        self.leave().await;
+        BotReport {
+            steady,
+            light,
+            span,
+            ages: state.ages,
+            resumes,
+            refusals,
+            faults,
+            lost,
+            acknowledged,
+            lost_commands,
+        }
+    }
+
+    async fn snapshot(&self) -> Option<ClientSnapshot> {
+        let traffic = self.handle.traffic();
+        let read = |client: &mut Client, now| (client.stats(), client.silence(now));
+        let (stats, silence) = self.handle.run(read).await.ok()?;
+        Some(ClientSnapshot {
+            stats,
+            traffic,
+            silence,
+        })
+    }
+
+    async fn next(&mut self) -> Option<ViewEvent> {
+        let event = self.events.next().await?;
+        self.handle_event(&event);
+        Some(event)
+    }
+
+    fn handle_event(&mut self, event: &ViewEvent) {
+        if let ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) = event {
+            self.command_audit.clear();
+        }
+        self.fault_detector.handle_event(event);
+        if let Some(dump) = &self.settings.dump {
+            dump.write(self.index, event);
+        }
+    }
+}
+
+/// The state of a bot between wake-ups.
+struct BotState {
+    seed: u64,
+    crowd: Option<CrowdBot>,
+    cubes: Option<CubesBot>,
+    now: LocalTime,
+    has_span: bool,
+    audit_at: LocalTime,
+    first: Option<ClientSnapshot>,
+    ages: Distribution,
+}
+
+impl BotState {
+    fn new(settings: &BotSettings, index: usize) -> Self {
+        let seed = settings
+            .seed
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(index as u64);
+        let (now, ages) = (LocalTime::ZERO, Distribution::default());
+        BotState {
+            seed,
+            crowd: None,
+            cubes: None,
+            now,
+            has_span: false,
+            audit_at: now,
+            first: None,
+            ages,
+        }
+    }
+}
+
+impl BotState {
+    /// The keys to hold until the next wake-up.
+    fn keys_to_hold(&mut self, behavior: Behavior) -> Option<HeldKeys> {
+        match behavior {
+            Behavior::Independent | Behavior::Idle => None,
+            Behavior::ServerWalked => Some(HeldKeys {
+                held: WALK_KEY,
+                ..HeldKeys::default()
+            }),
+            // The first look has not set the time yet.
+            Behavior::Cubes if self.now == LocalTime::ZERO => None,
+            Behavior::Cubes => Some(
+                self.cubes
+                    .get_or_insert_with(|| CubesBot::new(self.now, self.seed))
+                    .decide(self.now),
+            ),
+        }
+    }
+}
+
+/// Holds and taps keys; sends nothing while no key is held.
+fn apply_keys(client: &mut Client, now: LocalTime, keys: HeldKeys) {
+    let HeldKeys { held, tapped } = keys;
+    if tapped != Keymap::default() {
+        client.input(now, Keymap(held.0 | tapped.0));
+    }
+    if held == Keymap::default() {
+        client.release(now);
+    } else {
+        client.input(now, held);
+    }
+}
+
+/// What a client shows at one time.
+struct Observation {
+    now: LocalTime,
+    age: Option<Duration>,
+    avatar: Option<Surroundings>,
+}
+
+impl Observation {
+    /// The nearest object is looked up only if needed: there may be many objects.
+    fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
+        let avatar = Self::surroundings(client, now, casts);
+        Observation {
+            now,
+            age: client.age(now),
+            avatar,
+        }
+    }
+
+    fn surroundings(client: &Client, now: LocalTime, casts: bool) -> Option<Surroundings> {
+        let t = client.room_time(now)?;
+        let rules = client.rules()?;
+        let avatar = client.avatar()?;
+        let position = avatar.position(t)?;
+        let nearest = if casts {
+            nearest(client, now, position)
+        } else {
+            None
+        };
+        let map = (rules.map.width_m, rules.map.height_m);
+        Some(Surroundings {
+            position,
+            moving: avatar.moves(t),
+            nearest,
+            map,
+            spells: SpellIds::from_schema(&rules.schema),
+        })
+    }
+}
+
+fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
+    let t = client.room_time(now)?;
+    let others = client
+        .objects()
+        .filter(|object| !object.is_own())
+        .filter_map(|object| object.position(t));
+    others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
+}
+
+fn options(settings: &BotSettings, index: usize) -> ClientOptions {
+    let client = ClientConfig {
+        name: format!("bot-{}", index + 1),
+        agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
+        seed: settings.seed.wrapping_add(index as u64),
+        light: settings.is_light(index),
+        render: settings.drawing.render,
+        inputs: settings.inputs,
+        predict: settings.drawing.predict,
+        ..ClientConfig::default()
+    };
+    ClientOptions {
+        server: settings.server.clone(),
+        trust: settings.trust.clone(),
+        impairment: settings.impairment,
+        number: index as u64,
+        client,
+    }
+}

@@ -1,0 +1,208 @@
+//! A bot with the profile `cubes`: it pushes its cube around, gathers other cubes, throws them off,
+//! jumps and rests.
+//!
+//! The time goes in, the held and tapped controls come out. No clock and no I/O; random decisions
+//! follow from the seed.
+
+use std::time::Duration;
+
+use ambit_client_text::command::CONTROLS;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::time::LocalTime;
+
+/// Duration of one activity, in milliseconds.
+const ACTIVITY_MS: (u64, u64) = (500, 3_000);
+/// In a burst, how long cubes are repelled, and how long not, in milliseconds.
+const BURST_MS: u64 = 200;
+/// Time between two jumps, in milliseconds.
+const JUMP_MS: (u64, u64) = (300, 1_200);
+
+/// The decisions of one bot.
+#[derive(Debug)]
+pub(crate) struct CubesBot {
+    rng: fastrand::Rng,
+    activity: CubeActivity,
+    began: LocalTime,
+    until: LocalTime,
+    jump_at: LocalTime,
+}
+
+/// What the bot is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CubeActivity {
+    Rest,
+    /// Push in this direction.
+    Push(Keymap),
+    /// Push in this direction, and attract nearby cubes.
+    Gather(Keymap),
+    /// Stand still, and repel nearby cubes again and again.
+    Burst,
+    /// Push in this direction, and jump.
+    Hop(Keymap),
+}
+
+/// The controls at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeldKeys {
+    /// Held down.
+    pub(crate) held: Keymap,
+    /// Pressed and released at once.
+    pub(crate) tapped: Keymap,
+}
+
+impl CubesBot {
+    /// A bot that begins at `now` with a rest, so that not all start at once.
+    pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let until = now + Duration::from_millis(rng.u64(0..ACTIVITY_MS.0));
+        CubesBot {
+            rng,
+            activity: CubeActivity::Rest,
+            began: now,
+            until,
+            jump_at: now,
+        }
+    }
+
+    /// The controls to hold and tap now.
+    pub(crate) fn decide(&mut self, now: LocalTime) -> HeldKeys {
+        if now >= self.until {
+            self.began = now;
+            self.until = now + self.random_duration(ACTIVITY_MS);
+            self.activity = self.random_activity();
+            self.jump_at = now + self.random_duration(JUMP_MS);
+        }
+        let none = Keymap::default();
+        let held = match self.activity {
+            CubeActivity::Push(direction) | CubeActivity::Hop(direction) => direction,
+            CubeActivity::Gather(direction) => with_control(direction, "attract"),
+            CubeActivity::Burst if self.throws_off(now) => with_control(none, "repel"),
+            CubeActivity::Rest | CubeActivity::Burst => none,
+        };
+        let jumps = matches!(self.activity, CubeActivity::Hop(_)) && now >= self.jump_at;
+        if jumps {
+            self.jump_at = now + self.random_duration(JUMP_MS);
+        }
+        HeldKeys {
+            held,
+            tapped: if jumps {
+                with_control(none, "jump")
+            } else {
+                none
+            },
+        }
+    }
+
+    /// Whether a burst repels now.
+    fn throws_off(&self, now: LocalTime) -> bool {
+        let bursts = now.since(self.began).as_millis() as u64 / BURST_MS;
+        bursts.is_multiple_of(2)
+    }
+
+    fn random_activity(&mut self) -> CubeActivity {
+        let direction = self.random_direction();
+        match self.rng.u8(..10) {
+            0..3 => CubeActivity::Push(direction),
+            3..6 => CubeActivity::Gather(direction),
+            6 => CubeActivity::Burst,
+            7..9 => CubeActivity::Hop(direction),
+            _ => CubeActivity::Rest,
+        }
+    }
+
+    /// One of eight directions.
+    fn random_direction(&mut self) -> Keymap {
+        let (across, along) = loop {
+            let directions = (self.rng.usize(..3), self.rng.usize(..3));
+            if directions != (2, 2) {
+                break directions;
+            }
+        };
+        [["left", "right"].get(across), ["up", "down"].get(along)]
+            .into_iter()
+            .flatten()
+            .fold(Keymap::default(), |direction, name| {
+                with_control(direction, name)
+            })
+    }
+
+    fn random_duration(&mut self, (least, most): (u64, u64)) -> Duration {
+        Duration::from_millis(self.rng.u64(least..=most))
+    }
+}
+
+/// Adds the control of this name, one of the console's.
+fn with_control(keys: Keymap, name: &str) -> Keymap {
+    let control = CONTROLS
+        .iter()
+        .position(|&control| control == name)
+        .expect("a control of the console");
+    keys.with(control as u8, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_are_those_of_the_game() {
+        for (control, name) in [
+            (0, "left"),
+            (1, "right"),
+            (2, "up"),
+            (3, "down"),
+            (5, "jump"),
+            (6, "attract"),
+            (7, "repel"),
+        ] {
+            assert_eq!(
+                with_control(Keymap::default(), name),
+                Keymap(1 << control),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bot_does_a_bit_of_everything_and_nothing_for_long() {
+        let (mut rests, mut gathers, mut bursts, mut jumps, mut longest, mut same) =
+            (0, 0, 0, 0, 0, 0);
+        let mut last = Keymap::default();
+        for keys in live(1, Duration::from_mins(5)) {
+            assert!(
+                !(keys.held.down(0) && keys.held.down(1) || keys.held.down(2) && keys.held.down(3))
+            );
+            assert!(!(keys.held.down(6) && keys.held.down(7)));
+            assert!(
+                !keys.held.down(6) || keys.held.0 & 0b1111 != 0,
+                "it gathers on the way"
+            );
+            rests += u32::from(keys.held == Keymap::default());
+            gathers += u32::from(keys.held.down(6));
+            bursts += u32::from(keys.held.down(7));
+            jumps += u32::from(keys.tapped.down(5));
+            same = if keys.held == last { same + 1 } else { 0 };
+            (last, longest) = (keys.held, same.max(longest));
+        }
+        assert!(
+            rests > 200 && gathers > 500 && bursts > 50 && jumps > 20,
+            "{rests} {gathers} {bursts} {jumps}"
+        );
+        assert!(longest < 200, "the same for {longest} beats");
+    }
+
+    #[test]
+    fn the_same_seed_does_the_same() {
+        let live = |seed| live(seed, Duration::from_mins(1));
+        assert_eq!(live(5), live(5));
+        assert_ne!(live(5), live(6));
+    }
+
+    fn live(seed: u64, time: Duration) -> Vec<HeldKeys> {
+        let mut cubes = CubesBot::new(LocalTime::ZERO, seed);
+        let beat = Duration::from_millis(50);
+        (0..time.as_millis() / 50)
+            .map(|beats| cubes.decide(LocalTime::ZERO + beat * beats as u32))
+            .collect()
+    }
+}

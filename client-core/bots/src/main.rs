@@ -1,0 +1,287 @@
+//! Many emulated players in one process and one room, with a summary of the run.
+//!
+//! Exit status: 0 after a run, whatever its results; 1 if there was no run (no server, no room, no
+//! dump file), or the server was lost before the end; 2 for invalid flags.
+
+mod bot;
+mod bot_group;
+mod command_audit;
+mod crowd;
+mod cubes;
+mod dump;
+mod fault_detector;
+mod progress;
+mod shown_positions;
+mod summary;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_text::flags;
+use anyhow::Context;
+use clap::{Parser, ValueEnum};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::bot::{Behavior, BotSettings};
+use crate::bot_group::{RunOutcome, RunPlan};
+use crate::progress::ProgressDisplay;
+
+/// Number of threads: most of the work is quinn's, and the server needs CPU, too.
+const THREADS: usize = 2;
+/// How long remaining tasks may take at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Many emulated players in one process and one room, with a summary of the run.
+///
+/// The bots join the room if there is one of that name; else the first bot creates and starts it.
+/// The measured time begins when all bots are in the game. Rates are per client, and bytes are UDP
+/// payload.
+#[derive(Debug, Parser)]
+#[command(name = "bots", version)]
+struct BotsOptions {
+    #[command(flatten)]
+    target: flags::ConnectionFlags,
+
+    #[command(flatten)]
+    drawing: flags::DrawingFlags,
+
+    /// How many bots.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    count: u32,
+
+    /// How long the measured time is, in seconds.
+    #[arg(long, value_parser = seconds)]
+    seconds: Duration,
+
+    /// How long all bots are in the game before the measured time begins, in seconds; then a line
+    /// `measuring` is printed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    settle: u32,
+
+    /// The room's name; the default is a new room.
+    #[arg(long, value_name = "NAME")]
+    room: Option<String>,
+
+    /// The game of a room that is created.
+    #[arg(long, default_value = "field")]
+    game: String,
+
+    /// What the bots do; the default is `cubes` for `--game cubes`, and else `crowd`.
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+
+    /// Seats of a room that is created; the default is enough for all bots.
+    #[arg(long, value_name = "N")]
+    capacity: Option<u32>,
+
+    /// A parameter of a room that is created; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parameter)]
+    param: Vec<(String, String)>,
+
+    /// Seed of all random decisions of the bots.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print one JSON object on the last line, not a summary for people.
+    #[arg(long)]
+    json: bool,
+
+    /// Write every event of every client to this file, as console prints it, with the client's
+    /// number.
+    #[arg(long, value_name = "FILE")]
+    dump: Option<PathBuf>,
+
+    /// How many bots are full clients. The others do not decode poses, which is most of a client's
+    /// work. The server does the same work for both. Updates and ages are those of full clients.
+    #[arg(long, value_name = "N")]
+    full: Option<u32>,
+
+    /// Write the positions that the first bots show, to compare them with the true ones: a line
+    /// `client ms id x y` each, in a room whose avatars are walked by the server.
+    #[arg(long, value_name = "FILE")]
+    shown: Option<PathBuf>,
+}
+
+/// What bots do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Walk between random points of the map, and sometimes cast a spell. If the server walks the
+    /// avatars (`--param walk=...`), hold a key: 20 inputs a second.
+    Crowd,
+    /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
+    Cubes,
+    /// Do nothing: to measure the cost of an idle client.
+    Idle,
+}
+
+impl Profile {
+    /// The default profile of a game.
+    fn for_game(game: &str) -> Self {
+        if game == ambit_cubes_physics::GAME {
+            Self::Cubes
+        } else {
+            Self::Crowd
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = BotsOptions::parse();
+    flags::start_log();
+    match run(&args) {
+        Ok(exit) => exit,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
+    let (dump, writer) = match &args.dump {
+        Some(path) => {
+            let (dump, writer) =
+                dump::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            (Some(dump), Some(writer))
+        }
+        None => (None, None),
+    };
+    let (shown, shown_writer) = match &args.shown {
+        Some(path) => {
+            let (shown, writer) = shown_positions::start(path)
+                .with_context(|| format!("can't write {}", path.display()))?;
+            (Some(shown), Some(writer))
+        }
+        None => (None, None),
+    };
+    let settings = BotSettings {
+        server: args.target.server.clone(),
+        trust: flags::trust()?,
+        impairment: args.target.impair,
+        inputs: args.target.input_hz,
+        seed: args.seed,
+        drawing: args.drawing,
+        dump,
+        behavior: match args
+            .profile
+            .unwrap_or_else(|| Profile::for_game(&args.game))
+        {
+            Profile::Idle => Behavior::Idle,
+            Profile::Cubes => Behavior::Cubes,
+            Profile::Crowd
+                if args
+                    .param
+                    .iter()
+                    .any(|(key, value)| key == "walk" && value != "none") =>
+            {
+                Behavior::ServerWalked
+            }
+            Profile::Crowd => Behavior::Independent,
+        },
+        full_clients: args.full.map_or(usize::MAX, |full| full as usize),
+        shown,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(bot_group::run(plan(args), settings, ProgressDisplay::new()));
+    // Also ends remaining bots, which drops all senders of dump lines.
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    for writer in [writer, shown_writer].into_iter().flatten() {
+        writer.finish().context("can't write to the disk")?;
+    }
+    Ok(print_outcome(args, &outcome))
+}
+
+fn plan(args: &BotsOptions) -> RunPlan {
+    let mut key = [0; 16];
+    SystemRandom::new()
+        .fill(&mut key)
+        .expect("the system has random numbers");
+    RunPlan {
+        count: args.count as usize,
+        time: args.seconds,
+        settle: Duration::from_secs(args.settle.into()),
+        room: args
+            .room
+            .clone()
+            .unwrap_or_else(|| format!("bots-{}", std::process::id())),
+        game: args.game.clone(),
+        capacity: args.capacity,
+        parameters: args.param.iter().cloned().collect(),
+        key,
+    }
+}
+
+fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
+    if let Some(failure) = &outcome.failure {
+        eprintln!("error: {failure}");
+    }
+    if args.json {
+        outcome
+            .summary
+            .faults()
+            .for_each(|fault| eprintln!("{fault}"));
+        println!("{}", outcome.summary.json());
+    } else if outcome.failure.is_none() {
+        println!("{}", outcome.summary.text());
+    }
+    if outcome.failure.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Parses seconds, from a tenth of a second to a day.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("expected seconds, 0.1 to 86400, like 30 or 0.5".to_owned()),
+    }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected key=value, like npcs=20".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        BotsOptions::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_may_be_fractions() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("86400"), Ok(Duration::from_hours(24)));
+        for bad in ["", "0", "0.01", "-1", "nan", "inf", "86401", "30s"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_setting_has_a_key_and_a_value() {
+        assert_eq!(
+            parameter("npcs=20"),
+            Ok(("npcs".to_owned(), "20".to_owned()))
+        );
+        assert_eq!(
+            parameter("size=1=2"),
+            Ok(("size".to_owned(), "1=2".to_owned()))
+        );
+        for bad in ["npcs", "=20", ""] {
+            assert!(parameter(bad).is_err(), "{bad}");
+        }
+    }
+}

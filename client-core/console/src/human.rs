@@ -1,0 +1,310 @@
+//! Text for people: the JSON objects that scripts get, in words.
+
+use std::fmt::Write as _;
+
+use serde_json::Value as Json;
+
+/// One or more lines; an object without words of its own is shown as pairs.
+pub(crate) fn text(json: &Json) -> String {
+    match word(json, "ev") {
+        "welcome" => welcome(json),
+        "rooms" => list(
+            json,
+            "rooms",
+            "no rooms: make one with 'create NAME game=GAME'",
+            room,
+        ),
+        "created" => format!(
+            "room {} '{}' is yours; 'start' starts its game",
+            number(json, "id"),
+            word(json, "name")
+        ),
+        "joined" => format!(
+            "you are in room {} '{}' ({})",
+            number(json, "id"),
+            word(json, "name"),
+            word(json, "game")
+        ),
+        "started" => started(json),
+        "map" => format!(
+            "the map is here: {} boxes ({} bytes)",
+            number(json, "boxes"),
+            number(json, "bytes")
+        ),
+        "enter" => format!("+ {}", object(json)),
+        "update" => format!("~ {}", object(json)),
+        "leave" => format!("- #{}", number(json, "id")),
+        "event" => event(json),
+        "chat" => format!(
+            "[{}] {}: {}",
+            word(json, "channel"),
+            word(json, "from"),
+            word(json, "text")
+        ),
+        "players" => list(json, "players", "nobody", player),
+        "renamed" => format!(
+            "player {} is called {} now",
+            number(json, "player"),
+            word(json, "name")
+        ),
+        "objects" => list(json, "objects", "nothing around", object),
+        "left" => format!(
+            "you are out of room {}: {}",
+            number(json, "room"),
+            reason(json)
+        ),
+        "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
+        "help" => list(json, "commands", "", |command| {
+            format!(
+                "{:<44} {}",
+                word(command, "usage"),
+                word(command, "meaning")
+            )
+        }),
+        _ => pairs(json),
+    }
+}
+
+fn welcome(json: &Json) -> String {
+    let games: Vec<&str> = json["games"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let back = if json["resumed"] == true { " back" } else { "" };
+    format!(
+        "welcome{back}, {}; games: {}; 'help' lists the commands",
+        word(json, "name"),
+        games.join(", ")
+    )
+}
+
+fn started(json: &Json) -> String {
+    let spells: Vec<&str> = json["spells"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let (width, height) = (metres(&json["width"]), metres(&json["height"]));
+    let spells = if spells.is_empty() {
+        String::new()
+    } else {
+        format!("; spells: {}", spells.join(", "))
+    };
+    format!(
+        "the game {} runs: {width} x {height} m{spells}",
+        word(json, "game")
+    )
+}
+
+fn room(room: &Json) -> String {
+    let state = if room["running"] == true {
+        "running"
+    } else {
+        "waiting"
+    };
+    let locked = if room["password"] == true {
+        ", password"
+    } else {
+        ""
+    };
+    let (id, name, game) = (number(room, "id"), word(room, "name"), word(room, "game"));
+    format!(
+        "{id:>4} {name:<32} {game:<10} {}/{} {state}{locked}",
+        number(room, "players"),
+        number(room, "capacity")
+    )
+}
+
+fn player(player: &Json) -> String {
+    let mut text = format!("{:>4} {}", number(player, "id"), word(player, "name"));
+    for (key, expected, remark) in [
+        ("host", true, " (host)"),
+        ("ready", true, " (ready)"),
+        ("connected", false, " (away)"),
+    ] {
+        if player[key] == expected {
+            text.push_str(remark);
+        }
+    }
+    text
+}
+
+/// `#7 avatar ann at 12.5 3.0, health 100/100`.
+fn object(object: &Json) -> String {
+    let mut text = format!("#{}", number(object, "id"));
+    if let Some(kind) = object["kind"].as_str() {
+        let _ = write!(text, " {kind}");
+    }
+    if let Some(name) = object["name"].as_str() {
+        let _ = write!(text, " {name}");
+    }
+    if object["own"] == true {
+        text.push_str(" (you)");
+    }
+    if object["x"].is_number() {
+        let _ = write!(text, " at {}", position_text(object));
+    }
+    for (name, value) in object["components"].as_object().into_iter().flatten() {
+        if let Some(value) = component(name, value) {
+            let _ = write!(text, ", {value}");
+        }
+    }
+    text
+}
+
+fn component(name: &str, value: &Json) -> Option<String> {
+    if name == "name" || value.is_null() {
+        return None;
+    }
+    if let Some(to) = value.get("to") {
+        return to
+            .is_object()
+            .then(|| format!("going to {}", position_text(to)));
+    }
+    if let Some(moves) = value.get("moves") {
+        return (moves == true).then(|| "on its way".to_owned());
+    }
+    match (value.get("value"), value.get("max")) {
+        (Some(value), Some(max)) => Some(format!("{name} {:.0}/{:.0}", float(value), float(max))),
+        _ => Some(format!("{name} {value}")),
+    }
+}
+
+fn event(json: &Json) -> String {
+    let mut text = format!("* {}", word(json, "name"));
+    let known = ["ev", "t", "name", "effect", "late"];
+    for (key, value) in json
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !known.contains(&key.as_str()))
+    {
+        let _ = match value {
+            Json::Object(_) => write!(text, " {key} {}", position_text(value)),
+            _ => write!(text, " {key} {value}"),
+        };
+    }
+    if json["late"] == true {
+        text.push_str(" (late)");
+    }
+    text
+}
+
+fn pairs(json: &Json) -> String {
+    let pairs = json
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "ev");
+    pairs
+        .map(|(key, value)| format!("{key:<24} {value}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn reason(json: &Json) -> String {
+    match (word(json, "reason"), word(json, "message")) {
+        ("left", _) => "you left".to_owned(),
+        (code, "") => code.to_owned(),
+        (code, message) => format!("{message} ({code})"),
+    }
+}
+
+fn list(json: &Json, key: &str, nothing: &str, line: impl Fn(&Json) -> String) -> String {
+    match json[key].as_array().map(Vec::as_slice) {
+        None | Some([]) => nothing.to_owned(),
+        Some(items) => items.iter().map(line).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn position_text(json: &Json) -> String {
+    let ground = format!("{} {}", metres(&json["x"]), metres(&json["y"]));
+    if float(&json["z"]).abs() < 0.05 {
+        ground
+    } else {
+        format!("{ground}, {} m up", metres(&json["z"]))
+    }
+}
+
+fn metres(json: &Json) -> String {
+    format!("{:.1}", float(json))
+}
+
+fn float(json: &Json) -> f64 {
+    json.as_f64().unwrap_or_default()
+}
+
+fn word<'j>(json: &'j Json, key: &str) -> &'j str {
+    json[key].as_str().unwrap_or_default()
+}
+
+fn number(json: &Json, key: &str) -> u64 {
+    json[key].as_u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_described_by_what_it_is_and_does() {
+        let components = json!({
+            "path": { "to": { "x": 20.0, "y": 5.0, "z": 0.0, "t": 9 } }, "name": "ann",
+            "health": { "value": 74.6, "rate": 0.0, "max": 100.0 }, "alive": true,
+        });
+        let enter = json!({
+            "ev": "enter", "t": 5, "id": 7, "kind": "avatar", "own": true, "x": 12.54, "y": 3.0,
+            "z": 0.0, "name": "ann",
+            "components": components,
+        });
+        let expected =
+            "+ #7 avatar ann (you) at 12.5 3.0, alive true, health 75/100, going to 20.0 5.0";
+        assert_eq!(text(&enter), expected);
+    }
+
+    #[test]
+    fn an_object_that_moves_freely_is_on_its_way() {
+        let object = |moves| {
+            let pose = json!({ "moves": moves, "yaw": 1.5 });
+            json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": pose } })
+        };
+        let mut enter = object(true);
+        enter["ev"] = json!("enter");
+        assert_eq!(text(&enter), "+ #7 at 1.0 2.0, on its way");
+        enter["components"] = object(false)["components"].clone();
+        assert_eq!(text(&enter), "+ #7 at 1.0 2.0");
+    }
+
+    #[test]
+    fn a_game_event_is_described_with_its_fields() {
+        let event = json!({
+            "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25,
+            "target": 3,
+        });
+        assert_eq!(text(&event), "* damage amount 25 target 3 (late)");
+    }
+
+    #[test]
+    fn empty_lists_say_so() {
+        assert!(text(&json!({ "ev": "rooms", "rooms": [] })).contains("create"));
+        assert_eq!(text(&json!({ "ev": "players", "players": [] })), "nobody");
+    }
+
+    #[test]
+    fn an_error_shows_code_and_message() {
+        let error = json!({ "ev": "error", "code": "room_full", "message": "no seat left" });
+        assert_eq!(text(&error), "! room_full: no seat left");
+    }
+
+    #[test]
+    fn every_kind_of_line_has_words() {
+        for kind in ambit_client_text::json::KINDS {
+            let _ = text(&json!({ "ev": kind }));
+        }
+    }
+}

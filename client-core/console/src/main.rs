@@ -1,0 +1,172 @@
+//! A player in a terminal, or in a script.
+//!
+//! On a terminal: a prompt, and output in words. Otherwise commands from a file or standard input,
+//! one a line, and one JSON object a line on standard output. `text::command` defines the commands,
+//! `text::json` the output.
+//!
+//! Exit status: 0 after `quit`, at the end of input or after a signal; 1 if the client could not
+//! connect, the server refused it, or the connection is lost for good; 2 for invalid flags or a
+//! script that can't be opened.
+
+mod human;
+mod input;
+mod printed_lines;
+mod report;
+mod screen;
+mod script;
+mod session;
+mod token;
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::shell::{ClientOptions, ServerTrust};
+use ambit_client_text::{command, flags, json};
+use clap::{CommandFactory, FromArgMatches};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::input::LineReceiver;
+use crate::screen::OutputStyle;
+use crate::session::SessionSetup;
+use crate::token::TokenFile;
+
+/// How long remaining tasks may take at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A player in a terminal, or in a script.
+///
+/// On a terminal it shows a prompt. Otherwise it reads commands from the script or standard input,
+/// one a line, and prints one JSON object a line. A console that was killed resumes its session,
+/// with its room and avatar, when it is started again with the same server and name.
+#[derive(Debug, clap::Parser)]
+#[command(name = "console", version)]
+struct ConsoleOptions {
+    #[command(flatten)]
+    target: flags::ConnectionFlags,
+
+    #[command(flatten)]
+    drawing: flags::DrawingFlags,
+
+    /// The player's name, 1 to 24 characters; without one, the server chooses it.
+    #[arg(
+        long,
+        env = "AMBIT_NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    name: String,
+
+    /// Read commands from this file.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let matches = ConsoleOptions::command()
+        .after_long_help(command_list())
+        .get_matches();
+    let args = ConsoleOptions::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    flags::start_log();
+    let (lines, style) = match lines(args.script.as_ref()) {
+        Ok(lines) => lines,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    run(&args, lines, style).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow::Result<ExitCode> {
+    let trust = match flags::trust() {
+        Ok(trust) => trust,
+        Err(error) => {
+            screen::show(style, &json::error("known_hosts", &error.to_string()))?;
+            return Err(error.into());
+        }
+    };
+    let mut token = token_file(args);
+    let resume_token = token.token();
+    let setup = SessionSetup {
+        options: options(args, trust, resume_token),
+        lines,
+        style,
+        token,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let exit = runtime.block_on(session::run(setup, random))?;
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    Ok(exit)
+}
+
+fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> ClientOptions {
+    let client = ClientConfig {
+        name: args.name.clone(),
+        agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
+        resume_token,
+        seed: u64::from_le_bytes(random()),
+        render: args.drawing.render,
+        inputs: args.target.input_hz,
+        predict: args.drawing.predict,
+        ..ClientConfig::default()
+    };
+    ClientOptions {
+        server: args.target.server.clone(),
+        trust,
+        impairment: args.target.impair,
+        number: 0,
+        client,
+    }
+}
+
+/// The source of commands, and the style of the output.
+fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String> {
+    match script {
+        Some(path) => match File::open(path) {
+            Ok(file) => Ok((input::of_file(file), OutputStyle::Script)),
+            Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
+        },
+        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), OutputStyle::Person)),
+        None => Ok((input::of_standard_input(), OutputStyle::Script)),
+    }
+}
+
+fn token_file(args: &ConsoleOptions) -> TokenFile {
+    match token::state_directory(|name| std::env::var_os(name)) {
+        Some(directory) if !args.name.is_empty() => {
+            TokenFile::open(&directory, &args.target.server, &args.name)
+        }
+        _ => TokenFile::none(),
+    }
+}
+
+fn command_list() -> String {
+    let mut text = "Commands:\n".to_owned();
+    for (usage, meaning) in command::HELP {
+        let _ = write!(text, "  {usage}\n          {meaning}\n");
+    }
+    text.push_str(
+        "\nLogs go to the standard error if AMBIT_LOG says which, for example AMBIT_LOG=debug.",
+    );
+    text
+}
+
+/// Cryptographically secure random bytes.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .expect("the system has random numbers");
+    bytes
+}

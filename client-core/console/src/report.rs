@@ -1,0 +1,86 @@
+//! What the console prints by itself: objects in sight, statistics, help.
+
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::stats::{ClientStats, Distribution};
+use ambit_client_text::command;
+use ambit_client_text::json::{self, ms};
+use ambit_proto::time::LocalTime;
+use serde_json::{Value as Json, json};
+
+/// The objects in sight at the present room time; none without a game.
+pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
+    // Advances simulated objects to the present.
+    client.handle_timeout(now);
+    let t = client.room_time(now).unwrap_or_default();
+    let object = |seen: ambit_client_core::replica::VisibleObject<'_, ()>| {
+        json::object(
+            seen.id,
+            seen.kind(),
+            seen.is_own(),
+            seen.position(t).unwrap_or_default(),
+            &seen.values(t),
+        )
+    };
+    let objects: Vec<_> = client.objects().map(object).collect();
+    json!({ "ev": "objects", "t": ms(t), "objects": objects })
+}
+
+/// Statistics since the start of the console; `t` and values of a running game are null without
+/// one.
+pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
+    let ClientStats {
+        datagrams_down,
+        bytes_down,
+        datagrams_up,
+        bytes_up,
+        malformed,
+        enters,
+        leaves,
+        events,
+        late_events,
+        updates,
+        ..
+    } = client.stats();
+    let stats = client.stats();
+    json!({
+        "ev": "stats", "t": client.room_time(now).map(ms),
+        "rtt_ms": stats.rtt.map(fractional_ms), "late_share": stats.late_share(),
+        "events": events, "late_events": late_events, "updates": updates,
+        "late_updates": stats.late_updates,
+        "enters": enters, "leaves": leaves, "commands": stats.commands, "refused": stats.refused,
+        "datagrams_down": datagrams_down, "bytes_down": bytes_down, "datagrams_up": datagrams_up,
+        "bytes_up": bytes_up,
+        "age_ms_p50": ages.quantile_ms(0.5), "age_ms_p99": ages.quantile_ms(0.99),
+        "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses,
+        "stale_poses": stats.stale_poses,
+        "lost_tracks": stats.lost_tracks, "simulation": json::simulation(&stats.simulation),
+        "gap_ms_p99": stats.gaps.quantile_ms(0.99),
+        "gap_ms_max": gap_max(&stats, client.silence(now)).as_millis() as u64,
+        "shown_behind_ms": client
+            .room_time(now)
+            .zip(client.shown_time(now))
+            .map(|(room, shown)| fractional_ms(room.since(shown))),
+        "clock_uncertainty_ms": client
+            .running_game()
+            .map(|game| fractional_ms(game.clock_uncertainty())),
+        "malformed": malformed, "updates_dropped": stats.events_dropped,
+    })
+}
+
+/// The list of commands.
+pub(crate) fn help() -> Json {
+    let command = |(usage, meaning): &(&str, &str)| json!({ "usage": usage, "meaning": meaning });
+    json!({ "ev": "help", "commands": command::HELP.iter().map(command).collect::<Vec<_>>() })
+}
+
+/// The longest gap, including one that still lasts.
+fn gap_max(stats: &ClientStats, silence: Option<Duration>) -> Duration {
+    stats.gaps.max().max(silence.unwrap_or_default())
+}
+
+/// In milliseconds, with a resolution of a microsecond.
+fn fractional_ms(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1_000.0
+}

@@ -1,0 +1,592 @@
+//! The order in which commands are executed.
+//!
+//! Lines, view events and the time go in; [`ScriptStep`]s come out of [`Script::poll_step`]: the
+//! next request, command or output. No I/O and no clock. Scripts and people at a prompt use the
+//! same rules.
+//!
+//! Rules:
+//! 1. Nothing is executed before the welcome. Then commands run one after the other: a request
+//!    waits for its answer (at most [`ANSWER_TIMEOUT`]), so that the next command knows its result;
+//!    a chat message waits until it is received back.
+//! 2. A game command waits for the game while the player is in a room (at most [`GAME_TIMEOUT`]);
+//!    outside of a room it is an error.
+//! 3. `wait-for` accepts a line that was printed since the last `wait-for` ended (see
+//!    [`printed_lines`](super::printed_lines)).
+//! 4. An invalid line is an error, and the next one follows. `quit` and the end of input wait for
+//!    pending answers, at most [`QUIT_TIMEOUT`].
+//!
+//! Bound: one line at a time; the reader keeps the others.
+
+use std::collections::BTreeSet;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
+use ambit_client_core::client::model::{ChatAudience, PlayerListing, RoomListing};
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_client_text::command::{self, ConsoleCommand, RoomReference};
+use ambit_client_text::json;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::message::Action;
+use ambit_proto::time::LocalTime;
+
+use crate::printed_lines::{LineKind, PrintedLines};
+
+/// How long the next command waits for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a command waits for the game to start.
+const GAME_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the next command waits to receive the player's own chat message, once the server has
+/// confirmed it.
+const ECHO_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long `objects` waits for the avatar: it takes a tick and the local lag to come into sight.
+const AVATAR_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the end waits for pending answers.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The next step to execute.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ScriptStep {
+    /// Send this request, and call [`Script::handle_asked`].
+    Request(LobbyRequest),
+    /// Send this command.
+    Act(Action),
+    /// Hold these keys; none to release all.
+    Hold(Keymap),
+    /// Print this error: code and message.
+    Error(&'static str, String),
+    /// Print the objects in sight.
+    Objects,
+    /// Set whether poses are emitted as events.
+    Watch(bool),
+    /// Print the statistics.
+    Stats,
+    /// Print the list of commands.
+    Help,
+    /// Quit.
+    Quit,
+}
+
+/// Executes commands; `K` makes the key of each room that is created.
+#[derive(Debug)]
+pub(crate) struct Script<K> {
+    new_key: K,
+    /// The player's number, once the lobby has welcomed the player.
+    player: Option<PlayerId>,
+    ended: bool,
+    watching: bool,
+    room: Option<RoomId>,
+    game: GamePresence,
+    wait: WaitState,
+    unanswered: BTreeSet<u64>,
+    printed: PrintedLines,
+    steps: VecDeque<ScriptStep>,
+}
+
+#[derive(Debug, PartialEq)]
+enum GamePresence {
+    /// In no room, or the game has ended.
+    Out,
+    /// In a room: the game may start.
+    Expected,
+    Present {
+        spells: Vec<String>,
+        avatar: bool,
+    },
+}
+
+/// What the next command waits for.
+#[derive(Debug)]
+enum WaitState {
+    Nothing,
+    Time {
+        until: LocalTime,
+    },
+    Printed {
+        kind: LineKind,
+        until: LocalTime,
+    },
+    /// The number of the request in the last step.
+    Number(AnswerPurpose),
+    Answer {
+        request: u64,
+        purpose: AnswerPurpose,
+        until: LocalTime,
+    },
+    Game {
+        line: ConsoleCommand,
+        until: LocalTime,
+    },
+    Avatar {
+        until: LocalTime,
+    },
+    Echo {
+        until: LocalTime,
+    },
+    LastAnswers {
+        until: LocalTime,
+    },
+}
+
+/// The purpose of an answer.
+#[derive(Clone, Debug)]
+enum AnswerPurpose {
+    /// It is printed.
+    Show,
+    /// The chat message itself follows the answer.
+    Say,
+    /// Finds the room of this name, to join it with the password.
+    FindRoom { name: String, password: String },
+    /// Finds the player of this name, to kick.
+    FindPlayer { name: String },
+}
+
+impl<K: FnMut() -> [u8; 16]> Script<K> {
+    pub(crate) fn new(new_key: K) -> Self {
+        Script {
+            new_key,
+            player: None,
+            ended: false,
+            watching: false,
+            room: None,
+            game: GamePresence::Out,
+            wait: WaitState::Nothing,
+            unanswered: BTreeSet::new(),
+            printed: PrintedLines::default(),
+            steps: VecDeque::new(),
+        }
+    }
+
+    /// Whether the script accepts the next line.
+    pub(crate) fn wants_line(&self) -> bool {
+        self.player.is_some()
+            && !self.ended
+            && self.steps.is_empty()
+            && matches!(self.wait, WaitState::Nothing)
+    }
+
+    pub(crate) fn poll_step(&mut self) -> Option<ScriptStep> {
+        self.steps.pop_front()
+    }
+
+    /// Handles the next line.
+    pub(crate) fn handle_line(&mut self, now: LocalTime, line: &str) {
+        match command::parse(line) {
+            Ok(Some(line)) => self.begin(now, line),
+            Ok(None) => {}
+            Err(error) => self.error("usage", error.to_string()),
+        }
+    }
+
+    /// Handles the end of input.
+    pub(crate) fn handle_end(&mut self, now: LocalTime) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if self.unanswered.is_empty() {
+            self.steps.push_back(ScriptStep::Quit);
+        } else {
+            self.wait = WaitState::LastAnswers {
+                until: now + QUIT_TIMEOUT,
+            };
+        }
+    }
+
+    /// The number of the request in the last [`ScriptStep::Request`]; `None` if it was not
+    /// accepted.
+    pub(crate) fn handle_asked(&mut self, now: LocalTime, number: Option<u64>) {
+        self.wait = match (
+            std::mem::replace(&mut self.wait, WaitState::Nothing),
+            number,
+        ) {
+            (WaitState::Number(purpose), Some(request)) => {
+                self.unanswered.insert(request);
+                WaitState::Answer {
+                    request,
+                    purpose,
+                    until: now + ANSWER_TIMEOUT,
+                }
+            }
+            (WaitState::Number(_), None) => WaitState::Nothing,
+            (other, _) => other,
+        };
+    }
+
+    /// Handles an event. Returns whether to print it; if so, [`Script::handle_printed`] must
+    /// follow.
+    pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
+        self.update_state(event);
+        let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
+        let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
+        else {
+            self.resume(now);
+            return shown;
+        };
+        let mut private = false;
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::Answer {
+                request: waited,
+                purpose,
+                ..
+            } if waited == request => {
+                private = self.handle_answer(now, &purpose, event);
+            }
+            other => self.wait = other,
+        }
+        self.resume(now);
+        shown && !private
+    }
+
+    /// A line of this kind was printed.
+    pub(crate) fn handle_printed(&mut self, kind: &str) {
+        let Some(kind) = LineKind::named(kind) else {
+            return;
+        };
+        self.printed.note(kind);
+        if let WaitState::Printed { kind: wanted, .. } = self.wait
+            && self.printed.take(wanted)
+        {
+            self.wait = WaitState::Nothing;
+        }
+    }
+
+    /// Some deadline has passed.
+    pub(crate) fn handle_timeout(&mut self, now: LocalTime) {
+        if self.next_deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::Printed { kind, .. } => {
+                self.printed.forget();
+                self.error("timeout", format!("no '{}' came in time", kind.name()));
+            }
+            WaitState::Answer {
+                purpose: AnswerPurpose::FindRoom { .. } | AnswerPurpose::FindPlayer { .. },
+                ..
+            } => {
+                self.error("timeout", "the server did not answer in time".to_owned());
+            }
+            WaitState::Game { .. } => self.not_in_game(),
+            WaitState::Avatar { .. } => self.steps.push_back(ScriptStep::Objects),
+            WaitState::LastAnswers { .. } => self.steps.push_back(ScriptStep::Quit),
+            WaitState::Nothing
+            | WaitState::Number(_)
+            | WaitState::Time { .. }
+            | WaitState::Echo { .. }
+            | WaitState::Answer { .. } => {}
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
+        match self.wait {
+            WaitState::Nothing | WaitState::Number(_) => None,
+            WaitState::Time { until }
+            | WaitState::Printed { until, .. }
+            | WaitState::Answer { until, .. }
+            | WaitState::Game { until, .. }
+            | WaitState::Avatar { until }
+            | WaitState::Echo { until }
+            | WaitState::LastAnswers { until } => Some(until),
+        }
+    }
+
+    fn begin(&mut self, now: LocalTime, line: ConsoleCommand) {
+        match line {
+            ConsoleCommand::Rooms => self.ask(LobbyRequest::ListRooms { subscribe: false }),
+            ConsoleCommand::Create {
+                name,
+                game,
+                capacity,
+                password,
+                parameters,
+            } => {
+                let key = (self.new_key)();
+                self.ask(LobbyRequest::CreateRoom(NewRoom {
+                    name,
+                    game,
+                    capacity,
+                    parameters,
+                    password,
+                    key,
+                }));
+            }
+            ConsoleCommand::Join {
+                room: RoomReference::Id(room),
+                password,
+            } => self.ask(LobbyRequest::JoinRoom { room, password }),
+            ConsoleCommand::Join {
+                room: RoomReference::Name(name),
+                password,
+            } => {
+                self.ask_for(
+                    LobbyRequest::ListRooms { subscribe: false },
+                    AnswerPurpose::FindRoom { name, password },
+                );
+            }
+            ConsoleCommand::Start => self.ask(LobbyRequest::StartRoom),
+            ConsoleCommand::Ready(ready) => self.ask(LobbyRequest::SetReady(ready)),
+            ConsoleCommand::Leave => self.ask(LobbyRequest::LeaveRoom),
+            ConsoleCommand::Players => self.ask(LobbyRequest::ListPlayers {
+                everybody: self.room.is_none(),
+            }),
+            ConsoleCommand::Nick(name) => self.ask(LobbyRequest::SetName(name)),
+            ConsoleCommand::Say(to, text) => {
+                let here = if self.room.is_some() {
+                    ChatAudience::Room
+                } else {
+                    ChatAudience::Lobby
+                };
+                self.ask_for(
+                    LobbyRequest::Say {
+                        to: to.unwrap_or(here),
+                        text,
+                    },
+                    AnswerPurpose::Say,
+                );
+            }
+            ConsoleCommand::Kick(name) => self.ask_for(
+                LobbyRequest::ListPlayers { everybody: false },
+                AnswerPurpose::FindPlayer { name },
+            ),
+            ConsoleCommand::Move(..)
+            | ConsoleCommand::Keys(_)
+            | ConsoleCommand::Cast(..)
+            | ConsoleCommand::Objects => self.begin_in_game(now, line),
+            ConsoleCommand::Watch(on) => {
+                self.watching = on;
+                self.steps.push_back(ScriptStep::Watch(on));
+            }
+            ConsoleCommand::Stats => self.steps.push_back(ScriptStep::Stats),
+            ConsoleCommand::Wait(time) => self.wait = WaitState::Time { until: now + time },
+            ConsoleCommand::WaitFor(kind, time) => self.wait_for(now, &kind, time),
+            ConsoleCommand::Quit => self.handle_end(now),
+            ConsoleCommand::Help => self.steps.push_back(ScriptStep::Help),
+        }
+    }
+
+    fn begin_in_game(&mut self, now: LocalTime, line: ConsoleCommand) {
+        let (spells, avatar) = match &self.game {
+            GamePresence::Out => return self.not_in_game(),
+            GamePresence::Expected => {
+                self.wait = WaitState::Game {
+                    line,
+                    until: now + GAME_TIMEOUT,
+                };
+                return;
+            }
+            GamePresence::Present { spells, avatar } => (spells, *avatar),
+        };
+        let step = match line {
+            ConsoleCommand::Move(x, y) => ScriptStep::Act(Action::Move { x, y }),
+            ConsoleCommand::Keys(keys) => ScriptStep::Hold(Keymap(keys)),
+            ConsoleCommand::Cast(spell, at) => cast(spells, &spell, at),
+            _ if avatar => ScriptStep::Objects,
+            _ => {
+                self.wait = WaitState::Avatar {
+                    until: now + AVATAR_TIMEOUT,
+                };
+                return;
+            }
+        };
+        self.steps.push_back(step);
+    }
+
+    fn wait_for(&mut self, now: LocalTime, kind: &str, time: Duration) {
+        let Some(wanted) = LineKind::named(kind) else {
+            return self.error(
+                "usage",
+                format!(
+                    "there is no event '{kind}'; there are {}",
+                    json::KINDS.join(", ")
+                ),
+            );
+        };
+        if !self.printed.take(wanted) {
+            self.wait = WaitState::Printed {
+                kind: wanted,
+                until: now + time,
+            };
+        }
+    }
+
+    fn ask(&mut self, request: LobbyRequest) {
+        self.ask_for(request, AnswerPurpose::Show);
+    }
+
+    fn ask_for(&mut self, request: LobbyRequest, purpose: AnswerPurpose) {
+        self.wait = WaitState::Number(purpose);
+        self.steps.push_back(ScriptStep::Request(request));
+    }
+
+    fn error(&mut self, code: &'static str, message: String) {
+        self.steps.push_back(ScriptStep::Error(code, message));
+    }
+
+    fn not_in_game(&mut self) {
+        self.error(
+            "not_in_game",
+            "there is no game: create or join a room, and start it".to_owned(),
+        );
+    }
+
+    /// Continues a command that needed a look-up. Returns whether the answer is not printed.
+    fn handle_answer(
+        &mut self,
+        now: LocalTime,
+        purpose: &AnswerPurpose,
+        answer: &ViewEvent,
+    ) -> bool {
+        match (purpose, answer) {
+            (AnswerPurpose::Say, ViewEvent::Done { .. }) => {
+                self.wait = WaitState::Echo {
+                    until: now + ECHO_TIMEOUT,
+                };
+                false
+            }
+            (AnswerPurpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
+                match room_called(name, rooms) {
+                    Ok(room) => self.ask(LobbyRequest::JoinRoom {
+                        room,
+                        password: password.clone(),
+                    }),
+                    Err(message) => self.error("no_such_room", message),
+                }
+                true
+            }
+            (AnswerPurpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
+                match players
+                    .iter()
+                    .find(|player: &&PlayerListing| player.name == *name)
+                {
+                    Some(player) => self.ask(LobbyRequest::Kick(player.id)),
+                    None => self.error(
+                        "no_such_player",
+                        format!("no player in the room is called '{name}'"),
+                    ),
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn update_state(&mut self, event: &ViewEvent) {
+        match event {
+            ViewEvent::Welcome(welcome) => {
+                self.player = Some(welcome.player);
+                self.room = welcome.room;
+                if welcome.room.is_none() {
+                    self.game = GamePresence::Out;
+                } else if self.game == GamePresence::Out {
+                    self.game = GamePresence::Expected;
+                }
+            }
+            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
+                let other = self.room.replace(room.id) != Some(room.id);
+                if other || self.game == GamePresence::Out {
+                    self.game = GamePresence::Expected;
+                }
+            }
+            ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
+            ViewEvent::Started(started) => {
+                self.game = GamePresence::Present {
+                    spells: started.spells.clone(),
+                    avatar: false,
+                };
+            }
+            ViewEvent::Enter(enter) if enter.own => {
+                if let GamePresence::Present { avatar, .. } = &mut self.game {
+                    *avatar = true;
+                }
+            }
+            ViewEvent::Chat(chat) if Some(chat.from) == self.player => {
+                if let WaitState::Echo { .. } = self.wait {
+                    self.wait = WaitState::Nothing;
+                }
+            }
+            ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) => {
+                self.game = GamePresence::Expected;
+            }
+            ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
+                self.game = GamePresence::Out;
+            }
+            _ => {}
+        }
+    }
+
+    /// Continues a command whose condition is fulfilled or can't be fulfilled any more.
+    fn resume(&mut self, now: LocalTime) {
+        match std::mem::replace(&mut self.wait, WaitState::Nothing) {
+            WaitState::Game { line, .. } if self.game != GamePresence::Expected => {
+                self.begin_in_game(now, line);
+            }
+            WaitState::Avatar { .. }
+                if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
+            {
+                self.begin_in_game(now, ConsoleCommand::Objects);
+            }
+            WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {
+                self.steps.push_back(ScriptStep::Quit);
+            }
+            other => self.wait = other,
+        }
+    }
+}
+
+fn cast(spells: &[String], spell: &str, at: Option<(f32, f32)>) -> ScriptStep {
+    if let Some(number) = spells.iter().position(|name| name == spell) {
+        return ScriptStep::Act(Action::Cast {
+            spell: number as u8,
+            at,
+        });
+    }
+    let known = spells.join(", ");
+    ScriptStep::Error(
+        "unknown_command",
+        format!("unknown spell '{spell}'; this game has: {known}"),
+    )
+}
+
+/// The request that an event answers.
+fn request_of(event: &ViewEvent) -> Option<u64> {
+    match event {
+        ViewEvent::Rooms { request, .. }
+        | ViewEvent::Created { request, .. }
+        | ViewEvent::Joined { request, .. }
+        | ViewEvent::Left { request, .. }
+        | ViewEvent::Done { request }
+        | ViewEvent::Players { request, .. }
+        | ViewEvent::Renamed { request, .. } => Some(*request),
+        ViewEvent::Error(failure) => match failure.subject {
+            ErrorSubject::Request(request) => Some(request),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn room_called(name: &str, rooms: &[RoomListing]) -> Result<RoomId, String> {
+    let found: Vec<RoomId> = rooms
+        .iter()
+        .filter(|room| room.name == name)
+        .map(|room| room.id)
+        .collect();
+    match found.as_slice() {
+        [room] => Ok(*room),
+        [] => Err(format!("no room is called '{name}'; 'rooms' lists them")),
+        several => {
+            let numbers = several
+                .iter()
+                .map(|room| room.0.to_string())
+                .collect::<Vec<_>>()
+                .join(", ");
+            Err(format!(
+                "several rooms are called '{name}': join one of {numbers} by its number"
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

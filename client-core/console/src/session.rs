@@ -1,0 +1,335 @@
+//! Connects a client, its input lines and its output. [`Script`] decides the order.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
+use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::shell::{self, ClientCallError, ClientEvents, ClientHandle, ClientOptions};
+use ambit_client_text::json;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::time::LocalTime;
+use serde_json::Value as Json;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use crate::input::{LineReceiver, LineTooLong};
+use crate::report;
+use crate::screen::{self, OutputStyle};
+use crate::script::{Script, ScriptStep};
+use crate::token::TokenFile;
+
+/// How often the age of what is shown is sampled.
+const SAMPLE: Duration = Duration::from_millis(50);
+
+/// The server's code when another connection has taken over the session.
+const TAKEN_OVER: &str = "taken_over";
+
+/// What a session needs to start.
+pub(crate) struct SessionSetup {
+    pub(crate) options: ClientOptions,
+    pub(crate) lines: LineReceiver,
+    pub(crate) style: OutputStyle,
+    pub(crate) token: TokenFile,
+}
+
+struct ConsoleSession<K> {
+    script: Script<K>,
+    handle: ClientHandle,
+    style: OutputStyle,
+    token: TokenFile,
+    ages: Distribution,
+    started: Instant,
+    /// Whether a line was handled and nothing was printed since: printing a line also prints a
+    /// prompt.
+    prompt_due: bool,
+    /// After `quit`, objects leave because the player does; these lines are not printed.
+    quitting: bool,
+    exit: Option<SessionExit>,
+}
+
+/// How the session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionExit {
+    /// The player quit.
+    Quit,
+    /// The connection is closed for good.
+    Lost,
+}
+
+impl From<SessionExit> for ExitCode {
+    fn from(exit: SessionExit) -> Self {
+        match exit {
+            SessionExit::Quit => ExitCode::SUCCESS,
+            SessionExit::Lost => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Runs until the player quits or the connection is closed for good. An error is an error of the
+/// output.
+pub(crate) async fn run(
+    setup: SessionSetup,
+    new_key: impl FnMut() -> [u8; 16],
+) -> io::Result<ExitCode> {
+    let SessionSetup {
+        options,
+        mut lines,
+        style,
+        token,
+    } = setup;
+    let (handle, mut events) = shell::start(options, ());
+    let mut session = ConsoleSession {
+        script: Script::new(new_key),
+        handle,
+        style,
+        token,
+        ages: Distribution::default(),
+        started: clock(),
+        prompt_due: false,
+        quitting: false,
+        exit: None,
+    };
+    let result = session.run_until_exit(&mut lines, &mut events).await;
+    if result.is_err() {
+        // The output is closed. It does not matter whether the client has ended already.
+        let _ = session.handle.quit().await;
+    }
+    // The client has ended when there are no more events.
+    while events.next().await.is_some() {}
+    result.map(ExitCode::from)
+}
+
+impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
+    async fn run_until_exit(
+        &mut self,
+        lines: &mut LineReceiver,
+        events: &mut ClientEvents,
+    ) -> io::Result<SessionExit> {
+        let mut sampling = interval(SAMPLE);
+        sampling.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut wait_for_signal = std::pin::pin!(wait_for_signal());
+        loop {
+            while let Some(step) = self.script.poll_step() {
+                self.execute_step(step).await?;
+            }
+            if let Some(exit) = self.exit {
+                return Ok(exit);
+            }
+            self.prompt()?;
+            let deadline = self.script.next_deadline();
+            tokio::select! {
+                event = events.next() => self.handle_event(event).await?,
+                line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
+                _ = sampling.tick() => self.sample().await,
+                () = sleep_until(self.instant(deadline)), if deadline.is_some() => {
+                    self.script.handle_timeout(self.now());
+                }
+                () = &mut wait_for_signal, if !self.quitting => self.quit().await,
+            }
+        }
+    }
+
+    async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
+        let Some(event) = event else {
+            self.exit.get_or_insert(SessionExit::Lost);
+            return Ok(());
+        };
+        match &event {
+            ViewEvent::Welcome(_) => self.keep_token().await,
+            ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
+                self.close(code, message);
+            }
+            ViewEvent::MapProgress {
+                received, total, ..
+            } => {
+                screen::show_progress(self.style, "loading the map", *received, *total)?;
+            }
+            _ => {}
+        }
+        let shown = self.script.handle_event(self.now(), &event);
+        let noise = self.quitting && matches!(event, ViewEvent::Leave { .. });
+        match json::event(&event) {
+            Some(line) if shown && !noise => {
+                let line = self.with_time(line).await;
+                self.print(&line)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// During a game every line has a time, also those from the lobby.
+    async fn with_time(&self, mut line: serde_json::Value) -> serde_json::Value {
+        if line.get("t").is_none()
+            && let Ok(Some(t)) = self.handle.run(|client, now| client.room_time(now)).await
+        {
+            line["t"] = json::ms(t).into();
+        }
+        line
+    }
+
+    fn handle_line(&mut self, line: Option<Result<String, LineTooLong>>) -> io::Result<()> {
+        self.prompt_due = true;
+        match line {
+            Some(Ok(line)) => self.script.handle_line(self.now(), &line),
+            Some(Err(too_long)) => return self.print(&json::error("usage", &too_long.to_string())),
+            None => self.script.handle_end(self.now()),
+        }
+        Ok(())
+    }
+
+    /// Shows a prompt after a line that has printed nothing.
+    fn prompt(&mut self) -> io::Result<()> {
+        if self.script.wants_line() && std::mem::replace(&mut self.prompt_due, false) {
+            screen::show_prompt(self.style)?;
+        }
+        Ok(())
+    }
+
+    async fn execute_step(&mut self, step: ScriptStep) -> io::Result<()> {
+        match step {
+            ScriptStep::Request(request) => match self.handle.request(request).await {
+                Ok(number) => self.script.handle_asked(self.now(), Some(number)),
+                Err(refused) => {
+                    self.script.handle_asked(self.now(), None);
+                    self.refuse("too_many_requests", refused)?;
+                }
+            },
+            ScriptStep::Act(action) => {
+                if let Err(refused) = self.handle.act(action).await {
+                    self.refuse("not_in_game", refused)?;
+                }
+            }
+            // Ignore a client that has ended.
+            ScriptStep::Hold(keys) => drop(
+                self.handle
+                    .run(move |client, now| hold(client, now, keys))
+                    .await,
+            ),
+            ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
+            ScriptStep::Objects => {
+                let objects = self.handle.run(report::objects).await;
+                self.print_unless_ended(objects.ok())?;
+            }
+            ScriptStep::Stats => {
+                let ages = self.ages.clone();
+                let stats = self
+                    .handle
+                    .run(move |client, now| report::stats(client, now, &ages))
+                    .await;
+                self.print_unless_ended(stats.ok())?;
+            }
+            // Ignore a client that has ended.
+            ScriptStep::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
+            ScriptStep::Help => self.print(&report::help())?,
+            ScriptStep::Quit => self.quit().await,
+        }
+        Ok(())
+    }
+
+    /// A client that has ended reports that itself.
+    fn refuse<E: std::error::Error>(
+        &mut self,
+        code: &str,
+        refused: ClientCallError<E>,
+    ) -> io::Result<()> {
+        match refused {
+            ClientCallError::Ended(_) => Ok(()),
+            ClientCallError::Refused(refusal) => {
+                self.print(&json::error(code, &refusal.to_string()))
+            }
+        }
+    }
+
+    async fn quit(&mut self) {
+        self.quitting = true;
+        // If it has ended already, its last event has the reason.
+        let _ = self.handle.quit().await;
+    }
+
+    async fn keep_token(&mut self) {
+        if let Ok(token) = self
+            .handle
+            .run(|client, _| client.resume_token().to_vec())
+            .await
+        {
+            self.token.store(&token);
+        }
+    }
+
+    fn close(&mut self, code: &str, message: &str) {
+        // After any other end the session can be resumed, or the token does no harm.
+        if code == codes::QUIT || code == TAKEN_OVER {
+            self.token.clear();
+        }
+        self.exit = Some(if code == codes::QUIT {
+            SessionExit::Quit
+        } else {
+            SessionExit::Lost
+        });
+        if code != codes::QUIT {
+            eprintln!("{code}: {message}");
+        }
+    }
+
+    async fn sample(&mut self) {
+        let sample = |client: &mut Client, now| {
+            client.sample_ages(now);
+            client.age(now)
+        };
+        if let Ok(Some(age)) = self.handle.run(sample).await {
+            self.ages.add(age);
+        }
+    }
+
+    fn print_unless_ended(&mut self, line: Option<Json>) -> io::Result<()> {
+        line.map_or(Ok(()), |line| self.print(&line))
+    }
+
+    fn print(&mut self, line: &Json) -> io::Result<()> {
+        screen::show(self.style, line)?;
+        self.prompt_due = false;
+        self.script
+            .handle_printed(line["ev"].as_str().unwrap_or_default());
+        Ok(())
+    }
+
+    fn now(&self) -> LocalTime {
+        LocalTime::ZERO + self.started.elapsed()
+    }
+
+    fn instant(&self, deadline: Option<LocalTime>) -> Instant {
+        self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
+    }
+}
+
+/// Sends no inputs while no key is held.
+fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
+    if keys == Keymap::default() {
+        client.release(now);
+    } else {
+        client.input(now, keys);
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn wait_for_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "the console's clock")]
+fn clock() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,415 @@
+//! The commands of the console, one a line.
+//!
+//! A line goes in, a [`ConsoleCommand`] or a [`UsageError`] comes out; nothing is executed here.
+//! Empty lines and lines that begin with `#` are skipped.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::ids::RoomId;
+
+use ambit_client_core::client::model::ChatAudience;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConsoleCommand {
+    /// List the rooms.
+    Rooms,
+    /// Create a room.
+    Create {
+        /// Its name.
+        name: String,
+        /// The game to play.
+        game: String,
+        /// Seats; 0 for the server's default.
+        capacity: u32,
+        /// Empty for none.
+        password: String,
+        /// Parameters of the game and the room.
+        parameters: BTreeMap<String, String>,
+    },
+    /// Join a room.
+    Join {
+        /// By number, or by name if just one room has it.
+        room: RoomReference,
+        /// Empty for none.
+        password: String,
+    },
+    /// Start the room's game.
+    Start,
+    /// Set whether the player is ready.
+    Ready(bool),
+    /// Return to the lobby.
+    Leave,
+    /// List the players.
+    Players,
+    /// Change the player's name.
+    Nick(String),
+    /// Send a chat message; `None` for the room, or for the lobby outside of a room.
+    Say(Option<ChatAudience>, String),
+    /// Remove a player from the room, by name.
+    Kick(String),
+    /// Walk to a position, in metres.
+    Move(f32, f32),
+    /// Hold these controls, one bit each, until changed.
+    Keys(u32),
+    /// Cast a spell.
+    Cast(String, Option<(f32, f32)>),
+    /// List the objects in sight.
+    Objects,
+    /// Set whether updates are printed.
+    Watch(bool),
+    /// Print statistics of the connection.
+    Stats,
+    /// Pause for a while.
+    Wait(Duration),
+    /// Pause until an event comes, or the time is over.
+    WaitFor(String, Duration),
+    /// Quit.
+    Quit,
+    /// Print the list of commands.
+    Help,
+}
+
+/// How a command refers to a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomReference {
+    /// By its number.
+    Id(RoomId),
+    /// By its name.
+    Name(String),
+}
+
+/// An invalid line; the text says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
+/// Names of the controls, by bit.
+pub const CONTROLS: [&str; 10] = [
+    "left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use",
+];
+
+/// The default time of `wait-for`.
+pub const DEFAULT_WAIT_FOR: Duration = Duration::from_secs(5);
+
+/// The list of commands, a line each.
+pub const HELP: &[(&str, &str)] = &[
+    ("rooms", "list the rooms"),
+    (
+        "create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]",
+        "make a room and go into it as its host",
+    ),
+    (
+        "join ID [password=TEXT]",
+        "go into a room, by its number or its name",
+    ),
+    ("start", "start the room's game (its host only)"),
+    ("ready on|off", "say that you are ready, or not"),
+    ("leave", "go back to the lobby"),
+    ("players", "who is in the room, or in the lobby"),
+    ("nick NAME", "take another name"),
+    (
+        "say TEXT",
+        "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, \
+         '!TEXT' goes to the lobby",
+    ),
+    ("kick NAME", "remove a player from the room (its host only)"),
+    ("move X Y", "walk there, in metres"),
+    ("cast SPELL [X Y]", "cast a spell, optionally at a position"),
+    (
+        "keys up,fire",
+        "hold these controls until changed; 'keys none' lets go",
+    ),
+    ("objects", "what lies around"),
+    ("watch on|off", "print updates, or don't"),
+    ("stats", "figures of the connection"),
+    ("wait 500ms", "do nothing for a while"),
+    (
+        "wait-for EVENT [5s]",
+        "go on when an event of that kind has come since the last wait-for",
+    ),
+    ("quit", "leave"),
+    ("help", "this list"),
+];
+
+/// Parses a line; `None` if there is no command in it.
+pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let parsed = match (verb, words.as_slice()) {
+        ("rooms", []) => ConsoleCommand::Rooms,
+        ("create", [name, options @ ..]) => create(name, options)?,
+        ("join", [room, options @ ..]) => join(room, options)?,
+        ("start", []) => ConsoleCommand::Start,
+        ("ready", [] | ["on"]) => ConsoleCommand::Ready(true),
+        ("ready", ["off"]) => ConsoleCommand::Ready(false),
+        ("leave", []) => ConsoleCommand::Leave,
+        ("players", []) => ConsoleCommand::Players,
+        ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
+        ("say", [_, ..]) => say(rest)?,
+        ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
+        ("move", [x, y]) => ConsoleCommand::Move(metres(x)?, metres(y)?),
+        ("keys", [names]) => ConsoleCommand::Keys(keys(names)?),
+        ("cast", [spell]) => ConsoleCommand::Cast((*spell).to_owned(), None),
+        ("cast", [spell, x, y]) => {
+            ConsoleCommand::Cast((*spell).to_owned(), Some((metres(x)?, metres(y)?)))
+        }
+        ("objects", []) => ConsoleCommand::Objects,
+        ("watch", ["on"]) => ConsoleCommand::Watch(true),
+        ("watch", ["off"]) => ConsoleCommand::Watch(false),
+        ("stats", []) => ConsoleCommand::Stats,
+        ("wait", [time]) => ConsoleCommand::Wait(duration(time)?),
+        ("wait-for", [event]) => ConsoleCommand::WaitFor((*event).to_owned(), DEFAULT_WAIT_FOR),
+        ("wait-for", [event, time]) => {
+            ConsoleCommand::WaitFor((*event).to_owned(), duration(time)?)
+        }
+        ("quit" | "exit", []) => ConsoleCommand::Quit,
+        ("help", []) => ConsoleCommand::Help,
+        _ => return Err(unknown_command(verb, line)),
+    };
+    Ok(Some(parsed))
+}
+
+/// A time as users write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is in seconds.
+pub fn duration(text: &str) -> Result<Duration, UsageError> {
+    let bad = || {
+        UsageError(format!(
+            "'{text}' is not a time; expected something like 500ms, 5s or 2m"
+        ))
+    };
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let number: f64 = digits.parse().map_err(|_| bad())?;
+    let seconds = match &text[digits.len()..] {
+        "ms" => number / 1_000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        _ => return Err(bad()),
+    };
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| time.as_secs() <= 86_400)
+        .ok_or_else(bad)
+}
+
+fn create(name: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
+    let mut parameters = options_of(options)?;
+    let game = parameters.remove("game").ok_or_else(|| {
+        UsageError("no game given; expected create NAME game=GAME, for example game=field".into())
+    })?;
+    let password = parameters.remove("password").unwrap_or_default();
+    let capacity = match parameters.remove("capacity") {
+        Some(text) => text
+            .parse()
+            .map_err(|_| UsageError(format!("capacity={text} is not a number of seats")))?,
+        None => 0,
+    };
+    Ok(ConsoleCommand::Create {
+        name: name.to_owned(),
+        game,
+        capacity,
+        password,
+        parameters,
+    })
+}
+
+fn join(room: &str, options: &[&str]) -> Result<ConsoleCommand, UsageError> {
+    let mut options = options_of(options)?;
+    let password = options.remove("password").unwrap_or_default();
+    if let Some((key, _)) = options.first_key_value() {
+        return Err(UsageError(format!(
+            "join does not know '{key}'; expected join ID [password=TEXT]"
+        )));
+    }
+    let room = room.parse().map_or_else(
+        |_| RoomReference::Name(room.to_owned()),
+        |id| RoomReference::Id(RoomId(id)),
+    );
+    Ok(ConsoleCommand::Join { room, password })
+}
+
+fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, UsageError> {
+    let mut options = BTreeMap::new();
+    for word in words {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| UsageError(format!("'{word}' should be key=value")))?;
+        if options.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(UsageError(format!("'{key}' is given twice")));
+        }
+    }
+    Ok(options)
+}
+
+fn say(text: &str) -> Result<ConsoleCommand, UsageError> {
+    if let Some(whisper) = text.strip_prefix('@') {
+        let expected = || UsageError("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
+        let (name, text) = addressee(whisper).ok_or_else(expected)?;
+        return Ok(ConsoleCommand::Say(
+            Some(ChatAudience::PlayerNamed(name.to_owned())),
+            text.trim().to_owned(),
+        ));
+    }
+    match text.strip_prefix('!') {
+        Some(text) => Ok(ConsoleCommand::Say(
+            Some(ChatAudience::Lobby),
+            text.trim().to_owned(),
+        )),
+        None => Ok(ConsoleCommand::Say(None, text.to_owned())),
+    }
+}
+
+/// The name before a whisper's text, in quotes if it contains spaces.
+fn addressee(whisper: &str) -> Option<(&str, &str)> {
+    match whisper.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"'),
+        None => whisper.split_once(' '),
+    }
+}
+
+/// Accepts any number: the server checks whether it lies on the map.
+fn metres(text: &str) -> Result<f32, UsageError> {
+    text.parse()
+        .map_err(|_| UsageError(format!("'{text}' is not a number of metres")))
+}
+
+fn keys(names: &str) -> Result<u32, UsageError> {
+    if names == "none" {
+        return Ok(0);
+    }
+    names.split(',').try_fold(0, |held, name| {
+        let numbered = name.parse().ok().filter(|&bit: &usize| bit < 32);
+        let bit = CONTROLS
+            .iter()
+            .position(|&control| control == name)
+            .or(numbered);
+        let bit = bit.ok_or_else(|| {
+            UsageError(format!(
+                "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
+                CONTROLS.join(", ")
+            ))
+        })?;
+        Ok(held | 1 << bit)
+    })
+}
+
+fn unknown_command(verb: &str, line: &str) -> UsageError {
+    match HELP
+        .iter()
+        .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
+    {
+        Some((usage, _)) => UsageError(format!("'{line}' is invalid; expected {usage}")),
+        None => UsageError(format!("unknown command '{verb}'; 'help' lists them all")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_as_they_are_documented() {
+        check("rooms", ConsoleCommand::Rooms);
+        check(
+            "  join 3 ",
+            ConsoleCommand::Join {
+                room: RoomReference::Id(RoomId(3)),
+                password: String::new(),
+            },
+        );
+        check(
+            "join meadow",
+            ConsoleCommand::Join {
+                room: RoomReference::Name("meadow".into()),
+                password: String::new(),
+            },
+        );
+        check(
+            "say hello there",
+            ConsoleCommand::Say(None, "hello there".into()),
+        );
+        check(
+            "say @bob psst",
+            ConsoleCommand::Say(Some(ChatAudience::PlayerNamed("bob".into())), "psst".into()),
+        );
+        check(
+            "say @\"guest 7\" psst",
+            ConsoleCommand::Say(
+                Some(ChatAudience::PlayerNamed("guest 7".into())),
+                "psst".into(),
+            ),
+        );
+        check("move 10 20.5", ConsoleCommand::Move(10.0, 20.5));
+        check("keys up,fire", ConsoleCommand::Keys(0b1_0100));
+        check(
+            "cast bolt 1 2",
+            ConsoleCommand::Cast("bolt".into(), Some((1.0, 2.0))),
+        );
+        check(
+            "wait 500ms",
+            ConsoleCommand::Wait(Duration::from_millis(500)),
+        );
+        check(
+            "wait-for started",
+            ConsoleCommand::WaitFor("started".into(), DEFAULT_WAIT_FOR),
+        );
+        check(
+            "wait-for leave 1.5s",
+            ConsoleCommand::WaitFor("leave".into(), Duration::from_millis(1_500)),
+        );
+        let parameters = [("npcs".to_owned(), "5".to_owned())].into();
+        let (name, game) = ("den".to_owned(), "field".to_owned());
+        check(
+            "create den game=field capacity=4 npcs=5",
+            ConsoleCommand::Create {
+                name,
+                game,
+                capacity: 4,
+                password: String::new(),
+                parameters,
+            },
+        );
+    }
+
+    #[test]
+    fn empty_lines_and_remarks_are_skipped() {
+        assert_eq!(parse("   "), Ok(None));
+        assert_eq!(parse("# a remark"), Ok(None));
+    }
+
+    #[test]
+    fn a_usage_error_says_what_was_expected() {
+        for (line, hint) in [
+            ("jump", "help"),
+            ("move 1", "move X Y"),
+            ("move here there", "metres"),
+            ("create den", "game="),
+            ("create den game=field npcs", "key=value"),
+            ("keys sideways", "left"),
+            ("wait long", "500ms"),
+            ("wait -5s", "500ms"),
+        ] {
+            let error = parse(line).expect_err(line).to_string();
+            assert!(error.contains(hint), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_documented_command_is_known() {
+        for (usage, _) in HELP {
+            let verb = usage.split_whitespace().next().expect("a verb");
+            if let Err(UsageError(text)) = parse(verb) {
+                assert!(!text.contains("unknown command"), "{verb}");
+            }
+        }
+    }
+
+    fn check(line: &str, expected: ConsoleCommand) {
+        assert_eq!(parse(line), Ok(Some(expected)), "{line}");
+    }
+}

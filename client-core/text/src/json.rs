@@ -1,0 +1,407 @@
+//! View events as JSON objects, one a line.
+//!
+//! A contract: every object has `ev`. Everything in a game has `t`, the room time in milliseconds.
+//! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has `effect` (ms) and
+//! `late`; `error` has a stable `code` and a `message`. Keys may be added; none changes its
+//! meaning. Positions are metres, rounded to a millimetre; angles are radians.
+
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use serde_json::{Map, Value as Json, json};
+
+use ambit_client_core::client::event::{
+    ComponentValue, ConnectionStatus, ErrorSubject, Facing, Failure, FieldValue, GameEvent,
+    GameStarted, NamedValue, ObjectEntered, ObjectUpdated, ViewEvent, codes,
+};
+use ambit_client_core::client::model::{PlayerListing, RoomListing};
+use ambit_client_core::client::stats::{
+    AgeByClass, Distribution, LengthDistribution, SimulationStats,
+};
+
+/// The values of `ev`: the events of a view, and what the console itself prints.
+pub const KINDS: &[&str] = &[
+    "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
+    "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map",
+];
+
+/// The event's line; `None` for events that scripts do not need.
+pub fn event(event: &ViewEvent) -> Option<Json> {
+    let json = match event {
+        ViewEvent::Welcome(welcome) => json!({
+            "ev": "welcome", "player": welcome.player.0, "name": welcome.name,
+            "resumed": welcome.resumed,
+            "room": welcome.room.map(|room| room.0), "grace_ms": welcome.grace.as_millis() as u64,
+            "games": welcome.games.iter().map(|game| &game.name).collect::<Vec<_>>(),
+        }),
+        ViewEvent::Rooms { rooms, .. } => {
+            json!({ "ev": "rooms", "rooms": rooms.iter().map(room).collect::<Vec<_>>() })
+        }
+        ViewEvent::Created { room: created, .. } => {
+            with("created", &[("room", json!(created.id.0))], room(created))
+        }
+        ViewEvent::Joined {
+            room: joined,
+            players,
+            ..
+        } => with(
+            "joined",
+            &[
+                ("room", json!(joined.id.0)),
+                ("members", players_of(players)),
+            ],
+            room(joined),
+        ),
+        ViewEvent::Left {
+            room,
+            code,
+            message,
+            ..
+        } => {
+            json!({ "ev": "left", "room": room.0, "reason": code, "message": message })
+        }
+        ViewEvent::Players { room, players, .. } => {
+            let room = room.map(|room| room.0);
+            json!({ "ev": "players", "room": room, "players": players_of(players) })
+        }
+        ViewEvent::Renamed { player, name, .. } => {
+            json!({ "ev": "renamed", "player": player.0, "name": name })
+        }
+        ViewEvent::Chat(chat) => json!({
+            "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name,
+            "from_id": chat.from.0, "text": chat.text,
+        }),
+        ViewEvent::Started(started) => self::started(started),
+        ViewEvent::Map { t, map, bytes } => {
+            json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
+        }
+        ViewEvent::Enter(enter) => self::enter(enter),
+        ViewEvent::Update(update) => self::update(update),
+        ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
+        ViewEvent::Event(game_event) => self::game_event(game_event),
+        ViewEvent::Error(failure) => self::failure(failure),
+        ViewEvent::Connection(connection) => self::connection(connection)?,
+        ViewEvent::RoomChanged(_)
+        | ViewEvent::RoomGone(_)
+        | ViewEvent::Done { .. }
+        | ViewEvent::MapProgress { .. } => {
+            return None;
+        }
+    };
+    Some(json)
+}
+
+/// An error that answers a request or a command has its number.
+fn failure(failure: &Failure) -> Json {
+    let mut json = error(&failure.code, &failure.message);
+    match failure.subject {
+        ErrorSubject::Request(number) => json["request"] = json!(number),
+        ErrorSubject::Command(number) => json["command"] = json!(number),
+        ErrorSubject::Lobby | ErrorSubject::Game => {}
+    }
+    json
+}
+
+/// An error.
+pub fn error(code: &str, message: &str) -> Json {
+    json!({ "ev": "error", "code": code, "message": message })
+}
+
+/// An object at `t`, for lists.
+pub fn object(
+    id: u32,
+    kind: &str,
+    own: bool,
+    position: Position,
+    components: &[NamedValue<ComponentValue>],
+) -> Json {
+    let mut object = json!({ "id": id, "kind": kind, "own": own });
+    add_state(&mut object, Some(position), components);
+    object
+}
+
+/// Median and 99th percentile of the ages by class, in milliseconds; null without samples.
+pub fn age_by_class(ages: &AgeByClass) -> Json {
+    let of = |ages: &Distribution| {
+        let (p50, p99) = (ages.quantile_ms(0.5), ages.quantile_ms(0.99));
+        json!({ "p50": p50, "p99": p99 })
+    };
+    json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
+}
+
+/// Corrections of the client's own physics.
+pub fn simulation(stats: &SimulationStats) -> Json {
+    let of = |lengths: &LengthDistribution| {
+        let (p50, p99) = (lengths.quantile_cm(0.5), lengths.quantile_cm(0.99));
+        json!({ "count": lengths.count(), "cm_p50": p50, "cm_p99": p99 })
+    };
+    json!({
+        "steps": stats.steps, "corrections": of(&stats.corrections), "late_poses": stats.late_poses,
+        "restored": stats.restored, "reconciled": of(&stats.reconciled),
+    })
+}
+
+/// Milliseconds of room time.
+pub fn ms(time: GameTime) -> u64 {
+    time.millis()
+}
+
+fn started(started: &GameStarted) -> Json {
+    json!({
+        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.is_rejoin,
+        "map": started.map_number, "address": started.address,
+        "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz,
+        "width": started.map.width_m,
+        "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner,
+        "outer": started.map.outer, "spells": started.spells,
+    })
+}
+
+fn enter(enter: &ObjectEntered) -> Json {
+    let mut json = json!({
+        "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own,
+    });
+    add_state(&mut json, Some(enter.position), &enter.components);
+    json
+}
+
+fn update(update: &ObjectUpdated) -> Json {
+    let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
+    let position = update
+        .components
+        .iter()
+        .find_map(|component| match component.value {
+            ComponentValue::Path { position, .. } | ComponentValue::Pose { position, .. } => {
+                Some(position)
+            }
+            _ => None,
+        });
+    add_state(&mut json, position, &update.components);
+    json
+}
+
+fn game_event(game_event: &GameEvent) -> Json {
+    let GameEvent {
+        name,
+        t,
+        effect,
+        late,
+        fields,
+    } = game_event;
+    let mut json =
+        json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
+    for field in fields {
+        json[&*field.name] = match field.value {
+            FieldValue::Object(id) => json!(id),
+            FieldValue::Position(position) => position_json(position),
+            FieldValue::Number(number) => json!(number),
+        };
+    }
+    json
+}
+
+/// Reconnect attempts are not printed, only breaks and ends.
+fn connection(connection: &ConnectionStatus) -> Option<Json> {
+    match connection {
+        ConnectionStatus::Closed { code, .. } if code == codes::QUIT => None,
+        ConnectionStatus::Closed { code, message }
+        | ConnectionStatus::GameClosed { code, message } => Some(error(code, message)),
+        ConnectionStatus::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
+        ConnectionStatus::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
+        ConnectionStatus::Connecting { .. } => None,
+    }
+}
+
+/// Adds `x`, `y`, `z`, the components by name, and the name, if any, at top level.
+fn add_state(
+    json: &mut Json,
+    position: Option<Position>,
+    components: &[NamedValue<ComponentValue>],
+) {
+    if let Some(position) = position {
+        let position_json = position_json(position);
+        for axis in ["x", "y", "z"] {
+            json[axis] = position_json[axis].clone();
+        }
+    }
+    let mut named = Map::new();
+    for component in components {
+        named.insert(component.name.to_string(), value(&component.value));
+        if let (ComponentValue::Text(text), "name") = (&component.value, &*component.name) {
+            json["name"] = json!(text);
+        }
+    }
+    json["components"] = Json::Object(named);
+}
+
+fn value(value: &ComponentValue) -> Json {
+    match value {
+        ComponentValue::Path {
+            to: Some((position, time)),
+            ..
+        } => {
+            let mut to = position_json(*position);
+            to["t"] = json!(ms(*time));
+            json!({ "to": to })
+        }
+        ComponentValue::Path { to: None, .. } => json!({ "to": null }),
+        ComponentValue::Pose {
+            facing: Facing::Fixed,
+            moves,
+            ..
+        } => json!({ "moves": moves }),
+        ComponentValue::Pose {
+            facing: Facing::Yaw(yaw),
+            moves,
+            ..
+        } => json!({ "moves": moves, "yaw": round(*yaw) }),
+        ComponentValue::Pose {
+            facing: Facing::Free(turn),
+            moves,
+            ..
+        } => json!({ "moves": moves, "turn": turn.map(round) }),
+        ComponentValue::Gauge(gauge) => {
+            let (value, rate, max) = (round(gauge.value), round(gauge.rate), round(gauge.max));
+            json!({ "value": value, "rate": rate, "max": max })
+        }
+        ComponentValue::Flag(flag) => json!(flag),
+        ComponentValue::Number(number) => json!(number),
+        ComponentValue::Text(text) => json!(text),
+    }
+}
+
+fn position_json(position: Position) -> Json {
+    json!({ "x": round(position.x), "y": round(position.y), "z": round(position.z) })
+}
+
+/// Rounds to a thousandth: further digits exceed the precision of the float.
+fn round(value: f32) -> f64 {
+    (f64::from(value) * 1_000.0).round() / 1_000.0
+}
+
+fn room(room: &RoomListing) -> Json {
+    json!({
+        "id": room.id.0, "name": room.name, "game": room.game, "players": room.players,
+        "capacity": room.capacity, "running": room.running,
+        "password": room.has_password, "host": room.host.0, "parameters": room.parameters,
+    })
+}
+
+fn players_of(players: &[PlayerListing]) -> Json {
+    let player = |player: &PlayerListing| {
+        json!({
+            "id": player.id.0, "name": player.name, "ready": player.ready, "host": player.host,
+            "connected": player.connected,
+        })
+    };
+    players.iter().map(player).collect()
+}
+
+fn with(ev: &str, first: &[(&str, Json)], mut json: Json) -> Json {
+    json["ev"] = json!(ev);
+    for (key, value) in first {
+        json[*key] = value.clone();
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_enter_has_what_the_contract_names() {
+        let components = vec![
+            NamedValue {
+                name: "name".into(),
+                value: ComponentValue::Text("ann".into()),
+            },
+            NamedValue {
+                name: "alive".into(),
+                value: ComponentValue::Flag(true),
+            },
+        ];
+        let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
+        let json = event(&ViewEvent::Enter(ObjectEntered {
+            id: 7,
+            kind: "avatar".into(),
+            own: true,
+            t,
+            position,
+            components,
+        }));
+        let expected = json!({
+            "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.25,
+            "z": 0.0, "name": "ann",
+            "components": { "name": "ann", "alive": true },
+        });
+        assert_eq!(json, Some(expected));
+    }
+
+    #[test]
+    fn an_event_says_when_it_takes_effect_and_whether_it_was_late() {
+        let game_event = GameEvent {
+            name: "damage".into(),
+            t: GameTime::from_millis(900),
+            effect: GameTime::from_millis(1_000),
+            late: false,
+            fields: vec![
+                NamedValue {
+                    name: "target".into(),
+                    value: FieldValue::Object(Some(3)),
+                },
+                NamedValue {
+                    name: "amount".into(),
+                    value: FieldValue::Number(25),
+                },
+            ],
+        };
+        let expected = json!({
+            "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3,
+            "amount": 25,
+        });
+        assert_eq!(event(&ViewEvent::Event(game_event)), Some(expected));
+    }
+
+    #[test]
+    fn a_pose_says_where_an_object_is_and_how_it_is_turned() {
+        let value = ComponentValue::Pose {
+            position: Position::new(1.0, 2.0, 0.0),
+            facing: Facing::Yaw(0.5),
+            moves: true,
+        };
+        let components = vec![NamedValue {
+            name: "pose".into(),
+            value,
+        }];
+        let t = GameTime::from_millis(50);
+        let json = event(&ViewEvent::Update(ObjectUpdated {
+            id: 3,
+            t,
+            at: t,
+            components,
+        }));
+        let expected = json!({
+            "ev": "update", "t": 50, "id": 3, "x": 1.0, "y": 2.0, "z": 0.0,
+            "components": { "pose": { "moves": true, "yaw": 0.5 } },
+        });
+        assert_eq!(json, Some(expected));
+    }
+
+    #[test]
+    fn ages_have_a_median_and_a_tail_for_each_class() {
+        let mut ages = AgeByClass::default();
+        ages.near.add(std::time::Duration::from_millis(60));
+        let nothing = json!({ "p50": null, "p99": null });
+        let expected =
+            json!({ "engaged": nothing, "near": { "p50": 60, "p99": 60 }, "far": nothing });
+        assert_eq!(age_by_class(&ages), expected);
+    }
+
+    #[test]
+    fn errors_have_a_code_and_a_message() {
+        assert_eq!(
+            error("room_full", "no seat left"),
+            json!({ "ev": "error", "code": "room_full", "message": "no seat left" })
+        );
+    }
+}

@@ -1,0 +1,337 @@
+//! `cubes`: small cubes on a floor between walls, and a larger one for each player, which pushes,
+//! attracts and repels them.
+//!
+//! The physics is the one that clients run as well (`ambit_cubes_physics`): 60 frames a
+//! second, whatever the tick rate. A tick runs the frames up to its horizon and sets the poses of
+//! awake cubes. Keys that arrive at a tick act from its horizon on. The flags of a player's cube
+//! publish its keys to all clients, so that their physics can continue with them.
+//!
+//! Invariants:
+//! 1. The physics is in the frame of the world's horizon, and a published pose is the one after
+//!    that frame's step.
+//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump
+//!    has no flag; it counts once for each press, however short.
+//! 3. The seed, the inputs and the frames in which they act decide everything; the tick rate does
+//!    not matter.
+//!
+//! Cost: proportional to awake cubes. Sources: "Synchronisation par le reseau d'un monde virtuel
+//! sur Unity" (the world and its controls); G. Fiedler, "State Synchronization".
+
+mod layout;
+mod players;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_cubes_physics::{
+    Arena, BodyId, CUBE, CUBE_EDGE_M, POSE_FORMAT, Physics, control, frame_at,
+};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::message::Action;
+use ambit_proto::pose::Pose;
+use ambit_proto::schema::{PosePresentation, Schema};
+use ambit_proto::time::GameTime;
+
+use self::layout::CubeLayout;
+use self::players::{CubePlayers, SavedCubePlayers};
+use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::world::World;
+use ambit_room::saved::{self, BadState};
+
+const PARAMETERS: &[Parameter] = &[
+    override_default("size", "32x32"),
+    // Every cube on the default floor is followed from any position on it.
+    override_default("inner", "3"),
+    override_default("outer", "4"),
+    Parameter {
+        key: "cubes",
+        default: "100",
+        allowed: Allowed::Whole {
+            min: 0,
+            max: 10_000,
+        },
+        about: "small cubes, in a square in the middle; more take more processor time, and more \
+                bytes when they move",
+    },
+    Parameter {
+        key: "spacing",
+        default: "1",
+        allowed: Allowed::Decimal {
+            min: CUBE_EDGE_M,
+            max: 100.0,
+        },
+        about: "distance between the centres of neighbouring cubes, in metres",
+    },
+    Parameter {
+        key: "sync",
+        default: "simulated",
+        allowed: Allowed::Word(&["interpolated", "simulated"]),
+        about: "what clients show: interpolated, between received poses, on a grid of 2 mm; \
+                simulated, the state of their own physics, corrected by received poses",
+    },
+    Parameter {
+        key: "drive",
+        default: "keys",
+        allowed: Allowed::Word(&["keys", "dice"]),
+        about: "what drives the players' cubes: keys of their players, or dice (random keys), for \
+                demonstrations and measurements",
+    },
+];
+
+/// The largest side of the floor, in metres: beyond it coordinates are too coarse for the grid of
+/// poses.
+const MAX_SIDE_M: f32 = 4_096.0;
+/// The most steps of a late tick: a quarter of a second. Further frames are skipped.
+const MAX_STEPS_PER_TICK: u64 = 15;
+
+/// The object of a body, its kind, pose and keys.
+type SavedBody = (ObjectId, u8, Pose, Keys);
+
+/// The game `cubes`. See the module.
+#[derive(Debug)]
+pub struct CubesGame {
+    layout: CubeLayout,
+    sync: PosePresentation,
+    is_driven_by_dice: bool,
+    physics: Physics,
+    /// By the slot of the body.
+    objects: Vec<ObjectId>,
+    players: CubePlayers,
+    frame: u64,
+    /// The horizon up to which everything is done.
+    settled_until: GameTime,
+    /// Scratch buffer: bodies whose new pose is not set yet.
+    moved: Vec<BodyId>,
+    near_bodies: Vec<BodyId>,
+}
+
+impl CubesGame {
+    /// What the lobby knows of the game.
+    pub const INFO: GameInfo = GameInfo {
+        name: ambit_cubes_physics::GAME,
+        description: "Roll a cube about among small ones: push, jump, attract, repel.",
+        min_players: 1,
+        join_running: true,
+        parameters: PARAMETERS,
+    };
+
+    /// The game that the parameters describe.
+    pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        Ok(Box::new(Self::from_parameters(parameters)?))
+    }
+
+    fn from_parameters(parameters: &Parameters) -> Result<Self, BadParameter> {
+        let (width_m, height_m) = parameters.size("size");
+        if width_m.max(height_m) > MAX_SIDE_M {
+            let problem = format!("the floor of cubes has at most {MAX_SIDE_M} m on each side");
+            return Err(BadParameter::Conflict {
+                key: "size",
+                problem,
+            });
+        }
+        let arena = Arena { width_m, height_m };
+        let layout = CubeLayout::new(
+            arena,
+            parameters.whole("cubes") as u32,
+            parameters.decimal("spacing"),
+        )?;
+        let sync = if parameters.word("sync") == "simulated" {
+            PosePresentation::Simulated
+        } else {
+            PosePresentation::Interpolated
+        };
+        Ok(Self {
+            physics: Physics::new(arena),
+            layout,
+            sync,
+            is_driven_by_dice: parameters.word("drive") == "dice",
+            objects: Vec::new(),
+            players: CubePlayers::default(),
+            frame: 0,
+            settled_until: GameTime::ZERO,
+            moved: Vec::new(),
+            near_bodies: Vec::new(),
+        })
+    }
+
+    /// The physics, for checks from outside.
+    pub fn physics(&self) -> &Physics {
+        &self.physics
+    }
+
+    /// The frame that the physics is in.
+    pub fn frame(&self) -> u64 {
+        self.frame
+    }
+
+    /// Runs the steps up to now and sets the poses of the bodies that they moved.
+    fn catch_up(&mut self, world: &mut World) {
+        let now = world.now();
+        if self.settled_until >= now {
+            return;
+        }
+        let target = frame_at(now);
+        self.frame = self.frame.max(target.saturating_sub(MAX_STEPS_PER_TICK));
+        while self.frame < target {
+            self.players.drive_by_dice(
+                world,
+                &mut self.physics,
+                self.layout.arena(),
+                self.frame,
+                self.settled_until,
+            );
+            self.physics.step();
+            self.players.release_tapped_jumps(&mut self.physics);
+            self.frame += 1;
+            self.moved.extend(self.physics.changed_bodies());
+        }
+        self.moved.sort_unstable();
+        self.moved.dedup();
+        for body in self.moved.drain(..) {
+            let pose = schema::pose_to_send(self.sync, self.physics.pose(body));
+            world.replace_pose(self.objects[body.slot()], pose);
+        }
+        self.players
+            .engage(world, &self.physics, &self.objects, &mut self.near_bodies);
+        self.settled_until = now;
+    }
+
+    /// Sets the keys that a player holds from now on. `tapped` are keys that were pressed just now,
+    /// perhaps after a release that no step has seen.
+    fn hold_keys(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
+        self.catch_up(world);
+        let Some(seat) = self.players.key_driven_mut(player) else {
+            return;
+        };
+        let before = self.physics.keys(seat.body);
+        // A jump stays pressed until a step has seen it, even if the key was only tapped.
+        let waits = before.pressed(control::JUMP);
+        seat.releases_jump = waits && !keys.down(control::JUMP);
+        let jumps = waits || tapped.down(control::JUMP);
+        let previous = if jumps {
+            before.previous.with(control::JUMP, false)
+        } else {
+            before.previous
+        };
+        let current = if jumps {
+            keys.with(control::JUMP, true)
+        } else {
+            keys
+        };
+        self.physics.set_keys(seat.body, Keys { previous, current });
+        schema::set_key_flags(world, seat.avatar, world.now(), keys);
+    }
+
+    fn set_object(&mut self, body: BodyId, object: ObjectId) {
+        if body.slot() >= self.objects.len() {
+            self.objects.resize(body.slot() + 1, object);
+        }
+        self.objects[body.slot()] = object;
+    }
+}
+
+impl Game for CubesGame {
+    fn schema(&self) -> Schema {
+        schema::schema(self.sync)
+    }
+
+    fn start(&mut self, world: &mut World) {
+        for pose in self.layout.poses() {
+            let body = self.physics.add(CUBE, &pose);
+            let object = schema::spawn_cube(world, schema::pose_to_send(self.sync, pose));
+            self.set_object(body, object);
+        }
+        self.frame = frame_at(world.now());
+        self.settled_until = world.now();
+    }
+
+    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
+        self.catch_up(world);
+        let pose = self.layout.free_pose(&self.physics);
+        let body = self.physics.add(ambit_cubes_physics::PLAYER, &pose);
+        let avatar = schema::spawn_player(world, schema::pose_to_send(self.sync, pose), name);
+        self.set_object(body, avatar);
+        self.players
+            .join(world, player, body, avatar, self.is_driven_by_dice);
+        avatar
+    }
+
+    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
+        if let Some(seat) = self.players.player(player) {
+            world.set_text(seat.avatar, ambit_cubes_physics::component::NAME, name);
+        }
+    }
+
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        self.catch_up(world);
+        if let Some(seat) = self.players.leave(player) {
+            self.physics.remove(seat.body);
+            world.despawn(seat.avatar);
+        }
+    }
+
+    /// The game has no commands: the room itself handles keys that arrive as a command.
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Err(Refusal(ErrorCode::UnknownCommand))
+    }
+
+    fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
+        let tapped = world.button_edges(player).just_pressed();
+        self.hold_keys(world, player, keys, tapped);
+    }
+
+    fn step(&mut self, world: &mut World, _dt: Duration) {
+        self.catch_up(world);
+    }
+
+    /// Bodies are in the order of their slots. The contact cache of the physics is not saved:
+    /// touching cubes then move slightly differently, and clients receive that like any other
+    /// change.
+    fn save(&self) -> Option<Vec<u8>> {
+        let body = |body: BodyId| {
+            let (object, physics) = (self.objects[body.slot()], &self.physics);
+            (
+                object,
+                physics.kind(body),
+                physics.pose(body),
+                physics.keys(body),
+            )
+        };
+        let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
+        Some(saved::of(&(
+            bodies,
+            self.players.to_saved(),
+            self.frame,
+            self.settled_until,
+        )))
+    }
+
+    fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedCubePlayers, u64, GameTime) =
+            saved::all(saved)?;
+        self.physics = Physics::new(self.layout.arena());
+        self.objects.clear();
+        let mut by_object = BTreeMap::new();
+        for (object, kind, pose, keys) in bodies {
+            let fits = kind == CUBE || kind == ambit_cubes_physics::PLAYER;
+            if !fits || !POSE_FORMAT.fits(&pose) || !world.contains(object) {
+                return Err(BadState::Malformed);
+            }
+            let body = self.physics.add(kind, &pose);
+            self.physics.set_keys(body, keys);
+            self.set_object(body, object);
+            by_object.insert(object, body);
+        }
+        self.players = CubePlayers::from_saved(players, |object| by_object.get(&object).copied())
+            .ok_or(BadState::Malformed)?;
+        (self.frame, self.settled_until) = (frame, settled);
+        self.moved.clear();
+        Ok(())
+    }
+}

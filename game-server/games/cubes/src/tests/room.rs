@@ -1,0 +1,116 @@
+//! In a room: connections come and go, cubes stay.
+
+use ambit_proto::ids::ClientId;
+use ambit_proto::link::{Link, LinkConfig};
+use ambit_proto::message::Command;
+use ambit_proto::wire;
+
+use super::*;
+use ambit_room::room::{Room, RoomInput};
+
+#[test]
+fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
+    let mut scene = Connections::new();
+    scene.tick(Some(join(1)));
+    scene.ticks(60);
+    let avatar = scene.room.avatar(ANN).expect("she is in");
+    let before = scene.room.world().pose(avatar);
+    scene.tick(Some(RoomInput::Disconnect {
+        client: ClientId(1),
+        player: ANN,
+    }));
+    scene.ticks(100);
+    assert_eq!(scene.room.world().pose(avatar), before);
+    scene.tick(Some(join(2)));
+    assert_eq!(scene.room.avatar(ANN), Some(avatar));
+    assert_eq!(scene.room.world().pose(avatar), before);
+}
+
+#[test]
+fn the_keys_of_a_disconnected_player_are_released() {
+    let mut scene = Connections::new();
+    scene.tick(Some(join(1)));
+    scene.ticks(60);
+    let avatar = scene.room.avatar(ANN).expect("she is in");
+    scene.hold(Keymap(0).with(control::RIGHT, true));
+    scene.ticks(10);
+    assert!(scene.room.world().flag(avatar, 2));
+    scene.tick(Some(RoomInput::Disconnect {
+        client: ClientId(1),
+        player: ANN,
+    }));
+    assert!(!scene.room.world().flag(avatar, 2));
+    scene.ticks(100);
+    let pose = scene.room.world().pose(avatar);
+    assert!(pose.flag, "it has rolled to a stop: {pose:?}");
+}
+
+#[test]
+fn a_player_who_stays_away_is_removed_with_the_cube() {
+    let mut scene = Connections::new();
+    scene.tick(Some(join(1)));
+    scene.ticks(20);
+    let avatar = scene.room.avatar(ANN).expect("she is in");
+    scene.tick(Some(RoomInput::Remove { player: ANN }));
+    assert!(!scene.room.world().contains(avatar));
+    scene.ticks(20);
+    assert_eq!(scene.room.world().len(), 20);
+}
+
+fn join(client: u32) -> RoomInput {
+    RoomInput::Join {
+        client: ClientId(client),
+        player: ANN,
+        name: "ann".into(),
+    }
+}
+
+struct Connections {
+    room: Room,
+    ticks: u64,
+    link: Link,
+}
+
+impl Connections {
+    fn new() -> Self {
+        let (config, game) =
+            prepare(&[("cubes", "20"), ("spacing", "3")]).expect("possible parameters");
+        let grace = Duration::from_secs(30);
+        Self {
+            room: Room::new(RoomConfig { grace, ..config }, game),
+            ticks: 0,
+            link: Link::new(LinkConfig::client()),
+        }
+    }
+
+    /// A datagram from the first client.
+    fn hold(&mut self, keys: Keymap) {
+        let at = GameTime::from_millis(50 * self.ticks);
+        let command = wire::encode(&mut Command {
+            number: 1,
+            action: Action::Keys(keys.0),
+        })
+        .into();
+        self.link
+            .send_reliable(at.into(), command, None)
+            .expect("the queue has room");
+        let mut bytes = Vec::new();
+        self.link.write_datagram(at.into(), &mut bytes, |_, _| {});
+        self.tick(Some(RoomInput::Datagram {
+            client: ClientId(1),
+            at,
+            bytes: bytes.into(),
+        }));
+    }
+
+    fn tick(&mut self, input: Option<RoomInput>) {
+        let now = GameTime::from_millis(50 * self.ticks);
+        self.ticks += 1;
+        self.room
+            .tick(now, &mut input.into_iter().collect(), &mut Vec::new());
+    }
+
+    fn ticks(&mut self, ticks: u32) {
+        (0..ticks).for_each(|_| self.tick(None));
+    }
+}

@@ -1,0 +1,129 @@
+//! Several maps in a row, with a gate in the middle of each border between two of them.
+//!
+//! An avatar that is transferred keeps its health, mana, veil and cooldown; a dead avatar stays
+//! until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
+//! milliseconds.
+
+use std::time::Duration;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
+
+use super::rules::{HEALTH_PER_S, MANA_PER_S};
+use super::schema::{HEALTH, MANA_LEFT, VEILED};
+use super::timers::WakeReason;
+use super::{FieldGame, RngDomain, map, schema};
+use ambit_room::logic::gate::Gate;
+use ambit_room::logic::world::World;
+use ambit_room::saved;
+
+/// More than the fastest walker moves in three ticks.
+const GATE_DEPTH_M: f32 = 2.0;
+const GATE_HALF_WIDTH_M: f32 = 5.0;
+/// Distance of arrivals from the border: outside of the gate that leads back.
+const ARRIVAL_M: f32 = 5.0;
+
+/// The state that an avatar takes to the other map.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct AvatarTransferState {
+    health: f32,
+    mana: f32,
+    veiled_ms: u32,
+    blink_ready_in_ms: u32,
+}
+
+/// Where avatars arrive on one map: at the west gate, then at the east gate.
+pub(super) fn arrival_points(world: &World) -> [Position; 2] {
+    let (width, middle) = (world.grid().width(), world.grid().height() / 2.0);
+    [
+        Position::on_ground(ARRIVAL_M, middle),
+        Position::on_ground(width - ARRIVAL_M, middle),
+    ]
+}
+
+/// The gates of this map in a row of `maps` maps.
+pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
+    let (here, width, height) = (world.map(), world.grid().width(), world.grid().height());
+    let gate = |from_x: f32, map: u32, at: Position| Gate {
+        low: Position::on_ground(from_x, height / 2.0 - GATE_HALF_WIDTH_M),
+        high: Position::on_ground(from_x + GATE_DEPTH_M, height / 2.0 + GATE_HALF_WIDTH_M),
+        map,
+        at,
+    };
+    let [west, east] = arrival_points(world);
+    let to_the_west = here.checked_sub(1).map(|map| gate(0.0, map, east));
+    let to_the_east = (here + 1 < maps).then(|| gate(width - GATE_DEPTH_M, here + 1, west));
+    to_the_west.into_iter().chain(to_the_east).collect()
+}
+
+impl FieldGame {
+    pub(super) fn save_avatar(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+        if self.walkers.contains(player) {
+            return Some(Vec::new());
+        }
+        let avatar = self
+            .creatures
+            .avatar(player)
+            .filter(|avatar| self.creatures.is_alive(*avatar))?;
+        let (now, mage) = (world.now(), self.creatures.cast_state(avatar));
+        Some(saved::of(&AvatarTransferState {
+            health: world.gauge(avatar, HEALTH).value,
+            mana: world.gauge(avatar, MANA_LEFT).value,
+            veiled_ms: remaining_ms(now, mage.veiled_until),
+            blink_ready_in_ms: remaining_ms(now, mage.blink_ready_at),
+        }))
+    }
+
+    /// Creates an avatar beside the gate, with full health and mana if its saved state is invalid.
+    pub(super) fn spawn_arrival(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
+        let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
+        let place = map::place_near(world, at, &mut rng);
+        let avatar = schema::spawn_avatar(world, place, name);
+        self.creatures.add_avatar(player, avatar, rng);
+        if let Ok(carried) = saved::all::<AvatarTransferState>(carried) {
+            self.restore_avatar(world, avatar, carried);
+        }
+        avatar
+    }
+
+    fn restore_avatar(
+        &mut self,
+        world: &mut World,
+        avatar: ObjectId,
+        carried: AvatarTransferState,
+    ) {
+        let now = world.now();
+        world.set_gauge(avatar, HEALTH, now, carried.health, HEALTH_PER_S);
+        world.set_gauge(avatar, MANA_LEFT, now, carried.mana, MANA_PER_S);
+        let until = |remaining_ms: u32| now + Duration::from_millis(remaining_ms.into());
+        let Some(mage) = self.creatures.cast_state_mut(avatar) else {
+            return;
+        };
+        mage.blink_ready_at = until(carried.blink_ready_in_ms);
+        if carried.veiled_ms > 0 {
+            mage.veiled_until = until(carried.veiled_ms);
+            let ends = mage.veiled_until;
+            world.set_flag(avatar, VEILED, now, true);
+            world.set_flag(avatar, VEILED, ends, false);
+            world.hide(avatar);
+            self.timers.add(ends, avatar, WakeReason::Unveil);
+        }
+    }
+}
+
+fn remaining_ms(now: GameTime, until: GameTime) -> u32 {
+    if until > now {
+        until.since(now).as_millis() as u32
+    } else {
+        0
+    }
+}

@@ -1,0 +1,134 @@
+//! Mana, refused commands, heal and blink.
+
+use super::super::schema::{CAST, HEALED};
+use super::*;
+use ambit_room::logic::statics::Obstacle;
+
+#[test]
+fn a_cast_costs_mana_at_its_effect_time_and_mana_comes_back() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
+        let before = scene.mana(ANN);
+        scene.cast_at(ANN, spell, 105.0, 100.0).unwrap();
+        assert_eq!(scene.mana(ANN), before - cost);
+    }
+    assert_eq!(scene.mana(ANN), 15.0);
+    scene.run(3_000);
+    assert_eq!(scene.mana(ANN), 30.0);
+    scene.run(20_000);
+    assert_eq!(scene.mana(ANN), 100.0);
+}
+
+#[test]
+fn a_refused_command_changes_nothing() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene
+        .world
+        .statics_mut()
+        .add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+    scene.tick();
+    scene.set_mana(ANN, 50.0);
+    scene.run(50);
+    let mut check = |spell: u8, at: Option<(f32, f32)>, code: ErrorCode| {
+        assert_eq!(
+            scene.command(ANN, &Action::Cast { spell, at }),
+            refused(code),
+            "{spell} {at:?}"
+        );
+        assert_eq!(scene.mana(ANN), 50.0);
+        assert_eq!(scene.run(50), []);
+    };
+    check(4, Some((1.0, 1.0)), ErrorCode::UnknownCommand);
+    check(255, None, ErrorCode::UnknownCommand);
+    check(BOLT, None, ErrorCode::BadPosition);
+    check(BLINK, None, ErrorCode::BadPosition);
+    check(BOLT, Some((f32::NAN, 1.0)), ErrorCode::BadPosition);
+    check(BOLT, Some((-1.0, 1.0)), ErrorCode::BadPosition);
+    check(BOLT, Some((100.0, 100.0)), ErrorCode::BadPosition); // In no direction.
+    check(BLINK, Some((100.0, f32::INFINITY)), ErrorCode::BadPosition);
+    check(BLINK, Some((100.0, 200.5)), ErrorCode::BadPosition);
+    check(BLINK, Some((100.0, 115.01)), ErrorCode::OutOfRange);
+    check(BLINK, Some((110.0, 100.0)), ErrorCode::Blocked);
+    check(BLINK, Some((108.7, 100.0)), ErrorCode::Blocked); // Half in the wall.
+}
+
+#[test]
+fn a_cast_without_enough_mana_is_refused() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
+        scene.set_mana(ANN, cost - 0.0625);
+        assert_eq!(
+            scene.cast_at(ANN, spell, 105.0, 100.0),
+            refused(ErrorCode::NotEnoughMana)
+        );
+        scene.set_mana(ANN, cost);
+        assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), Ok(()));
+        assert_eq!(scene.mana(ANN), 0.0);
+    }
+}
+
+#[test]
+fn a_heal_gives_forty_points_up_to_full_health() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.set_health(ANN, 30.0);
+    scene.cast(ANN, HEAL).unwrap();
+    assert_eq!(scene.health(ANN), 70.0);
+    let now = scene.millis();
+    let changes = scene.run(2_000);
+    assert_eq!(scene.health(ANN), 72.0);
+    assert_eq!(events(&changes, HEALED), [(scene.avatar(ANN), now)]);
+    assert_eq!(events(&changes, CAST), [(scene.avatar(ANN), now)]);
+    scene.cast(ANN, HEAL).unwrap();
+    assert_eq!(scene.health(ANN), 100.0);
+}
+
+#[test]
+fn a_blink_is_a_jump_that_ends_the_walk() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.walk(ANN, 150.0, 100.0).unwrap();
+    scene.run(1_000);
+    let (avatar, now) = (scene.avatar(ANN), scene.world.now());
+    scene.cast_at(ANN, BLINK, 105.0, 114.0).unwrap();
+    assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
+    let before = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(1)));
+    assert!(
+        before.distance(Position::on_ground(105.0, 100.0)) < 0.02,
+        "{before:?}"
+    );
+    assert!(scene.world.path(avatar).last().unwrap().1.jump);
+    scene.run(1_000);
+    assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
+}
+
+#[test]
+fn blinks_have_a_cooldown() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.cast_at(ANN, BLINK, 105.0, 100.0).unwrap();
+    scene.run(2_950);
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 110.0, 100.0),
+        refused(ErrorCode::OnCooldown)
+    );
+    scene.run(50);
+    assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), Ok(()));
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 115.0, 100.0),
+        refused(ErrorCode::OnCooldown)
+    );
+}
+
+#[test]
+fn a_blink_goes_over_a_wall_but_not_over_the_map_s_edge() {
+    let mut scene = Scene::new().player(ANN, 190.0, 100.0);
+    scene
+        .world
+        .statics_mut()
+        .add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 200.5, 100.0),
+        refused(ErrorCode::BadPosition)
+    );
+    assert_eq!(scene.cast_at(ANN, BLINK, 199.5, 100.0), Ok(()));
+}

@@ -1,0 +1,164 @@
+//! Click to move.
+
+use super::*;
+use ambit_room::logic::statics::Obstacle;
+
+#[test]
+fn a_walk_is_a_straight_line_at_five_metres_a_second() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    let start = scene.world.now();
+    scene.walk(ANN, 130.0, 140.0).unwrap();
+    let path: Vec<_> = scene
+        .world
+        .path(scene.avatar(ANN))
+        .tail(start)
+        .map(|(time, point)| (time, point.position))
+        .collect();
+    let end = start + Duration::from_secs(10);
+    assert_eq!(
+        path,
+        [
+            (start, Position::on_ground(100.0, 100.0)),
+            (end, Position::on_ground(130.0, 140.0))
+        ]
+    );
+    scene.run(5_000);
+    assert!(
+        scene
+            .position(ANN)
+            .distance(Position::on_ground(115.0, 120.0))
+            < 0.01
+    );
+    scene.run(6_000);
+    assert_eq!(scene.position(ANN), Position::on_ground(130.0, 140.0));
+}
+
+#[test]
+fn a_new_click_replaces_only_the_rest_of_the_path() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene.walk(ANN, 150.0, 100.0).unwrap();
+    scene.run(2_000);
+    let (avatar, now) = (scene.avatar(ANN), scene.world.now());
+    let before = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    scene.walk(ANN, 110.0, 150.0).unwrap();
+    assert!(
+        scene
+            .position(ANN)
+            .distance(Position::on_ground(110.0, 100.0))
+            < 0.01
+    );
+    let after = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    assert!(before.distance(after) < 0.005);
+    scene.run(10_500);
+    assert_eq!(scene.position(ANN), Position::on_ground(110.0, 150.0));
+}
+
+#[test]
+fn a_walk_ends_at_the_first_obstacle() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    scene
+        .world
+        .statics_mut()
+        .add_box(Obstacle::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    scene.walk(ANN, 150.0, 100.0).unwrap();
+    scene.run(15_000);
+    assert!(
+        (scene.position(ANN).x - 109.58).abs() < 0.01,
+        "{:?}",
+        scene.position(ANN)
+    );
+    // An avatar at the wall can walk back and along the wall, but not through it.
+    scene.walk(ANN, 120.0, 100.0).unwrap();
+    scene.run(1_000);
+    assert!(scene.position(ANN).x < 109.6);
+    scene.walk(ANN, 109.0, 120.0).unwrap();
+    scene.run(10_000);
+    assert_eq!(scene.position(ANN), Position::on_ground(109.0, 120.0));
+}
+
+#[test]
+fn the_map_s_edge_can_be_walked_to_but_not_beyond() {
+    let mut scene = Scene::new().player(ANN, 190.0, 190.0);
+    scene.walk(ANN, 200.0, 200.0).unwrap();
+    scene.run(5_000);
+    assert_eq!(scene.position(ANN), Position::on_ground(200.0, 200.0));
+    let bad = [
+        (200.1, 100.0),
+        (100.0, -0.1),
+        (f32::NAN, 1.0),
+        (1.0, f32::NAN),
+        (f32::INFINITY, 1.0),
+        (1.0, f32::NEG_INFINITY),
+        (f32::MAX, f32::MIN),
+    ];
+    for (x, y) in bad {
+        assert_eq!(
+            scene.walk(ANN, x, y),
+            refused(ErrorCode::BadPosition),
+            "({x}, {y})"
+        );
+    }
+    assert_eq!(scene.position(ANN), Position::on_ground(200.0, 200.0));
+}
+
+#[test]
+fn a_held_click_that_steers_at_every_tick_walks_on() {
+    let mut scene = Scene::with(
+        FieldGame::new(0, 0),
+        &RoomConfig {
+            tick_hz: 60,
+            ..RoomConfig::default()
+        },
+    )
+    .player(ANN, 100.0, 100.0);
+    let start = scene.world.now();
+    for tick in 0..500u16 {
+        scene.walk(ANN, 150.0, 100.0 + f32::from(tick % 2)).unwrap();
+        scene.tick();
+    }
+    let metres = scene
+        .position(ANN)
+        .distance(Position::on_ground(100.0, 100.0));
+    let distance = scene.world.now().since(start).as_secs_f32() * 5.0;
+    // Each click rounds its start to the grid of the wire: up to 2 mm on the 85 mm of a tick at 60
+    // Hz.
+    assert!(
+        (metres - distance).abs() < 0.025 * distance,
+        "{metres} {distance}"
+    );
+}
+
+#[test]
+fn an_action_that_the_game_lacks_is_an_unknown_command() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    for action in [Action::Keys(1), Action::Custom(vec![1, 2, 3])] {
+        assert_eq!(
+            scene.command(ANN, &action),
+            refused(ErrorCode::UnknownCommand)
+        );
+    }
+    assert_eq!(
+        scene.command(BOB, &Action::Move { x: 1.0, y: 1.0 }),
+        refused(ErrorCode::OutOfState)
+    );
+}
+
+#[test]
+fn new_players_have_a_name_and_can_change_it() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0);
+    let avatar = scene.avatar(ANN);
+    assert_eq!(
+        scene.world.text(avatar, super::super::schema::NAME),
+        "player"
+    );
+    scene.game.rename(&mut scene.world, ANN, &"ß".repeat(100));
+    assert_eq!(
+        scene.world.text(avatar, super::super::schema::NAME),
+        "ß".repeat(48)
+    );
+    scene.game.rename(&mut scene.world, BOB, "other");
+}

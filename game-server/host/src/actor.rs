@@ -1,0 +1,333 @@
+//! The actix actor around one room.
+//!
+//! Ticks, clients and orders come in through a bounded mailbox, datagrams through the room's inbox.
+//! They go to the room's core ([`RoomHost`]), and what that puts out goes to the connections and to
+//! the WorldServer.
+//!
+//! What always holds: a panic of the room ends this room and nothing else. The room owns no lock,
+//! thread or handle that anything waits for, so it is dropped, its players are told, and the
+//! WorldServer gets `RoomClosed`.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix::prelude::*;
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::game::{GameToClient, game_to_client};
+use ambit_proto::ids::{ClientId, RoomId};
+use ambit_proto::time::GameTime;
+use tokio::sync::mpsc;
+
+use crate::clock_thread::{SendTick, TickState};
+use crate::host::control_stream::{self, Control};
+use crate::host::counters::DropReason;
+use crate::host::inlet::{Arrived, Inbox};
+use crate::host::outlet::Outlet;
+use crate::host::{ArbiterPlace, Shared};
+use crate::host_core::clock::RoomClock;
+use crate::host_core::messages::RoomOrder;
+use crate::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};
+use crate::room_files::RoomFiles;
+use ambit_room::stats::RoomStats;
+use ambit_transport::ticket::Ticket;
+
+/// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
+/// turn with the rest.
+pub(crate) const MAILBOX: usize = 64;
+
+/// A tick is due.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Tick {
+    /// The room's time for which the tick is.
+    pub(crate) due: GameTime,
+}
+
+/// A client with a valid ticket has connected.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Attach {
+    pub(crate) client: ClientId,
+    pub(crate) ticket: Ticket,
+    pub(crate) connection: ClientConnection,
+}
+
+/// A client's connection has ended.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Detach(pub(crate) ClientId);
+
+/// A client has sent a message.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct FromClient(pub(crate) ClientId, pub(crate) ClientMessage);
+
+/// The WorldServer, or the host, orders something.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Order(pub(crate) RoomOrder);
+
+/// A client's connection and the queue of its control stream.
+pub(crate) struct ClientConnection {
+    pub(crate) connection: quinn::Connection,
+    pub(crate) control: mpsc::Sender<Control>,
+}
+
+/// What a room's actor begins with.
+pub(crate) struct RoomSetup {
+    pub(crate) id: RoomId,
+    pub(crate) incarnation: u32,
+    pub(crate) room: RoomHost,
+    pub(crate) files: RoomFiles,
+    pub(crate) clock: RoomClock,
+    pub(crate) ticks: Arc<TickState>,
+    #[expect(
+        dead_code,
+        reason = "counts the room at its arbiter until the actor is dropped"
+    )]
+    pub(crate) place: ArbiterPlace,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) outlet: Outlet,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// See the module.
+pub(crate) struct RoomActor {
+    setup: RoomSetup,
+    connections: BTreeMap<ClientId, ClientConnection>,
+    /// The number of the room's newest journal entry; zero if it has none.
+    journal: u64,
+    /// Empty between ticks; kept for its memory.
+    arrived: Vec<Arrived>,
+    reported: RoomStats,
+}
+
+/// Puts ticks into a room's mailbox.
+pub(crate) fn tick_sender(actor: Addr<RoomActor>) -> SendTick {
+    Box::new(move |due| actor.try_send(Tick { due }).is_ok())
+}
+
+impl RoomActor {
+    pub(crate) fn new(setup: RoomSetup) -> Self {
+        Self {
+            setup,
+            connections: BTreeMap::new(),
+            journal: 0,
+            arrived: Vec::new(),
+            reported: RoomStats::default(),
+        }
+    }
+
+    fn now(&self) -> GameTime {
+        self.setup.clock.room_time(self.setup.shared.clock.now())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the duration of a tick is measured here"
+    )]
+    fn tick(&mut self, due: GameTime) {
+        let late = self.now().since(due);
+        self.gather();
+        let RoomSetup {
+            room,
+            files,
+            shared,
+            ..
+        } = &mut self.setup;
+        files.record(due, room.inputs());
+        let started = Instant::now();
+        let ticked = catch_unwind(AssertUnwindSafe(|| room.tick(due)));
+        let work = started.elapsed();
+        shared.counters.ticked(work, late);
+        match ticked {
+            Ok(()) => files.trace(room.room().trace()),
+            Err(panic) => {
+                self.log_panic(&*panic, "the room is closed");
+                self.setup.room.handle_panic();
+            }
+        }
+    }
+
+    /// Passes on what has arrived since the last time.
+    fn gather(&mut self) {
+        self.setup.inbox.swap(&mut self.arrived);
+        for (client, at, bytes) in self.arrived.drain(..) {
+            self.setup.room.handle_datagram(client, at, bytes);
+        }
+    }
+
+    fn order(&mut self, order: RoomOrder) {
+        let now = self.now();
+        let room = &mut self.setup.room;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| room.handle_order(now, order))) {
+            self.log_panic(&*panic, "the room is handed over without a last snapshot");
+            self.setup.room.handle_panic_in_hand_over();
+        }
+    }
+
+    fn log_panic(&self, panic: &(dyn Any + Send), consequence: &str) {
+        let room = self.setup.id.0;
+        let message = panic_message(panic);
+        tracing::error!(room, "the room's code panicked, {consequence}: {message}");
+    }
+
+    /// Carries out what the room has put out.
+    fn carry_out(&mut self, ctx: &mut Context<Self>) {
+        while let Some(output) = self.setup.room.poll() {
+            let shared = &self.setup.shared;
+            match output {
+                RoomHostOutput::Journal(entry) => {
+                    self.journal = shared.send_journal(self.setup.id, entry);
+                }
+                RoomHostOutput::Datagram { client, bytes } => {
+                    if let Some(to) = self.connections.get(&client) {
+                        self.setup.outlet.put(&to.connection, bytes);
+                    }
+                }
+                RoomHostOutput::Message { client, body } => {
+                    if let Some(to) = self.connections.get(&client) {
+                        self.send(to, Control::Message(message(body)));
+                    }
+                }
+                RoomHostOutput::LastMessage { client, body, code } => {
+                    if let Some(to) = self.connections.remove(&client) {
+                        self.send(&to, Control::Last(message(body), code));
+                    }
+                }
+                RoomHostOutput::Disconnect { client, code } => {
+                    if let Some(to) = self.connections.remove(&client) {
+                        control_stream::close(&to.connection, code);
+                    }
+                }
+                RoomHostOutput::World(message) => shared.send(message),
+                RoomHostOutput::Ended => self.end(ctx),
+                RoomHostOutput::HandedOver => {
+                    // The connections stay as they are until the process has ended.
+                    std::mem::forget(std::mem::take(&mut self.connections));
+                    self.end(ctx);
+                }
+            }
+        }
+        let RoomSetup { outlet, shared, .. } = &mut self.setup;
+        outlet.flush(self.journal, &shared.counters);
+    }
+
+    fn send(&self, to: &ClientConnection, control: Control) {
+        if to.control.try_send(control).is_err() {
+            // Full: the client has not read a handful of messages. Closed: it is disconnected.
+            self.setup.shared.counters.dropped(DropReason::ControlFull);
+            control_stream::close(&to.connection, ErrorCode::SlowReader);
+        }
+    }
+
+    fn end(&self, ctx: &mut Context<Self>) {
+        let RoomSetup {
+            id,
+            incarnation,
+            ticks,
+            shared,
+            ..
+        } = &self.setup;
+        ticks.stop();
+        shared.remove_room(*id, *incarnation);
+        ctx.stop();
+    }
+
+    fn report(&mut self) {
+        let RoomSetup {
+            id,
+            room,
+            ticks,
+            shared,
+            ..
+        } = &mut self.setup;
+        let room = room.room();
+        let stats = room.stats();
+        shared.counters.advance(&self.reported, stats);
+        shared.counters.skipped(ticks.take_skipped());
+        if let Some(inlet) = shared.rooms.get(id) {
+            inlet.set_players(stats.players);
+            if stats.ticks.is_multiple_of(u64::from(room.config().tick_hz)) {
+                inlet.set_load(room.loads().regions());
+            }
+        }
+        self.reported.clone_from(stats);
+    }
+}
+
+fn message(body: game_to_client::Body) -> GameToClient {
+    GameToClient { body: Some(body) }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a text")
+}
+
+impl Actor for RoomActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Handler<Tick> for RoomActor {
+    type Result = ();
+
+    fn handle(&mut self, tick: Tick, ctx: &mut Self::Context) {
+        self.setup.ticks.took_one();
+        // A tick may wait behind the message that closed the room.
+        if ctx.state().alive() {
+            self.tick(tick.due);
+            self.carry_out(ctx);
+            self.report();
+        }
+    }
+}
+
+impl Handler<Attach> for RoomActor {
+    type Result = ();
+
+    fn handle(&mut self, new: Attach, ctx: &mut Self::Context) {
+        let now = self.now();
+        self.connections.insert(new.client, new.connection);
+        self.setup.room.handle_join(now, new.client, new.ticket);
+        self.carry_out(ctx);
+    }
+}
+
+impl Handler<Detach> for RoomActor {
+    type Result = ();
+
+    fn handle(&mut self, Detach(client): Detach, ctx: &mut Self::Context) {
+        self.connections.remove(&client);
+        // What arrived before the end still counts.
+        self.gather();
+        self.setup.room.handle_closed(client);
+        self.carry_out(ctx);
+    }
+}
+
+impl Handler<FromClient> for RoomActor {
+    type Result = ();
+
+    fn handle(&mut self, FromClient(client, message): FromClient, ctx: &mut Self::Context) {
+        self.setup.room.handle_message(client, message);
+        self.carry_out(ctx);
+    }
+}
+
+impl Handler<Order> for RoomActor {
+    type Result = ();
+
+    fn handle(&mut self, Order(order): Order, ctx: &mut Self::Context) {
+        self.order(order);
+        self.carry_out(ctx);
+    }
+}

@@ -1,0 +1,216 @@
+//! The command line of `game-server`, the process that hosts rooms.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use ambit_transport::quic::Fingerprint;
+use clap::Parser;
+
+use crate::identity::parse_fingerprint;
+
+/// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
+const CAPACITY: u32 = 64;
+
+/// The build of a host that is started without `--build`.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");
+/// Longest name of a build, in bytes.
+const MAX_BUILD_BYTES: usize = 64;
+
+/// Hosts rooms for a WorldServer.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
+pub struct Options {
+    /// The WorldServer (HOST:PORT; of a cluster several, separated by commas), or `stdio` for a
+    /// child that is connected to a WorldServer by pipes.
+    #[arg(long, value_name = "ADDR[,ADDR]|stdio", env = "AMBIT_WORLD")]
+    pub world: World,
+
+    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several
+    /// WorldServers all of them. Required with `--world ADDR`: the key goes to these servers and to
+    /// no other.
+    #[arg(long, value_name = "SHA256[,SHA256]", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint, value_delimiter = ',')]
+    pub world_cert: Vec<Fingerprint>,
+
+    /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment
+    /// variable.
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "AMBIT_HOST_KEY",
+        hide_env_values = true
+    )]
+    pub host_key: Option<String>,
+
+    /// Where players connect (UDP). Port 0 takes a free one.
+    #[arg(
+        long,
+        value_name = "ADDR",
+        env = "AMBIT_LISTEN",
+        default_value = "127.0.0.1:0"
+    )]
+    pub listen: SocketAddr,
+
+    /// The address that players get, if it is not the listen address: IP, or IP:PORT.
+    #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
+    pub advertise: Option<Advertise>,
+
+    /// Rooms at most. More cost memory at once and late ticks when all are busy.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY", default_value_t = CAPACITY,
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub capacity: u32,
+
+    /// The name of this build of the games. Rooms that change hosts go to hosts of the same build, new
+    /// rooms to the newest build: so a new build can be started beside an old one, whose rooms go on.
+    /// By default the version of Ambit.
+    #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", default_value = BUILD, value_parser = build_name)]
+    pub build: String,
+
+    /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when
+    /// it is ready, its health, its rooms and players (as counters), its end. Without --advertise,
+    /// players get the address and port that Agones has given to it, and the host waits for them.
+    #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
+    pub agones: bool,
+
+    /// Writes the ground truth of each room to DIR/room-ID.jsonl.
+    #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
+    pub trace: Option<PathBuf>,
+
+    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
+    #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
+    pub record: Option<PathBuf>,
+}
+
+fn build_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > MAX_BUILD_BYTES || text.chars().any(char::is_control) {
+        return Err(format!(
+            "a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
+                     `ambit_game_server=trace`.";
+
+/// Where the WorldServer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum World {
+    /// At the other ends of standard input and output.
+    Stdio,
+    /// At one of these (HOST:PORT, QUIC).
+    Addresses(Vec<String>),
+}
+
+impl std::str::FromStr for World {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "stdio" {
+            return Ok(Self::Stdio);
+        }
+        let addresses: Vec<String> = text
+            .split(',')
+            .map(|address| address.trim().to_owned())
+            .collect();
+        match addresses.iter().find(|address| !names_a_port(address)) {
+            None => Ok(Self::Addresses(addresses)),
+            Some(wrong) => Err(format!(
+                "`{wrong}` is neither `stdio` nor an address such as 192.0.2.7:7777 or world-1:7777"
+            )),
+        }
+    }
+}
+
+/// HOST:PORT; an IPv6 address stands in brackets.
+fn names_a_port(address: &str) -> bool {
+    let named = |(host, port): (&str, &str)| {
+        !host.is_empty() && !host.contains(':') && port.parse().is_ok_and(|port: u16| port > 0)
+    };
+    address.parse::<SocketAddr>().is_ok() || address.rsplit_once(':').is_some_and(named)
+}
+
+/// An address for players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertise {
+    /// The IP address.
+    pub ip: std::net::IpAddr,
+    /// The port, when it is another than the one that the server listens on.
+    pub port: Option<u16>,
+}
+
+impl Advertise {
+    /// The address for players of a server that listens on `listening`.
+    pub fn address(this: Option<Self>, listening: SocketAddr) -> SocketAddr {
+        this.map_or(listening, |this| {
+            SocketAddr::new(this.ip, this.port.unwrap_or(listening.port()))
+        })
+    }
+}
+
+impl std::str::FromStr for Advertise {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(ip) = text.parse() {
+            return Ok(Self { ip, port: None });
+        }
+        let address: SocketAddr = text
+            .parse()
+            .map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
+        Ok(Self {
+            ip: address.ip(),
+            port: Some(address.port()),
+        })
+    }
+}
+
+impl std::fmt::Display for Advertise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.port {
+            None => self.ip.fmt(f),
+            Some(port) => SocketAddr::new(self.ip, port).fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn an_advertised_address_takes_the_real_port_unless_it_names_one() {
+        let listening: SocketAddr = "0.0.0.0:7777".parse().unwrap();
+        let told =
+            |text: &str| Advertise::address(Some(text.parse().unwrap()), listening).to_string();
+        assert_eq!(told("192.0.2.1"), "192.0.2.1:7777");
+        assert_eq!(told("192.0.2.1:9"), "192.0.2.1:9");
+        assert_eq!(told("2001:db8::1"), "[2001:db8::1]:7777");
+        assert_eq!(Advertise::address(None, listening), listening);
+        assert!("example".parse::<Advertise>().is_err());
+    }
+
+    #[test]
+    fn a_world_is_an_address_or_the_pipes() {
+        assert_eq!("stdio".parse(), Ok(World::Stdio));
+        let addresses = |list: &[&str]| {
+            Ok(World::Addresses(
+                list.iter().map(|&text| text.to_owned()).collect(),
+            ))
+        };
+        assert_eq!("127.0.0.1:1".parse(), addresses(&["127.0.0.1:1"]));
+        assert_eq!(
+            "world-1:7777, [::1]:7".parse(),
+            addresses(&["world-1:7777", "[::1]:7"])
+        );
+        for wrong in ["here", ":1", "a:b", "::1", "a:1,b", ""] {
+            assert!(wrong.parse::<World>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The UDP socket and the QUIC endpoint that servers listen on.
+//!
+//! An address and an identity go in, a quinn endpoint comes out. What a connection may cost (idle
+//! time, buffers, congestion control) is decided in `proto::quic`.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use ambit_transport::quic;
+use anyhow::Context as _;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::identity::ServerIdentity;
+
+/// Requested for the socket's buffers, each way. A tick's datagrams to hundreds of clients leave at
+/// once, and the answers arrive at once; the usual 208 KiB lose a third of such a burst. The system
+/// may grant less.
+const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+
+/// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio
+/// runtime.
+pub fn listen(
+    address: SocketAddr,
+    identity: &ServerIdentity,
+    alpns: &[&[u8]],
+) -> anyhow::Result<quinn::Endpoint> {
+    let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
+    let server = quic::server_config(identity.chain.clone(), identity.key.clone_key(), alpns)
+        .context("the certificate and its key cannot be used")?;
+    let config = quinn::EndpointConfig::default();
+    Ok(quinn::Endpoint::new(
+        config,
+        Some(server),
+        socket,
+        Arc::new(quic::LazyTimerRuntime),
+    )?)
+}
+
+/// A UDP socket with large buffers.
+pub fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    // Smaller buffers are no reason to fail.
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
+    socket.bind(&address.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// One line for the operator.
+pub fn why_not(address: SocketAddr, error: &std::io::Error) -> String {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+    let advice = match error.kind() {
+        AddrInUse => format!(
+            "port {} is taken by another program: stop it, or choose another port (0 for any that is free)",
+            address.port()
+        ),
+        AddrNotAvailable => format!("{} is not an address of this machine", address.ip()),
+        PermissionDenied => "ports below 1024 need more rights".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("cannot listen on {address}: {advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_for_a_taken_port_says_so() {
+        let first = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = first.local_addr().unwrap();
+        let error = bind(address).unwrap_err();
+        assert!(why_not(address, &error).contains(&format!("port {} is taken", address.port())));
+    }
+}

@@ -1,0 +1,366 @@
+//! The shell of a host: where rooms run.
+//!
+//! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
+//! decides is in [`crate::host_core`]; the actors and tasks here carry. The rooms are spread over as
+//! many arbiter threads as there are cores; one clock thread ticks them all. How the messages travel
+//! is the carrier's business (`carrier`): the same host runs within the WorldServer, as its child,
+//! or on another machine.
+//!
+//! What always holds: a room is in `rooms` exactly while its actor takes clients.
+
+mod connection;
+mod control;
+pub(crate) mod control_stream;
+pub(crate) mod counters;
+mod cpu;
+pub(crate) mod inlet;
+pub(crate) mod outlet;
+mod recent;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use actix::{Arbiter, ArbiterHandle};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+use ambit_transport::quic::Fingerprint;
+use anyhow::Context as _;
+use dashmap::DashMap;
+use quinn::Connection;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use self::control::ControlShell;
+use self::counters::{Counters, DropReason};
+use self::inlet::RoomInlet;
+use crate::accept::AcceptanceCounters;
+use crate::admission::AdmissionLimits;
+use crate::agones::HostLoad;
+use crate::carrier::HostEnd;
+use crate::clock_thread::{ClockThread, HostClock};
+pub use crate::host_core::HostEnding;
+use crate::host_core::lease::ServingLease;
+use crate::host_core::messages::HostMessage;
+use crate::host_core::{HostCore, HostProfile, HostTime};
+use ambit_room::journal::JournalEntry;
+use ambit_room::logic::registry::Registry;
+
+/// Messages of rooms that may wait for the control task. It reads them without pause, so this is
+/// reached only when the WorldServer has not read for long; then the link ends
+/// (`carrier::HOST_QUEUE`).
+const ROOM_MESSAGES: usize = 4_096;
+
+/// Connections that have not joined yet. More at a time than a burst of players after a restart;
+/// each is given five seconds. Beyond it new ones are closed with `too_many_connections`.
+const GREETINGS: usize = 2_048;
+
+/// Those of one address: as many as bots on one machine, or players behind one router, begin at a
+/// time.
+const GREETINGS_PER_ADDRESS: usize = 512;
+
+/// The settings of a host.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Where players connect.
+    pub address: String,
+    /// The certificate that players are shown.
+    pub fingerprint: Fingerprint,
+    /// Rooms at most.
+    pub capacity: u32,
+    /// A name for people.
+    pub label: String,
+    /// What its rooms are made of.
+    pub build: String,
+    /// The secret of the WorldServer's `--host-key`; empty for a host that it started itself.
+    pub key: Vec<u8>,
+    /// Directory of ground truth, a file a room.
+    pub trace: Option<PathBuf>,
+    /// Directory of recordings, a file a room.
+    pub record: Option<PathBuf>,
+}
+
+/// What rooms, connections and the control task of one host share.
+pub(crate) struct Shared {
+    pub(crate) config: HostConfig,
+    pub(crate) registry: Registry,
+    pub(crate) clock: HostClock,
+    core: Mutex<HostCore>,
+    /// Locked after `core`, if both are.
+    lease: Mutex<ServingLease>,
+    pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) greetings: AdmissionLimits,
+    pub(crate) clock_thread: ClockThread,
+    messages: mpsc::Sender<HostMessage>,
+    /// The number of the newest journal entry that can't be lost with this process any more. Within
+    /// the WorldServer's process no entry can.
+    journal_kept: watch::Sender<u64>,
+    /// Changes with the end of the lease.
+    lease_until: watch::Sender<Option<LocalTime>>,
+    arbiters: Vec<RoomArbiter>,
+}
+
+/// An arbiter thread, and the number of its rooms.
+struct RoomArbiter {
+    arbiter: ArbiterHandle,
+    rooms: Arc<AtomicUsize>,
+}
+
+/// Counts a room at its arbiter until it is dropped.
+pub(crate) struct ArbiterPlace {
+    pub(crate) arbiter: ArbiterHandle,
+    rooms: Arc<AtomicUsize>,
+}
+
+impl Drop for ArbiterPlace {
+    fn drop(&mut self) {
+        self.rooms.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Calls the core.
+    pub(crate) fn core(&self) -> MutexGuard<'_, HostCore> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the core with something that concerns the lease.
+    fn with_lease<T>(
+        &self,
+        call: impl FnOnce(&mut HostCore, HostTime, &mut ServingLease) -> T,
+    ) -> T {
+        let (mut core, mut lease) = (self.core(), self.lease());
+        let result = call(&mut core, self.time(), &mut lease);
+        let until = lease.until();
+        self.lease_until.send_if_modified(|known| {
+            let is_new = *known != until;
+            *known = until;
+            is_new
+        });
+        result
+    }
+
+    pub(crate) fn lease(&self) -> MutexGuard<'_, ServingLease> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a shell's clock; tickets expire by the wall clock of two machines"
+    )]
+    pub(crate) fn time(&self) -> HostTime {
+        HostTime {
+            local: self.clock.now(),
+            unix_s: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_secs(),
+        }
+    }
+
+    /// Sleeps until then; for ever if there is no deadline.
+    async fn sleep_until(&self, deadline: Option<LocalTime>) {
+        match deadline {
+            Some(deadline) => {
+                tokio::time::sleep_until(self.clock.instant_of(deadline).into()).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// A room's message for the WorldServer.
+    pub(crate) fn send(&self, message: HostMessage) {
+        // Full only when the link is about to be given up anyway: then the rooms go on at another
+        // host, or end.
+        if self.messages.try_send(message).is_err() {
+            self.counters.dropped(DropReason::MessagesFull);
+            tracing::error!("the WorldServer does not read this host's messages");
+        }
+    }
+
+    /// A room's journal entry. Returns its number; one that is never reached if the host does not
+    /// serve any more.
+    pub(crate) fn send_journal(&self, room: RoomId, entry: JournalEntry) -> u64 {
+        // Held while the entry is queued, so that entries leave in the order of their numbers.
+        let mut lease = self.lease();
+        let Some(number) = lease.next_journal(self.clock.now()) else {
+            return u64::MAX;
+        };
+        self.send(HostMessage::Journal {
+            room,
+            entry,
+            number,
+        });
+        number
+    }
+
+    /// A room takes no clients any more.
+    pub(crate) fn remove_room(&self, room: RoomId, incarnation: u32) {
+        self.rooms
+            .remove_if(&room, |_, inlet| inlet.incarnation == incarnation);
+        self.core().handle_room_ended(room, incarnation);
+    }
+
+    /// The arbiter with the fewest rooms.
+    pub(crate) fn take_arbiter(&self) -> ArbiterPlace {
+        let least = self
+            .arbiters
+            .iter()
+            .min_by_key(|arbiter| arbiter.rooms.load(Ordering::Relaxed));
+        let RoomArbiter { arbiter, rooms } = least.expect("a host has at least one arbiter");
+        rooms.fetch_add(1, Ordering::Relaxed);
+        ArbiterPlace {
+            arbiter: arbiter.clone(),
+            rooms: Arc::clone(rooms),
+        }
+    }
+}
+
+/// A host's handle for the endpoint that takes its connections.
+#[derive(Clone)]
+pub struct GameHost {
+    shared: Arc<Shared>,
+}
+
+/// A host's control side; there is one, and it serves one WorldServer at a time.
+pub struct HostControl {
+    shared: Arc<Shared>,
+    messages: mpsc::Receiver<HostMessage>,
+}
+
+impl GameHost {
+    /// A host without rooms. Has to be called on a thread of an actix system: its arbiters run the
+    /// rooms.
+    pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
+        for directory in [&config.trace, &config.record].into_iter().flatten() {
+            std::fs::create_dir_all(directory)
+                .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        }
+        let arbiters = start_arbiters()?;
+        let profile = HostProfile {
+            address: config.address.clone(),
+            fingerprint: config.fingerprint,
+            capacity: config.capacity,
+            label: config.label.clone(),
+            build: config.build.clone(),
+            key: config.key.clone(),
+            cores: arbiters.len() as u32,
+            instance: random_bytes()?,
+        };
+        let (sender, messages) = mpsc::channel(ROOM_MESSAGES);
+        let clock = HostClock::start();
+        let shared = Arc::new(Shared {
+            config,
+            registry,
+            clock,
+            core: Mutex::new(HostCore::new(profile)),
+            lease: Mutex::default(),
+            rooms: DashMap::new(),
+            counters: Arc::default(),
+            greetings: AdmissionLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
+            clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
+            messages: sender,
+            journal_kept: watch::Sender::new(u64::MAX),
+            lease_until: watch::Sender::new(None),
+            arbiters,
+        });
+        let control = HostControl {
+            shared: Arc::clone(&shared),
+            messages,
+        };
+        Ok((Self { shared }, control))
+    }
+
+    /// Serves one game connection (ALPN `ambit-game/1`) to its end.
+    pub async fn serve(&self, connection: Connection) {
+        let _counted = self.shared.counters.client();
+        connection::serve(Arc::clone(&self.shared), connection).await;
+    }
+
+    /// What it carries now.
+    pub(crate) fn load(&self) -> HostLoad {
+        let shared = &self.shared;
+        let mut load = HostLoad {
+            in_service: shared.core().is_in_service(),
+            capacity: shared.config.capacity,
+            ..HostLoad::default()
+        };
+        for inlet in &shared.rooms {
+            load.rooms += 1;
+            load.players += inlet.players();
+            load.seats += inlet.seats;
+        }
+        load
+    }
+
+    /// The acceptance counters of an endpoint of this host's own.
+    pub fn acceptance_counters(&self) -> Arc<AcceptanceCounters> {
+        Arc::clone(&self.shared.counters.acceptance)
+    }
+}
+
+impl HostControl {
+    /// Serves a WorldServer until the link ends or either side ends it. The rooms end with the link,
+    /// unless the host has a lease: then they go on, and the caller has to [`Self::wait`] between
+    /// two links. After `stop` the rooms are handed over, if the WorldServer saves them.
+    pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> HostEnding {
+        ControlShell::new(&self.shared)
+            .serve(&mut self.messages, link, stop)
+            .await
+    }
+
+    /// For a link over bytes: where the number of each journal entry goes once the WorldServer can't
+    /// miss it any more.
+    pub fn journal_written(&self) -> watch::Sender<u64> {
+        self.shared.journal_kept.send_replace(0);
+        self.shared.journal_kept.clone()
+    }
+
+    /// Lets time pass between two links. `false` when there are no rooms.
+    pub async fn wait(&mut self, pause: Duration) -> bool {
+        ControlShell::new(&self.shared)
+            .wait(&mut self.messages, pause)
+            .await;
+        self.has_rooms()
+    }
+
+    /// Whether any rooms run.
+    pub fn has_rooms(&self) -> bool {
+        self.shared.core().has_rooms()
+    }
+
+    /// Closes all rooms: no WorldServer will ask for them.
+    pub async fn close_rooms(&mut self) {
+        self.shared.core().close_all(ErrorCode::HostDied);
+        let mut shell = ControlShell::new(&self.shared);
+        shell.carry_out();
+        shell.wait_for_rooms().await;
+    }
+}
+
+fn random_bytes() -> anyhow::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    Ok(bytes)
+}
+
+fn start_arbiters() -> anyhow::Result<Vec<RoomArbiter>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..cores)
+        .map(|_| {
+            let arbiter = Arbiter::try_new()
+                .context("cannot start a thread for rooms")?
+                .handle();
+            Ok(RoomArbiter {
+                arbiter,
+                rooms: Arc::default(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,381 @@
+//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the core,
+//! the link to the WorldServer, and the rooms.
+//!
+//! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
+//! other rooms' ticks nor the next message.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::protocol::messages::{HostStats, HostToWorld, RoomLoad};
+use actix::Actor as _;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::world::Error;
+use ambit_proto::ids::RoomId;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::Shared;
+use super::counters::DropReason;
+use super::cpu::CpuMeter;
+use super::inlet::{Inbox, RoomInlet};
+use super::outlet::Outlet;
+use crate::actor::{Order, RoomActor, RoomSetup, tick_sender};
+use crate::carrier::HostEnd;
+use crate::clock_thread::{TickState, TickingRoom};
+use crate::host_core::clock::{RoomClock, TickSchedule};
+use crate::host_core::making::{MadeRoom, RoomPlan};
+use crate::host_core::messages::{HostMessage, RoomOrder};
+use crate::host_core::protobuf::order_of;
+use crate::host_core::{HostEnding, HostOutput};
+use crate::room_files::RoomFiles;
+use ambit_room::network::loads::{CellLoad, RegionLoads};
+
+/// Rooms of which a report has the cost of their regions: those that a cut would be for.
+const MOST_LOADS: usize = 16;
+
+/// How long a host that ends its rooms waits until their clients have been told.
+const ROOMS_WITHIN: Duration = Duration::from_secs(2);
+
+/// The result of making a room.
+struct Made {
+    room: RoomId,
+    incarnation: u32,
+    result: Result<Box<RoomParts>, Error>,
+}
+
+/// A room that can start.
+struct RoomParts {
+    new: MadeRoom,
+    files: RoomFiles,
+}
+
+/// See the module.
+pub(super) struct ControlShell<'a> {
+    shared: &'a Arc<Shared>,
+    /// `None` between two links.
+    link: Option<mpsc::Sender<HostToWorld>>,
+    making: JoinSet<Made>,
+    /// Rooms that were made, until the core says what becomes of them.
+    made: BTreeMap<RoomId, Box<RoomParts>>,
+    /// Orders to rooms to end.
+    ending_rooms: Vec<JoinHandle<()>>,
+    ending: Option<HostEnding>,
+    cpu: CpuMeter,
+}
+
+impl<'a> ControlShell<'a> {
+    pub(super) fn new(shared: &'a Arc<Shared>) -> Self {
+        Self {
+            shared,
+            link: None,
+            making: JoinSet::new(),
+            made: BTreeMap::new(),
+            ending_rooms: Vec::new(),
+            ending: None,
+            cpu: CpuMeter::start(),
+        }
+    }
+
+    /// Serves one WorldServer.
+    pub(super) async fn serve(
+        mut self,
+        messages: &mut mpsc::Receiver<HostMessage>,
+        link: HostEnd,
+        stop: &CancellationToken,
+    ) -> HostEnding {
+        // These were sent without a link.
+        self.forward_all(messages);
+        let mut orders = link.commands;
+        self.link = Some(link.news);
+        self.shared
+            .with_lease(super::super::host_core::HostCore::connect);
+        let mut is_stopping = false;
+        let shared = self.shared;
+        let ending = loop {
+            self.carry_out();
+            if let Some(ending) = self.ending.take() {
+                break ending;
+            }
+            let deadline = self.shared.core().next_deadline();
+            tokio::select! {
+                order = orders.recv() => match order.map(order_of) {
+                    Some(Some(order)) => self.shared.with_lease(|core, now, lease| {
+                        core.handle_order(now, lease, order);
+                    }),
+                    Some(None) => tracing::warn!(
+                        "the WorldServer has sent an order that this build does not know"
+                    ),
+                    None => self.lose_link(),
+                },
+                Some(message) = messages.recv() => {
+                    self.shared.core().handle_room_message(message);
+                }
+                Some(made) = self.making.join_next() => {
+                    self.take_made(made.expect("making a room does not panic"));
+                }
+                () = stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    self.shared.with_lease(super::super::host_core::HostCore::handle_stop);
+                }
+                () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
+                    core.handle_timeout(now, lease);
+                }),
+            }
+        };
+        if ending != HostEnding::Stalled {
+            self.wait_for_rooms().await;
+            self.forward_all(messages);
+        }
+        self.shared.core().disconnect();
+        ending
+    }
+
+    /// Lets time pass without a link.
+    pub(super) async fn wait(
+        &mut self,
+        messages: &mut mpsc::Receiver<HostMessage>,
+        pause: Duration,
+    ) {
+        let shared = self.shared;
+        let pause = tokio::time::sleep(pause);
+        tokio::pin!(pause);
+        loop {
+            self.carry_out();
+            let deadline = self.shared.core().next_deadline();
+            tokio::select! {
+                () = &mut pause => return,
+                Some(message) = messages.recv() => {
+                    self.shared.core().handle_room_message(message);
+                }
+                () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
+                    core.handle_timeout(now, lease);
+                }),
+            }
+        }
+    }
+
+    /// Waits until the rooms have carried out their orders to end.
+    pub(super) async fn wait_for_rooms(&mut self) {
+        let ending = futures_util::future::join_all(self.ending_rooms.drain(..));
+        let _ = tokio::time::timeout(ROOMS_WITHIN, ending).await;
+    }
+
+    fn forward_all(&mut self, messages: &mut mpsc::Receiver<HostMessage>) {
+        while let Ok(message) = messages.try_recv() {
+            self.shared.core().handle_room_message(message);
+        }
+        self.carry_out();
+    }
+
+    /// Carries out what the core has put out.
+    pub(super) fn carry_out(&mut self) {
+        loop {
+            let output = self.shared.core().poll();
+            match output {
+                None => return,
+                Some(HostOutput::World(message)) => self.send(message),
+                Some(HostOutput::SendStats) => {
+                    let stats = Box::new(self.stats());
+                    self.send(HostMessage::Stats(stats));
+                }
+                Some(HostOutput::MakeRoom(plan)) => self.make(*plan),
+                Some(HostOutput::StartRoom {
+                    room,
+                    incarnation,
+                    clock,
+                }) => {
+                    if let Some(parts) = self.made.remove(&room) {
+                        start_room(self.shared, room, incarnation, clock, *parts);
+                    }
+                }
+                Some(HostOutput::DiscardRoom(room)) => drop(self.made.remove(&room)),
+                Some(HostOutput::Room(room, order)) => self.order(room, order),
+                Some(HostOutput::JournalKept(number)) => {
+                    self.shared.journal_kept.send_if_modified(|kept| {
+                        let is_newer = *kept < number;
+                        *kept = number.max(*kept);
+                        is_newer
+                    });
+                }
+                Some(HostOutput::End(ending)) => self.ending = Some(ending),
+            }
+        }
+    }
+
+    fn send(&mut self, message: HostMessage) {
+        let Some(link) = &self.link else { return };
+        let is_expendable = message.is_expendable();
+        if link.try_send(message.into()).is_ok() {
+            return;
+        }
+        if is_expendable {
+            self.shared.counters.dropped(DropReason::StatsFull);
+        } else {
+            // It has not read for so long that the link is as good as lost.
+            self.lose_link();
+        }
+    }
+
+    fn lose_link(&self) {
+        self.shared
+            .with_lease(|core, now, lease| core.handle_link_lost(now, lease));
+    }
+
+    fn order(&mut self, room: RoomId, order: RoomOrder) {
+        if !matches!(order, RoomOrder::Close(_) | RoomOrder::HandOver) {
+            if let Some(inlet) = self.shared.rooms.get(&room) {
+                let _ = inlet.post(Order(order));
+            }
+        } else if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
+            self.ending_rooms.retain(|ending| !ending.is_finished());
+            self.ending_rooms.extend(inlet.post(Order(order)));
+        }
+    }
+
+    fn make(&mut self, plan: RoomPlan) {
+        let shared = Arc::clone(self.shared);
+        self.making.spawn_blocking(move || Made {
+            room: RoomId(plan.header.room),
+            incarnation: plan.incarnation,
+            result: make_room(&shared, plan),
+        });
+    }
+
+    fn take_made(&mut self, made: Made) {
+        let Made {
+            room,
+            incarnation,
+            result,
+        } = made;
+        let now = self.shared.time();
+        let result = result.map(|mut parts| {
+            let snapshot = parts.new.snapshot.take();
+            self.made.insert(room, parts);
+            snapshot
+        });
+        self.shared
+            .core()
+            .handle_made(now, room, incarnation, result);
+    }
+
+    fn stats(&mut self) -> HostStats {
+        let rooms = &self.shared.rooms;
+        let tickets_refused = self
+            .shared
+            .core()
+            .refused_tickets()
+            .map(|(reason, count)| (reason.name().to_owned(), count))
+            .collect();
+        HostStats {
+            rooms: rooms.len() as u32,
+            players: rooms.iter().map(|inlet| inlet.players()).sum(),
+            tickets_refused,
+            cpu_permille: self.cpu.permille(),
+            room_loads: self.room_loads(),
+            ..self.shared.counters.read()
+        }
+    }
+
+    /// The loads of the rooms with the most changes.
+    fn room_loads(&self) -> Vec<RoomLoad> {
+        let loads = self
+            .shared
+            .rooms
+            .iter()
+            .map(|inlet| (*inlet.key(), inlet.load()));
+        let mut loads: Vec<_> = loads
+            .filter(|(_, regions)| !regions.loads.is_empty())
+            .collect();
+        loads.sort_by_key(|(room, regions)| {
+            let total = regions.total();
+            (std::cmp::Reverse((total.changes, total.objects)), *room)
+        });
+        loads.truncate(MOST_LOADS);
+        let figures = |regions: &RegionLoads, of: fn(&CellLoad) -> u32| {
+            regions.loads.iter().map(of).collect()
+        };
+        let reported = loads.iter().map(|(room, regions)| RoomLoad {
+            room: room.0,
+            columns: regions.columns.into(),
+            rows: regions.rows.into(),
+            edge_cells: regions.edge_cells.into(),
+            objects: figures(regions, |load| load.objects),
+            players: figures(regions, |load| load.players),
+            changes: figures(regions, |load| load.changes),
+        });
+        reported.collect()
+    }
+}
+
+/// Everything about a new room that takes time. The game's code may panic here too.
+fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
+    catch_unwind(AssertUnwindSafe(|| {
+        let (trace, record) = (&shared.config.trace, &shared.config.record);
+        let prepared = plan.prepare(&shared.registry, trace.is_some(), || shared.clock.now())?;
+        let files = RoomFiles::open(
+            trace.as_deref(),
+            record.as_deref(),
+            &prepared,
+            Arc::clone(&shared.counters),
+        );
+        let mut files = files.map_err(|error| {
+            codes::error(
+                ErrorCode::ServerError,
+                format!("the room's files can't be made: {error}"),
+            )
+        })?;
+        let new = prepared.finish(|now| files.record(now, &[]));
+        files.trace(new.host.room().trace());
+        Ok(Box::new(RoomParts { new, files }))
+    }))
+    .unwrap_or_else(|_| {
+        Err(codes::error(
+            ErrorCode::ServerError,
+            "the game's code panicked while the room was made",
+        ))
+    })
+}
+
+/// Gives a room its actor, lets players in, and ticks it from now on.
+fn start_room(
+    shared: &Arc<Shared>,
+    id: RoomId,
+    incarnation: u32,
+    clock: RoomClock,
+    parts: RoomParts,
+) {
+    let RoomParts { new, files } = parts;
+    let room = new.host;
+    let capacity = room.capacity();
+    let last = room.room().last_tick().unwrap_or_default();
+    let schedule = TickSchedule::after(room.room().config().tick_hz, last);
+    let place = shared.take_arbiter();
+    let arbiter = place.arbiter.clone();
+    let (inbox, ticks) = (Arc::new(Inbox::default()), Arc::new(TickState::default()));
+    let setup = RoomSetup {
+        id,
+        incarnation,
+        room,
+        files,
+        clock,
+        ticks: Arc::clone(&ticks),
+        place,
+        inbox: Arc::clone(&inbox),
+        outlet: Outlet::new(Arc::clone(shared)),
+        shared: Arc::clone(shared),
+    };
+    let actor = RoomActor::start_in_arbiter(&arbiter, move |_| RoomActor::new(setup));
+    let counters = Arc::clone(&shared.counters);
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, counters);
+    shared.rooms.insert(id, Arc::new(inlet));
+    shared.clock_thread.add(TickingRoom {
+        clock,
+        schedule,
+        state: ticks,
+        send: tick_sender(actor),
+    });
+}

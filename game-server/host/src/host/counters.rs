@@ -1,0 +1,354 @@
+//! What a host counts, for `HostStats`.
+//!
+//! Rooms and connections on many threads add; once a second the host reads. Each counter is a plain
+//! sum since the host began; none of them orders anything, so all accesses are relaxed. Cost: an
+//! atomic addition.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::protocol::messages::HostStats;
+use crate::protocol::{TICK_BUCKETS, tick_bucket};
+
+use super::recent::RecentTicks;
+use crate::accept::AcceptanceCounters;
+use crate::admission::LimitReached;
+use ambit_room::stats::RoomStats;
+
+/// The queue at which something was dropped, and the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DropReason {
+    /// A client sent more datagrams between two ticks than its queue holds.
+    InboxFull,
+    /// QUIC's send buffer held more than a tick's worth: the oldest went.
+    SendBufferFull,
+    /// A tick's datagrams that the network, without a processor, did not take.
+    SendBehind,
+    /// A datagram larger than the path allows.
+    SendTooLarge,
+    /// A datagram to a connection that is gone.
+    SendClosed,
+    /// Control messages that a client did not read; it was closed.
+    ControlFull,
+    /// A connection that did not join while too many others hadn't either.
+    GreetingFull,
+    /// A connection that did not join while too many others from its address hadn't either.
+    GreetingAddressFull,
+    /// Orders that a room, stuck in a tick, did not take.
+    PostsFull,
+    /// Ticks that are missing in a room's files since the disk failed.
+    FilesFailed,
+    /// Messages that the WorldServer did not read.
+    MessagesFull,
+    /// Figures and heartbeats that the WorldServer did not read.
+    StatsFull,
+}
+
+impl DropReason {
+    const ALL: [(DropReason, &'static str); 12] = [
+        (DropReason::InboxFull, "game_inbox/full"),
+        (
+            DropReason::SendBufferFull,
+            "game_datagrams/send_buffer_full",
+        ),
+        (DropReason::SendBehind, "game_datagrams/network_behind"),
+        (DropReason::SendTooLarge, "game_datagrams/too_large"),
+        (DropReason::SendClosed, "game_datagrams/closed"),
+        (DropReason::ControlFull, "game_control/slow_reader"),
+        (DropReason::GreetingFull, "game_greeting/full"),
+        (
+            DropReason::GreetingAddressFull,
+            "game_greeting/address_full",
+        ),
+        (DropReason::PostsFull, "room_posts/full"),
+        (DropReason::FilesFailed, "room_files/failed"),
+        (DropReason::MessagesFull, "host_news/full"),
+        (DropReason::StatsFull, "host_stats/full"),
+    ];
+}
+
+impl From<LimitReached> for DropReason {
+    fn from(limit: LimitReached) -> Self {
+        match limit {
+            LimitReached::Total => Self::GreetingFull,
+            LimitReached::Share => Self::GreetingAddressFull,
+        }
+    }
+}
+
+/// A counter of rooms by its name.
+type Named = (&'static str, fn(&RoomStats) -> u64);
+
+const BITS: [Named; 6] = [
+    ("stamps", |stats| stats.bits.stamps),
+    ("records", |stats| stats.bits.records),
+    ("pose_headers", |stats| stats.bits.pose_headers),
+    ("pose_places", |stats| stats.bits.pose_indices),
+    ("pose_contents", |stats| stats.bits.pose_contents),
+    ("link", |stats| stats.bits.link),
+];
+const ENCODINGS: [Named; 4] = [
+    ("records/made", |stats| stats.records.encoded),
+    ("records/used", |stats| stats.records.uses),
+    ("poses/made", |stats| stats.pose_codes.encoded),
+    ("poses/used", |stats| stats.pose_codes.uses),
+];
+const POSES: [Named; 3] = [
+    ("sent", |stats| stats.poses.sent),
+    ("foretold", |stats| stats.poses.extrapolated),
+    ("deferred", |stats| stats.poses.deferred),
+];
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
+    pub(crate) acceptance: Arc<AcceptanceCounters>,
+    /// Game connections now.
+    clients: AtomicU32,
+    drops: [AtomicU64; DropReason::ALL.len()],
+    datagrams_in: AtomicU64,
+    datagrams_out: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    enters: AtomicU64,
+    leaves: AtomicU64,
+    events: AtomicU64,
+    late_events: AtomicU64,
+    commands: AtomicU64,
+    commands_refused: AtomicU64,
+    /// The highest since the last reading.
+    amplification_permille: AtomicU32,
+    malformed: AtomicU64,
+    over_rate: AtomicU64,
+    notices_dropped: AtomicU64,
+    ticks_skipped: AtomicU64,
+    tick_buckets: [AtomicU64; TICK_BUCKETS.len() + 1],
+    tick_micros: AtomicU64,
+    recent_ticks: RecentTicks,
+    bits: [AtomicU64; BITS.len()],
+    encodings: [AtomicU64; ENCODINGS.len()],
+    poses: [AtomicU64; POSES.len()],
+}
+
+/// A game connection, counted until this is dropped.
+pub(crate) struct CountedClient<'a>(&'a AtomicU32);
+
+impl Drop for CountedClient<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Counters {
+    /// A game connection is here.
+    pub(crate) fn client(&self) -> CountedClient<'_> {
+        self.clients.fetch_add(1, Relaxed);
+        CountedClient(&self.clients)
+    }
+
+    /// Something was dropped.
+    pub(crate) fn dropped(&self, what: DropReason) {
+        self.drops[what as usize].fetch_add(1, Relaxed);
+    }
+
+    /// So much of one kind was dropped.
+    pub(crate) fn dropped_many(&self, what: DropReason, count: u64) {
+        self.drops[what as usize].fetch_add(count, Relaxed);
+    }
+
+    /// A room's tick took `work`, and began so `late`.
+    pub(crate) fn ticked(&self, work: Duration, late: Duration) {
+        self.recent_ticks.add(work, late);
+        self.tick_buckets[tick_bucket(work)].fetch_add(1, Relaxed);
+        self.tick_micros.fetch_add(work.as_micros() as u64, Relaxed);
+    }
+
+    /// A room skipped ticks.
+    pub(crate) fn skipped(&self, ticks: u64) {
+        self.ticks_skipped.fetch_add(ticks, Relaxed);
+    }
+
+    /// Adds what a room has counted since it last reported `before`.
+    pub(crate) fn advance(&self, before: &RoomStats, now: &RoomStats) {
+        let add = |to: &AtomicU64, from: u64, until: u64| {
+            to.fetch_add(until.saturating_sub(from), Relaxed)
+        };
+        add(&self.datagrams_in, before.datagrams_in, now.datagrams_in);
+        add(&self.datagrams_out, before.datagrams_out, now.datagrams_out);
+        add(&self.bytes_in, before.bytes_in, now.bytes_in);
+        add(&self.bytes_out, before.bytes_out, now.bytes_out);
+        add(&self.enters, before.enters, now.enters);
+        add(&self.leaves, before.leaves, now.leaves);
+        add(&self.events, before.events, now.events);
+        add(&self.late_events, before.late_events, now.late_events);
+        add(&self.commands, before.commands, now.commands);
+        add(
+            &self.commands_refused,
+            before.commands_refused,
+            now.commands_refused,
+        );
+        self.amplification_permille
+            .fetch_max(now.amplification_permille, Relaxed);
+        add(&self.malformed, before.malformed, now.malformed);
+        add(
+            &self.over_rate,
+            before.commands_over_rate,
+            now.commands_over_rate,
+        );
+        add(
+            &self.notices_dropped,
+            before.notices_dropped,
+            now.notices_dropped,
+        );
+        let named = self
+            .bits
+            .iter()
+            .zip(&BITS)
+            .chain(self.encodings.iter().zip(&ENCODINGS));
+        for (sum, (_, of)) in named.chain(self.poses.iter().zip(&POSES)) {
+            add(sum, of(before), of(now));
+        }
+    }
+
+    /// The sums so far; rooms, players, tickets and processor time are the caller's.
+    pub(crate) fn read(&self) -> HostStats {
+        let (work, late) = self.recent_ticks.read();
+        HostStats {
+            recent_work: Some(work),
+            recent_lateness: Some(late),
+            clients: self.clients.load(Relaxed),
+            datagrams_in: self.datagrams_in.load(Relaxed),
+            datagrams_out: self.datagrams_out.load(Relaxed),
+            bytes_in: self.bytes_in.load(Relaxed),
+            bytes_out: self.bytes_out.load(Relaxed),
+            enters: self.enters.load(Relaxed),
+            leaves: self.leaves.load(Relaxed),
+            events: self.events.load(Relaxed),
+            late_events: self.late_events.load(Relaxed),
+            commands: self.commands.load(Relaxed),
+            commands_refused: self.commands_refused.load(Relaxed),
+            amplification_permille: self.amplification_permille.swap(0, Relaxed),
+            ticks_skipped: self.ticks_skipped.load(Relaxed),
+            tick_buckets: self
+                .tick_buckets
+                .iter()
+                .map(|bucket| bucket.load(Relaxed))
+                .collect(),
+            tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
+            drops: self.read_drops().into_iter().collect(),
+            bits: read_named(&self.bits, &BITS),
+            encodings: read_named(&self.encodings, &ENCODINGS),
+            poses: read_named(&self.poses, &POSES),
+            ..HostStats::default()
+        }
+    }
+
+    /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
+    fn read_drops(&self) -> BTreeMap<String, u64> {
+        let mut drops: BTreeMap<String, u64> = DropReason::ALL
+            .iter()
+            .map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed)))
+            .collect();
+        drops.insert(
+            "game_datagrams/malformed".into(),
+            self.malformed.load(Relaxed),
+        );
+        drops.insert(
+            "game_commands/rate_limited".into(),
+            self.over_rate.load(Relaxed),
+        );
+        drops.insert(
+            "game_notices/full".into(),
+            self.notices_dropped.load(Relaxed),
+        );
+        drops.extend(
+            self.acceptance
+                .drops()
+                .map(|(name, count)| (name.to_owned(), count)),
+        );
+        drops
+    }
+}
+
+fn read_named(counters: &[AtomicU64], names: &[Named]) -> BTreeMap<String, u64> {
+    counters
+        .iter()
+        .zip(names)
+        .map(|(count, (name, _))| ((*name).to_owned(), count.load(Relaxed)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::protocol::messages::TickFigures;
+
+    use super::*;
+
+    #[test]
+    fn each_drop_has_its_own_name_and_place() {
+        for (index, (what, name)) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(what as usize, index, "{name}");
+            let counters = Counters::default();
+            counters.dropped(what);
+            let drops = counters.read().drops;
+            assert_eq!(drops[name], 1);
+            assert_eq!(drops.len(), DropReason::ALL.len() + 6);
+        }
+    }
+
+    #[test]
+    fn refused_handshakes_are_among_the_drops() {
+        let counters = Counters::default();
+        counters.acceptance.refused_address.fetch_add(3, Relaxed);
+        assert_eq!(counters.read().drops["handshakes/address_full"], 3);
+    }
+
+    #[test]
+    fn a_client_counts_for_as_long_as_it_is_here() {
+        let counters = Counters::default();
+        let (first, second) = (counters.client(), counters.client());
+        assert_eq!(counters.read().clients, 2);
+        drop(first);
+        assert_eq!(counters.read().clients, 1);
+        drop(second);
+        assert_eq!(counters.read().clients, 0);
+    }
+
+    #[test]
+    fn a_room_adds_only_what_is_new() {
+        let counters = Counters::default();
+        let first = RoomStats {
+            enters: 3,
+            bytes_out: 1_000,
+            ..RoomStats::default()
+        };
+        let second = RoomStats {
+            enters: 5,
+            bytes_out: 1_500,
+            ..RoomStats::default()
+        };
+        counters.advance(&RoomStats::default(), &first);
+        counters.advance(&first, &second);
+        let stats = counters.read();
+        assert_eq!((stats.enters, stats.bytes_out), (5, 1_500));
+    }
+
+    #[test]
+    fn ticks_land_in_their_buckets() {
+        let counters = Counters::default();
+        counters.ticked(Duration::from_micros(100), Duration::ZERO);
+        counters.ticked(Duration::from_secs(2), Duration::from_millis(3));
+        let stats = counters.read();
+        assert_eq!(stats.tick_buckets.first(), Some(&1));
+        assert_eq!(stats.tick_buckets.last(), Some(&1));
+        assert!((stats.tick_seconds_sum - 2.0001).abs() < 1e-9);
+        let max_us = |figures: Option<TickFigures>| figures.map(|figures| figures.max_us);
+        assert_eq!(
+            (max_us(stats.recent_work), max_us(stats.recent_lateness)),
+            (Some(2_000_000), Some(3_000))
+        );
+    }
+}

@@ -1,0 +1,709 @@
+//! What decides at a host, the process that runs rooms. Pure: no clock, thread, lock or socket.
+//!
+//! A host is two kinds of cores, so that rooms run on several threads at the same time:
+//! - one [`HostCore`]: the WorldServer's orders, the rooms that it has given to this host, tickets,
+//!   heartbeats, and how the host ends;
+//! - for each room one [`room_host::RoomHost`]: the room, its clients, and what the WorldServer is
+//!   sent of it.
+//!
+//! Beside them [`lease::ServingLease`] says whether players may be served, and
+//! [`release::ReleaseGate`] when a tick's datagrams may leave. Rooms and network tasks ask both on
+//! their own threads, so the lease is not a part of the core but an argument of its calls.
+//!
+//! The shells only carry: the actors and tasks of [`crate::host`], and the simulator in `tests`.
+//! They translate what arrives, call, and carry out what [`HostCore::poll`] and
+//! [`room_host::RoomHost::poll`] return, in that order.
+//!
+//! Invariants:
+//! 1. A room is this host's from its `StartRoom` until it ends, is closed or handed over; without a
+//!    link it stays so for as long as the host has a lease.
+//! 2. `RoomOpened` and the first snapshot leave before the room starts.
+//! 3. Orders for a room that is being made reach the room, in order, when it starts.
+
+pub mod checkpoints;
+pub mod clock;
+pub mod lease;
+pub mod making;
+pub mod messages;
+pub mod protobuf;
+pub mod release;
+pub mod room_host;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::protocol::messages::{HostReady, RoomHere};
+use crate::protocol::{HEARTBEAT_INTERVAL, STATS_INTERVAL};
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::game::Join;
+use ambit_proto::control::world::Error;
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+use ambit_transport::quic::Fingerprint;
+
+use self::clock::RoomClock;
+use self::lease::ServingLease;
+use self::making::RoomPlan;
+use self::messages::{HostMessage, HostSettings, RoomAssignment, RoomOrder, WorldOrder};
+use ambit_room::journal::RoomSnapshot;
+use ambit_room::recording::Header;
+use ambit_transport::ticket::{Ticket, TicketError, TicketVerifier};
+
+/// A WorldServer that acknowledges heartbeats, and has not for so long, is lost.
+const SILENCE_LIMIT: Duration = Duration::from_secs(1);
+
+/// A host with a lease closes rooms that no WorldServer has asked for within this time.
+const ABANDONED_AFTER: Duration = Duration::from_mins(1);
+
+/// What a host is.
+#[derive(Clone, Debug)]
+pub struct HostProfile {
+    /// Where players connect.
+    pub address: String,
+    /// The certificate that players are shown.
+    pub fingerprint: Fingerprint,
+    /// Rooms at most.
+    pub capacity: u32,
+    /// A name for people.
+    pub label: String,
+    /// What its rooms are made of: only hosts of the same build go on with them.
+    pub build: String,
+    /// The secret of the WorldServer's `--host-key`; empty for a host that it started itself.
+    pub key: Vec<u8>,
+    /// Threads that run rooms at the same time.
+    pub cores: u32,
+    /// Random bytes of this process.
+    pub instance: [u8; 16],
+}
+
+/// The time at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostTime {
+    /// By its own clock.
+    pub local: LocalTime,
+    /// Seconds since 1970: tickets expire by the clocks of two machines.
+    pub unix_s: u64,
+}
+
+/// What the shell is to do, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostOutput {
+    /// Send this to the WorldServer. If there is no room in the queue the link is as good as lost
+    /// ([`HostCore::handle_link_lost`]), unless the message is expendable.
+    World(HostMessage),
+    /// Collect figures and send them to the WorldServer.
+    SendStats,
+    /// Make this room on a thread of its own, then call [`HostCore::handle_made`].
+    MakeRoom(Box<RoomPlan>),
+    /// The room that was made starts.
+    StartRoom {
+        /// The room.
+        room: RoomId,
+        /// How often it was given to a host.
+        incarnation: u32,
+        /// Its clock.
+        clock: RoomClock,
+    },
+    /// The room that was made is not wanted any more.
+    DiscardRoom(RoomId),
+    /// An order for a running room. After `Close` and `HandOver` it takes no clients any more.
+    Room(RoomId, RoomOrder),
+    /// The WorldServer has all journal entries up to this number.
+    JournalKept(u64),
+    /// The host serves this WorldServer no more. To be carried out when the rooms have carried out
+    /// their orders.
+    End(HostEnding),
+}
+
+/// Why a host does not serve its WorldServer any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostEnding {
+    /// By order of the WorldServer.
+    Drained,
+    /// This process was asked to end: the WorldServer has all that the rooms are, and goes on with
+    /// them at other hosts.
+    HandedOver,
+    /// This process was stopped for so long that its rooms are another host's. Nothing may be sent
+    /// any more.
+    Stalled,
+    /// The link broke, or the WorldServer is lost.
+    LinkLost,
+    /// The same, before the WorldServer has sent its settings.
+    Unserved,
+    /// The two don't understand each other; to try again is of no use.
+    Refused(String),
+}
+
+/// See the module.
+pub struct HostCore {
+    profile: HostProfile,
+    link: Link,
+    leaving: Leaving,
+    settings: HostSettings,
+    /// `None` until the WorldServer has sent the key.
+    tickets: Option<TicketVerifier>,
+    rooms: BTreeMap<RoomId, HostedRoom>,
+    /// Since when there is no link.
+    unlinked_since: LocalTime,
+    beat_at: LocalTime,
+    stats_at: LocalTime,
+    outputs: VecDeque<HostOutput>,
+}
+
+/// The link to the WorldServer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Down,
+    /// The WorldServer has sent no settings yet.
+    Greeting,
+    Configured,
+    /// It is about to be closed; what rooms send still counts.
+    Ending,
+}
+
+/// How far the end of the process has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    No,
+    /// It was asked to end.
+    Asked,
+    /// Rooms are handed over once this heartbeat is acknowledged: a WorldServer on another machine
+    /// that has just died takes nothing over.
+    AfterBeat(u64),
+}
+
+#[derive(PartialEq)]
+enum HostedRoom {
+    /// It is being made.
+    Pending {
+        incarnation: u32,
+        clock: Option<RoomClock>,
+        /// Orders for it, in order.
+        orders: Vec<RoomOrder>,
+        /// Whether it was closed meanwhile.
+        is_closed: bool,
+    },
+    Running {
+        incarnation: u32,
+    },
+}
+
+impl HostCore {
+    /// A host without rooms and without a link.
+    pub fn new(profile: HostProfile) -> Self {
+        Self {
+            profile,
+            link: Link::Down,
+            leaving: Leaving::No,
+            settings: HostSettings::default(),
+            tickets: None,
+            rooms: BTreeMap::new(),
+            unlinked_since: LocalTime::ZERO,
+            beat_at: LocalTime::ZERO,
+            stats_at: LocalTime::ZERO,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// The next thing to do.
+    pub fn poll(&mut self) -> Option<HostOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`HostCore::handle_timeout`] has to be called.
+    pub fn next_deadline(&self) -> Option<LocalTime> {
+        match self.link {
+            Link::Greeting | Link::Configured => Some(self.beat_at.min(self.stats_at)),
+            Link::Down if self.has_rooms() => Some(self.unlinked_since + ABANDONED_AFTER),
+            Link::Down | Link::Ending => None,
+        }
+    }
+
+    /// A link to a WorldServer is there.
+    pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
+        lease.connect(now.local);
+        self.link = Link::Greeting;
+        if let Leaving::AfterBeat(_) = self.leaving {
+            self.leaving = Leaving::Asked;
+        }
+        (self.beat_at, self.stats_at) = (now.local, now.local);
+        self.send(HostMessage::Ready(self.ready()));
+        self.consider_leaving(now, lease);
+    }
+
+    /// The link broke, or the WorldServer does not read.
+    pub fn handle_link_lost(&mut self, now: HostTime, lease: &ServingLease) {
+        let ending = self.lost();
+        self.end(now, lease, ending);
+    }
+
+    /// An order of the WorldServer.
+    pub fn handle_order(&mut self, now: HostTime, lease: &mut ServingLease, order: WorldOrder) {
+        if !self.is_linked() {
+            return;
+        }
+        match order {
+            WorldOrder::Configure(settings) => self.configure(now, lease, settings),
+            WorldOrder::OpenRoom(order) => self.make_room(now, *order),
+            WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
+            WorldOrder::Room(room, order) => {
+                self.revoke_tickets(now, room, &order);
+                self.order(room, order);
+            }
+            WorldOrder::AcknowledgeBeat(number) => {
+                lease.acknowledge(now.local, number);
+                if matches!(self.leaving, Leaving::AfterBeat(beat) if number >= beat) {
+                    self.end(now, lease, HostEnding::HandedOver);
+                }
+            }
+            WorldOrder::AcknowledgeJournal(number) => {
+                self.outputs.push_back(HostOutput::JournalKept(number));
+            }
+            WorldOrder::Drain => self.end(now, lease, HostEnding::Drained),
+        }
+    }
+
+    /// A room was made, or could not be. Its first snapshot is `None` if the WorldServer does not
+    /// save it.
+    pub fn handle_made(
+        &mut self,
+        now: HostTime,
+        room: RoomId,
+        incarnation: u32,
+        made: Result<Option<RoomSnapshot>, Error>,
+    ) {
+        let is_pending = matches!(self.rooms.get(&room),
+            Some(HostedRoom::Pending { incarnation: pending, .. }) if *pending == incarnation);
+        if !is_pending {
+            // It was given up meanwhile, with its link.
+            self.outputs.push_back(HostOutput::DiscardRoom(room));
+            return;
+        }
+        let Some(HostedRoom::Pending {
+            clock,
+            orders,
+            is_closed,
+            ..
+        }) = self.rooms.remove(&room)
+        else {
+            unreachable!("just looked");
+        };
+        match made {
+            Err(error) => self.send_opened(room, Some(error)),
+            Ok(_) if is_closed => self.outputs.push_back(HostOutput::DiscardRoom(room)),
+            Ok(snapshot) => {
+                self.rooms.insert(room, HostedRoom::Running { incarnation });
+                self.send_opened(room, None);
+                if let Some(snapshot) = snapshot {
+                    self.send(HostMessage::Snapshot(room, snapshot));
+                }
+                let clock = clock.unwrap_or_else(|| RoomClock::start(now.local));
+                self.outputs.push_back(HostOutput::StartRoom {
+                    room,
+                    incarnation,
+                    clock,
+                });
+                let orders = orders.into_iter();
+                self.outputs
+                    .extend(orders.map(|order| HostOutput::Room(room, order)));
+            }
+        }
+    }
+
+    /// A room has a message for the WorldServer. Without a link it is dropped: the next link begins
+    /// with a snapshot of all rooms. (A player who leaves meanwhile is in the lobby's room until the
+    /// grace period is over.)
+    pub fn handle_room_message(&mut self, message: HostMessage) {
+        if self.link != Link::Down {
+            self.send(message);
+        }
+    }
+
+    /// A room has ended. One of this number that was opened since then is another incarnation.
+    pub fn handle_room_ended(&mut self, room: RoomId, incarnation: u32) {
+        let has_ended = HostedRoom::Running { incarnation };
+        if self.rooms.get(&room).is_some_and(|room| *room == has_ended) {
+            self.rooms.remove(&room);
+        }
+    }
+
+    /// This process is asked to end.
+    pub fn handle_stop(&mut self, now: HostTime, lease: &mut ServingLease) {
+        if self.leaving == Leaving::No {
+            self.leaving = Leaving::Asked;
+            self.consider_leaving(now, lease);
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: HostTime, lease: &mut ServingLease) {
+        if self.link == Link::Down {
+            if self.has_rooms() && now.local >= self.unlinked_since + ABANDONED_AFTER {
+                tracing::error!(
+                    "no WorldServer has asked for the rooms of this host for {} s: they are closed",
+                    ABANDONED_AFTER.as_secs()
+                );
+                self.close_all(ErrorCode::HostDied);
+            }
+            return;
+        }
+        if self.is_linked() && now.local >= self.beat_at {
+            self.beat_at = next_after(self.beat_at, HEARTBEAT_INTERVAL, now.local);
+            self.send_beat(now, lease);
+        }
+        if self.is_linked() && now.local >= self.stats_at {
+            self.stats_at = next_after(self.stats_at, STATS_INTERVAL, now.local);
+            self.outputs.push_back(HostOutput::SendStats);
+        }
+    }
+
+    /// Checks a client's first message, and uses its ticket up.
+    pub fn admit(&mut self, now: HostTime, join: &Join) -> Result<Ticket, Error> {
+        if join.version != ambit_proto::message::VERSION {
+            let message = format!(
+                "this server speaks version {} of the game protocol, the client {}",
+                ambit_proto::message::VERSION,
+                join.version
+            );
+            return Err(codes::error(ErrorCode::VersionMismatch, message));
+        }
+        let Some(tickets) = &mut self.tickets else {
+            return Err(codes::error(
+                ErrorCode::RoomNotRunning,
+                "this host is not in service yet",
+            ));
+        };
+        let runs = |room| matches!(self.rooms.get(&room), Some(HostedRoom::Running { .. }));
+        tickets
+            .verify(now.unix_s, &join.ticket, &self.profile.address, runs)
+            .map_err(|refused| codes::error(refused.code(), refused.to_string()))
+    }
+
+    /// Closes all rooms: no WorldServer will ask for them.
+    pub fn close_all(&mut self, reason: ErrorCode) {
+        for room in self.take_running() {
+            self.outputs
+                .push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+        }
+    }
+
+    /// Where players connect.
+    pub fn address(&self) -> &str {
+        &self.profile.address
+    }
+
+    /// What this host is.
+    pub fn profile(&self) -> &HostProfile {
+        &self.profile
+    }
+
+    /// Whether any rooms run.
+    pub fn has_rooms(&self) -> bool {
+        self.running().next().is_some()
+    }
+
+    /// Whether this room runs here, or is being made.
+    pub fn has_room(&self, room: RoomId) -> bool {
+        self.rooms.contains_key(&room)
+    }
+
+    /// The rooms that run or are being made.
+    pub fn room_count(&self) -> usize {
+        self.rooms.len()
+    }
+
+    /// Whether a WorldServer has asked for this host.
+    pub fn is_in_service(&self) -> bool {
+        self.tickets.is_some()
+    }
+
+    /// The tickets that were refused, by reason.
+    pub fn refused_tickets(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
+        self.tickets.iter().flat_map(TicketVerifier::refusals)
+    }
+
+    fn is_linked(&self) -> bool {
+        matches!(self.link, Link::Greeting | Link::Configured)
+    }
+
+    fn lost(&self) -> HostEnding {
+        if self.link == Link::Configured {
+            HostEnding::LinkLost
+        } else {
+            HostEnding::Unserved
+        }
+    }
+
+    fn configure(&mut self, now: HostTime, lease: &mut ServingLease, settings: HostSettings) {
+        if settings.version != crate::protocol::VERSION {
+            let refusal = format!(
+                "the WorldServer speaks version {} of the host protocol, this host version {}: \
+                 build both from the same source",
+                settings.version,
+                crate::protocol::VERSION,
+            );
+            return self.end(now, lease, HostEnding::Refused(refusal));
+        }
+        let Some(verifier) = TicketVerifier::new(&settings.ticket_key) else {
+            let refusal = "the WorldServer's ticket key is not an Ed25519 public key".to_owned();
+            return self.end(now, lease, HostEnding::Refused(refusal));
+        };
+        // One with the same key knows which tickets were used and which are revoked.
+        if !self
+            .tickets
+            .as_ref()
+            .is_some_and(|known| known.has_same_key(&verifier))
+        {
+            self.tickets = Some(verifier);
+        }
+        lease.configure(now.local, settings.lease, settings.silence);
+        self.settings = settings;
+        self.link = Link::Configured;
+        let rooms: Vec<RoomId> = self.running().map(|(room, _)| room).collect();
+        for room in rooms {
+            self.outputs
+                .push_back(HostOutput::Room(room, RoomOrder::SendSnapshot));
+        }
+        self.consider_leaving(now, lease);
+    }
+
+    fn make_room(&mut self, now: HostTime, order: RoomAssignment) {
+        let RoomAssignment {
+            room, incarnation, ..
+        } = order;
+        if let Err(error) = self.check_free(room) {
+            return self.send_opened(room, Some(error));
+        }
+        let resume = order
+            .resume
+            .map(|resume| (RoomClock::showing(now.local, resume.now), resume));
+        self.rooms.insert(
+            room,
+            HostedRoom::Pending {
+                incarnation,
+                clock: resume.as_ref().map(|(clock, _)| *clock),
+                orders: Vec::new(),
+                is_closed: false,
+            },
+        );
+        let plan = RoomPlan {
+            header: Header {
+                game: order.game,
+                room: room.0,
+                seed: order.seed,
+                capacity: order.capacity,
+                grace_ms: self.settings.grace_ms,
+                parameters: order.parameters.into_iter().collect(),
+            },
+            incarnation,
+            resume,
+            is_saved: self.settings.saves_rooms,
+        };
+        self.outputs.push_back(HostOutput::MakeRoom(Box::new(plan)));
+    }
+
+    fn check_free(&self, room: RoomId) -> Result<(), Error> {
+        let capacity = self.profile.capacity;
+        if self.rooms.contains_key(&room) {
+            return Err(codes::error(
+                ErrorCode::AlreadyRunning,
+                "the room runs already",
+            ));
+        }
+        if self.rooms.len() >= capacity as usize {
+            return Err(codes::error(
+                ErrorCode::NoHostAvailable,
+                format!("this host holds {capacity} rooms at most"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn close_room(&mut self, room: RoomId, reason: ErrorCode) {
+        match self.rooms.get_mut(&room) {
+            Some(HostedRoom::Pending { is_closed, .. }) => *is_closed = true,
+            Some(HostedRoom::Running { .. }) => {
+                self.rooms.remove(&room);
+                tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
+                self.outputs
+                    .push_back(HostOutput::Room(room, RoomOrder::Close(reason)));
+            }
+            None => {}
+        }
+    }
+
+    fn order(&mut self, room: RoomId, order: RoomOrder) {
+        match self.rooms.get_mut(&room) {
+            Some(HostedRoom::Pending { orders, .. }) => orders.push(order),
+            Some(HostedRoom::Running { .. }) => {
+                self.outputs.push_back(HostOutput::Room(room, order));
+            }
+            None => {}
+        }
+    }
+
+    fn revoke_tickets(&mut self, now: HostTime, room: RoomId, order: &RoomOrder) {
+        let Some(tickets) = &mut self.tickets else {
+            return;
+        };
+        match order {
+            RoomOrder::RemovePlayer {
+                player,
+                revoked_until,
+                ..
+            } => tickets.revoke(now.unix_s, room, *player, *revoked_until),
+            RoomOrder::SyncMembers {
+                members,
+                revoked_until,
+            } => {
+                let members = members.iter().map(|member| member.player).collect();
+                tickets.revoke_all_but(now.unix_s, room, members, *revoked_until);
+            }
+            _ => {}
+        }
+    }
+
+    fn send_beat(&mut self, now: HostTime, lease: &mut ServingLease) {
+        if !lease.check(now.local) {
+            return self.end(now, lease, HostEnding::Stalled);
+        }
+        let silence = lease.silence(now.local);
+        if silence > SILENCE_LIMIT {
+            tracing::warn!(
+                "the WorldServer has acknowledged nothing for {} ms",
+                silence.as_millis()
+            );
+            return self.handle_link_lost(now, lease);
+        }
+        let number = lease.next_beat(now.local);
+        self.send(HostMessage::Beat(number));
+    }
+
+    /// Leaves if this process was asked to end and the WorldServer is ready for it: one that has just
+    /// been found has to know first that these rooms are its own.
+    fn consider_leaving(&mut self, now: HostTime, lease: &mut ServingLease) {
+        let is_ready = match self.link {
+            Link::Configured => true,
+            Link::Greeting => !self.has_rooms(),
+            Link::Down | Link::Ending => false,
+        };
+        if self.leaving != Leaving::Asked || !is_ready {
+            return;
+        }
+        if !self.settings.saves_rooms {
+            self.handle_link_lost(now, lease);
+        } else if lease.has_lease() {
+            let number = lease.next_beat(now.local);
+            self.leaving = Leaving::AfterBeat(number);
+            self.send(HostMessage::Beat(number));
+        } else {
+            self.end(now, lease, HostEnding::HandedOver);
+        }
+    }
+
+    fn end(&mut self, now: HostTime, lease: &ServingLease, ending: HostEnding) {
+        if !self.is_linked() {
+            return;
+        }
+        self.rooms
+            .retain(|_, room| matches!(room, HostedRoom::Running { .. }));
+        if self.link == Link::Configured {
+            self.unlinked_since = now.local;
+        }
+        self.link = Link::Ending;
+        match &ending {
+            HostEnding::HandedOver => {
+                for room in self.take_running() {
+                    self.outputs
+                        .push_back(HostOutput::Room(room, RoomOrder::HandOver));
+                }
+            }
+            HostEnding::Drained => self.close_all(ErrorCode::Draining),
+            // Nothing is sent any more.
+            HostEnding::Stalled => {}
+            // The rooms stay this host's for a while, and another WorldServer may go on with them.
+            HostEnding::LinkLost | HostEnding::Unserved if lease.has_lease() => {
+                self.link = Link::Down;
+            }
+            HostEnding::LinkLost | HostEnding::Unserved | HostEnding::Refused(_) => {
+                self.close_all(ErrorCode::HostDied);
+            }
+        }
+        self.outputs.push_back(HostOutput::End(ending));
+    }
+
+    /// The link is closed, after its [`HostOutput::End`].
+    pub fn disconnect(&mut self) {
+        self.link = Link::Down;
+    }
+
+    fn running(&self) -> impl Iterator<Item = (RoomId, u32)> + '_ {
+        self.rooms.iter().filter_map(|(&id, room)| match room {
+            HostedRoom::Running { incarnation } => Some((id, *incarnation)),
+            HostedRoom::Pending { .. } => None,
+        })
+    }
+
+    fn take_running(&mut self) -> Vec<RoomId> {
+        let running: Vec<RoomId> = self.running().map(|(room, _)| room).collect();
+        for room in &running {
+            self.rooms.remove(room);
+        }
+        running
+    }
+
+    fn send_opened(&mut self, room: RoomId, error: Option<Error>) {
+        match &error {
+            None => tracing::info!(room = room.0, "room opened"),
+            Some(error) => tracing::warn!(
+                room = room.0,
+                code = error.name,
+                "room not opened: {}",
+                error.message
+            ),
+        }
+        self.send(HostMessage::RoomOpened { room, error });
+    }
+
+    fn send(&mut self, message: HostMessage) {
+        self.outputs.push_back(HostOutput::World(message));
+    }
+
+    fn ready(&self) -> HostReady {
+        let HostProfile {
+            address,
+            fingerprint,
+            capacity,
+            label,
+            build,
+            key,
+            cores,
+            instance,
+        } = self.profile.clone();
+        let room_here = |(room, incarnation): (RoomId, u32)| RoomHere {
+            room: room.0,
+            incarnation,
+        };
+        HostReady {
+            version: crate::protocol::VERSION,
+            address,
+            certificate_sha256: fingerprint.0.to_vec(),
+            capacity,
+            label,
+            key,
+            cores,
+            instance: instance.to_vec(),
+            rooms: self.running().map(room_here).collect(),
+            build,
+        }
+    }
+}
+
+/// The next time after `now` in the schedule of `due`.
+fn next_after(due: LocalTime, interval: Duration, now: LocalTime) -> LocalTime {
+    let missed = now.since(due).as_micros() / interval.as_micros();
+    due + interval * (missed as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests;

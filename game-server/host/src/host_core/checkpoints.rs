@@ -1,0 +1,145 @@
+//! What the WorldServer is sent of a room while it runs, so that the room can go on at another host;
+//! and how that host goes on with it.
+//!
+//! A snapshot is sent before the room's first tick here, and about once a second; a journal entry
+//! after each tick. A WorldServer that has all of them up to a tick can restore the room of that
+//! tick. So no tick is confirmed to a player before its entry has left ([`super::release`]), the
+//! first one included. Cost: the inputs; once a second, all objects (see the bench `checkpoint`).
+//! Rooms take turns within the second by their ids.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::GameTime;
+
+use super::clock::TickSchedule;
+use super::messages::{RoomMember, RoomResume};
+use ambit_room::config::RoomConfig;
+use ambit_room::journal::{JournalEntry, RoomSnapshot};
+use ambit_room::logic::game::Game;
+use ambit_room::room::{Room, RoomInput};
+use ambit_room::saved::BadState;
+
+/// How often a snapshot is sent.
+const EVERY: Duration = Duration::from_secs(1);
+/// A larger snapshot can't be sent: the link's messages are bounded.
+const LARGEST: usize = ambit_transport::frame::MAX_HOST - 1_024;
+
+/// Of the ticks that a room has missed while it had no host, it runs so many and skips the rest: ten
+/// seconds at 20 Hz.
+const MOST_MISSED: u32 = 200;
+
+/// How long after the room's last tick the changes of its members take effect. Before the next
+/// tick, at any rate.
+const MEMBERS_AFTER: Duration = Duration::from_millis(1);
+
+/// Decides what of one room is sent when.
+#[derive(Debug)]
+pub struct CheckpointSender {
+    next_at: GameTime,
+    /// Whether a snapshot was sent that journal entries can follow.
+    has_begun: bool,
+}
+
+impl CheckpointSender {
+    /// For a room that is about to tick here, with the first snapshot; that is `None` if it is too
+    /// large. No sender if the game does not support snapshots.
+    pub fn new(id: RoomId, room: &Room) -> Option<(Self, Option<RoomSnapshot>)> {
+        let mut sender = Self {
+            next_at: GameTime::ZERO,
+            has_begun: false,
+        };
+        room.save()?;
+        let first = sender.snapshot(id, room, room.last_tick().unwrap_or_default());
+        if first.is_none() {
+            tracing::warn!(
+                room = id.0,
+                "the room's snapshot is too large to be sent: the room will end with this process"
+            );
+        }
+        Some((sender, first))
+    }
+
+    /// The journal entry of the room's last tick, to be sent before anything of the tick is
+    /// confirmed to a player; `None` before the first snapshot.
+    pub fn journal(&self, room: &Room, now: GameTime) -> Option<JournalEntry> {
+        self.has_begun
+            .then(|| JournalEntry::new(now, room.journal()))
+    }
+
+    /// Makes the next snapshot due.
+    pub fn hurry(&mut self) {
+        self.next_at = GameTime::ZERO;
+    }
+
+    /// A snapshot of the room after its tick at `now`, if it is due.
+    pub fn snapshot(&mut self, id: RoomId, room: &Room, now: GameTime) -> Option<RoomSnapshot> {
+        if now < self.next_at {
+            return None;
+        }
+        let is_first = !self.has_begun;
+        let Some(state) = room.save().filter(|state| state.len() <= LARGEST) else {
+            self.next_at = now + EVERY;
+            return None;
+        };
+        self.has_begun = true;
+        let turn = Duration::from_millis(id.0 % 20 * 50);
+        self.next_at = if is_first {
+            now + turn + EVERY / 2
+        } else {
+            now + EVERY
+        };
+        Some(RoomSnapshot { at: now, state })
+    }
+}
+
+/// A room that goes on where its last host has left it: repeats the journal, updates the members,
+/// and runs the ticks that were missed up to what `clock` shows.
+pub fn restore_room(
+    config: RoomConfig,
+    game: Box<dyn Game>,
+    clock: impl Fn() -> GameTime,
+    resume: &RoomResume,
+) -> Result<Room, BadState> {
+    let tick_hz = config.tick_hz;
+    let mut room = Room::restore(config, game, &resume.saved.snapshot.state)?;
+    for entry in &resume.saved.journal {
+        room.replay(entry.at, &entry.inputs()?);
+    }
+    let last = room.last_tick().unwrap_or_default();
+    room.finish_replay(last);
+    if let Some(members) = &resume.members {
+        let changes = member_changes(&room, members);
+        if !changes.is_empty() {
+            room.replay(last + MEMBERS_AFTER, &changes);
+        }
+    }
+    let mut missed = TickSchedule::after(tick_hz, last);
+    for _ in 0..MOST_MISSED {
+        let due = missed.next_deadline();
+        if due > clock() {
+            break;
+        }
+        missed.skip();
+        room.replay(due, &[]);
+    }
+    Ok(room)
+}
+
+/// The inputs that make a room's members these ones.
+pub fn member_changes(room: &Room, members: &[RoomMember]) -> Vec<RoomInput> {
+    let names: BTreeMap<PlayerId, &String> = members
+        .iter()
+        .map(|member| (member.player, &member.name))
+        .collect();
+    let change = |(player, name): (PlayerId, &str)| match names.get(&player) {
+        None => Some(RoomInput::Remove { player }),
+        Some(now) if *now != name => Some(RoomInput::Rename {
+            player,
+            name: (*now).clone(),
+        }),
+        Some(_) => None,
+    };
+    room.seated().filter_map(change).collect()
+}

@@ -1,0 +1,220 @@
+//! Until when a host may serve players.
+//!
+//! A host that is silent for too long is given up, and its rooms go on elsewhere. If it lives after
+//! all it does not know that yet. What it confirmed to players now would be lost. So everything that
+//! confirms something to a player passes [`ServingLease::may_serve`] first.
+//!
+//! There are three kinds of hosts:
+//! - A host within the WorldServer's process is never given up.
+//! - A child of the WorldServer is given up after a time of silence. It is connected by a pipe, which
+//!   breaks with either process; so only a stopped process has to be noticed. Between two checks
+//!   there is never more than a bound, or the host does not serve any more. The WorldServer counts
+//!   from the last heartbeat, which may have left one [`HEARTBEAT_INTERVAL`] before the process stopped,
+//!   and what leaves now needs some time to arrive: hence the bound.
+//! - A host on another machine has a lease: it may serve until a time that each acknowledged
+//!   heartbeat moves on, counted from the *sending* of that heartbeat by this host's own clock. The
+//!   WorldServer gives its rooms away only after a silence that is longer than the lease, so always
+//!   later, however late its answers come. A process that was stopped finds its lease over when it
+//!   wakes up. It holds back what it would send until a heartbeat is acknowledged again.
+//!
+//! Source: C. Gray, D. Cheriton: Leases (SOSP 1989), sections 2 and 5.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::protocol::HEARTBEAT_INTERVAL;
+use ambit_proto::time::LocalTime;
+
+/// Heartbeats that may be under way; of more the oldest count as lost.
+const UNDER_WAY: usize = 64;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct ServingLease {
+    /// Zero for a host that ends with its link and needs no lease.
+    length: Duration,
+    /// Heartbeats that are not acknowledged, by number, and when they were sent.
+    sent: VecDeque<(u64, LocalTime)>,
+    until: Option<LocalTime>,
+    acknowledged_at: Option<LocalTime>,
+    last_beat: u64,
+    /// The longest time between two checks of a host that may be given up without a lease.
+    longest_stop: Option<Duration>,
+    checked_at: Option<LocalTime>,
+    has_stalled: bool,
+    last_journal: u64,
+}
+
+impl ServingLease {
+    /// A new link, to a WorldServer that has not sent its settings; until then they are as before.
+    pub fn connect(&mut self, now: LocalTime) {
+        self.begin(now, self.length);
+    }
+
+    /// The WorldServer's settings: how long the lease is, and after how much silence a host without
+    /// a lease is given up. Zero if it does not apply.
+    pub fn configure(&mut self, now: LocalTime, length: Duration, silence: Duration) {
+        self.begin(now, length);
+        let longest = silence
+            .saturating_sub(2 * HEARTBEAT_INTERVAL)
+            .max(silence / 2);
+        self.longest_stop = (!silence.is_zero()).then_some(longest);
+        (self.checked_at, self.has_stalled) = (None, false);
+    }
+
+    /// Heartbeats of an earlier link prove nothing: that may have been another WorldServer.
+    fn begin(&mut self, now: LocalTime, length: Duration) {
+        self.length = length;
+        self.sent.clear();
+        self.acknowledged_at = Some(now);
+        if length > Duration::ZERO && self.until.is_none() {
+            self.until = Some(now);
+        }
+    }
+
+    /// The number of a heartbeat that is sent now.
+    pub fn next_beat(&mut self, now: LocalTime) -> u64 {
+        self.last_beat += 1;
+        if self.sent.len() >= UNDER_WAY {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((self.last_beat, now));
+        self.last_beat
+    }
+
+    /// The WorldServer acknowledges the heartbeats up to this number.
+    pub fn acknowledge(&mut self, now: LocalTime, number: u64) {
+        while let Some(&(sent, at)) = self.sent.front().filter(|(sent, _)| *sent <= number) {
+            self.sent.pop_front();
+            if sent == number {
+                self.until = self.until.max(Some(at + self.length));
+                self.acknowledged_at = Some(now);
+            }
+        }
+    }
+
+    /// The number of a journal entry that leaves now; `None` if this host was stopped for too long:
+    /// then its rooms are another host's, and nothing of them may leave.
+    pub fn next_journal(&mut self, now: LocalTime) -> Option<u64> {
+        if !self.check(now) {
+            return None;
+        }
+        self.last_journal += 1;
+        Some(self.last_journal)
+    }
+
+    /// Whether this process was never stopped for too long. Once it was, it never serves again.
+    pub fn check(&mut self, now: LocalTime) -> bool {
+        let was_stopped = |longest| self.checked_at.is_some_and(|at| now.since(at) > longest);
+        self.has_stalled |= self.longest_stop.is_some_and(was_stopped);
+        self.checked_at = Some(now);
+        !self.has_stalled
+    }
+
+    /// Whether players may be served at `now`.
+    pub fn may_serve(&mut self, now: LocalTime) -> bool {
+        self.check(now) && self.until().is_none_or(|until| now < until)
+    }
+
+    /// The end of the lease; `None` for a host without one.
+    pub fn until(&self) -> Option<LocalTime> {
+        self.until.filter(|_| self.has_lease())
+    }
+
+    /// For how long the WorldServer has acknowledged nothing; zero for a host without a lease.
+    pub fn silence(&self, now: LocalTime) -> Duration {
+        let acknowledged_at = self.acknowledged_at.filter(|_| self.has_lease());
+        acknowledged_at.map_or(Duration::ZERO, |at| now.since(at))
+    }
+
+    /// Whether this host keeps its rooms without a link for a while.
+    pub fn has_lease(&self) -> bool {
+        self.length > Duration::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_millis(1_500);
+    const BEGIN: LocalTime = LocalTime::from_millis(10_000);
+
+    #[test]
+    fn the_lease_counts_from_the_sending_of_an_acknowledged_beat() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, LENGTH, Duration::ZERO);
+        assert_eq!(lease.until(), Some(BEGIN), "nothing is acknowledged yet");
+        assert!(!lease.may_serve(BEGIN));
+        let first = lease.next_beat(BEGIN);
+        let second = lease.next_beat(at(250));
+        lease.acknowledge(at(900), first);
+        assert_eq!(lease.until(), Some(BEGIN + LENGTH));
+        lease.acknowledge(at(1_200), second);
+        assert_eq!(lease.until(), Some(at(250) + LENGTH));
+        assert_eq!(lease.silence(at(1_300)), Duration::from_millis(100));
+        // A repeated or an unknown number changes nothing.
+        lease.acknowledge(at(1_400), second);
+        lease.acknowledge(at(1_400), 99);
+        assert_eq!(lease.until(), Some(at(250) + LENGTH));
+    }
+
+    #[test]
+    fn a_lease_that_is_over_goes_on_with_the_next_acknowledged_beat() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, LENGTH, Duration::ZERO);
+        let first = lease.next_beat(BEGIN);
+        lease.acknowledge(at(10), first);
+        assert!(lease.may_serve(at(1_499)));
+        assert!(!lease.may_serve(at(1_500)));
+        let late = lease.next_beat(at(60_000));
+        assert!(!lease.may_serve(at(60_001)));
+        lease.acknowledge(at(60_010), late);
+        assert!(lease.may_serve(at(60_010)));
+    }
+
+    #[test]
+    fn another_link_does_not_extend_the_lease() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, LENGTH, Duration::ZERO);
+        let old = lease.next_beat(BEGIN);
+        lease.configure(at(5_000), LENGTH, Duration::ZERO);
+        lease.acknowledge(at(5_001), old);
+        assert_eq!(lease.until(), Some(BEGIN), "sent on another link");
+        let new = lease.next_beat(at(5_002));
+        lease.acknowledge(at(5_003), new);
+        assert_eq!(lease.until(), Some(at(5_002) + LENGTH));
+    }
+
+    #[test]
+    fn a_host_without_a_lease_may_always_serve() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, Duration::ZERO, Duration::ZERO);
+        assert_eq!(
+            (lease.until(), lease.silence(at(9_000))),
+            (None, Duration::ZERO)
+        );
+        assert!(lease.may_serve(BEGIN) && lease.may_serve(at(100_000)));
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_for_too_long_never_serves_again() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, Duration::ZERO, Duration::from_secs(2));
+        let serves = [0, 1_500, 3_000, 4_501, 4_502].map(|ms| lease.may_serve(at(ms)));
+        assert_eq!(serves, [true, true, true, false, false]);
+        assert_eq!(lease.next_journal(at(4_503)), None);
+    }
+
+    #[test]
+    fn journal_entries_have_ascending_numbers() {
+        let mut lease = ServingLease::default();
+        lease.configure(BEGIN, Duration::ZERO, Duration::from_secs(2));
+        let numbers = [0, 1, 5_000].map(|ms| lease.next_journal(at(ms)));
+        assert_eq!(numbers, [Some(1), Some(2), None]);
+    }
+
+    fn at(millis: u64) -> LocalTime {
+        BEGIN + Duration::from_millis(millis)
+    }
+}

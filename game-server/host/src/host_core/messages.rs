@@ -1,0 +1,212 @@
+//! What a host and its WorldServer send each other, and what the host tells its rooms.
+//!
+//! The shells convert it from and to `crate::protocol::messages` ([`super::protobuf`]).
+
+use std::time::Duration;
+
+use crate::protocol::messages::{HostReady, HostStats};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::Error;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::room::{RoomInput, TransferId};
+
+/// An order of the WorldServer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorldOrder {
+    /// The first one: what the WorldServer expects of a host.
+    Configure(HostSettings),
+    /// Run this room.
+    OpenRoom(Box<RoomAssignment>),
+    /// End this room.
+    CloseRoom {
+        /// The room.
+        room: RoomId,
+        /// What its players are told.
+        reason: ErrorCode,
+    },
+    /// Something for one of the rooms.
+    Room(RoomId, RoomOrder),
+    /// The heartbeats up to this number have arrived.
+    AcknowledgeBeat(u64),
+    /// The journal entries up to this number have arrived.
+    AcknowledgeJournal(u64),
+    /// Close all rooms, and end.
+    Drain,
+}
+
+/// What the WorldServer expects of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Of the protocol between the two.
+    pub version: u32,
+    /// The public key that tickets are checked against.
+    pub ticket_key: Vec<u8>,
+    /// How long a player whose connection is lost keeps the avatar, in milliseconds.
+    pub grace_ms: u32,
+    /// Whether rooms are to be saved at the WorldServer, so that they can go on elsewhere.
+    pub saves_rooms: bool,
+    /// How long the host's lease is; zero for a host without one.
+    pub lease: Duration,
+    /// After how much silence a host without a lease is given up; zero for never.
+    pub silence: Duration,
+}
+
+/// A room for a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoomAssignment {
+    /// The room.
+    pub room: RoomId,
+    /// Name of the game.
+    pub game: String,
+    /// The game's parameters.
+    pub parameters: Vec<(String, String)>,
+    /// The room's seed.
+    pub seed: u64,
+    /// Seats.
+    pub capacity: u32,
+    /// How often the room was given to a host, this time included.
+    pub incarnation: u32,
+    /// The room at its last host; `None` for a new room.
+    pub resume: Option<RoomResume>,
+}
+
+/// How a room goes on at another host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoomResume {
+    /// What the last host has sent of it.
+    pub saved: SavedRoom,
+    /// The room's time as the order was sent.
+    pub now: GameTime,
+    /// The room's members by the lobby; `None` if that does not know better than the snapshot.
+    pub members: Option<Vec<RoomMember>>,
+}
+
+/// A player with a seat in a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomMember {
+    /// The player.
+    pub player: PlayerId,
+    /// The player's present name.
+    pub name: String,
+}
+
+/// An order to one room.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoomOrder {
+    /// A player has left for good.
+    RemovePlayer {
+        /// The player.
+        player: PlayerId,
+        /// What the client is told.
+        reason: ErrorCode,
+        /// The player's tickets up to this serial are revoked. A player who came with a newer one
+        /// has come back since, and stays.
+        revoked_until: u64,
+    },
+    /// Only these players have seats.
+    SyncMembers {
+        /// The players.
+        members: Vec<RoomMember>,
+        /// The tickets of all others up to this serial are revoked.
+        revoked_until: u64,
+    },
+    /// An input of the room: a name, a transfer.
+    Input(RoomInput),
+    /// Send a snapshot: another WorldServer may have none.
+    SendSnapshot,
+    /// End.
+    Close(ErrorCode),
+    /// End here: the room goes on at another host.
+    HandOver,
+}
+
+/// A message to the WorldServer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostMessage {
+    /// The first one: this host can run rooms.
+    Ready(HostReady),
+    /// The answer to [`WorldOrder::OpenRoom`].
+    RoomOpened {
+        /// The room.
+        room: RoomId,
+        /// Why it does not run here; `None` if it does.
+        error: Option<Error>,
+    },
+    /// A room has ended by itself.
+    RoomClosed {
+        /// The room.
+        room: RoomId,
+        /// Why.
+        reason: ErrorCode,
+        /// The same for people.
+        message: String,
+    },
+    /// A player is out of a room for good.
+    PlayerOut {
+        /// The room.
+        room: RoomId,
+        /// The player.
+        player: PlayerId,
+        /// Why.
+        reason: ErrorCode,
+    },
+    /// A player requests a transfer to another map.
+    AtGate {
+        /// The room.
+        room: RoomId,
+        /// The player.
+        player: PlayerId,
+        /// The map behind the gate.
+        map: u32,
+        /// The place on that map.
+        at: Position,
+        /// Where the avatar is now.
+        from: Position,
+    },
+    /// A player has left a room by a transfer.
+    Departed {
+        /// The room.
+        room: RoomId,
+        /// The player.
+        player: PlayerId,
+        /// The transfer.
+        transfer: TransferId,
+        /// What the avatar takes along; `None` if the player stays.
+        carried: Option<Vec<u8>>,
+    },
+    /// A player has come into a room by a transfer.
+    Arrived {
+        /// The room.
+        room: RoomId,
+        /// The player.
+        player: PlayerId,
+        /// The transfer.
+        transfer: TransferId,
+    },
+    /// A room after its last tick.
+    Snapshot(RoomId, RoomSnapshot),
+    /// The inputs of one tick of a room.
+    Journal {
+        /// The room.
+        room: RoomId,
+        /// The tick.
+        entry: JournalEntry,
+        /// The entry's number among all that this host sends.
+        number: u64,
+    },
+    /// This host lives.
+    Beat(u64),
+    /// Figures.
+    Stats(Box<HostStats>),
+}
+
+impl HostMessage {
+    /// Whether a newer message makes up for this one if it is lost.
+    pub fn is_expendable(&self) -> bool {
+        matches!(self, Self::Beat(_) | Self::Stats(_))
+    }
+}

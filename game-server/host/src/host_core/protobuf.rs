@@ -1,0 +1,265 @@
+//! The messages between a host and its WorldServer as protobufs, and back.
+
+use std::time::Duration;
+
+use crate::protocol::messages::{
+    self as pb, HostToWorld, WorldToHost, host_to_world, world_to_host,
+};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+use super::messages::{
+    HostMessage, HostSettings, RoomAssignment, RoomMember, RoomOrder, RoomResume, WorldOrder,
+};
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::room::{RoomInput, TransferArrival, TransferId};
+
+/// The order in a message; `None` if it is of a kind that this build does not know.
+pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
+    Some(match message.body? {
+        world_to_host::Body::Configure(configure) => WorldOrder::Configure(settings(configure)),
+        world_to_host::Body::OpenRoom(order) => WorldOrder::OpenRoom(Box::new(assignment(order))),
+        world_to_host::Body::CloseRoom(order) => WorldOrder::CloseRoom {
+            room: RoomId(order.room),
+            reason: order.reason(),
+        },
+        world_to_host::Body::RemovePlayer(order) => WorldOrder::Room(
+            RoomId(order.room),
+            RoomOrder::RemovePlayer {
+                player: PlayerId(order.player),
+                reason: order.reason(),
+                revoked_until: order.void_tickets_until,
+            },
+        ),
+        world_to_host::Body::Roster(order) => WorldOrder::Room(
+            RoomId(order.room),
+            RoomOrder::SyncMembers {
+                members: order.members.map(members).unwrap_or_default(),
+                revoked_until: order.void_tickets_until,
+            },
+        ),
+        world_to_host::Body::RenamePlayer(order) => input(
+            order.room,
+            RoomInput::Rename {
+                player: PlayerId(order.player),
+                name: order.name,
+            },
+        ),
+        world_to_host::Body::LetGo(order) => input(
+            order.room,
+            RoomInput::ReleaseForTransfer {
+                player: PlayerId(order.player),
+                transfer: TransferId(order.number),
+            },
+        ),
+        world_to_host::Body::Stay(order) => input(
+            order.room,
+            RoomInput::RefuseTransfer {
+                player: PlayerId(order.player),
+            },
+        ),
+        world_to_host::Body::Admit(order) => input(
+            order.room,
+            RoomInput::AdmitTransfer(TransferArrival {
+                player: PlayerId(order.player),
+                transfer: TransferId(order.number),
+                name: order.name,
+                at: Position::on_ground(order.x, order.y),
+                carried: order.carried,
+            }),
+        ),
+        world_to_host::Body::Heard(heard) => WorldOrder::AcknowledgeBeat(heard.number),
+        world_to_host::Body::Kept(kept) => WorldOrder::AcknowledgeJournal(kept.serial),
+        world_to_host::Body::Drain(_) => WorldOrder::Drain,
+    })
+}
+
+fn input(room: u64, input: RoomInput) -> WorldOrder {
+    WorldOrder::Room(RoomId(room), RoomOrder::Input(input))
+}
+
+fn settings(configure: pb::Configure) -> HostSettings {
+    HostSettings {
+        version: configure.version,
+        ticket_key: configure.ticket_key,
+        grace_ms: configure.grace_ms,
+        saves_rooms: configure.keep_rooms,
+        lease: Duration::from_millis(configure.lease_ms.into()),
+        silence: Duration::from_millis(configure.silence_ms.into()),
+    }
+}
+
+fn assignment(order: pb::OpenRoom) -> RoomAssignment {
+    RoomAssignment {
+        room: RoomId(order.room),
+        game: order.game,
+        parameters: order.parameters.into_iter().collect(),
+        seed: order.seed,
+        capacity: order.capacity,
+        incarnation: order.incarnation,
+        resume: order.resume.map(resume),
+    }
+}
+
+fn resume(resume: pb::Resume) -> RoomResume {
+    let entry = |tick: pb::RoomTick| JournalEntry {
+        at: GameTime::from_micros(tick.at_us),
+        inputs: tick.accepted,
+    };
+    RoomResume {
+        saved: SavedRoom {
+            snapshot: RoomSnapshot {
+                at: GameTime::default(),
+                state: resume.state,
+            },
+            journal: resume.ticks.into_iter().map(entry).collect(),
+        },
+        now: GameTime::from_micros(resume.now_us),
+        members: resume.members.map(members),
+    }
+}
+
+fn members(members: pb::Members) -> Vec<RoomMember> {
+    let member = |member: pb::Member| RoomMember {
+        player: PlayerId(member.player),
+        name: member.name,
+    };
+    members.members.into_iter().map(member).collect()
+}
+
+impl From<RoomResume> for pb::Resume {
+    fn from(resume: RoomResume) -> Self {
+        let RoomResume {
+            saved,
+            now,
+            members,
+        } = resume;
+        let tick = |entry: JournalEntry| pb::RoomTick {
+            at_us: entry.at.micros(),
+            accepted: entry.inputs,
+            ..pb::RoomTick::default()
+        };
+        Self {
+            state: saved.snapshot.state,
+            ticks: saved.journal.into_iter().map(tick).collect(),
+            now_us: now.micros(),
+            members: members.map(|members| pb::Members {
+                members: members.into_iter().map(pb::Member::from).collect(),
+            }),
+        }
+    }
+}
+
+impl From<RoomMember> for pb::Member {
+    fn from(member: RoomMember) -> Self {
+        Self {
+            player: member.player.0,
+            name: member.name,
+        }
+    }
+}
+
+impl From<RoomAssignment> for pb::OpenRoom {
+    fn from(order: RoomAssignment) -> Self {
+        Self {
+            room: order.room.0,
+            game: order.game,
+            parameters: order.parameters.into_iter().collect(),
+            seed: order.seed,
+            capacity: order.capacity,
+            resume: order.resume.map(pb::Resume::from),
+            incarnation: order.incarnation,
+        }
+    }
+}
+
+impl From<HostMessage> for HostToWorld {
+    fn from(message: HostMessage) -> Self {
+        Self {
+            body: Some(body_of(message)),
+        }
+    }
+}
+
+fn body_of(message: HostMessage) -> host_to_world::Body {
+    match message {
+        HostMessage::Ready(ready) => host_to_world::Body::Ready(ready),
+        HostMessage::RoomOpened { room, error } => {
+            host_to_world::Body::RoomOpened(pb::RoomOpened {
+                room: room.0,
+                error,
+            })
+        }
+        HostMessage::RoomClosed {
+            room,
+            reason,
+            message,
+        } => host_to_world::Body::RoomClosed(pb::RoomClosed {
+            room: room.0,
+            reason: reason.into(),
+            message,
+        }),
+        HostMessage::PlayerOut {
+            room,
+            player,
+            reason,
+        } => host_to_world::Body::PlayerOut(pb::PlayerOut {
+            room: room.0,
+            player: player.0,
+            reason: reason.into(),
+        }),
+        HostMessage::AtGate {
+            room,
+            player,
+            map,
+            at,
+            from,
+        } => host_to_world::Body::AtGate(pb::AtGate {
+            room: room.0,
+            player: player.0,
+            map,
+            x: at.x,
+            y: at.y,
+            from_x: from.x,
+            from_y: from.y,
+        }),
+        HostMessage::Departed {
+            room,
+            player,
+            transfer,
+            carried,
+        } => host_to_world::Body::Departed(pb::Departed {
+            room: room.0,
+            player: player.0,
+            number: transfer.0,
+            carried,
+        }),
+        HostMessage::Arrived {
+            room,
+            player,
+            transfer,
+        } => host_to_world::Body::Arrived(pb::Arrived {
+            room: room.0,
+            player: player.0,
+            number: transfer.0,
+        }),
+        HostMessage::Snapshot(room, snapshot) => host_to_world::Body::RoomSaved(pb::RoomSaved {
+            room: room.0,
+            at_us: snapshot.at.micros(),
+            state: snapshot.state,
+        }),
+        HostMessage::Journal {
+            room,
+            entry,
+            number,
+        } => host_to_world::Body::RoomTick(pb::RoomTick {
+            room: room.0,
+            at_us: entry.at.micros(),
+            accepted: entry.inputs,
+            serial: number,
+        }),
+        HostMessage::Beat(number) => host_to_world::Body::Beat(pb::Beat { number }),
+        HostMessage::Stats(stats) => host_to_world::Body::Stats(*stats),
+    }
+}

@@ -1,0 +1,552 @@
+//! One room at a host, with its clients' connections and what the WorldServer is sent of it.
+//!
+//! Clients, orders, datagrams and ticks go in; [`RoomHostOutput`]s come out, in the order in which
+//! the shell has to carry them out. The shell knows the connections by the clients' numbers.
+//!
+//! Invariants:
+//! 1. A tick's journal entry is put out before everything that follows from the tick.
+//! 2. A client is sent nothing after its last message, and takes no part in the room then.
+//! 3. A ticket that was revoked lets nobody in, also if it was checked before.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::game::{Commands, Joined, Out, game_to_client};
+use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::time::GameTime;
+use bytes::Bytes;
+
+use super::checkpoints::{CheckpointSender, member_changes};
+use super::messages::{HostMessage, RoomMember, RoomOrder};
+use ambit_room::journal::JournalEntry;
+use ambit_room::logic::executed_commands::ExecutedCommands;
+use ambit_room::room::{Room, RoomInput, RoomOutput};
+use ambit_transport::ticket::Ticket;
+
+/// How long a client whose player has moved to another map may stay connected. Its ticket there may
+/// take as long as the lobby needs for another host.
+const MOVE_WITHIN: Duration = Duration::from_secs(20);
+
+/// For how long revoked tickets are remembered: longer than a checked ticket can wait for its room.
+const REVOKED_FOR: Duration = Duration::from_mins(1);
+
+/// What the shell is to do, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoomHostOutput {
+    /// Send this to the WorldServer. The datagrams that follow leave after it.
+    Journal(JournalEntry),
+    /// Send this to a client, or drop it.
+    Datagram {
+        /// The client.
+        client: ClientId,
+        /// Its payload.
+        bytes: Bytes,
+    },
+    /// Send this on a client's control stream.
+    Message {
+        /// The client.
+        client: ClientId,
+        /// The message.
+        body: game_to_client::Body,
+    },
+    /// Send this on a client's control stream, and close the connection.
+    LastMessage {
+        /// The client.
+        client: ClientId,
+        /// The message.
+        body: game_to_client::Body,
+        /// The code to close with.
+        code: ErrorCode,
+    },
+    /// Close a client's connection.
+    Disconnect {
+        /// The client.
+        client: ClientId,
+        /// The code to close with.
+        code: ErrorCode,
+    },
+    /// Send this to the WorldServer.
+    World(HostMessage),
+    /// The room has ended: tick it no more.
+    Ended,
+    /// The room goes on at another host: tick it no more, and leave the connections as they are
+    /// until the process ends. The clients are sent to the other host meanwhile.
+    HandedOver,
+}
+
+/// A message of a client after its `Join`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientMessage {
+    /// The player leaves for good.
+    Leave,
+    /// The client asks which of its commands were executed.
+    AskCommands,
+}
+
+/// See the module.
+pub struct RoomHost {
+    id: RoomId,
+    capacity: u32,
+    room: Room,
+    /// `None` if the WorldServer does not save the room.
+    checkpoints: Option<CheckpointSender>,
+    clients: BTreeMap<ClientId, ConnectedPlayer>,
+    /// Clients of players who have moved to another map, and since when: they close by themselves.
+    moved_away: BTreeMap<ClientId, GameTime>,
+    revoked: RevokedTickets,
+    /// For the next tick.
+    inputs: Vec<RoomInput>,
+    /// Empty between ticks; kept for its memory.
+    room_outputs: Vec<RoomOutput>,
+    outputs: VecDeque<RoomHostOutput>,
+    has_ended: bool,
+}
+
+struct ConnectedPlayer {
+    player: PlayerId,
+    /// The serial of the ticket that the player came with.
+    serial: u64,
+}
+
+impl RoomHost {
+    /// For a room that is about to tick here.
+    pub fn new(
+        id: RoomId,
+        capacity: u32,
+        room: Room,
+        checkpoints: Option<CheckpointSender>,
+    ) -> Self {
+        Self {
+            id,
+            capacity,
+            room,
+            checkpoints,
+            clients: BTreeMap::new(),
+            moved_away: BTreeMap::new(),
+            revoked: RevokedTickets::default(),
+            inputs: Vec::new(),
+            room_outputs: Vec::new(),
+            outputs: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    /// The next thing to do.
+    pub fn poll(&mut self) -> Option<RoomHostOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// The room.
+    pub fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// Seats.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Seats that are taken, those of players included who have come since the last tick.
+    pub fn seats_taken(&self) -> u32 {
+        let new = self.inputs.iter().filter_map(|input| match input {
+            RoomInput::Join { player, .. } => Some(*player),
+            _ => None,
+        });
+        let new: BTreeSet<PlayerId> = new
+            .filter(|player| self.room.avatar(*player).is_none())
+            .collect();
+        self.room.stats().players + new.len() as u32
+    }
+
+    /// The inputs of the next tick so far.
+    pub fn inputs(&self) -> &[RoomInput] {
+        &self.inputs
+    }
+
+    /// A datagram of a client, which arrived at this time of the room. Of clients that are gone
+    /// there may be some; the room ignores them.
+    pub fn handle_datagram(&mut self, client: ClientId, at: GameTime, bytes: Bytes) {
+        self.inputs.push(RoomInput::Datagram { client, at, bytes });
+    }
+
+    /// A client has come, with a ticket that the host has checked.
+    pub fn handle_join(&mut self, now: GameTime, client: ClientId, ticket: Ticket) {
+        let Ticket {
+            player,
+            name,
+            serial,
+            ..
+        } = ticket;
+        if self.has_ended {
+            return self.refuse(client, ErrorCode::RoomClosed, "the room was closed");
+        }
+        // The player may have left while this was waiting for its turn.
+        if self.revoked.includes(player, serial) {
+            return self.refuse(client, ErrorCode::NotInRoom, "you have left this room");
+        }
+        if self.room.avatar(player).is_none() && self.seats_taken() >= self.capacity {
+            let message = format!("the room has {} seats", self.capacity);
+            return self.refuse(client, ErrorCode::RoomFull, message);
+        }
+        let joined = game_to_client::Body::Joined(self.joined(now));
+        self.outputs.push_back(RoomHostOutput::Message {
+            client,
+            body: joined,
+        });
+        self.clients
+            .insert(client, ConnectedPlayer { player, serial });
+        self.inputs.push(RoomInput::Join {
+            client,
+            player,
+            name,
+        });
+    }
+
+    /// A client's connection is gone.
+    pub fn handle_closed(&mut self, client: ClientId) {
+        self.moved_away.remove(&client);
+        if let Some(ConnectedPlayer { player, .. }) = self.clients.remove(&client) {
+            self.inputs.push(RoomInput::Disconnect { client, player });
+        }
+    }
+
+    /// A client has sent a message.
+    pub fn handle_message(&mut self, client: ClientId, message: ClientMessage) {
+        let Some(&ConnectedPlayer { player, .. }) = self.clients.get(&client) else {
+            return;
+        };
+        match message {
+            ClientMessage::Leave => {
+                let reason = ErrorCode::ErrorUnspecified;
+                self.remove(player, reason, "you have left the game");
+                self.send_player_out(player, reason);
+            }
+            ClientMessage::AskCommands => {
+                let executed = self.room.executed_commands(player).unwrap_or_default();
+                let body = game_to_client::Body::Commands(commands(executed));
+                self.outputs
+                    .push_back(RoomHostOutput::Message { client, body });
+            }
+        }
+    }
+
+    /// An order of the WorldServer, or of the host.
+    pub fn handle_order(&mut self, now: GameTime, order: RoomOrder) {
+        if self.has_ended {
+            return;
+        }
+        match order {
+            RoomOrder::RemovePlayer {
+                player,
+                reason,
+                revoked_until,
+            } => {
+                self.revoked.revoke(now, player, revoked_until);
+                self.remove_unless_back(player, reason, revoked_until);
+            }
+            RoomOrder::SyncMembers {
+                members,
+                revoked_until,
+            } => self.sync_members(&members, revoked_until),
+            RoomOrder::Input(input) => self.inputs.push(input),
+            RoomOrder::SendSnapshot => {
+                if let Some(checkpoints) = &mut self.checkpoints {
+                    checkpoints.hurry();
+                }
+            }
+            RoomOrder::Close(reason) => self.close(reason, "the room was closed"),
+            RoomOrder::HandOver => self.hand_over(),
+        }
+    }
+
+    /// Ticks the room, with what has come in since the last time. The game's code may panic; then
+    /// [`RoomHost::handle_panic`] has to follow.
+    pub fn tick(&mut self, now: GameTime) {
+        if self.has_ended {
+            return;
+        }
+        self.room
+            .tick(now, &mut self.inputs, &mut self.room_outputs);
+        let journal = self
+            .checkpoints
+            .as_ref()
+            .and_then(|checkpoints| checkpoints.journal(&self.room, now));
+        self.outputs.extend(journal.map(RoomHostOutput::Journal));
+        let mut room_outputs = std::mem::take(&mut self.room_outputs);
+        // Transfers follow the snapshot: the lobby, which is sent them, then has what led to them.
+        let mut transfers = Vec::new();
+        let mut is_finished = false;
+        for output in room_outputs.drain(..) {
+            match output {
+                RoomOutput::Datagram { client, bytes } => {
+                    self.outputs
+                        .push_back(RoomHostOutput::Datagram { client, bytes });
+                }
+                RoomOutput::Unresponsive { client } => self.put_out(
+                    client,
+                    ErrorCode::SlowReader,
+                    "nothing was acknowledged for too long",
+                ),
+                RoomOutput::Superseded { client } => {
+                    self.put_out(client, ErrorCode::TakenOver, "the player came in again");
+                }
+                RoomOutput::PlayerOut { player, reason } => self.send_player_out(player, reason),
+                RoomOutput::MovedAway { client } => {
+                    if self.clients.remove(&client).is_some() {
+                        self.moved_away.insert(client, now);
+                    }
+                }
+                RoomOutput::Finished => is_finished = true,
+                RoomOutput::AtGate { .. }
+                | RoomOutput::Departed { .. }
+                | RoomOutput::Arrived { .. } => transfers.push(output),
+            }
+        }
+        self.room_outputs = room_outputs;
+        let (id, room) = (self.id, &self.room);
+        let snapshot = self
+            .checkpoints
+            .as_mut()
+            .and_then(|checkpoints| checkpoints.snapshot(id, room, now));
+        let snapshot = snapshot.map(|snapshot| HostMessage::Snapshot(id, snapshot));
+        let transfers = transfers.into_iter().filter_map(|it| transfer_of(id, it));
+        self.outputs.extend(
+            snapshot
+                .into_iter()
+                .chain(transfers)
+                .map(RoomHostOutput::World),
+        );
+        self.disconnect_moved_away(now);
+        if is_finished {
+            self.finish(ErrorCode::RoomClosed, "the game is over");
+        }
+    }
+
+    /// The game's code has panicked: the room ends, and touches it no more.
+    pub fn handle_panic(&mut self) {
+        self.outputs.clear();
+        self.finish(
+            ErrorCode::RoomCrashed,
+            "the room crashed; this is a fault of the game's code",
+        );
+    }
+
+    /// The game's code has panicked while the room was handed over: the WorldServer has the last
+    /// snapshot and the journal since then.
+    pub fn handle_panic_in_hand_over(&mut self) {
+        self.has_ended = true;
+        self.outputs.push_back(RoomHostOutput::HandedOver);
+    }
+
+    fn joined(&self, now: GameTime) -> Joined {
+        let config = self.room.config();
+        Joined {
+            room: self.id.0,
+            now_us: now.micros(),
+            delay_ms: config.delay.as_millis() as u32,
+            tick_hz: config.tick_hz,
+            width: config.width,
+            height: config.height,
+            cell: config.cell,
+            inner: u32::from(config.inner),
+            outer: u32::from(config.outer),
+            schema: Some(self.room.world().schema().into()),
+        }
+    }
+
+    fn sync_members(&mut self, members: &[RoomMember], revoked_until: u64) {
+        let seats: BTreeSet<PlayerId> = members.iter().map(|member| member.player).collect();
+        let (mut removed, mut renames) = (BTreeSet::new(), Vec::new());
+        for change in member_changes(&self.room, members) {
+            match change {
+                RoomInput::Remove { player } => drop(removed.insert(player)),
+                rename => renames.push(rename),
+            }
+        }
+        // Also those who have just come, and whom no tick has given a seat yet.
+        let connected = self.clients.values().map(|client| client.player);
+        removed.extend(connected.filter(|player| !seats.contains(player)));
+        for player in removed {
+            self.remove_unless_back(player, ErrorCode::ErrorUnspecified, revoked_until);
+        }
+        self.inputs.extend(renames);
+        self.revoked.revoke_all_but(seats, revoked_until);
+    }
+
+    fn remove_unless_back(&mut self, player: PlayerId, reason: ErrorCode, revoked_until: u64) {
+        let is_back =
+            |client: &ConnectedPlayer| client.player == player && client.serial > revoked_until;
+        if !self.clients.values().any(is_back) {
+            self.remove(player, reason, "you are out of the room");
+        }
+    }
+
+    fn remove(&mut self, player: PlayerId, reason: ErrorCode, message: &str) {
+        while let Some((&client, _)) = self
+            .clients
+            .iter()
+            .find(|(_, client)| client.player == player)
+        {
+            self.put_out(client, reason, message);
+        }
+        self.inputs.push(RoomInput::Remove { player });
+    }
+
+    fn hand_over(&mut self) {
+        self.room.send_final_updates(&mut self.room_outputs);
+        for output in self.room_outputs.drain(..) {
+            if let RoomOutput::Datagram { client, bytes } = output {
+                self.outputs
+                    .push_back(RoomHostOutput::Datagram { client, bytes });
+            }
+        }
+        if let (Some(checkpoints), Some(last)) = (&mut self.checkpoints, self.room.last_tick()) {
+            checkpoints.hurry();
+            if let Some(snapshot) = checkpoints.snapshot(self.id, &self.room, last) {
+                let snapshot = HostMessage::Snapshot(self.id, snapshot);
+                self.outputs.push_back(RoomHostOutput::World(snapshot));
+            }
+        }
+        self.has_ended = true;
+        self.outputs.push_back(RoomHostOutput::HandedOver);
+    }
+
+    /// The room ends by itself.
+    fn finish(&mut self, reason: ErrorCode, message: &str) {
+        self.outputs
+            .push_back(RoomHostOutput::World(HostMessage::RoomClosed {
+                room: self.id,
+                reason,
+                message: message.into(),
+            }));
+        self.close(reason, message);
+    }
+
+    fn close(&mut self, reason: ErrorCode, message: &str) {
+        self.has_ended = true;
+        while let Some((&client, _)) = self.clients.first_key_value() {
+            self.put_out(client, reason, message);
+        }
+        // These clients wait for a ticket to the other map, and close by themselves.
+        self.moved_away.clear();
+        self.outputs.push_back(RoomHostOutput::Ended);
+    }
+
+    /// Tells a client that it is out, and forgets it.
+    fn put_out(&mut self, client: ClientId, code: ErrorCode, message: &str) {
+        if self.clients.remove(&client).is_some() {
+            let body = game_to_client::Body::Out(Out {
+                reason: code.into(),
+                message: message.into(),
+            });
+            self.outputs
+                .push_back(RoomHostOutput::LastMessage { client, body, code });
+        }
+    }
+
+    fn refuse(&mut self, client: ClientId, code: ErrorCode, message: impl Into<String>) {
+        let body = game_to_client::Body::Error(codes::error(code, message));
+        self.outputs
+            .push_back(RoomHostOutput::LastMessage { client, body, code });
+    }
+
+    fn send_player_out(&mut self, player: PlayerId, reason: ErrorCode) {
+        self.outputs
+            .push_back(RoomHostOutput::World(HostMessage::PlayerOut {
+                room: self.id,
+                player,
+                reason,
+            }));
+    }
+
+    /// Clients that have not closed the connection by themselves.
+    fn disconnect_moved_away(&mut self, now: GameTime) {
+        let outputs = &mut self.outputs;
+        self.moved_away.retain(|&client, since| {
+            let may_stay = now.since(*since) < MOVE_WITHIN;
+            if !may_stay {
+                let code = ErrorCode::NotInRoom;
+                outputs.push_back(RoomHostOutput::Disconnect { client, code });
+            }
+            may_stay
+        });
+    }
+}
+
+/// Tickets of this room that were revoked and may have been checked before that.
+#[derive(Debug, Default)]
+struct RevokedTickets {
+    /// By player the newest serial, and when it was revoked.
+    players: BTreeMap<PlayerId, (u64, GameTime)>,
+    /// Players whose tickets are valid, and the newest serial of all others that is revoked.
+    others: Option<(BTreeSet<PlayerId>, u64)>,
+}
+
+impl RevokedTickets {
+    fn revoke(&mut self, now: GameTime, player: PlayerId, serial: u64) {
+        self.players
+            .retain(|_, (_, since)| now.since(*since) < REVOKED_FOR);
+        self.players.insert(player, (serial, now));
+    }
+
+    fn revoke_all_but(&mut self, members: BTreeSet<PlayerId>, serial: u64) {
+        self.others = Some((members, serial));
+    }
+
+    fn includes(&self, player: PlayerId, serial: u64) -> bool {
+        let own = self.players.get(&player).map(|(revoked, _)| *revoked);
+        let others = self
+            .others
+            .as_ref()
+            .filter(|(members, _)| !members.contains(&player))
+            .map(|(_, revoked)| *revoked);
+        own.max(others).is_some_and(|revoked| serial <= revoked)
+    }
+}
+
+fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
+    Some(match output {
+        RoomOutput::AtGate {
+            player,
+            map,
+            at,
+            from,
+        } => HostMessage::AtGate {
+            room,
+            player,
+            map,
+            at,
+            from,
+        },
+        RoomOutput::Departed {
+            player,
+            transfer,
+            carried,
+        } => HostMessage::Departed {
+            room,
+            player,
+            transfer,
+            carried,
+        },
+        RoomOutput::Arrived { player, transfer } => HostMessage::Arrived {
+            room,
+            player,
+            transfer,
+        },
+        _ => return None,
+    })
+}
+
+fn commands(executed: ExecutedCommands) -> Commands {
+    let (newest, bits, doubled) = executed.to_parts();
+    Commands {
+        newest,
+        latest: bits as u64,
+        before: (bits >> 64) as u64,
+        doubled,
+    }
+}
+
+#[cfg(test)]
+mod tests;

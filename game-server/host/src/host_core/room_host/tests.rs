@@ -1,0 +1,349 @@
+use super::*;
+use ambit_field::FieldGame;
+use ambit_room::journal::SavedRoom;
+use ambit_room::logic::registry::Registry;
+use ambit_room::recording::Header;
+
+const ID: RoomId = RoomId(3);
+const ANN: PlayerId = PlayerId(1);
+const BOB: PlayerId = PlayerId(2);
+
+#[test]
+fn a_client_that_joins_gets_a_message_then_datagrams() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    let joined = host.poll();
+    assert!(
+        matches!(
+            joined[..],
+            [RoomHostOutput::Message {
+                client: ClientId(1),
+                body: game_to_client::Body::Joined(_)
+            }]
+        ),
+        "{joined:?}"
+    );
+    let outputs = host.tick();
+    let journal = position(&outputs, |it| matches!(it, RoomHostOutput::Journal(_)));
+    let datagram = position(&outputs, |it| matches!(it, RoomHostOutput::Datagram { .. }));
+    assert!(journal < datagram, "{outputs:?}");
+}
+
+#[test]
+fn a_full_room_answers_with_an_error_and_closes_the_connection() {
+    let mut host = Host::new(1);
+    host.join(1, ANN, 1);
+    host.join(2, BOB, 2);
+    assert_eq!(host.refusals(), [(ClientId(2), ErrorCode::RoomFull)]);
+    host.tick();
+    host.join(3, BOB, 3);
+    assert_eq!(host.refusals(), [(ClientId(3), ErrorCode::RoomFull)]);
+    // A player with a seat comes again.
+    host.join(4, ANN, 4);
+    assert_eq!(host.refusals(), []);
+    assert_eq!(host.room.seats_taken(), 1);
+}
+
+#[test]
+fn a_ticket_that_was_revoked_while_its_client_waited_is_refused() {
+    let mut host = Host::new(4);
+    host.remove(ANN, 7);
+    host.join(1, ANN, 7);
+    assert_eq!(host.refusals(), [(ClientId(1), ErrorCode::NotInRoom)]);
+    host.join(2, ANN, 8);
+    assert_eq!(host.refusals(), []);
+    host.order(RoomOrder::SyncMembers {
+        members: vec![RoomMember {
+            player: ANN,
+            name: "ann".into(),
+        }],
+        revoked_until: 20,
+    });
+    host.join(3, BOB, 20);
+    assert_eq!(host.refusals(), [(ClientId(3), ErrorCode::NotInRoom)]);
+    host.join(4, BOB, 21);
+    assert_eq!(host.refusals(), []);
+}
+
+#[test]
+fn a_removed_player_is_disconnected_unless_back_with_a_newer_ticket() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 5);
+    host.tick();
+    host.remove(ANN, 4);
+    assert_eq!(host.poll(), [], "the player has come back since");
+    host.remove(ANN, 5);
+    assert_eq!(host.last_messages(), [(ClientId(1), ErrorCode::Kicked)]);
+    // The connection's end comes later.
+    host.room.handle_closed(ClientId(1));
+    host.tick();
+    assert_eq!(host.room.room().avatar(ANN), None);
+}
+
+#[test]
+fn members_are_synchronized_also_those_who_have_just_come() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.join(2, BOB, 2);
+    host.poll();
+    host.order(RoomOrder::SyncMembers {
+        members: vec![RoomMember {
+            player: ANN,
+            name: "anna".into(),
+        }],
+        revoked_until: 2,
+    });
+    let put_out = host.last_messages();
+    assert_eq!(put_out, [(ClientId(2), ErrorCode::ErrorUnspecified)]);
+    host.tick();
+    let seated: Vec<_> = host.room.room().seated().collect();
+    assert_eq!(seated, [(ANN, "anna")]);
+}
+
+#[test]
+fn a_player_with_a_newer_connection_loses_the_older_one() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.join(2, ANN, 2);
+    let outputs = host.tick();
+    let last = last_messages(outputs);
+    assert_eq!(last, [(ClientId(1), ErrorCode::TakenOver)]);
+    // The late end of the older one changes nothing.
+    host.room.handle_closed(ClientId(1));
+    host.tick();
+    assert_eq!(host.room.room().stats().clients, 1);
+}
+
+#[test]
+fn a_player_who_leaves_is_out_at_once() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room
+        .handle_message(ClientId(1), ClientMessage::AskCommands);
+    assert!(matches!(
+        host.poll()[..],
+        [RoomHostOutput::Message {
+            body: game_to_client::Body::Commands(_),
+            ..
+        }]
+    ));
+    host.room.handle_message(ClientId(1), ClientMessage::Leave);
+    let outputs = host.poll();
+    assert!(
+        outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
+            room: ID,
+            player: ANN,
+            reason: ErrorCode::ErrorUnspecified
+        }))
+    );
+    assert_eq!(last_messages(outputs).len(), 1);
+    // A client that is out is not answered any more.
+    host.room.handle_message(ClientId(1), ClientMessage::Leave);
+    assert_eq!(host.poll(), []);
+}
+
+#[test]
+fn a_closed_room_tells_its_clients_and_does_nothing_more() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.order(RoomOrder::Close(ErrorCode::Draining));
+    let outputs = host.poll();
+    assert_eq!(outputs.last(), Some(&RoomHostOutput::Ended));
+    let last = last_messages(outputs);
+    assert_eq!(last, [(ClientId(1), ErrorCode::Draining)]);
+    assert_eq!(host.tick(), []);
+    host.join(2, BOB, 2);
+    assert_eq!(host.refusals(), [(ClientId(2), ErrorCode::RoomClosed)]);
+}
+
+#[test]
+fn a_crashed_room_is_reported_and_its_clients_are_told() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.room.handle_panic();
+    let outputs = host.poll();
+    assert!(matches!(
+        &outputs[0],
+        RoomHostOutput::World(HostMessage::RoomClosed {
+            reason: ErrorCode::RoomCrashed,
+            ..
+        })
+    ));
+    assert_eq!(outputs.last(), Some(&RoomHostOutput::Ended));
+    let last = last_messages(outputs);
+    assert_eq!(last, [(ClientId(1), ErrorCode::RoomCrashed)]);
+}
+
+#[test]
+fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    host.order(RoomOrder::HandOver);
+    let outputs = host.poll();
+    let [
+        ..,
+        RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)),
+        RoomHostOutput::HandedOver,
+    ] = &outputs[..]
+    else {
+        panic!("{outputs:?}")
+    };
+    assert_eq!(snapshot.at, host.now);
+    assert_eq!(last_messages(outputs.clone()), []);
+    assert_eq!(host.tick(), []);
+}
+
+#[test]
+fn the_next_host_has_the_room_of_the_last_journal_entry() {
+    let mut host = Host::new(4);
+    let mut saved = SavedRoom::default();
+    host.join(1, ANN, 1);
+    host.join(2, BOB, 2);
+    for _ in 0..45 {
+        for output in host.tick() {
+            match output {
+                RoomHostOutput::Journal(entry) => saved.journal.push(entry),
+                RoomHostOutput::World(HostMessage::Snapshot(_, snapshot)) => {
+                    saved = SavedRoom {
+                        snapshot,
+                        journal: Vec::new(),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(saved.journal.len() > 2, "{}", saved.journal.len());
+    let (config, game) = Registry::default()
+        .with(FieldGame::INFO, FieldGame::make)
+        .prepare(&header())
+        .expect("a room");
+    let resume = super::super::messages::RoomResume {
+        now: saved.last_tick(),
+        saved,
+        members: Some(vec![RoomMember {
+            player: ANN,
+            name: "anna".into(),
+        }]),
+    };
+    let now = host.now;
+    let next = super::super::checkpoints::restore_room(config, game, || now, &resume);
+    let next = next.expect("it can be restored");
+    assert_eq!(next.last_tick(), Some(now + Duration::from_millis(1)));
+    assert_eq!(next.avatar(ANN), host.room.room().avatar(ANN));
+    assert_eq!(next.seated().collect::<Vec<_>>(), [(ANN, "anna")]);
+}
+
+/// A room of the field with its time.
+struct Host {
+    room: RoomHost,
+    now: GameTime,
+}
+
+impl Host {
+    fn new(capacity: u32) -> Self {
+        let mut room = Registry::default()
+            .with(FieldGame::INFO, FieldGame::make)
+            .create_room(&header())
+            .expect("such a room can be made");
+        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("it can be saved");
+        assert!(first.is_some());
+        Host {
+            room: RoomHost::new(ID, capacity, room, Some(checkpoints)),
+            now: GameTime::ZERO,
+        }
+    }
+
+    fn join(&mut self, client: u32, player: PlayerId, serial: u64) {
+        let ticket = Ticket {
+            room: ID,
+            player,
+            name: "ann".into(),
+            host: String::new(),
+            expires_unix_s: 0,
+            serial,
+            nonce: [0; 16],
+        };
+        self.room.handle_join(self.now, ClientId(client), ticket);
+    }
+
+    fn remove(&mut self, player: PlayerId, revoked_until: u64) {
+        self.order(RoomOrder::RemovePlayer {
+            player,
+            reason: ErrorCode::Kicked,
+            revoked_until,
+        });
+    }
+
+    fn order(&mut self, order: RoomOrder) {
+        self.room.handle_order(self.now, order);
+    }
+
+    fn tick(&mut self) -> Vec<RoomHostOutput> {
+        self.now += Duration::from_millis(50);
+        self.room.tick(self.now);
+        self.poll()
+    }
+
+    fn poll(&mut self) -> Vec<RoomHostOutput> {
+        std::iter::from_fn(|| self.room.poll()).collect()
+    }
+
+    /// Who got an error as the last message.
+    fn refusals(&mut self) -> Vec<(ClientId, ErrorCode)> {
+        let refusal = |output| match output {
+            RoomHostOutput::LastMessage {
+                client,
+                body: game_to_client::Body::Error(error),
+                code,
+            } => {
+                assert_eq!(error.code(), code);
+                Some((client, code))
+            }
+            _ => None,
+        };
+        self.poll().into_iter().filter_map(refusal).collect()
+    }
+
+    /// Who was put out.
+    fn last_messages(&mut self) -> Vec<(ClientId, ErrorCode)> {
+        last_messages(self.poll())
+    }
+}
+
+fn last_messages(outputs: Vec<RoomHostOutput>) -> Vec<(ClientId, ErrorCode)> {
+    let last = |output| match output {
+        RoomHostOutput::LastMessage {
+            client,
+            body: game_to_client::Body::Out(_),
+            code,
+        } => Some((client, code)),
+        _ => None,
+    };
+    outputs.into_iter().filter_map(last).collect()
+}
+
+fn position(outputs: &[RoomHostOutput], is: impl Fn(&RoomHostOutput) -> bool) -> usize {
+    outputs.iter().position(is).expect("it is among them")
+}
+
+fn header() -> Header {
+    let parameters = [("npcs", "3"), ("size", "60x60")];
+    Header {
+        game: "field".into(),
+        room: ID.0,
+        seed: 5,
+        capacity: 4,
+        grace_ms: 30_000,
+        parameters: parameters
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+    }
+}

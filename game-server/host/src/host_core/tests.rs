@@ -1,0 +1,568 @@
+use crate::protocol::messages::host_to_world;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::message;
+use ambit_proto::time::GameTime;
+
+use super::messages::RoomMember;
+use super::*;
+use ambit_transport::ticket::TicketSigner;
+
+const ADDRESS: &str = "10.0.0.1:7000";
+const ROOM: RoomId = RoomId(7);
+const ANN: PlayerId = PlayerId(1);
+const BOB: PlayerId = PlayerId(2);
+const LEASE: Duration = Duration::from_millis(1_500);
+
+#[test]
+fn a_room_starts_after_it_was_reported_with_the_orders_of_meanwhile() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
+    let remove = RoomOrder::RemovePlayer {
+        player: ANN,
+        reason: ErrorCode::Kicked,
+        revoked_until: 3,
+    };
+    host.order(WorldOrder::Room(ROOM, remove.clone()));
+    assert_eq!(host.poll(), [], "the room is not there yet");
+    host.made(1, Ok(Some(RoomSnapshot::default())));
+    let clock = RoomClock::start(host.now());
+    assert_eq!(
+        host.poll(),
+        [
+            HostOutput::World(HostMessage::RoomOpened {
+                room: ROOM,
+                error: None
+            }),
+            HostOutput::World(HostMessage::Snapshot(ROOM, RoomSnapshot::default())),
+            HostOutput::StartRoom {
+                room: ROOM,
+                incarnation: 1,
+                clock
+            },
+            HostOutput::Room(ROOM, remove),
+        ]
+    );
+}
+
+#[test]
+fn a_room_that_comes_from_another_host_has_its_clock_from_the_order_on() {
+    let mut host = Host::configured(Duration::ZERO);
+    let resume = messages::RoomResume {
+        now: GameTime::from_millis(60_000),
+        ..messages::RoomResume::default()
+    };
+    host.order(WorldOrder::OpenRoom(Box::new(RoomAssignment {
+        resume: Some(resume),
+        ..assignment(2)
+    })));
+    let ordered_at = host.now();
+    host.wait(700);
+    host.made(2, Ok(None));
+    let clock = host.poll().into_iter().find_map(|output| match output {
+        HostOutput::StartRoom { clock, .. } => Some(clock),
+        _ => None,
+    });
+    let clock = clock.expect("it starts");
+    assert_eq!(clock.room_time(ordered_at), GameTime::from_millis(60_000));
+    assert_eq!(clock.room_time(host.now()), GameTime::from_millis(60_700));
+}
+
+#[test]
+fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    assert_eq!(host.refusals(), [ErrorCode::AlreadyRunning]);
+    for room in [8, 9] {
+        host.order(WorldOrder::OpenRoom(Box::new(RoomAssignment {
+            room: RoomId(room),
+            ..assignment(1)
+        })));
+    }
+    assert_eq!(host.refusals(), [ErrorCode::NoHostAvailable]);
+}
+
+#[test]
+fn a_room_that_was_closed_while_it_was_made_does_not_start() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    host.order(WorldOrder::CloseRoom {
+        room: ROOM,
+        reason: ErrorCode::RoomClosed,
+    });
+    host.poll();
+    host.made(1, Ok(None));
+    assert_eq!(host.poll(), [HostOutput::DiscardRoom(ROOM)]);
+    assert!(!host.core.has_room(ROOM));
+}
+
+#[test]
+fn a_room_whose_link_was_lost_while_it_was_made_does_not_start() {
+    let mut host = Host::configured(LEASE);
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    host.lose_link();
+    host.configure(LEASE);
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    host.poll();
+    host.made(1, Ok(None));
+    assert_eq!(
+        host.poll(),
+        [HostOutput::DiscardRoom(ROOM)],
+        "a late answer"
+    );
+    host.made(2, Ok(None));
+    assert!(host.core.has_rooms());
+}
+
+#[test]
+fn the_late_end_of_a_room_does_not_end_its_next_incarnation() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::CloseRoom {
+        room: ROOM,
+        reason: ErrorCode::RoomClosed,
+    });
+    host.open(2);
+    host.core.handle_room_ended(ROOM, 1);
+    assert!(host.core.has_rooms());
+    host.core.handle_room_ended(ROOM, 2);
+    assert!(!host.core.has_rooms());
+}
+
+#[test]
+fn a_revoked_ticket_lets_nobody_in_and_a_newer_one_does() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::Room(
+        ROOM,
+        RoomOrder::RemovePlayer {
+            player: ANN,
+            reason: ErrorCode::Kicked,
+            revoked_until: 5,
+        },
+    ));
+    assert_eq!(host.join(ANN, 5), Err(ErrorCode::NotInRoom));
+    assert_eq!(host.join(ANN, 6), Ok(ANN));
+    assert_eq!(host.join(BOB, 1), Ok(BOB));
+    let members = vec![RoomMember {
+        player: ANN,
+        name: "ann".into(),
+    }];
+    host.order(WorldOrder::Room(
+        ROOM,
+        RoomOrder::SyncMembers {
+            members,
+            revoked_until: 9,
+        },
+    ));
+    assert_eq!(host.join(BOB, 9), Err(ErrorCode::NotInRoom));
+    assert_eq!(host.join(ANN, 9), Ok(ANN));
+    assert_eq!(host.join(BOB, 10), Ok(BOB));
+}
+
+#[test]
+fn a_ticket_needs_a_running_room_and_is_used_once() {
+    let mut host = Host::new();
+    assert_eq!(host.join(ANN, 1), Err(ErrorCode::RoomNotRunning));
+    host.configure(Duration::ZERO);
+    assert_eq!(host.join(ANN, 2), Err(ErrorCode::BadTicket));
+    host.open(1);
+    let join = host.ticket(ANN, 3);
+    assert!(host.admit(&join).is_ok());
+    assert_eq!(host.admit(&join), Err(ErrorCode::TicketUsed));
+    let old = Join {
+        version: message::VERSION - 1,
+        ..host.ticket(ANN, 4)
+    };
+    assert_eq!(host.admit(&old), Err(ErrorCode::VersionMismatch));
+    host.order(WorldOrder::CloseRoom {
+        room: ROOM,
+        reason: ErrorCode::RoomClosed,
+    });
+    assert_eq!(host.join(ANN, 5), Err(ErrorCode::BadTicket));
+}
+
+#[test]
+fn rooms_end_with_the_link_unless_there_is_a_lease() {
+    let mut child = Host::configured(Duration::ZERO);
+    child.open(1);
+    child.lose_link();
+    assert_eq!(
+        child.poll(),
+        [
+            HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::HostDied)),
+            HostOutput::End(HostEnding::LinkLost)
+        ]
+    );
+    let mut remote = Host::configured(LEASE);
+    remote.open(1);
+    remote.lose_link();
+    assert_eq!(remote.poll(), [HostOutput::End(HostEnding::LinkLost)]);
+    // The next WorldServer learns what runs here, and gets a snapshot.
+    remote.connect();
+    let ready = remote.poll().into_iter().find_map(|output| match output {
+        HostOutput::World(HostMessage::Ready(ready)) => Some(ready.rooms),
+        _ => None,
+    });
+    let here = RoomHere {
+        room: ROOM.0,
+        incarnation: 1,
+    };
+    assert_eq!(ready, Some(vec![here]));
+    remote.configure(LEASE);
+    let snapshot = HostOutput::Room(ROOM, RoomOrder::SendSnapshot);
+    assert!(remote.poll().contains(&snapshot));
+}
+
+#[test]
+fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
+    let mut host = Host::configured(LEASE);
+    host.open(1);
+    host.lose_link();
+    host.poll();
+    for _ in 0..3 {
+        // A WorldServer that follows another one.
+        host.wait(10_000);
+        host.connect();
+        host.lose_link();
+    }
+    host.poll();
+    host.wait(29_999);
+    host.timeout();
+    assert_eq!(host.poll(), []);
+    host.wait(1);
+    host.timeout();
+    let close = HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::HostDied));
+    assert_eq!(host.poll(), [close]);
+    assert_eq!(host.core.next_deadline(), None);
+}
+
+#[test]
+fn a_host_gives_a_world_server_up_that_acknowledges_nothing() {
+    let mut host = Host::configured(LEASE);
+    let mut beats = 0;
+    while host.now() < LocalTime::from_millis(60_000) {
+        host.wait(250);
+        host.timeout();
+        for output in host.poll() {
+            match output {
+                HostOutput::World(HostMessage::Beat(number)) => {
+                    beats += 1;
+                    if beats < 20 {
+                        host.order(WorldOrder::AcknowledgeBeat(number));
+                    }
+                }
+                HostOutput::End(ending) => {
+                    assert_eq!(ending, HostEnding::LinkLost);
+                    assert!((22..26).contains(&beats), "{beats}");
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+    panic!("it goes on for ever");
+}
+
+#[test]
+fn a_stopped_child_ends_without_a_word() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.wait(250);
+    host.timeout();
+    host.poll();
+    host.wait(3_000);
+    host.timeout();
+    assert_eq!(host.poll(), [HostOutput::End(HostEnding::Stalled)]);
+}
+
+#[test]
+fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.stop();
+    assert_eq!(
+        host.poll(),
+        [
+            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::End(HostEnding::HandedOver)
+        ]
+    );
+    // What the rooms still send counts.
+    let last = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
+    host.core.handle_room_message(last.clone());
+    assert_eq!(host.poll(), [HostOutput::World(last.clone())]);
+    host.core.disconnect();
+    host.core.handle_room_message(last);
+    assert_eq!(host.poll(), []);
+}
+
+#[test]
+fn a_remote_host_hands_over_to_a_world_server_that_lives() {
+    let mut host = Host::configured(LEASE);
+    host.open(1);
+    host.stop();
+    let beat = match &host.poll()[..] {
+        [HostOutput::World(HostMessage::Beat(number))] => *number,
+        other => panic!("{other:?}"),
+    };
+    host.order(WorldOrder::AcknowledgeBeat(beat - 1));
+    assert_eq!(host.poll(), [], "an answer to an earlier beat");
+    // That one was lost; the next one has to know first that these rooms are its own.
+    host.lose_link();
+    host.connect();
+    host.poll();
+    host.configure(LEASE);
+    let beat = host.poll().into_iter().find_map(|output| match output {
+        HostOutput::World(HostMessage::Beat(number)) => Some(number),
+        _ => None,
+    });
+    host.order(WorldOrder::AcknowledgeBeat(beat.expect("a beat")));
+    assert_eq!(
+        host.poll(),
+        [
+            HostOutput::Room(ROOM, RoomOrder::HandOver),
+            HostOutput::End(HostEnding::HandedOver)
+        ]
+    );
+}
+
+#[test]
+fn a_drained_host_closes_its_rooms_and_takes_no_more_orders() {
+    let mut host = Host::configured(Duration::ZERO);
+    host.open(1);
+    host.order(WorldOrder::Drain);
+    assert_eq!(
+        host.poll(),
+        [
+            HostOutput::Room(ROOM, RoomOrder::Close(ErrorCode::Draining)),
+            HostOutput::End(HostEnding::Drained)
+        ]
+    );
+    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    assert_eq!(host.poll(), []);
+}
+
+#[test]
+fn a_world_server_of_another_version_is_refused() {
+    let mut host = Host::new();
+    host.connect();
+    host.poll();
+    host.order(WorldOrder::Configure(HostSettings {
+        version: crate::protocol::VERSION + 1,
+        ..settings(Duration::ZERO)
+    }));
+    assert!(matches!(
+        &host.poll()[..],
+        [HostOutput::End(HostEnding::Refused(_))]
+    ));
+}
+
+#[test]
+fn figures_and_beats_may_be_lost_and_nothing_else() {
+    let expendable = [HostMessage::Beat(1), HostMessage::Stats(Box::default())];
+    assert!(expendable.iter().all(HostMessage::is_expendable));
+    let opened = HostMessage::RoomOpened {
+        room: ROOM,
+        error: None,
+    };
+    assert!(!opened.is_expendable());
+}
+
+#[test]
+fn orders_and_messages_survive_the_conversion() {
+    let resume = messages::RoomResume {
+        saved: ambit_room::journal::SavedRoom {
+            snapshot: RoomSnapshot {
+                at: GameTime::ZERO,
+                state: vec![1, 2],
+            },
+            journal: vec![ambit_room::journal::JournalEntry::new(
+                GameTime::from_millis(50),
+                &[],
+            )],
+        },
+        now: GameTime::from_millis(70),
+        members: Some(vec![RoomMember {
+            player: ANN,
+            name: "ann".into(),
+        }]),
+    };
+    let order = RoomAssignment {
+        resume: Some(resume),
+        parameters: vec![("npcs".into(), "3".into())],
+        ..assignment(4)
+    };
+    let message = crate::protocol::messages::WorldToHost {
+        body: Some(crate::protocol::messages::world_to_host::Body::OpenRoom(
+            order.clone().into(),
+        )),
+    };
+    let again = protobuf::order_of(message);
+    assert_eq!(again, Some(WorldOrder::OpenRoom(Box::new(order))));
+    let journal = HostMessage::Journal {
+        room: ROOM,
+        entry: ambit_room::journal::JournalEntry::new(GameTime::from_millis(50), &[]),
+        number: 9,
+    };
+    let sent = crate::protocol::messages::HostToWorld::from(journal);
+    let Some(host_to_world::Body::RoomTick(tick)) = sent.body else {
+        panic!("{sent:?}")
+    };
+    assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
+}
+
+/// A host with its time and its lease.
+struct Host {
+    core: HostCore,
+    lease: ServingLease,
+    time: HostTime,
+    signer: TicketSigner,
+}
+
+impl Host {
+    fn new() -> Self {
+        let profile = HostProfile {
+            address: ADDRESS.into(),
+            fingerprint: Fingerprint([1; 32]),
+            capacity: 2,
+            label: String::new(),
+            build: String::new(),
+            key: Vec::new(),
+            cores: 1,
+            instance: [0; 16],
+        };
+        Host {
+            core: HostCore::new(profile),
+            lease: ServingLease::default(),
+            time: HostTime {
+                local: LocalTime::from_millis(5_000),
+                unix_s: 1_000_000,
+            },
+            signer: TicketSigner::from_seed(&[7; 32]),
+        }
+    }
+
+    /// A host that serves a WorldServer.
+    fn configured(lease: Duration) -> Self {
+        let mut host = Host::new();
+        host.configure(lease);
+        host.poll();
+        host
+    }
+
+    fn configure(&mut self, lease: Duration) {
+        if !self.core.is_linked() {
+            self.connect();
+        }
+        self.order(WorldOrder::Configure(settings(lease)));
+    }
+
+    fn connect(&mut self) {
+        self.core.connect(self.time, &mut self.lease);
+    }
+
+    fn lose_link(&mut self) {
+        self.core.handle_link_lost(self.time, &self.lease);
+    }
+
+    fn stop(&mut self) {
+        self.core.handle_stop(self.time, &mut self.lease);
+    }
+
+    fn order(&mut self, order: WorldOrder) {
+        self.core.handle_order(self.time, &mut self.lease, order);
+    }
+
+    fn timeout(&mut self) {
+        self.core.handle_timeout(self.time, &mut self.lease);
+    }
+
+    fn made(&mut self, incarnation: u32, made: Result<Option<RoomSnapshot>, Error>) {
+        self.core.handle_made(self.time, ROOM, incarnation, made);
+    }
+
+    /// Opens the room, which is there at once.
+    fn open(&mut self, incarnation: u32) {
+        self.order(WorldOrder::OpenRoom(Box::new(assignment(incarnation))));
+        self.made(incarnation, Ok(None));
+        self.poll();
+    }
+
+    fn ticket(&self, player: PlayerId, serial: u64) -> Join {
+        let ticket = Ticket {
+            room: ROOM,
+            player,
+            name: "ann".into(),
+            host: ADDRESS.into(),
+            expires_unix_s: self.time.unix_s + 30,
+            serial,
+            nonce: u128::from(serial * 100 + player.0).to_le_bytes(),
+        };
+        Join {
+            version: message::VERSION,
+            ticket: self.signer.sign(&ticket),
+        }
+    }
+
+    fn join(&mut self, player: PlayerId, serial: u64) -> Result<PlayerId, ErrorCode> {
+        let join = self.ticket(player, serial);
+        self.admit(&join)
+    }
+
+    fn admit(&mut self, join: &Join) -> Result<PlayerId, ErrorCode> {
+        let admitted = self.core.admit(self.time, join);
+        admitted
+            .map(|ticket| ticket.player)
+            .map_err(|error| error.code())
+    }
+
+    fn refusals(&mut self) -> Vec<ErrorCode> {
+        let code = |output| match output {
+            HostOutput::World(HostMessage::RoomOpened { error, .. }) => {
+                error.map(|error| error.code())
+            }
+            _ => None,
+        };
+        self.poll().into_iter().filter_map(code).collect()
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.time.local += Duration::from_millis(ms);
+    }
+
+    fn now(&self) -> LocalTime {
+        self.time.local
+    }
+
+    fn poll(&mut self) -> Vec<HostOutput> {
+        std::iter::from_fn(|| self.core.poll()).collect()
+    }
+}
+
+/// A child that is given up after two seconds, or a host with this lease.
+fn settings(lease: Duration) -> HostSettings {
+    HostSettings {
+        version: crate::protocol::VERSION,
+        ticket_key: TicketSigner::from_seed(&[7; 32]).public_key().to_vec(),
+        grace_ms: 30_000,
+        saves_rooms: true,
+        lease,
+        silence: if lease.is_zero() {
+            Duration::from_secs(2)
+        } else {
+            Duration::ZERO
+        },
+    }
+}
+
+fn assignment(incarnation: u32) -> RoomAssignment {
+    RoomAssignment {
+        room: ROOM,
+        game: "field".into(),
+        capacity: 4,
+        incarnation,
+        ..RoomAssignment::default()
+    }
+}

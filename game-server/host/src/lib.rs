@@ -1,0 +1,29 @@
+//! The process part that runs rooms: embedded in a WorldServer, a child process, or on another
+//! machine.
+//!
+//! [`host`] accepts players and carries for the rooms, one actix actor each; [`protocol`] is what
+//! WorldServer and hosts say to each other.
+
+pub mod accept;
+mod actor;
+pub mod admission;
+mod agones;
+pub mod carrier;
+pub mod cli;
+pub mod clock_thread;
+mod dial;
+pub mod endpoint;
+pub mod host;
+pub mod host_core;
+pub mod identity;
+pub mod process;
+pub mod protocol;
+mod room_files;
+
+pub use process::run;
+
+// Datagrams of one tick wait in the connection's buffer: what is dropped there was paid for.
+const _: () = assert!(
+    ambit_room::network::viewer::MAX_BYTES_PER_TICK
+        <= ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES
+);

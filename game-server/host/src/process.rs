@@ -1,0 +1,263 @@
+//! The process `game-server`: an endpoint, a host and its link to the WorldServer.
+//!
+//! As a child (`--world stdio`) it ends when standard input does, so it never outlives its parent.
+//! On its own (`--world ADDR`) it dials again whenever the link is lost. On SIGTERM it hands its
+//! rooms over and ends.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use ambit_transport::quic::ALPN_GAME;
+use anyhow::{Context as _, bail};
+use clap::Parser as _;
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::accept;
+use crate::agones::Agones;
+use crate::carrier::host_end_over;
+use crate::cli::{Advertise, Options, World};
+use crate::dial::{WorldAddresses, dial};
+use crate::endpoint;
+use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
+use crate::identity::ServerIdentity;
+use ambit_room::logic::registry::Registry;
+
+/// How long the clients may take to read their last messages.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// The log filter, unless the environment sets another one. (`cluster` logs the events of the NATS
+/// client itself.)
+const DEFAULT_FILTER: &str = "info,async_nats=warn";
+/// How long the network's threads have for the last datagrams. No room ticks meanwhile.
+const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
+
+/// The whole program, with the games of `registry`: a user's own server is one line around this.
+pub fn run(registry: Registry) -> ExitCode {
+    run_with(registry, std::env::args_os())
+}
+
+/// As [`run`], with the arguments (the first one is the program's name).
+pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let options = Options::parse_from(arguments);
+    start_logging();
+    match host_rooms(options, registry) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("game-server: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
+pub fn start_logging() {
+    let filter = ["AMBIT_LOG", "RUST_LOG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let filter =
+        tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
+    let colours = std::io::stderr().is_terminal();
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours);
+    let _ = logs.try_init();
+}
+
+/// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
+/// `main`.
+///
+/// A room that never returns from a tick holds its thread for ever; only the end of the process ends
+/// it. So nothing waits for that thread after `main` has returned.
+fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let (done, result) = sync_channel(1);
+    std::thread::Builder::new()
+        .name("ambit-host".into())
+        .spawn(move || {
+            let system = actix::System::with_tokio_rt(multi_thread_runtime);
+            let result = system.block_on(serve(options, registry));
+            let _ = done.send(result);
+        })?;
+    result.recv().context("the host's main task panicked")?
+}
+
+/// The runtime of the network.
+pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("ambit-net")
+        .build()
+        .expect("the system gives threads to a runtime")
+}
+
+async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let stop = stop_at_signal(&options.world)?;
+    let world = WorldLink::prepare(&options)?;
+    let identity = ServerIdentity::generate()?;
+    let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    let needs_address = options.advertise.is_none();
+    let mut agones = options
+        .agones
+        .then(|| Agones::start(needs_address))
+        .transpose()?;
+    let address = match &mut agones {
+        Some(agones) if needs_address => {
+            tracing::info!(
+                "waiting for the address that Agones gives to this server; --advertise sets it"
+            );
+            tokio::select! {
+                address = agones.address() => address,
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+    };
+    let config = HostConfig {
+        address: address.to_string(),
+        fingerprint: identity.fingerprint(),
+        capacity: options.capacity,
+        label: format!("process {}", std::process::id()),
+        build: options.build,
+        key: options.host_key.unwrap_or_default().into_bytes(),
+        trace: options.trace,
+        record: options.record,
+    };
+    tracing::info!(
+        address = config.address,
+        capacity = config.capacity,
+        "hosting rooms"
+    );
+    let (host, mut control) = GameHost::new(config, registry)?;
+    if let Some(agones) = &agones {
+        agones.report_load_of(host.clone());
+    }
+    tokio::spawn(accept(
+        endpoint.clone(),
+        host.acceptance_counters(),
+        move |connection, _| {
+            let host = host.clone();
+            async move { host.serve(connection).await }
+        },
+    ));
+    let served = match world {
+        WorldLink::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        WorldLink::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+    };
+    // A server that fails is started again where it is; Agones is told only of a regular end.
+    if let (Some(agones), Ok(_)) = (agones, &served) {
+        agones.shut_down().await;
+    }
+    if let Ok(ProcessEnd::Vanish) = served {
+        // The clients get no message: the WorldServer sends them to other hosts. The last datagrams
+        // leave before.
+        tokio::time::sleep(LAST_DATAGRAMS).await;
+        std::process::exit(0);
+    }
+    let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
+    served.map(drop)
+}
+
+/// How a process ends regularly.
+enum ProcessEnd {
+    /// Its rooms go on elsewhere.
+    Vanish,
+    /// Its clients have been told.
+    Close,
+}
+
+/// The link to the WorldServer.
+enum WorldLink {
+    Pipes(pipe::Receiver, pipe::Sender),
+    Dial(WorldAddresses),
+}
+
+impl WorldLink {
+    fn prepare(options: &Options) -> anyhow::Result<Self> {
+        let fingerprints = options.world_cert.clone();
+        match &options.world {
+            World::Stdio => pipes()
+                .context("`--world stdio` is for children that a WorldServer starts with pipes"),
+            World::Addresses(addresses) if fingerprints.is_empty() => bail!(
+                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
+                 host key is sent to no other server",
+                addresses.join(",")
+            ),
+            World::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
+                addresses: addresses.clone(),
+                fingerprints,
+            })),
+        }
+    }
+}
+
+fn pipes() -> anyhow::Result<WorldLink> {
+    let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+    let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
+    Ok(WorldLink::Pipes(input, output))
+}
+
+/// Serves the WorldServer at the other end of standard input and output.
+async fn serve_parent(
+    control: &mut HostControl,
+    input: pipe::Receiver,
+    output: pipe::Sender,
+    stop: &CancellationToken,
+) -> anyhow::Result<ProcessEnd> {
+    let (link, carrying) = host_end_over(input, output, Some(control.journal_written()));
+    let carrying = tokio::spawn(carrying);
+    let ended = control.run(link, stop).await;
+    if ended == HostEnding::Stalled {
+        // Nothing may be sent any more: the rooms are another host's by now.
+        tracing::error!(
+            "this process was stopped for so long that its rooms go on at other hosts; it ends"
+        );
+        std::process::exit(1);
+    }
+    // The last messages are still written, if the other end reads.
+    let _ = tokio::time::timeout(CLOSE_WITHIN, carrying).await;
+    match ended {
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
+    }
+}
+
+/// Serves WorldServers that are dialled, until a signal or a `Drain`.
+async fn serve_worlds(
+    control: &mut HostControl,
+    worlds: &WorldAddresses,
+    stop: &CancellationToken,
+) -> anyhow::Result<ProcessEnd> {
+    control.journal_written();
+    match dial(control, worlds, stop).await? {
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(ProcessEnd::Vanish),
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(ProcessEnd::Close),
+    }
+}
+
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
+/// but the parent drains and ends them. A child that is terminated alone hands its rooms over.
+fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let is_child = *world == World::Stdio;
+    tokio::spawn(async move {
+        tokio::select! {
+            () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
+            _ = terminate.recv() => {}
+        }
+        stopping.cancel();
+    });
+    Ok(stop)
+}

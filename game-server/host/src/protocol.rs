@@ -1,0 +1,64 @@
+//! Constants that a WorldServer and the processes that host rooms share, besides the messages
+//! (`control::host`).
+//!
+//! Both sides are built from the same source and compare `VERSION` first; there is no negotiation.
+
+use std::time::Duration;
+
+/// Version of the host protocol: `Configure.version`, `HostReady.version`.
+pub const VERSION: u32 = 3;
+
+/// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
+/// rest.
+///
+/// The bounds are dense in the range of a healthy tick and end at two periods of 20 Hz: a longer
+/// tick is a failure by any measure.
+pub const TICK_BUCKETS: [f64; 12] = [
+    0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1,
+];
+
+/// How often a host sends `HostStats`.
+pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a host sends a heartbeat.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Index in `HostStats.tick_buckets` for a tick that took `work`.
+pub fn tick_bucket(work: Duration) -> usize {
+    let seconds = work.as_secs_f64();
+    TICK_BUCKETS.partition_point(|bound| *bound < seconds)
+}
+
+/// The messages of `proto/ambit/host.proto`.
+#[allow(
+    missing_docs,
+    unused_qualifications,
+    clippy::pedantic,
+    clippy::large_enum_variant,
+    reason = "generated; a report comes once a second"
+)]
+pub mod messages {
+    include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_falls_into_the_first_bucket_whose_bound_it_does_not_pass() {
+        assert_eq!(tick_bucket(Duration::ZERO), 0);
+        assert_eq!(tick_bucket(Duration::from_micros(500)), 0);
+        assert_eq!(tick_bucket(Duration::from_micros(501)), 1);
+        assert_eq!(
+            tick_bucket(Duration::from_millis(100)),
+            TICK_BUCKETS.len() - 1
+        );
+        assert_eq!(tick_bucket(Duration::from_secs(1)), TICK_BUCKETS.len());
+    }
+
+    #[test]
+    fn bucket_bounds_ascend() {
+        assert!(TICK_BUCKETS.is_sorted_by(|a, b| a < b));
+    }
+}

@@ -1,0 +1,365 @@
+//! What a room writes to disk, if the operator asks for it: the ground truth (`--trace`) and a
+//! recording (`--record`).
+//!
+//! Ticks hand over lines and bytes; a thread of the room's own turns them into text and writes
+//! them. When the disk can't keep up the room waits for it: both files are worthless with gaps, and
+//! an operator who wants them measures nothing else.
+//!
+//! `room-ID.jsonl`: JSON objects, one a line. The first has `ev` = `room` and what the room is
+//! (metres, cells, ms); each other one has `t` (when it takes effect: room time in ms), `ev`, and
+//! the object's `id`: `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`,
+//! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). `room-ID.rec`: see `record`.
+//!
+//! An existing file is never overwritten: ids begin anew with each run, so a later room of that id is
+//! `room-ID-2`, then `room-ID-3`, both files alike.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use ambit_proto::time::GameTime;
+use serde_json::{Value, json};
+
+use crate::host::counters::{Counters, DropReason};
+use crate::host_core::making::PreparedRoom;
+use ambit_room::config::RoomConfig;
+use ambit_room::journal::JournalEntry;
+use ambit_room::logic::world::{TraceEvent, TraceLine};
+use ambit_room::recording::{self, Header};
+use ambit_room::room::{Room, RoomInput};
+
+/// Ticks that may wait for the disk: three seconds at 20 Hz. Then the room waits.
+const QUEUE: usize = 64;
+
+enum Block {
+    Trace(Vec<TraceLine>),
+    Record(Vec<u8>),
+}
+
+/// See the module. Costs nothing if no files are asked for.
+#[derive(Default)]
+pub(crate) struct RoomFiles {
+    blocks: Option<SyncSender<Block>>,
+    is_recorded: bool,
+}
+
+impl RoomFiles {
+    /// Makes the files that are asked for and writes their beginnings. What the disk does not take
+    /// later is counted in `lost`.
+    pub(crate) fn open(
+        trace: Option<&Path>,
+        record: Option<&Path>,
+        prepared: &PreparedRoom,
+        lost: Arc<Counters>,
+    ) -> io::Result<Self> {
+        if trace.is_none() && record.is_none() {
+            return Ok(Self::default());
+        }
+        let (header, room) = (prepared.header(), prepared.room());
+        let (trace, record) = create_both(trace, record, header.room)?;
+        let mut files = Files {
+            trace,
+            record,
+            kinds: kinds(room),
+        };
+        if let Some(file) = &mut files.trace {
+            write_line(file, &opening(header, room))?;
+        }
+        if let Some(file) = &mut files.record {
+            let mut bytes = Vec::new();
+            recording::begin(header, prepared.snapshot().as_ref(), &mut bytes);
+            file.write_all(&bytes)?;
+            file.flush()?;
+        }
+        let is_recorded = files.record.is_some();
+        let (blocks, arrivals) = sync_channel(QUEUE);
+        let id = header.room;
+        std::thread::Builder::new()
+            .name(format!("ambit-files-{id}"))
+            .spawn(move || files.write_all(id, &arrivals, &lost))?;
+        Ok(Self {
+            blocks: Some(blocks),
+            is_recorded,
+        })
+    }
+
+    /// Notes the inputs of a tick, before it runs: so the recording of a room that panics holds the
+    /// tick that caused it.
+    pub(crate) fn record(&mut self, now: GameTime, inputs: &[RoomInput]) {
+        if self.is_recorded {
+            let mut bytes = Vec::new();
+            recording::append(&JournalEntry::new(now, inputs), &mut bytes);
+            self.hand_over(Block::Record(bytes));
+        }
+    }
+
+    /// Notes the ground truth of a tick; empty unless the room was configured to trace it.
+    pub(crate) fn trace(&mut self, lines: &[TraceLine]) {
+        if !lines.is_empty() {
+            self.hand_over(Block::Trace(lines.to_vec()));
+        }
+    }
+
+    fn hand_over(&mut self, block: Block) {
+        if let Some(blocks) = &self.blocks {
+            // The writer takes them for as long as there is a room, see `Files::write_all`.
+            let _ = blocks.send(block);
+        }
+    }
+}
+
+struct Files {
+    trace: Option<BufWriter<File>>,
+    record: Option<BufWriter<File>>,
+    kinds: Vec<String>,
+}
+
+impl Files {
+    /// Takes blocks for as long as the room runs, also when they can't be written: then they are
+    /// counted.
+    fn write_all(&mut self, room: u64, arrivals: &Receiver<Block>, lost: &Counters) {
+        if let Err(error) = self.write(arrivals) {
+            tracing::error!(room, "the room's files can't be written any more: {error}");
+            lost.dropped(DropReason::FilesFailed);
+            for _ in arrivals {
+                lost.dropped(DropReason::FilesFailed);
+            }
+        }
+    }
+
+    fn write(&mut self, arrivals: &Receiver<Block>) -> io::Result<()> {
+        while let Ok(first) = arrivals.recv() {
+            self.write_block(first)?;
+            while let Ok(next) = arrivals.try_recv() {
+                self.write_block(next)?;
+            }
+            for file in [&mut self.trace, &mut self.record].into_iter().flatten() {
+                file.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self, block: Block) -> io::Result<()> {
+        match (block, &mut self.trace, &mut self.record) {
+            (Block::Trace(lines), Some(file), _) => lines
+                .iter()
+                .try_for_each(|line| write_line(file, &as_json(line, &self.kinds))),
+            (Block::Record(bytes), _, Some(file)) => file.write_all(&bytes),
+            (Block::Trace(_) | Block::Record(_), ..) => Ok(()),
+        }
+    }
+}
+
+type NewFile = Option<BufWriter<File>>;
+
+/// Makes a room's files under the first name that is free for both.
+fn create_both(
+    trace: Option<&Path>,
+    record: Option<&Path>,
+    room: u64,
+) -> io::Result<(NewFile, NewFile)> {
+    let mut name = format!("room-{room}");
+    let mut count = 1;
+    loop {
+        let trace = trace.map(|directory| directory.join(format!("{name}.jsonl")));
+        let record = record.map(|directory| directory.join(format!("{name}.rec")));
+        match create_named(trace.as_deref(), record.as_deref()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
+            made => return made,
+        }
+        name = format!("room-{room}-{count}");
+    }
+}
+
+/// Both or none.
+fn create_named(trace: Option<&Path>, record: Option<&Path>) -> io::Result<(NewFile, NewFile)> {
+    let made = create(trace)?;
+    let recorded = create(record);
+    if let (Err(_), Some(trace)) = (&recorded, trace) {
+        // It is still empty.
+        let _ = fs::remove_file(trace);
+    }
+    Ok((made, recorded?))
+}
+
+fn create(path: Option<&Path>) -> io::Result<NewFile> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create_new(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    Ok(Some(BufWriter::new(file)))
+}
+
+fn write_line(file: &mut impl Write, line: &Value) -> io::Result<()> {
+    writeln!(file, "{line}")
+}
+
+fn kinds(room: &Room) -> Vec<String> {
+    room.world()
+        .schema()
+        .kinds
+        .iter()
+        .map(|kind| kind.name.clone())
+        .collect()
+}
+
+fn opening(header: &Header, room: &Room) -> Value {
+    let RoomConfig {
+        seed,
+        tick_hz,
+        delay,
+        width,
+        height,
+        cell,
+        inner,
+        outer,
+        margin_m,
+        ..
+    } = room.config();
+    let kinds = room
+        .world()
+        .schema()
+        .kinds
+        .iter()
+        .map(|kind| match &kind.interest_radii {
+            Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
+            None => json!({ "name": kind.name, "inner": inner, "outer": outer }),
+        });
+    json!({
+        "ev": "room", "room": header.room, "game": header.game, "seed": seed, "tick_hz": tick_hz,
+        "delay_ms": delay.as_millis() as u64, "width": width, "height": height, "cell": cell,
+        "inner": inner, "outer": outer, "margin": margin_m, "kinds": kinds.collect::<Vec<_>>(),
+    })
+}
+
+fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
+    let (t, id) = (line.at.micros() as f64 / 1_000.0, line.object.0);
+    match &line.event {
+        TraceEvent::Moved { position: at, cell } => {
+            json!({ "t": t, "ev": "move", "id": id, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
+        }
+        TraceEvent::Spawned {
+            kind,
+            position: at,
+            cell,
+        } => {
+            let kind = kinds.get(usize::from(*kind));
+            json!({ "t": t, "ev": "spawn", "id": id, "kind": kind, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
+        }
+        TraceEvent::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
+        TraceEvent::Hidden => json!({ "t": t, "ev": "hide", "id": id }),
+        TraceEvent::Revealed => json!({ "t": t, "ev": "reveal", "id": id }),
+        TraceEvent::Joined { player, name } => {
+            json!({ "t": t, "ev": "join", "id": id, "player": player.0, "name": name })
+        }
+        TraceEvent::Left { player } => {
+            json!({ "t": t, "ev": "leave", "id": id, "player": player.0 })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::ids::{ObjectId, PlayerId};
+    use ambit_proto::space::Position;
+
+    use super::*;
+
+    #[test]
+    fn a_later_run_leaves_the_files_of_an_earlier_one_alone() {
+        let directory =
+            std::env::temp_dir().join(format!("ambit-room-files-{}", std::process::id()));
+        let [trace, record] = ["trace", "record"].map(|name| directory.join(name));
+        for path in [&trace, &record] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let names = |path: &Path| {
+            let entries = fs::read_dir(path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            entries.collect::<std::collections::BTreeSet<_>>()
+        };
+        create_both(Some(&trace), Some(&record), 1).unwrap();
+        fs::write(trace.join("room-1.jsonl"), "the first run").unwrap();
+        create_both(None, Some(&record), 1).unwrap();
+        create_both(Some(&trace), Some(&record), 1).unwrap();
+        create_both(Some(&trace), Some(&record), 2).unwrap();
+        assert_eq!(
+            names(&trace),
+            ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"]
+                .map(String::from)
+                .into()
+        );
+        let recorded = ["room-1.rec", "room-1-2.rec", "room-1-3.rec", "room-2.rec"];
+        assert_eq!(names(&record), recorded.map(String::from).into());
+        assert_eq!(
+            fs::read_to_string(trace.join("room-1.jsonl")).unwrap(),
+            "the first run"
+        );
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_full_disk_does_not_take_is_counted() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut files = Files {
+            trace: None,
+            record: Some(BufWriter::new(full)),
+            kinds: Vec::new(),
+        };
+        let (blocks, arrivals) = sync_channel(QUEUE);
+        let lost = Counters::default();
+        // Larger than the buffer, so that the first one fails by itself.
+        for _ in 0..3 {
+            blocks.send(Block::Record(vec![0; 1 << 16])).unwrap();
+        }
+        drop(blocks);
+        files.write_all(1, &arrivals, &lost);
+        assert_eq!(lost.read().drops["room_files/failed"], 3);
+    }
+
+    #[test]
+    fn lines_hold_what_the_header_of_this_module_says() {
+        let position = Position::new(1.5, 2.25, 0.0);
+        let check = |what, expected: &str| {
+            let line = TraceLine {
+                at: GameTime::from_micros(1_500),
+                object: ObjectId(7),
+                event: what,
+            };
+            assert_eq!(
+                as_json(&line, &["orc".to_owned()]),
+                expected.parse::<Value>().unwrap()
+            );
+        };
+        check(
+            TraceEvent::Spawned {
+                kind: 0,
+                position,
+                cell: 3,
+            },
+            r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc","x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
+        );
+        check(
+            TraceEvent::Moved { position, cell: 3 },
+            r#"{"t":1.5,"ev":"move","id":7,"x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
+        );
+        check(TraceEvent::Hidden, r#"{"t":1.5,"ev":"hide","id":7}"#);
+        check(
+            TraceEvent::Joined {
+                player: PlayerId(2),
+                name: "ann".into(),
+            },
+            r#"{"t":1.5,"ev":"join","id":7,"player":2,"name":"ann"}"#,
+        );
+        check(
+            TraceEvent::Left {
+                player: PlayerId(2),
+            },
+            r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#,
+        );
+    }
+}

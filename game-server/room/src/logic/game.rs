@@ -1,0 +1,349 @@
+//! The interface of a game: its rules.
+//!
+//! A game is a plain struct that works on a [`World`]. It knows nothing of packets, cells or
+//! clients. It spawns objects, changes the present and future of their components, decides who sees
+//! whom, and refuses commands that are against the rules. It declares the components of its objects
+//! once, in its [`Schema`]. Clients receive the schema and so can interpret any game.
+//!
+//! # Time
+//!
+//! [`World::now`] is the time at which everything that a game does takes effect, for all players at
+//! once. It lies a little ahead of the players' clocks (the local lag), so most players learn of a
+//! change before it happens. For the rules it is simply now: check a command against the world as
+//! it is, and the decision holds.
+//!
+//! A tick runs the commands, joins and leaves in the order of their arrival, then [`Game::input`]
+//! for each player whose controls have changed, in the order of the players, then [`Game::step`].
+//! If something that started earlier decides whether a command is allowed (a bolt that kills the
+//! caster first), bring your rules up to `now` at the beginning of `command`, as the game `field`
+//! does.
+//!
+//! # Controls
+//!
+//! Each player has 32 controls; the game decides what each one means. The stream of key samples
+//! from a client survives loss: every press and every release counts once and in order, perhaps
+//! late. From [`Game::input`] on, ask [`World::pressed`] for what is held and
+//! [`World::just_pressed`] for what must happen once.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use crate::config::RoomConfig;
+//! # use crate::logic::world::World;
+//! # use ambit_proto::ids::PlayerId;
+//! # use ambit_proto::keymap::Keymap;
+//! # use ambit_proto::schema::Schema;
+//! # use ambit_proto::time::GameTime;
+//! const LEFT: u8 = 0;
+//! const JUMP: u8 = 5;
+//!
+//! /// What a game computes in its `step`: speed along x and upwards.
+//! fn step(world: &World, player: PlayerId) -> (f32, f32) {
+//!     let run = if world.pressed(player, LEFT) { -5.0 } else { 0.0 };
+//!     let jump = if world.just_pressed(player, JUMP) { 3.0 } else { 0.0 };
+//!     (run, jump)
+//! }
+//!
+//! // A test takes the place of the room: it sets the held keys and applies them to a tick.
+//! let schema = Schema { game: "runners".into(), ..Schema::default() };
+//! let mut world = World::new(&RoomConfig::default(), schema);
+//! let ann = PlayerId(1);
+//! world.hold_controls(ann, Keymap::default().with(LEFT, true).with(JUMP, true));
+//! world.hold_controls(ann, Keymap::default().with(LEFT, true)); // The tap ends before the tick.
+//! world.apply_inputs(&mut Vec::new());
+//! assert_eq!(step(&world, ann), (-5.0, 3.0));
+//! world.apply_inputs(&mut Vec::new());
+//! assert_eq!(step(&world, ann), (-5.0, 0.0));
+//! ```
+//!
+//! # Movement
+//!
+//! Component 0 of a kind is the position of its objects, in one of two forms. A **path**
+//! ([`World::walk_to`]) is for movement that is known in advance: it is sent once and costs nothing
+//! until it changes. A **pose** ([`World::set_pose`]) is for movement that cannot be predicted:
+//! objects that are steered at every tick or pushed by physics. A pose is set at a tick and holds
+//! from `now` on. Only the newest pose is sent, and not at every tick.
+//!
+//! # Randomness and order
+//!
+//! The same seed and inputs must give the same game: take random numbers from [`World::rng`] or
+//! [`World::rng_for`], time from the world, and order from sorted maps and lists, never from a
+//! `HashMap`.
+//!
+//! # A whole game
+//!
+//! Stones lie on the map; an avatar that comes near one picks it up, and its counter goes up.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::time::Duration;
+//!
+//! use crate::config::Parameters;
+//! use crate::logic::game::{Game, GameInfo, Refusal};
+//! use crate::logic::registry::Registry;
+//! use crate::logic::world::World;
+//! use ambit_proto::codes::ErrorCode;
+//! use ambit_proto::ids::{ObjectId, PlayerId};
+//! use ambit_proto::message::Action;
+//! use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+//! use ambit_proto::space::Position;
+//!
+//! const WALKER: u8 = 0;
+//! const STONE: u8 = 1;
+//! const STONES: u8 = 1; // A walker's second component.
+//!
+//! #[derive(Default)]
+//! struct Stones {
+//!     walkers: BTreeMap<PlayerId, ObjectId>,
+//! }
+//!
+//! impl Game for Stones {
+//!     fn schema(&self) -> Schema {
+//!         let path = || ComponentSpec::public("path", Codec::Path);
+//!         let stones = ComponentSpec::public("stones", Codec::Number { min: 0, max: 1_000 });
+//!         Schema {
+//!             game: "stones".into(),
+//!             kinds: vec![
+//!                 ObjectKind {
+//!                     name: "walker".into(),
+//!                     components: vec![path(), stones],
+//!                     ..ObjectKind::default()
+//!                 },
+//!                 ObjectKind {
+//!                     name: "stone".into(),
+//!                     components: vec![path()],
+//!                     ..ObjectKind::default()
+//!                 },
+//!             ],
+//!             ..Schema::default()
+//!         }
+//!     }
+//!
+//!     fn start(&mut self, world: &mut World) {
+//!         for _ in 0..50 {
+//!             let (x, y) = (world.rng().f32() * 200.0, world.rng().f32() * 200.0);
+//!             let stone = vec![Component::at_rest(world.now(), Position::on_ground(x, y))];
+//!             world.spawn(STONE, stone);
+//!         }
+//!     }
+//!
+//!     fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
+//!         let path = Component::at_rest(world.now(), Position::on_ground(100.0, 100.0));
+//!         let walker = world.spawn(WALKER, vec![path, Component::Number(0)]);
+//!         self.walkers.insert(player, walker);
+//!         walker
+//!     }
+//!
+//!     fn leave(&mut self, world: &mut World, player: PlayerId) {
+//!         if let Some(walker) = self.walkers.remove(&player) {
+//!             world.despawn(walker);
+//!         }
+//!     }
+//!
+//!     fn command(
+//!         &mut self,
+//!         world: &mut World,
+//!         player: PlayerId,
+//!         action: &Action,
+//!     ) -> Result<(), Refusal> {
+//!         let Action::Move { x, y } = *action else {
+//!             return Err(Refusal(ErrorCode::UnknownCommand));
+//!         };
+//!         let target = Position::on_ground(x, y);
+//!         if !world.grid().contains(target) {
+//!             return Err(Refusal(ErrorCode::BadPosition)); // Off the map, or not a number.
+//!         }
+//!         world.walk_to(self.walkers[&player], target, 5.0);
+//!         Ok(())
+//!     }
+//!
+//!     fn step(&mut self, world: &mut World, _dt: Duration) {
+//!         let mut near = Vec::new();
+//!         for &walker in self.walkers.values() {
+//!             world.find_within(world.position(walker), 1.0, &mut near);
+//!             near.retain(|&object| world.kind(object) == STONE);
+//!             for &stone in &near {
+//!                 world.despawn(stone);
+//!                 let stones = world.number(walker, STONES);
+//!                 world.set_number(walker, STONES, stones + 1);
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! // A server with this registry: `ambit_host::process::run(registry)`.
+//! let registry = ambit_game_server::standard().with(
+//!     GameInfo {
+//!         name: "stones",
+//!         description: "Pick up stones.",
+//!         min_players: 1,
+//!         join_running: true,
+//!         parameters: &[],
+//!     },
+//!     |_: &Parameters| Ok(Box::new(Stones::default())),
+//! );
+//! assert!(registry.check("stones", &BTreeMap::new()).is_ok());
+//!
+//! // A test needs only a world and a few ticks.
+//! use crate::config::RoomConfig;
+//! use ambit_proto::time::GameTime;
+//! let mut game = Stones::default();
+//! let mut world = World::new(&RoomConfig::default(), game.schema());
+//! game.start(&mut world);
+//! let ann = PlayerId(1);
+//! let walker = game.join(&mut world, ann, "ann");
+//! let refused = game.command(&mut world, ann, &Action::Move { x: f32::NAN, y: 0.0 });
+//! assert_eq!(refused, Err(Refusal(ErrorCode::BadPosition)));
+//! game.command(&mut world, ann, &Action::Move { x: 150.0, y: 100.0 }).unwrap();
+//! for tick in 1..=200 {
+//!     world.begin_tick(GameTime::from_millis(tick * 50));
+//!     game.step(&mut world, Duration::from_millis(50));
+//!     world.finish_tick();
+//! }
+//! assert_eq!(world.position(walker), Position::on_ground(150.0, 100.0));
+//! ```
+
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::message::Action;
+use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
+
+use super::gate::Gate;
+use super::world::World;
+use crate::config::Parameter;
+use crate::saved::BadState;
+
+/// The longest state that an avatar may take through a gate, in bytes.
+pub const MAX_TRANSFER_STATE_BYTES: usize = 4_096;
+
+/// The rules of a room. See the module.
+pub trait Game: Send {
+    /// The components of the game's objects, its events and its spells. The result is the same at
+    /// every call.
+    fn schema(&self) -> Schema;
+
+    /// Starts the room: creates the obstacles and objects of the world. Called once, at the first
+    /// tick, before anything else.
+    fn start(&mut self, world: &mut World);
+
+    /// A player joins for the first time. Creates the avatar through which the player sees the
+    /// world; the avatar must exist until `leave`. Never called for a player who is in the room.
+    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId;
+
+    /// A player in the room has a new name.
+    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
+        let _ = (world, player, name);
+    }
+
+    /// A player has left for good: removes the avatar. A player who only lost the connection keeps
+    /// the avatar for the grace period.
+    fn leave(&mut self, world: &mut World, player: PlayerId);
+
+    /// Executes a command of a player in the room, effective at `world.now()`, or refuses it.
+    /// Numbers are as the client sent them: check them. `Action::Keys` never arrives here: it
+    /// counts as holding these controls.
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal>;
+
+    /// The controls of a player differ from those at the previous tick, or a control was pressed
+    /// again. `keys` are the controls that are held now or were pressed in between.
+    /// [`World::pressed`], [`World::just_pressed`] and [`World::just_released`] give the same
+    /// answers, here and in `step`, so a game may leave this out. All controls of a player who
+    /// disconnects are released.
+    fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
+        let _ = (world, player, keys);
+    }
+
+    /// The end of a tick, `dt` after the previous one.
+    fn step(&mut self, world: &mut World, dt: Duration);
+
+    /// Whether a viewer's avatar sees an object that is near enough. A player's own avatar is
+    /// always visible to that player. Hidden objects are not sent. The room asks when an object or
+    /// a viewer changes cell, and when the game calls [`World::hide`] or [`World::reveal`]: call
+    /// these whenever anything else changes the answer.
+    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
+        let _ = (world, viewer, object);
+        true
+    }
+
+    /// The gates from this map to other maps of its world. Called once, after `start`. An avatar
+    /// that enters a gate is transferred: see `carry` and `arrive`.
+    fn gates(&self, world: &World) -> Vec<Gate> {
+        let _ = world;
+        Vec::new()
+    }
+
+    /// The state that a player in a gate takes to the other map, at most
+    /// [`MAX_TRANSFER_STATE_BYTES`]. `None` if the player must stay for now, for example
+    /// because it is dead. `leave` follows at once. Each map has its own time: save how long
+    /// something still lasts, not when it ends. `saved::of` encodes any type that serde can
+    /// serialize.
+    fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+        let _ = (world, player);
+        Some(Vec::new())
+    }
+
+    /// A player arrives at `at` through a gate of another map, with the state that `carry` returned
+    /// there. The default does the same as `join`.
+    fn arrive(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
+        let _ = carried;
+        let avatar = self.join(world, player, name);
+        world.put_at(avatar, at);
+        avatar
+    }
+
+    /// The state of the game beside its parameters and the world, between two ticks, for
+    /// [`Game::restore`]: it lets a room continue in another process when its own one dies or ends.
+    /// `None` if the game does not support this: its rooms then end with their process. `saved::of`
+    /// encodes any type that serde can serialize.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Continues from a state that [`Game::save`] returned. This game was created with the same
+    /// parameters and has started, in a world that has since been restored: same objects, same ids.
+    fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        let _ = (world, saved);
+        Err(BadState::Unsupported)
+    }
+
+    /// Whether the game is over: the room then closes.
+    fn is_finished(&self) -> bool {
+        false
+    }
+}
+
+/// A command is against the rules. The code is sent to the player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refused: {}", ambit_proto::codes::name(*.0))]
+pub struct Refusal(pub ErrorCode);
+
+/// What the lobby knows of a game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GameInfo {
+    /// The value of `game=`.
+    pub name: &'static str,
+    /// One line for users.
+    pub description: &'static str,
+    /// Players needed to start.
+    pub min_players: u32,
+    /// Whether players may join a running room.
+    pub join_running: bool,
+    /// The game's own parameters. A game may also override the default of a parameter that every
+    /// room has (`config::override_default`).
+    pub parameters: &'static [Parameter],
+}

@@ -1,0 +1,161 @@
+//! The games that a host offers, by name.
+//!
+//! A name and `key=value` parameters go in; a room's configuration and its game come out, or an
+//! [`OpenRoomError`] that explains to the player what is wrong. One call registers a game
+//! ([`Registry::with`]); lobby and hosts know nothing else of games.
+//!
+//! Invariant: [`Registry::prepare`] succeeds for everything that [`Registry::check`] accepts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::ids::RoomId;
+
+use super::game::Game;
+use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
+use crate::recording::Header;
+use crate::room::Room;
+
+pub use super::game::GameInfo;
+
+/// Creates a game from parameters that were checked against its table and the room's.
+pub type MakeGame = fn(&Parameters) -> Result<Box<dyn Game>, BadParameter>;
+
+/// The registered games. See the module.
+#[derive(Clone, Default)]
+pub struct Registry {
+    games: Vec<(GameInfo, MakeGame)>,
+}
+
+/// Why a room cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenRoomError {
+    /// No game has this name.
+    #[error("there is no game {game:?}; the known ones are {known}")]
+    UnknownGame {
+        /// The requested name, shortened.
+        game: String,
+        /// All names.
+        known: String,
+    },
+    /// A parameter is invalid.
+    #[error(transparent)]
+    BadParameter(#[from] BadParameter),
+}
+
+impl Registry {
+    /// Adds a game.
+    ///
+    /// # Panics
+    /// If a game of that name is registered already, or if the game redeclares a parameter that
+    /// every room has and changes more than its default. Both are bugs of the game.
+    #[must_use]
+    pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
+        assert!(
+            self.info(info.name).is_none(),
+            "a game {:?} is registered already",
+            info.name
+        );
+        for parameter in info.parameters {
+            let common = ROOM_PARAMETERS
+                .iter()
+                .find(|common| common.key == parameter.key);
+            let fits = common
+                .is_none_or(|common| *parameter == override_default(common.key, parameter.default));
+            assert!(
+                fits,
+                "{:?} is a parameter of every room; a game may only override its default",
+                parameter.key
+            );
+        }
+        self.games.push((info, make));
+        self
+    }
+
+    /// The registered games, in the order of their registration.
+    pub fn games(&self) -> impl Iterator<Item = &GameInfo> {
+        self.games.iter().map(|(info, _)| info)
+    }
+
+    /// One registered game.
+    pub fn info(&self, game: &str) -> Option<&GameInfo> {
+        self.games().find(|info| info.name == game)
+    }
+
+    /// Whether a room of this game can be created with these parameters.
+    pub fn check(
+        &self,
+        game: &str,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<(), OpenRoomError> {
+        let header = Header {
+            game: game.to_owned(),
+            parameters: parameters.clone(),
+            ..Header::default()
+        };
+        self.prepare(&header).map(|_| ())
+    }
+
+    /// The configuration and the game of the room that a header describes.
+    pub fn prepare(&self, header: &Header) -> Result<(RoomConfig, Box<dyn Game>), OpenRoomError> {
+        let (info, make) = self.find(&header.game)?;
+        let parameters =
+            Parameters::parse(&header.parameters, &[ROOM_PARAMETERS, info.parameters])?;
+        let grace = Duration::from_millis(header.grace_ms.into());
+        let config = RoomConfig::new(
+            RoomId(header.room),
+            header.seed,
+            header.capacity,
+            grace,
+            &parameters,
+        )?;
+        Ok((config, make(&parameters)?))
+    }
+
+    /// The room that a header describes, before its first tick.
+    pub fn create_room(&self, header: &Header) -> Result<Room, OpenRoomError> {
+        self.prepare(header)
+            .map(|(config, game)| Room::new(config, game))
+    }
+
+    fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenRoomError> {
+        self.games
+            .iter()
+            .find(|(info, _)| info.name == game)
+            .ok_or_else(|| OpenRoomError::UnknownGame {
+                game: game.chars().take(40).collect(),
+                known: self
+                    .games()
+                    .map(|info| info.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.games().map(|info| info.name))
+            .finish()
+    }
+}
+
+impl OpenRoomError {
+    /// The stable error code.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnknownGame { .. } => ErrorCode::UnknownGame,
+            Self::BadParameter(_) => ErrorCode::BadParameter,
+        }
+    }
+}
+
+/// The error that the player receives.
+impl From<OpenRoomError> for codes::Error {
+    fn from(error: OpenRoomError) -> Self {
+        codes::error(error.code(), error.to_string())
+    }
+}

@@ -1,0 +1,149 @@
+//! Saves a world as bytes, and restores it.
+//!
+//! Between two ticks the state of a world is its objects, the controls, the random generator and
+//! the time; positions and indices follow from these. The static obstacles (`statics`) are created
+//! by the start of the game and are not saved. A restored world continues bit for bit like the
+//! saved one; viewers receive every object anew ([`WorldChange::Spawned`]).
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::pose::PoseFormat;
+use ambit_proto::schema::Component;
+use ambit_proto::time::GameTime;
+use fastrand::Rng;
+
+use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
+use super::path_segment::PathSegment;
+use super::poses::{SavedPoses, WorldPoses};
+use super::{ObjectsByCell, TraceEvent, World, WorldChange, component_access};
+use crate::logic::controls::Controls;
+use crate::saved::{self, BadState};
+
+impl World {
+    /// Appends the state of the world between two ticks. Cost: all objects.
+    pub fn save(&self, out: &mut Vec<u8>) {
+        saved::put(out, &(self.now, self.previous_horizon, self.rng.get_seed()));
+        saved::put(out, &self.objects.to_saved());
+        saved::put(out, &self.poses.to_saved());
+        saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
+    }
+
+    /// Replaces the state of this world, in which the game has started, by the saved one.
+    pub(crate) fn restore(&mut self, bytes: &mut &[u8]) -> Result<(), BadState> {
+        let (now, before, rng_seed): (GameTime, GameTime, u64) = saved::take(bytes)?;
+        let objects: SavedObjects = saved::take(bytes)?;
+        let poses: SavedPoses = saved::take(bytes)?;
+        let (controls, moving, crowded): (
+            BTreeMap<PlayerId, Controls>,
+            Vec<ObjectId>,
+            Vec<ObjectId>,
+        ) = saved::take(bytes)?;
+        (self.now, self.previous_horizon, self.rng) = (now, before, Rng::with_seed(rng_seed));
+        self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
+        let any_format = self
+            .schema
+            .kinds
+            .iter()
+            .find_map(|kind| kind.pose_format().copied());
+        self.poses = WorldPoses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
+        (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
+        self.cells = ObjectsByCell::new(self.grid);
+        self.changed.clear();
+        self.changes.clear();
+        self.trace.clear();
+        for id in self.objects.ids() {
+            self.restore_object(id).ok_or(BadState::Malformed)?;
+        }
+        let posed = self
+            .objects
+            .pose_slots
+            .iter()
+            .copied()
+            .zip(self.objects.occupied_slots());
+        let posed = posed
+            .filter(|&(pose, exists)| exists && pose != NO_POSE)
+            .map(|(pose, _)| pose);
+        if !self.poses.are_slots_complete(posed) {
+            return Err(BadState::Malformed);
+        }
+        for index in 0..self.moving.len() {
+            self.restore_segment(self.moving[index])
+                .ok_or(BadState::Malformed)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a restored object at its position and reports it as spawned. `None` if it fits no kind.
+    fn restore_object(&mut self, id: ObjectId) -> Option<()> {
+        let object = self.objects.get(id)?;
+        let kind = object.kind;
+        let specs = &self.schema.kind(kind)?.components;
+        let fit = specs.len() == object.components.len();
+        let pairs = object.components.iter().zip(specs);
+        if !fit
+            || !pairs.clone().all(|(component, spec)| {
+                component.fits(&spec.codec) && !component_access::is_empty_timeline(component)
+            })
+        {
+            return None;
+        }
+        let (has_owner_or_team, first) = (
+            object.owner.is_some() || object.team.is_some(),
+            object.components.first()?.clone(),
+        );
+        if !matches!(first, Component::Pose(_) | Component::Path(_)) {
+            return None;
+        }
+        let position = self.initial_position(kind, &first);
+        let (slot, cell) = (slot_of(id), self.grid.cell_at(position));
+        (self.objects.positions[slot], self.objects.cells[slot]) = (position, cell);
+        self.cells.insert(slot, cell);
+        self.changes.push(WorldChange::Spawned { object: id, cell });
+        let number = self.grid.number(cell);
+        self.trace.record(self.now, id, || TraceEvent::Spawned {
+            kind,
+            position,
+            cell: number,
+        });
+        let pose_slot = self.objects.pose_slots[slot];
+        match first {
+            Component::Pose(pose) => {
+                let format = self.pose_format_of(kind);
+                if !self.poses.restore_slot(pose_slot, format, pose, position) {
+                    return None;
+                }
+                self.changes.push(WorldChange::BecameActive { object: id });
+            }
+            _ if pose_slot != NO_POSE => return None,
+            _ => {}
+        }
+        if has_owner_or_team {
+            self.changes.push(WorldChange::Team { object: id });
+        }
+        Some(())
+    }
+
+    /// Finds the path segment of an object in the list of moving objects. `None` if the object has
+    /// no path or is listed twice.
+    fn restore_segment(&mut self, id: ObjectId) -> Option<()> {
+        // A removed object stays in the list until the list is next walked through.
+        let Some(object) = self.objects.get(id) else {
+            return Some(());
+        };
+        let Component::Path(path) = &object.components[0] else {
+            return None;
+        };
+        let leg = PathSegment::of_path_at(path, self.now);
+        let slot = slot_of(id);
+        self.objects.segments[slot] = leg;
+        (!std::mem::replace(&mut self.objects.is_listed_moving[slot], true)).then_some(())
+    }
+}
+
+/// For a world whose kinds have no poses; never used.
+const NO_FORMAT: PoseFormat = PoseFormat {
+    per_metre: 1,
+    turn: ambit_proto::pose::Turning::Fixed,
+    motion: None,
+};

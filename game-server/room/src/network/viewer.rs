@@ -1,0 +1,265 @@
+//! One client of a room: its link, and what it knows of the world.
+//!
+//! Datagrams from the client go in ([`Viewer::handle_datagram`]), its inputs come out; once a tick
+//! the datagrams for the client come out ([`Viewer::send`]). Nothing here decides what a client may
+//! see.
+//!
+//! Bounds: [`command_filter`](super::command_filter) limits the client's commands;
+//! [`DATAGRAMS_PER_TICK`] and the budget limit what it is sent. What does not fit waits for the
+//! next tick.
+
+mod effects;
+mod outgoing;
+
+pub use outgoing::MAX_BYTES_PER_TICK;
+
+use std::time::Duration;
+
+use ambit_proto::cell::Cell;
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent, PacketLog};
+use ambit_proto::message::{self, EffectTime, LatenessReport, Notice, Uplink};
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::{self, WireError};
+
+use self::effects::EffectReports;
+use super::command_filter::{CommandFilter, UplinkEvent};
+use super::pacer::Pacer;
+use super::pulse_schedule::PulseSchedule;
+use super::replication::object_slots::{ObjectSlots, SentRecord, TRAVEL_TIME};
+use super::replication::sent_datagrams::SentDatagrams;
+
+pub use self::outgoing::DATAGRAMS_PER_TICK;
+
+/// A client that acknowledges nothing for so long is disconnected. The same time as QUIC's idle
+/// timeout.
+const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(10);
+/// Objects that have left and whose `Leave` is not acknowledged: more than a client ever has in
+/// sight.
+const MAX_LEAVING: usize = 16_384;
+/// More events and updates than that do not fit into the datagrams of a second.
+const MAX_UPDATES_PER_S: u64 = 10_000;
+/// After a join, the ratio of sent to received bytes is not measured for so long: the initial world
+/// goes out at once.
+const WARM_UP: Duration = Duration::from_secs(10);
+/// An event is resent until so long after its effect; after that it is of no use.
+const NOTICE_LIFETIME: Duration = Duration::from_secs(2);
+/// The assumed size of a pose at the fine level before any was written, in 1/256 bits.
+const INITIAL_POSE_BITS_X256: u32 = 40 * 256;
+
+/// One client of a room.
+pub struct Viewer {
+    /// The client's connection.
+    pub client: ClientId,
+    /// The player behind the connection.
+    pub player: PlayerId,
+    /// The object through which the client sees the world.
+    pub avatar: ObjectId,
+    /// The cell around which its area of interest lies; it follows the avatar with hysteresis (see
+    /// `interest`).
+    pub home: Cell,
+    /// What the client knows of each object that it follows.
+    pub slots: ObjectSlots,
+    /// How many events and updates arrived late, as the client reports.
+    pub lateness: LateUpdateCounter,
+    /// Bytes of datagrams from the client, and to the client, since it joined.
+    pub bytes_in_out: (u64, u64),
+    joined_at: GameTime,
+    link: Link,
+    packet_log: PacketLog<SentRecord>,
+    sent_datagrams: SentDatagrams,
+    command_filter: CommandFilter,
+    effect_reports: EffectReports,
+    pulse_schedule: PulseSchedule,
+    pacer: Pacer,
+    /// When the client last acknowledged a datagram.
+    last_ack_at: GameTime,
+    /// Average size of a pose at the fine level, lately, in 1/256 bits.
+    typical_pose_bits_x256: u32,
+    /// Whether the static world was handed to the link.
+    is_map_sent: bool,
+}
+
+/// Counts late events and updates by the client's reports. Reports are not trusted: they only reach
+/// a metric, and the count never decreases.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LateUpdateCounter {
+    reported: u64,
+    drained: u64,
+}
+
+impl LateUpdateCounter {
+    /// Accepts a report. The count is limited to what a client can receive in the time since it
+    /// joined.
+    fn note(&mut self, report: LatenessReport, present_for: Duration) {
+        let max = (present_for.as_secs() + 1) * MAX_UPDATES_PER_S;
+        self.reported = report.late.min(report.received).min(max).max(self.reported);
+    }
+
+    /// How many were late since the last call.
+    pub fn take(&mut self) -> u64 {
+        let new = self.reported - self.drained;
+        self.drained = self.reported;
+        new
+    }
+}
+
+impl Viewer {
+    /// A client that joins at `now`.
+    pub fn new(
+        client: ClientId,
+        player: PlayerId,
+        avatar: ObjectId,
+        home: Cell,
+        now: GameTime,
+        budget_bytes_per_s: u32,
+    ) -> Self {
+        let budget = Some(BudgetConfig {
+            bytes_per_s: budget_bytes_per_s,
+            ..BudgetConfig::default()
+        });
+        Viewer {
+            client,
+            player,
+            avatar,
+            home,
+            slots: ObjectSlots::default(),
+            lateness: LateUpdateCounter::default(),
+            bytes_in_out: (0, 0),
+            joined_at: now,
+            link: Link::new(LinkConfig {
+                budget,
+                ..LinkConfig::server()
+            }),
+            packet_log: PacketLog::new(),
+            sent_datagrams: SentDatagrams::default(),
+            command_filter: CommandFilter::new(now),
+            effect_reports: EffectReports::default(),
+            pulse_schedule: PulseSchedule::new(now),
+            pacer: Pacer::default(),
+            last_ack_at: now,
+            typical_pose_bits_x256: INITIAL_POSE_BITS_X256,
+            is_map_sent: false,
+        }
+    }
+
+    /// Processes a datagram from the client that arrived at `at`, and appends what it contains to
+    /// `events`.
+    pub fn handle_datagram(
+        &mut self,
+        at: GameTime,
+        datagram: &[u8],
+        events: &mut Vec<UplinkEvent>,
+    ) -> Result<(), WireError> {
+        self.bytes_in_out.0 += datagram.len() as u64;
+        let body = self.link.handle_datagram(at.into(), datagram)?;
+        let uplink = body.map_or(Ok(None), message::read_uplink);
+        self.handle_link_events(at, events);
+        if let Some(uplink) = uplink? {
+            self.handle_uplink(at, uplink, events);
+        }
+        Ok(())
+    }
+
+    /// Queues an event or a refusal. Returns false when the queue of unacknowledged messages is
+    /// full, and drops the notice: a client that acknowledges nothing cannot be notified, and state
+    /// is sent in another way.
+    pub fn send_notice(&mut self, now: GameTime, notice: &mut Notice) -> bool {
+        let (expires_at, send_by) = match notice {
+            Notice::Event { effect, .. } => (
+                *effect + NOTICE_LIFETIME,
+                effect.saturating_sub(TRAVEL_TIME),
+            ),
+            Notice::Refused { .. } => (now + NOTICE_LIFETIME, now),
+        };
+        let bytes = wire::encode(notice).into();
+        self.link
+            .send_reliable_with_deadline(
+                now.into(),
+                bytes,
+                Some(expires_at.into()),
+                Some(send_by.into()),
+            )
+            .is_ok()
+    }
+
+    /// Queues a report to the client: when its inputs take effect.
+    pub fn queue_effect(&mut self, effect: EffectTime) {
+        self.effect_reports.push(effect);
+    }
+
+    /// Whether the client has acknowledged nothing for so long that it must have stopped. A live
+    /// client asks for the clock every few seconds; a client that keeps its connection open but
+    /// acknowledges nothing would be sent the same state for ever.
+    ///
+    /// Also true for a client that acknowledges everything except `Leave`s: the slots that are kept
+    /// for it would grow without bound.
+    pub fn is_unresponsive(&self, now: GameTime) -> bool {
+        now.since(self.last_ack_at) >= UNRESPONSIVE_AFTER
+            || self.slots.leaving_count() >= MAX_LEAVING
+    }
+
+    /// Bytes sent to the client over bytes received from it, once it has been in the room for long
+    /// enough. The ratio shows whether the server could be abused for amplification.
+    pub fn amplification(&self, now: GameTime) -> Option<f64> {
+        (now.since(self.joined_at) >= WARM_UP)
+            .then(|| self.bytes_in_out.1 as f64 / self.bytes_in_out.0.max(1) as f64)
+    }
+
+    /// Sets the client's budget.
+    pub fn set_budget(&mut self, now: GameTime, bytes_per_s: u32) {
+        self.link.set_budget(now.into(), bytes_per_s);
+    }
+
+    /// The link to the client, for its statistics.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Processes the events of the link: messages that arrived, packets acknowledged or lost.
+    fn handle_link_events(&mut self, at: GameTime, events: &mut Vec<UplinkEvent>) {
+        while let Some(event) = self.link.poll_event() {
+            match event {
+                LinkEvent::Acked(seq) => {
+                    self.last_ack_at = self.last_ack_at.max(at);
+                    self.sent_datagrams.note_acked(self.link.number_of(seq));
+                    self.effect_reports.handle_acked(seq);
+                    for record in self.packet_log.take(seq) {
+                        self.slots.handle_acked(record);
+                    }
+                }
+                LinkEvent::Lost(seq) => {
+                    self.sent_datagrams.note_lost(self.link.number_of(seq));
+                    self.effect_reports.handle_lost(seq);
+                    for record in self.packet_log.take(seq) {
+                        self.slots.handle_lost(record, seq);
+                    }
+                }
+                LinkEvent::Message(bytes) => {
+                    events.push(self.command_filter.handle_message(at, &bytes));
+                }
+                // Clients send no blocks (the link refuses them), and the server sends no pings.
+                LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
+            }
+        }
+    }
+
+    fn handle_uplink(&mut self, at: GameTime, uplink: Uplink, events: &mut Vec<UplinkEvent>) {
+        if let Some(report) = uplink.report {
+            self.lateness.note(report, at.since(self.joined_at));
+        }
+        events.extend(uplink.input.map(UplinkEvent::Input));
+        // A client repeats this report; a failure from before the baselines were revoked is already
+        // handled.
+        let failed = uplink
+            .missing_baseline
+            .map(|low| message::nearest_datagram_number(low, self.sent_datagrams.next()));
+        if failed.is_some_and(|failed| failed >= self.sent_datagrams.baseline_floor()) {
+            self.sent_datagrams.revoke_baselines();
+            // An object at rest may have been decoded against a wrong baseline: send its pose
+            // again.
+            self.slots.activate_poses();
+            events.push(UplinkEvent::MissingBaseline);
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! The datagrams for one client at one tick.
+//!
+//! First it is decided what is due: records from the slots, poses of active objects. If anything of
+//! that cannot wait, or a datagram is sent anyway, then all that is due is sent: as late as
+//! possible, from the newest state, until the budget or the number of datagrams is used up. Records
+//! come first, by urgency; then poses, by priority. Records leave some room for poses, so that the
+//! poses of close objects do not stop while many objects come into sight.
+
+use ambit_proto::ids::Seq;
+use ambit_proto::link::MAX_DATAGRAM;
+use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::Writer;
+use bytes::Bytes;
+
+use super::Viewer;
+use crate::network::replication::compose::{self, END_BITS, RecordComposer};
+use crate::network::replication::pose_section::{SectionFiller, SectionStats};
+use crate::network::replication::viewer_poses::CollectOptions;
+use crate::network::shared_state::{SendBuffers, TickContext};
+
+/// Datagrams with a body to one client in one tick. What is due beyond that is sent at the next
+/// ticks, the nearest first.
+pub const DATAGRAMS_PER_TICK: usize = 4;
+/// Datagrams without a body that may follow those. All together fit into QUIC's send buffer
+/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
+/// pushes out another, and baselines stay known for four ticks. At 20 ticks a second this allows 2
+/// Mbit/s for blocks.
+const SLICES_PER_TICK: usize = 12;
+/// A second body that is shorter than this is not worth its headers.
+const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
+/// The shortest body: a stamp, the shortest records or an empty section, and the end marks.
+const MIN_BODY_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
+/// Records leave one part in so many of a body to poses.
+const POSE_SHARE_DIVISOR: usize = 4;
+/// Smoothing of the average size of a pose: each datagram counts one part in so many.
+const TYPICAL_SMOOTHING: u32 = 8;
+
+/// The size of one datagram's parts.
+#[derive(Clone, Copy, Debug, Default)]
+struct DatagramBits {
+    stamp_bits: usize,
+    record_bits: usize,
+    section: SectionStats,
+}
+
+impl Viewer {
+    /// Passes the datagrams for this client at this tick to `out`.
+    pub fn send(&mut self, tick: &mut TickContext<'_>, mut out: impl FnMut(Bytes)) {
+        if tick.is_final && !self.pulse_schedule.is_behind(tick.now) {
+            return;
+        }
+        self.link.handle_timeout(tick.now.into());
+        self.handle_link_events(tick.now, &mut Vec::new());
+        self.send_static_map(tick);
+        let (is_shared_level, deferred) = self.collect_poses(tick);
+        if !self.is_anything_due(tick) {
+            self.pacer.end_tick(None, None);
+            return;
+        }
+        self.pacer.begin_tick(
+            || self.link.stats().budget_bytes_per_s,
+            tick.next_tick_at.since(tick.now),
+        );
+        self.slots.take_due(&mut tick.buffers.due_records);
+        compose::sort_by_urgency(
+            &mut tick.buffers.due_records,
+            tick.world,
+            tick.world.position(self.avatar),
+        );
+        let (sent_before, records_due) = (tick.stats.poses.sent, tick.buffers.due_records.len());
+        for turn in 0..DATAGRAMS_PER_TICK {
+            let has_contents =
+                !tick.buffers.due_records.is_empty() || !tick.buffers.due_poses.is_empty();
+            let available_bits = self
+                .link
+                .body_budget_bits(tick.now.into())
+                .min(self.pacer.available_bits());
+            // The first body may be short; a further one follows a full one and must be worth it.
+            let body = if turn > 0 {
+                has_contents && available_bits >= MIN_EXTRA_BODY_BITS
+            } else {
+                available_bits >= MIN_BODY_BITS
+            };
+            if !body && !self.link.wants_to_send(tick.now.into()) {
+                break;
+            }
+            out(self.write_datagram(
+                tick,
+                is_shared_level,
+                has_contents,
+                if body { available_bits } else { 0 },
+            ));
+        }
+        // Slices of blocks (the static world) follow, as far as their share of the budget allows.
+        for _ in 0..SLICES_PER_TICK {
+            if !self.link.wants_to_send(tick.now.into()) {
+                break;
+            }
+            out(self.write_datagram(tick, is_shared_level, false, 0));
+        }
+        let deferred = deferred + tick.buffers.due_poses.len();
+        let is_behind = deferred > 0 || !tick.buffers.due_records.is_empty();
+        tick.stats.poses.deferred += deferred as u64;
+        let poses = (tick.stats.poses.sent - sent_before) as usize;
+        let left = tick.buffers.due_records.len();
+        self.pacer.end_tick(
+            is_behind.then_some(poses),
+            (left > 0).then(|| records_due.saturating_sub(left)),
+        );
+        for due in tick.buffers.due_records.drain(..) {
+            self.slots.defer(&due);
+        }
+    }
+
+    /// Hands the static world to the link as a block, once the client knows its avatar. The block
+    /// uses its own share of the budget.
+    fn send_static_map(&mut self, tick: &TickContext<'_>) {
+        if self.is_map_sent || !self.slots.knows_own_avatar() {
+            return;
+        }
+        self.is_map_sent = true;
+        let map = tick.world.static_map();
+        if !map.is_empty() && self.link.send_block(tick.now.into(), map).is_err() {
+            tracing::warn!(
+                client = %self.client,
+                "static world not sent: it is longer than a link accepts"
+            );
+        }
+    }
+
+    /// Collects the poses that are due. Returns whether they are coded at the shared level, and how
+    /// many were left out because there are too many.
+    fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (bool, usize) {
+        let (poses, mut deferred) = (self.slots.poses_mut(), 0);
+        tick.buffers.due_poses.clear();
+        let active = poses.active_count();
+        let is_shared_level = tick
+            .shared_state
+            .uses_shared_level(tick.client_count, active);
+        if active > 0 {
+            let viewer_position_m = ground_position(tick, self.avatar);
+            let (context, coded_poses) = tick
+                .shared_state
+                .pose_context(tick.now.whole_millis(), is_shared_level);
+            let options = CollectOptions {
+                viewer_position_m,
+                max_poses: self.pacer.max_poses(),
+                typical_bits_x256: self.typical_pose_bits_x256,
+            };
+            let left = poses.collect(
+                context,
+                coded_poses,
+                &self.sent_datagrams,
+                options,
+                &mut tick.buffers.due_poses,
+            );
+            tick.stats.poses.extrapolated += left.extrapolated as u64;
+            deferred = left.deferred;
+        }
+        (is_shared_level, deferred)
+    }
+
+    fn is_anything_due(&self, tick: &TickContext<'_>) -> bool {
+        let cannot_wait = self
+            .slots
+            .send_deadline()
+            .is_some_and(|deadline| deadline < tick.next_tick_at);
+        let sees_motion = || {
+            self.slots.poses().active_count() > 0
+                || self
+                    .slots
+                    .any_followed(|object| tick.world.is_moving(object))
+        };
+        cannot_wait
+            || tick.is_final
+            || !tick.buffers.due_poses.is_empty()
+            || self.effect_reports.is_due()
+            || self.link.wants_to_send(tick.now.into())
+            || self.pulse_schedule.is_due(tick.now, sees_motion)
+    }
+
+    /// Writes a datagram with the stamp and as much of what is due as fits.
+    fn write_datagram(
+        &mut self,
+        tick: &mut TickContext<'_>,
+        is_shared_level: bool,
+        has_contents: bool,
+        available_bits: usize,
+    ) -> Bytes {
+        let mut bytes = std::mem::take(&mut tick.buffers.datagram_bytes);
+        bytes.clear();
+        bytes.reserve(MAX_DATAGRAM);
+        let now = tick.now.into();
+        let Viewer {
+            link,
+            slots,
+            sent_datagrams,
+            effect_reports: effects,
+            avatar,
+            ..
+        } = self;
+        let has_contents = has_contents || available_bits > 0 && !effects.is_empty();
+        let mut body = BodyWriter {
+            tick: &mut *tick,
+            slots,
+            sent_datagrams,
+            effect_reports: effects,
+            avatar: *avatar,
+            is_shared_level,
+            available_bits,
+        };
+        let mut written = DatagramBits::default();
+        let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
+        let seq = if has_contents {
+            link.write_datagram(now, &mut bytes, write)
+        } else {
+            link.write_datagram_without_ack_request(now, &mut bytes, write)
+        };
+        let stamp = tick.now.whole_millis();
+        let SendBuffers { sent_records, .. } = &mut *tick.buffers;
+        self.sent_datagrams
+            .note_sent(stamp, written.section.poses > 0 || !sent_records.is_empty());
+        self.packet_log.record(seq).append(sent_records);
+        if written.stamp_bits > 0 {
+            self.pulse_schedule.note_stamp(tick.now);
+        }
+        self.update_typical_bits(written.section);
+        self.pacer.note_sent(bytes.len());
+        self.bytes_in_out.1 += bytes.len() as u64;
+        count_datagram(tick, written, bytes.len());
+        let datagram = tick.shared_state.allocate_datagram(&bytes);
+        tick.buffers.datagram_bytes = bytes;
+        datagram
+    }
+
+    /// Samples the age of the client's poses, for the statistics.
+    pub fn sample_ages(&self, tick: &mut TickContext<'_>) {
+        let viewer_position_m = ground_position(tick, self.avatar);
+        let (context, _) = tick
+            .shared_state
+            .pose_context(tick.now.whole_millis(), true);
+        let poses = self.slots.poses();
+        for (class, age_ms) in poses
+            .active_slots()
+            .map(|slot| poses.age(slot, context, viewer_position_m))
+        {
+            tick.stats.poses.ages[class as usize].add(age_ms);
+        }
+    }
+
+    fn update_typical_bits(&mut self, section: SectionStats) {
+        if let Some(average) = ((section.bytes * 8 * 256) as u32).checked_div(section.poses) {
+            self.typical_pose_bits_x256 = self.typical_pose_bits_x256
+                - self.typical_pose_bits_x256 / TYPICAL_SMOOTHING
+                + average / TYPICAL_SMOOTHING;
+        }
+    }
+}
+
+/// Writes the body of one datagram.
+struct BodyWriter<'b, 't> {
+    tick: &'b mut TickContext<'t>,
+    slots: &'b mut super::ObjectSlots,
+    sent_datagrams: &'b super::SentDatagrams,
+    effect_reports: &'b mut super::EffectReports,
+    avatar: ambit_proto::ids::ObjectId,
+    is_shared_level: bool,
+    available_bits: usize,
+}
+
+impl BodyWriter<'_, '_> {
+    fn write(&mut self, writer: &mut Writer<'_>, seq: Seq) -> DatagramBits {
+        if self.available_bits == 0 {
+            return DatagramBits::default();
+        }
+        let start = writer.bits_written();
+        let max_bits = start + self.available_bits;
+        let stamp = message::write_stamp(self.tick.now, writer);
+        let stamp_bits = writer.bits_written() - start + 1;
+        let effects = self.write_effects(writer, seq, stamp, max_bits);
+        let records = effects + self.write_records(writer, seq, stamp, max_bits);
+        message::end_records(writer);
+        let section = self.write_poses(writer, stamp, max_bits);
+        DatagramBits {
+            stamp_bits,
+            record_bits: records,
+            section,
+        }
+    }
+
+    /// Writes the effect times if they fit. Returns the bits used.
+    fn write_effects(
+        &mut self,
+        writer: &mut Writer<'_>,
+        seq: Seq,
+        stamp: GameTime,
+        max_bits: usize,
+    ) -> usize {
+        if self.effect_reports.is_empty() {
+            return 0;
+        }
+        let shared_state = &*self.tick.shared_state;
+        let context = BodyContext {
+            schema: &shared_state.schema,
+            delay: shared_state.delay,
+            near: stamp,
+        };
+        let mut record = Record::Effects(self.effect_reports.newest_first());
+        let bits = record.bits(&context, stamp);
+        if writer.bits_written() + bits + END_BITS > max_bits {
+            return 0;
+        }
+        message::write_record(&mut record, &context, stamp, writer);
+        self.effect_reports.note_sent(seq);
+        bits
+    }
+
+    /// Writes the records that fit. Returns the bits used.
+    fn write_records(
+        &mut self,
+        writer: &mut Writer<'_>,
+        seq: Seq,
+        stamp: GameTime,
+        max_bits: usize,
+    ) -> usize {
+        let TickContext {
+            world,
+            shared_state,
+            buffers,
+            ..
+        } = &mut *self.tick;
+        let SendBuffers {
+            due_records: due,
+            skipped_records: skipped,
+            sent_records,
+            due_poses: poses,
+            ..
+        } = &mut **buffers;
+        if due.is_empty() {
+            return 0;
+        }
+        let wanted: usize = poses
+            .iter()
+            .map(|pose| pose.bits_x256 as usize / 256 + 8)
+            .sum();
+        let reserved = wanted.min(self.available_bits / POSE_SHARE_DIVISOR);
+        let context = BodyContext {
+            schema: &shared_state.schema,
+            delay: shared_state.delay,
+            near: stamp,
+        };
+        let records = RecordWriter { context, stamp };
+        let composer = RecordComposer {
+            world,
+            record_writer: records,
+            max_bits: max_bits - END_BITS - reserved,
+        };
+        let before = writer.bits_written();
+        composer.write(&mut shared_state.records, due, skipped, writer, |sent| {
+            sent_records.push(
+                self.slots
+                    .note_sent(sent, seq, self.sent_datagrams.next(), stamp),
+            );
+        });
+        writer.bits_written() - before
+    }
+
+    fn write_poses(
+        &mut self,
+        writer: &mut Writer<'_>,
+        stamp: GameTime,
+        max_bits: usize,
+    ) -> SectionStats {
+        if self.tick.buffers.due_poses.is_empty() {
+            return SectionStats::default();
+        }
+        let viewer = ground_position(self.tick, self.avatar);
+        let own_slot = self.slots.slot_of(self.avatar);
+        let TickContext {
+            shared_state,
+            buffers,
+            ..
+        } = &mut *self.tick;
+        let SendBuffers {
+            due_poses: poses,
+            section_buffers: buffers,
+            section_bytes: bytes,
+            ..
+        } = &mut **buffers;
+        let max_bytes = (max_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
+        let (context, coded_poses) = shared_state.pose_context(stamp, self.is_shared_level);
+        let section = SectionFiller {
+            context,
+            cache: coded_poses,
+            sent_datagrams: self.sent_datagrams,
+            own_slot,
+            viewer_position_m: viewer,
+            max_bytes,
+        };
+        let stats = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
+        message::write_poses(bytes, writer);
+        stats
+    }
+}
+
+/// The most that one client is sent in a tick; the shell's send buffer holds it.
+pub const MAX_BYTES_PER_TICK: usize = (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM;
+
+/// The position of an avatar on the ground, in metres.
+fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
+    let position = tick.world.position(avatar);
+    [position.x, position.y]
+}
+
+fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
+    let DatagramBits {
+        stamp_bits: stamp,
+        record_bits: records,
+        section,
+    } = written;
+    let stats = &mut *tick.stats;
+    stats.datagrams_out += 1;
+    stats.bytes_out += bytes as u64;
+    stats.poses.sent += u64::from(section.poses);
+    let bits = &mut stats.bits;
+    let (section_bits, content_bits) = (section.bytes as u64 * 8, section.content_bits_x256 / 256);
+    bits.stamps += stamp as u64;
+    bits.records += records as u64;
+    bits.pose_contents += content_bits;
+    bits.pose_headers += section.header_bits as u64;
+    bits.pose_indices += section_bits.saturating_sub(content_bits + section.header_bits as u64);
+    bits.link += (bytes as u64 * 8).saturating_sub(stamp as u64 + records as u64 + section_bits);
+}

@@ -1,0 +1,310 @@
+//! A recording of a room: all that went in, so that the same room can run again, bit by bit.
+//!
+//! A recording is a snapshot and a journal, as the WorldServer keeps them for failover
+//! ([`crate::journal`]); the snapshot is missing if the room began with the recording. The journal
+//! holds what the host gave the room, datagrams included, so that a replay runs the network too. (A
+//! journal for failover holds the decoded commands alone.) The shells write the bytes to a file.
+//! After a panic the file holds the tick that caused it: an entry is recorded before the room is
+//! ticked.
+//!
+//! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
+//! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
+//! snapshot, each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
+
+use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use crate::logic::registry::Registry;
+use crate::room::{Room, RoomInput, RoomOutput};
+use crate::saved::{self, BadState};
+
+const MAGIC: &[u8; 8] = b"AMBITREC";
+/// Datagrams and inputs are recorded as they are, so a new shape of these
+/// (`ambit_proto::message::VERSION`, [`RoomInput`]) is a new version here.
+const VERSION: u32 = 4;
+
+/// How the room was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Name of the game.
+    pub game: String,
+    /// The room's id.
+    pub room: u64,
+    /// The room's seed.
+    pub seed: u64,
+    /// Seats.
+    pub capacity: u32,
+    /// Grace period, in milliseconds.
+    pub grace_ms: u32,
+    /// The parameters that it was created with.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Why the bytes of a recording can't be replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadRecording {
+    /// Another kind of file.
+    #[error("not a recording of a room")]
+    Foreign,
+    /// Made by another build.
+    #[error(
+        "a recording of version {0}, and this build runs those of version {VERSION}: use the build that made it"
+    )]
+    Version(u32),
+    /// The process died while it wrote an entry.
+    #[error("the recording ends within an entry")]
+    Truncated,
+    /// An entry does not decode.
+    #[error("an entry of the recording can't be read: {0}")]
+    Entry(#[from] BadState),
+    /// The room can't be made by this build.
+    #[error("the recorded room can't be made: {0}")]
+    Room(String),
+}
+
+/// A recording, entry by entry.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    /// How the room was made.
+    pub header: Header,
+    snapshot: Option<RoomSnapshot>,
+    rest: &'a [u8],
+}
+
+/// Appends the beginning of a recording to `out`. `snapshot` is the room before the first tick that
+/// is recorded, unless that is its first one.
+pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>) {
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&VERSION.to_be_bytes());
+    let snapshot = snapshot.map(|snapshot| (snapshot.at, &snapshot.state));
+    put_entry(&saved::of(&(header, snapshot)), out);
+}
+
+/// Appends one tick to `out`.
+pub fn append(entry: &JournalEntry, out: &mut Vec<u8>) {
+    put_entry(&saved::of(&(entry.at, &entry.inputs)), out);
+}
+
+/// A whole recording of what is known of a room.
+pub fn recording_of(header: &Header, saved: &SavedRoom) -> Vec<u8> {
+    let mut out = Vec::new();
+    begin(header, Some(&saved.snapshot), &mut out);
+    for entry in &saved.journal {
+        append(entry, &mut out);
+    }
+    out
+}
+
+impl<'a> Recording<'a> {
+    /// Opens a recording.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecording> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(BadRecording::Foreign)?;
+        let (version, rest) = rest.split_first_chunk().ok_or(BadRecording::Truncated)?;
+        let version = u32::from_be_bytes(*version);
+        if version != VERSION {
+            return Err(BadRecording::Version(version));
+        }
+        let (entry, rest) = split_entry(rest)?.ok_or(BadRecording::Truncated)?;
+        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) = saved::all(entry)?;
+        Ok(Recording {
+            header,
+            snapshot: snapshot.map(|(at, state)| RoomSnapshot { at, state }),
+            rest,
+        })
+    }
+
+    /// The room before the first tick that was recorded.
+    pub fn room(&self, registry: &Registry) -> Result<Room, BadRecording> {
+        let Some(snapshot) = &self.snapshot else {
+            return room(&self.header, registry);
+        };
+        let (config, game) = registry
+            .prepare(&self.header)
+            .map_err(|error| BadRecording::Room(error.to_string()))?;
+        Ok(Room::restore(config, game, &snapshot.state)?)
+    }
+
+    /// The next tick; `None` at the end.
+    pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<RoomInput>)>, BadRecording> {
+        let Some((entry, rest)) = split_entry(self.rest)? else {
+            return Ok(None);
+        };
+        self.rest = rest;
+        let (at, inputs) = saved::all(entry)?;
+        Ok(Some((at, JournalEntry { at, inputs }.inputs()?)))
+    }
+}
+
+/// Runs a recording through a new room; `each` sees what comes out of every tick.
+pub fn replay(
+    bytes: &[u8],
+    registry: &Registry,
+    mut each: impl FnMut(GameTime, &[RoomOutput]),
+) -> Result<Room, BadRecording> {
+    let mut recording = Recording::read(bytes)?;
+    let mut room = recording.room(registry)?;
+    let mut outputs = Vec::new();
+    while let Some((now, mut inputs)) = recording.next_tick()? {
+        outputs.clear();
+        room.tick(now, &mut inputs, &mut outputs);
+        each(now, &outputs);
+    }
+    Ok(room)
+}
+
+/// The room that a header describes.
+pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> {
+    registry
+        .create_room(header)
+        .map_err(|error| BadRecording::Room(error.to_string()))
+}
+
+fn put_entry(entry: &[u8], out: &mut Vec<u8>) {
+    let length = u32::try_from(entry.len()).expect("an entry is shorter than 4 GiB");
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(entry);
+}
+
+/// An entry, and what follows it.
+type SplitEntry<'a> = (&'a [u8], &'a [u8]);
+
+/// The next entry; `None` at the end.
+fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let (length, rest) = bytes.split_first_chunk().ok_or(BadRecording::Truncated)?;
+    let length = u32::from_be_bytes(*length) as usize;
+    rest.split_at_checked(length)
+        .ok_or(BadRecording::Truncated)
+        .map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::ids::{ClientId, PlayerId};
+    use ambit_proto::message::Action;
+    use ambit_proto::space::Position;
+
+    use super::*;
+    use crate::room::{TransferArrival, TransferId};
+
+    #[test]
+    fn what_was_recorded_is_read_back() {
+        let bytes = recording();
+        let mut recording = Recording::read(&bytes).expect("a recording");
+        assert_eq!(recording.header, header());
+        assert_eq!(
+            recording.next_tick(),
+            Ok(Some((GameTime::from_millis(50), inputs())))
+        );
+        assert_eq!(
+            recording.next_tick(),
+            Ok(Some((GameTime::from_millis(100), Vec::new())))
+        );
+        assert_eq!(recording.next_tick(), Ok(None));
+    }
+
+    #[test]
+    fn a_recording_that_ends_early_is_read_as_far_as_it_goes() {
+        let bytes = recording();
+        for length in 0..bytes.len() {
+            let Ok(mut recording) = Recording::read(&bytes[..length]) else {
+                continue;
+            };
+            let mut ticks = 0;
+            let end = loop {
+                match recording.next_tick() {
+                    Ok(Some(_)) => ticks += 1,
+                    end => break end,
+                }
+            };
+            assert!(ticks < 2, "{length} of {} bytes", bytes.len());
+            assert!(
+                matches!(end, Ok(None) | Err(BadRecording::Truncated)),
+                "{length}: {end:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_recording_of_another_version_is_refused_with_both_numbers() {
+        let mut bytes = recording();
+        bytes[MAGIC.len() + 3] = 1;
+        let refused = Recording::read(&bytes).expect_err("it is of another version");
+        assert_eq!(refused, BadRecording::Version(1));
+        assert!(
+            refused
+                .to_string()
+                .starts_with("a recording of version 1, and this build runs those of version 4")
+        );
+        bytes[0] = b'B';
+        assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
+    }
+
+    fn header() -> Header {
+        let parameters = [("size".to_owned(), "80x80".to_owned())].into();
+        Header {
+            game: "field".to_owned(),
+            room: 3,
+            seed: 4,
+            capacity: 5,
+            grace_ms: 6,
+            parameters,
+        }
+    }
+
+    fn inputs() -> Vec<RoomInput> {
+        let (client, player, at) = (ClientId(1), PlayerId(2), GameTime::from_micros(7));
+        vec![
+            RoomInput::Join {
+                client,
+                player,
+                name: "ann".to_owned(),
+            },
+            RoomInput::Datagram {
+                client,
+                at,
+                bytes: vec![1, 2, 3].into(),
+            },
+            RoomInput::Rename {
+                player,
+                name: "bob".to_owned(),
+            },
+            RoomInput::Command {
+                player,
+                number: 8,
+                action: Action::Custom(vec![4]),
+            },
+            RoomInput::ReleaseForTransfer {
+                player,
+                transfer: TransferId(9),
+            },
+            RoomInput::RefuseTransfer { player },
+            RoomInput::AdmitTransfer(TransferArrival {
+                player,
+                transfer: TransferId(10),
+                name: "bob".to_owned(),
+                at: Position::new(1.5, -0.0, 2.0),
+                carried: vec![4],
+            }),
+            RoomInput::Disconnect { client, player },
+            RoomInput::Remove { player },
+        ]
+    }
+
+    fn recording() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        begin(&header(), None, &mut bytes);
+        for (ms, inputs) in [(50, inputs()), (100, Vec::new())] {
+            append(
+                &JournalEntry::new(GameTime::from_millis(ms), &inputs),
+                &mut bytes,
+            );
+        }
+        bytes
+    }
+}

@@ -1,0 +1,751 @@
+//! A room: the logic (a game and its world) and the network, in step.
+//!
+//! `tick(now, inputs, outputs)` is the whole interface: the same configuration, seed and inputs give
+//! the same outputs, bit by bit. No clock, socket, thread or lock. A shell that catches a panic
+//! drops the room.
+//!
+//! The logic lives at the **horizon**, `now + delay`. What is commanded takes effect there, and what
+//! is decided there is final, since nothing that arrives later can change it. So clients receive
+//! most things `delay` before they show them (local lag: M. Mauve and others, "Local-lag and
+//! timewarp", IEEE Transactions on Multimedia 6(1), 2004). That sum is computed here and nowhere
+//! else.
+//!
+//! Invariants:
+//! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`. Connections come and go
+//!    meanwhile.
+//! 2. A player has one connection at most; a newer one supersedes the older.
+//! 3. A player who is not back within the grace period is out.
+//! 4. A room that was restored from a snapshot and has replayed the journal since then
+//!    ([`Room::journal`]) has the same state as the room that wrote them.
+
+mod gates;
+mod input;
+mod output;
+mod transfer;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::message::{Action, Command, EffectTime};
+use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
+
+use self::gates::Gates;
+pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
+pub use self::output::RoomOutput;
+use crate::config::RoomConfig;
+use crate::logic::executed_commands::ExecutedCommands;
+use crate::logic::game::{Game, Refusal};
+use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
+use crate::network::command_filter::UplinkEvent;
+use crate::network::loads::LoadMap;
+use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
+use crate::saved::{self, BadState};
+use crate::stats::RoomStats;
+
+#[derive(Serialize, Deserialize)]
+struct Seat {
+    avatar: ObjectId,
+    name: String,
+    presence: Presence,
+    /// Which commands of the present client were executed.
+    executed: ExecutedCommands,
+    repeats: CommandRepeats,
+    /// The transfer by which the player came; `None` for a player who joined through the lobby.
+    arrived_by: Option<TransferId>,
+    /// The newest command that steers the avatar. An older one is outdated, also if this one was
+    /// received by the last host.
+    steered: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Presence {
+    Here(ClientId),
+    /// Since when the connection is lost.
+    Away(GameTime),
+}
+
+/// Whether the present client may repeat commands that the room executed at its last host.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum CommandRepeats {
+    Never,
+    /// Once the player is back: the room has just come here from another host.
+    AfterReturn,
+    Until(GameTime),
+}
+
+/// How long a client may repeat commands after a return: far longer than a connection can be silent
+/// without being lost.
+const REPEATS_FOR: Duration = Duration::from_secs(30);
+/// A command this far behind another one was numbered by another client: none has so many under
+/// way.
+const FAR_BEHIND: u32 = 128;
+
+/// See the module.
+pub struct Room {
+    config: RoomConfig,
+    game: Box<dyn Game>,
+    world: World,
+    network: Network,
+    seats: BTreeMap<PlayerId, Seat>,
+    players: BTreeMap<ClientId, PlayerId>,
+    /// Names that players took since the room began, also of players who have not joined yet. One
+    /// for each member at most.
+    names: BTreeMap<PlayerId, String>,
+    /// Clients that joined at this tick and have received nothing yet.
+    arrivals: Vec<JoiningClient>,
+    loads: LoadMap,
+    gates: Gates,
+    /// What came of players at gates since the tick began.
+    gate_outputs: Vec<RoomOutput>,
+    changes: Vec<WorldChange>,
+    uplink_events: Vec<UplinkEvent>,
+    applied_inputs: Vec<AppliedInputs>,
+    journal: Vec<RoomInput>,
+    trace: Vec<TraceLine>,
+    stats: RoomStats,
+    /// Bytes sent when the present second began.
+    bytes_before: u64,
+    last: Option<GameTime>,
+}
+
+impl Room {
+    /// A room without players; its first tick starts the game.
+    pub fn new(config: RoomConfig, game: Box<dyn Game>) -> Self {
+        let schema = game.schema();
+        Room {
+            world: World::new(&config, schema.clone()),
+            network: Network::new(&config, schema),
+            loads: LoadMap::new(config.grid()),
+            config,
+            game,
+            seats: BTreeMap::new(),
+            players: BTreeMap::new(),
+            names: BTreeMap::new(),
+            arrivals: Vec::new(),
+            gates: Gates::default(),
+            gate_outputs: Vec::new(),
+            changes: Vec::new(),
+            uplink_events: Vec::new(),
+            applied_inputs: Vec::new(),
+            journal: Vec::new(),
+            trace: Vec::new(),
+            stats: RoomStats::default(),
+            bytes_before: 0,
+            last: None,
+        }
+    }
+
+    /// Moves the room on to `now`, which is later than at the last tick. Empties `inputs` and
+    /// appends to `outputs`.
+    pub fn tick(
+        &mut self,
+        now: GameTime,
+        inputs: &mut Vec<RoomInput>,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        let times = self.begin(now);
+        for input in inputs.drain(..) {
+            let _ = self.execute(now, input, outputs);
+        }
+        self.drop_unresponsive(now, outputs);
+        self.finish(times, outputs);
+        self.network
+            .send(now, &self.world, &mut self.stats, |client, bytes| {
+                outputs.push(RoomOutput::Datagram { client, bytes });
+            });
+        if self.game.is_finished() {
+            outputs.push(RoomOutput::Finished);
+        }
+        self.count(now);
+    }
+
+    /// No tick follows at this host. A client that was sent nothing at the last tick is sent the
+    /// room's time, so that it waits for the room no longer than until the next host sends.
+    pub fn send_final_updates(&mut self, outputs: &mut Vec<RoomOutput>) {
+        let Some(last) = self.last else { return };
+        self.network
+            .send_final(last, &self.world, &mut self.stats, |client, bytes| {
+                outputs.push(RoomOutput::Datagram { client, bytes });
+            });
+    }
+
+    /// What world and game were given at the last tick. The same inputs at the same ticks give the
+    /// same world; so these, and a snapshot ([`Room::save`]), are all that another process needs to
+    /// go on with the room.
+    pub fn journal(&self) -> &[RoomInput] {
+        &self.journal
+    }
+
+    /// A snapshot of the room between two ticks, without its configuration; `None` if its game does
+    /// not support it. Cost: all objects.
+    pub fn save(&self) -> Option<Vec<u8>> {
+        let game = self.game.save()?;
+        let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
+        saved::put(
+            &mut out,
+            &(
+                self.last,
+                &self.seats,
+                &self.names,
+                self.gates.state(),
+                &game,
+            ),
+        );
+        self.world.save(&mut out);
+        Some(out)
+    }
+
+    /// A room of the same configuration in the state of a snapshot; `game` has been made anew.
+    /// [`Room::replay`] goes on from there, and [`Room::finish_replay`] ends it.
+    pub fn restore(
+        config: RoomConfig,
+        game: Box<dyn Game>,
+        mut saved: &[u8],
+    ) -> Result<Self, BadState> {
+        let mut room = Room::new(config, game);
+        // Creates the statics.
+        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        let (game, gates): (Vec<u8>, _);
+        (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
+        room.gates.restore(gates);
+        room.world.restore(&mut saved)?;
+        if !saved.is_empty()
+            || !room
+                .seats
+                .values()
+                .all(|seat| room.world.contains(seat.avatar))
+        {
+            return Err(BadState::Malformed);
+        }
+        room.game.restore(&mut room.world, &game)?;
+        for seat in room.seats.values_mut() {
+            if let Presence::Here(client) = &mut seat.presence {
+                *client = REPLAY_CLIENT;
+            }
+        }
+        room.network = Network::new(&room.config, room.game.schema());
+        room.loads = LoadMap::new(room.config.grid());
+        room.stats = RoomStats::default();
+        Ok(room)
+    }
+
+    /// Repeats what the tick at `now` did to world and game, by its journal.
+    pub fn replay(&mut self, now: GameTime, journal: &[RoomInput]) {
+        let times = self.begin(now);
+        let mut outputs = Vec::new();
+        for input in journal {
+            let _ = self.execute(now, input.clone(), &mut outputs);
+        }
+        self.finish(times, &mut outputs);
+    }
+
+    /// The journal ends here: the players who were connected count as disconnected since `now`, and
+    /// have the grace period to come back.
+    pub fn finish_replay(&mut self, now: GameTime) {
+        for (&player, seat) in &mut self.seats {
+            if let Presence::Here(_) = seat.presence {
+                (seat.presence, seat.repeats) = (Presence::Away(now), CommandRepeats::AfterReturn);
+                self.world.release_controls(player);
+            }
+        }
+    }
+
+    /// Which commands of a player's present client were executed, here or at an earlier host of the
+    /// room.
+    pub fn executed_commands(&self, player: PlayerId) -> Option<ExecutedCommands> {
+        self.seats.get(&player).map(|seat| seat.executed)
+    }
+
+    /// The players with an avatar, connected or not, and their names.
+    pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
+        self.seats
+            .iter()
+            .map(|(&player, seat)| (player, seat.name.as_str()))
+    }
+
+    /// The time of the last tick.
+    pub fn last_tick(&self) -> Option<GameTime> {
+        self.last
+    }
+
+    /// The configuration that the room was made with.
+    pub fn config(&self) -> &RoomConfig {
+        &self.config
+    }
+
+    /// Counters since the room began.
+    pub fn stats(&self) -> &RoomStats {
+        &self.stats
+    }
+
+    /// The ground truth of the last tick; empty unless the configuration asks for it.
+    pub fn trace(&self) -> &[TraceLine] {
+        &self.trace
+    }
+
+    /// The ground truth, for checks from outside.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The viewers and what they know, for checks from outside.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What each part of the map costs.
+    pub fn loads(&self) -> &LoadMap {
+        &self.loads
+    }
+
+    /// The rules, for checks from outside.
+    pub fn game(&self) -> &dyn Game {
+        &*self.game
+    }
+
+    /// World and game, for tools and tests that arrange a scene between two ticks. What is changed
+    /// here is in no recording.
+    pub fn arrange(&mut self) -> (&mut World, &mut dyn Game) {
+        (&mut self.world, self.game.as_mut())
+    }
+
+    /// The avatar of a player.
+    pub fn avatar(&self, player: PlayerId) -> Option<ObjectId> {
+        self.seats.get(&player).map(|seat| seat.avatar)
+    }
+
+    /// Moves everything to the horizon of `now`, before the inputs take effect.
+    fn begin(&mut self, now: GameTime) -> TickTimes {
+        // Whole milliseconds: that is what the wire carries, and both ends need the same value.
+        let times = TickTimes {
+            now,
+            horizon: (now + self.config.delay).whole_millis(),
+        };
+        self.trace.clear();
+        self.journal.clear();
+        self.gate_outputs.clear();
+        self.world.begin_tick(times.horizon);
+        if self.last.is_none() {
+            self.game.start(&mut self.world);
+            self.gates.put_up(self.game.gates(&self.world));
+        }
+        times
+    }
+
+    /// Lets the inputs take effect.
+    fn finish(&mut self, times: TickTimes, outputs: &mut Vec<RoomOutput>) {
+        let now = times.now;
+        self.expire(now, outputs);
+        self.take_inputs(times);
+        self.game
+            .step(&mut self.world, now.since(self.last.unwrap_or(now)));
+        self.last = Some(now);
+        self.watch_gates(now);
+        outputs.append(&mut self.gate_outputs);
+        self.world.finish_tick();
+        self.publish(times);
+    }
+
+    /// Carries out one input and notes it in the journal. Returns what the game answers to a
+    /// command.
+    fn execute(
+        &mut self,
+        now: GameTime,
+        mut input: RoomInput,
+        outputs: &mut Vec<RoomOutput>,
+    ) -> Result<(), Refusal> {
+        let mut answer = Ok(());
+        match &mut input {
+            RoomInput::Datagram { client, at, bytes } => {
+                self.receive(now, *client, *at, bytes, outputs);
+                return Ok(());
+            }
+            RoomInput::Join { client, player, .. } if self.gates.departure(*player).is_some() => {
+                // The ticket is older than the transfer; the next one leads to the other map.
+                outputs.push(RoomOutput::Superseded { client: *client });
+                return Ok(());
+            }
+            RoomInput::Join {
+                client,
+                player,
+                name,
+            } => {
+                self.join(now, *client, *player, name, outputs);
+                *client = REPLAY_CLIENT;
+            }
+            RoomInput::Disconnect { client, player } => {
+                if !self.disconnect(now, *client, *player) {
+                    return Ok(());
+                }
+                *client = REPLAY_CLIENT;
+            }
+            RoomInput::Remove { player } => self.remove(*player),
+            RoomInput::Rename { player, name } => {
+                self.rename(*player, name);
+                self.names.insert(*player, name.clone());
+            }
+            RoomInput::Command {
+                player,
+                number,
+                action,
+            } => answer = self.command(*player, *number, action),
+            RoomInput::Sample { player, at, sample } => {
+                self.world.receive_sample(*at, *player, *sample);
+            }
+            RoomInput::ReleaseForTransfer { player, transfer } => {
+                self.release_for_transfer(*player, *transfer);
+            }
+            RoomInput::RefuseTransfer { player } => self.gates.refuse(*player),
+            RoomInput::AdmitTransfer(arrival) => self.admit_transfer(now, arrival),
+        }
+        self.journal.push(input);
+        answer
+    }
+
+    fn join(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        player: PlayerId,
+        name: &str,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        if let Some(Seat {
+            presence: Presence::Here(older),
+            ..
+        }) = self.seats.get(&player)
+        {
+            let older = *older;
+            self.remove_viewer(older);
+            self.world.release_controls(player);
+            outputs.push(RoomOutput::Superseded { client: older });
+        }
+        // The ticket may be older than the player's present name.
+        let name = self
+            .names
+            .get(&player)
+            .cloned()
+            .unwrap_or_else(|| name.to_owned());
+        if self.seats.contains_key(&player) {
+            self.rename(player, &name);
+        } else {
+            let avatar = self.create_avatar(player, &name);
+            self.seats.insert(player, Seat::new(avatar, name));
+        }
+        let seat = self.seats.get_mut(&player).expect("the player has a seat");
+        seat.connect(now, client);
+        if client != REPLAY_CLIENT {
+            let arrival = JoiningClient {
+                client,
+                player,
+                avatar: seat.avatar,
+            };
+            self.players.insert(client, player);
+            self.network.admit(now, arrival, &self.world);
+            self.arrivals.push(arrival);
+        }
+    }
+
+    /// Makes an avatar for a player who comes for the first time.
+    fn create_avatar(&mut self, player: PlayerId, name: &str) -> ObjectId {
+        let avatar = self.game.join(&mut self.world, player, name);
+        self.world.set_owner(avatar, player);
+        self.world.trace_join(player, avatar, name);
+        avatar
+    }
+
+    /// Whether that was the player's connection.
+    fn disconnect(&mut self, now: GameTime, client: ClientId, player: PlayerId) -> bool {
+        let is_present = |seat: &&mut Seat| seat.presence == Presence::Here(client);
+        let Some(seat) = self.seats.get_mut(&player).filter(is_present) else {
+            return false;
+        };
+        seat.presence = Presence::Away(now);
+        self.remove_viewer(client);
+        self.world.release_controls(player);
+        true
+    }
+
+    fn remove(&mut self, player: PlayerId) {
+        if let Some(Seat {
+            presence: Presence::Here(client),
+            ..
+        }) = self.seats.get(&player)
+        {
+            self.remove_viewer(*client);
+        }
+        self.vacate(player);
+    }
+
+    /// Frees a player's seat and removes everything else that belongs to the player.
+    fn vacate(&mut self, player: PlayerId) {
+        self.names.remove(&player);
+        self.gates.forget(player);
+        let Some(seat) = self.seats.remove(&player) else {
+            return;
+        };
+        self.world.trace_leave(player, seat.avatar);
+        self.game.leave(&mut self.world, player);
+        self.world.remove_controls(player);
+    }
+
+    fn rename(&mut self, player: PlayerId, name: &str) {
+        let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else {
+            return;
+        };
+        name.clone_into(&mut seat.name);
+        self.game.rename(&mut self.world, player, name);
+    }
+
+    fn remove_viewer(&mut self, client: ClientId) {
+        self.players.remove(&client);
+        self.arrivals.retain(|arrival| arrival.client != client);
+        self.network.remove_viewer(client);
+    }
+
+    fn command(&mut self, player: PlayerId, number: u32, action: &Action) -> Result<(), Refusal> {
+        if let Some(seat) = self.seats.get_mut(&player) {
+            seat.executed.insert(number);
+            if is_steering(action) {
+                seat.steered = Some(number);
+            }
+        }
+        match action {
+            // The game does not see the command: it gets the keys that are pressed.
+            Action::Keys(keys) => {
+                self.world.hold_controls(player, Keymap(*keys));
+                Ok(())
+            }
+            _ => self.game.command(&mut self.world, player, action),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        at: GameTime,
+        bytes: &[u8],
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        let Some(&player) = self.players.get(&client) else {
+            return;
+        };
+        self.stats.datagrams_in += 1;
+        self.stats.bytes_in += bytes.len() as u64;
+        let mut events = std::mem::take(&mut self.uplink_events);
+        if self
+            .network
+            .handle_datagram(client, at, bytes, &mut events)
+            .is_err()
+        {
+            self.stats.malformed += 1;
+        }
+        for item in events.drain(..) {
+            match item {
+                UplinkEvent::Command(command) => {
+                    self.receive_command(now, client, player, command, outputs);
+                }
+                UplinkEvent::OverRate(number) => {
+                    self.stats.commands_over_rate += 1;
+                    if let Some(number) = number {
+                        self.refuse(now, client, number, ErrorCode::RateLimited);
+                    }
+                }
+                UplinkEvent::Outdated => self.stats.commands_outdated += 1,
+                UplinkEvent::Malformed(_) => self.stats.malformed += 1,
+                UplinkEvent::Input(input) => {
+                    self.stats.inputs += 1;
+                    for sample in input.samples(at) {
+                        let input = RoomInput::Sample { player, at, sample };
+                        let _ = self.execute(now, input, outputs);
+                    }
+                }
+                UplinkEvent::MissingBaseline => self.stats.missing_baselines += 1,
+            }
+        }
+        self.uplink_events = events;
+    }
+
+    fn receive_command(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        player: PlayerId,
+        command: Command,
+        outputs: &mut Vec<RoomOutput>,
+    ) {
+        let Command { number, action } = command;
+        if let Some(seat) = self.seats.get(&player) {
+            if seat.has_executed(now, number) {
+                self.stats.commands_repeated += 1;
+                return;
+            }
+            if is_steering(&action) && seat.has_steered_since(now, number) {
+                self.stats.commands_outdated += 1;
+                return;
+            }
+        }
+        let input = RoomInput::Command {
+            player,
+            number,
+            action,
+        };
+        match self.execute(now, input, outputs) {
+            Ok(()) => self.stats.commands += 1,
+            Err(Refusal(code)) => {
+                self.stats.commands_refused += 1;
+                self.refuse(now, client, number, code);
+            }
+        }
+    }
+
+    /// Gives the game the keys that are pressed at this tick, and tells the clients which of their
+    /// samples took effect.
+    fn take_inputs(&mut self, times: TickTimes) {
+        let mut applied = std::mem::take(&mut self.applied_inputs);
+        self.world.apply_inputs(&mut applied);
+        for AppliedInputs {
+            player,
+            applied_until,
+            changed,
+        } in applied.drain(..)
+        {
+            let Some(seat) = self.seats.get(&player) else {
+                continue;
+            };
+            if let (Some(at), Presence::Here(client)) = (applied_until, seat.presence) {
+                self.network.queue_effect(
+                    client,
+                    EffectTime {
+                        sampled_until: at,
+                        takes_effect_at: times.horizon,
+                    },
+                );
+            }
+            if changed {
+                let pressed = self.world.button_edges(player).pressed();
+                self.game.input(&mut self.world, player, pressed);
+            }
+        }
+        self.applied_inputs = applied;
+    }
+
+    fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
+        self.network
+            .refuse_command(now, client, command, code as u16, &mut self.stats);
+    }
+
+    fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        let unresponsive: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
+        for client in unresponsive {
+            if let Some(&player) = self.players.get(&client) {
+                let lost = RoomInput::Disconnect { client, player };
+                let _ = self.execute(now, lost, outputs);
+            }
+            outputs.push(RoomOutput::Unresponsive { client });
+        }
+    }
+
+    fn expire(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
+        let grace: Duration = self.config.grace;
+        let over = |seat: &Seat| matches!(seat.presence, Presence::Away(since) if now.since(since) >= grace);
+        while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
+            // Not in the journal: it follows from the time.
+            self.vacate(player);
+            outputs.push(RoomOutput::PlayerOut {
+                player,
+                reason: ErrorCode::Idle,
+            });
+        }
+    }
+
+    /// Gives the changes to the network, and the new clients their first view.
+    fn publish(&mut self, times: TickTimes) {
+        self.world.drain_changes(&mut self.changes);
+        self.loads
+            .note_changes(times.now, &self.changes, &self.world);
+        let eyes = GameVisibility {
+            game: &*self.game,
+            world: &self.world,
+        };
+        self.network
+            .apply(times, &self.changes, &self.arrivals, &eyes, &mut self.stats);
+        self.arrivals.clear();
+        self.changes.clear();
+        self.world.drain_trace(&mut self.trace);
+    }
+
+    fn count(&mut self, now: GameTime) {
+        if self
+            .stats
+            .ticks
+            .is_multiple_of(u64::from(self.config.tick_hz))
+        {
+            let shares = self
+                .network
+                .viewers()
+                .filter_map(|viewer| viewer.amplification(now));
+            self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
+            let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
+            self.stats.budget_use_permille = sent
+                .checked_div(self.network.total_budget_bytes_per_s())
+                .unwrap_or(0) as u32;
+            self.bytes_before = self.stats.bytes_out;
+        }
+        self.stats.ticks += 1;
+        self.stats.players = self.seats.len() as u32;
+        self.stats.clients = self.players.len() as u32;
+        self.stats.objects = self.world.len() as u32;
+    }
+}
+
+impl Seat {
+    fn new(avatar: ObjectId, name: String) -> Self {
+        Self {
+            avatar,
+            name,
+            presence: Presence::Here(REPLAY_CLIENT),
+            executed: ExecutedCommands::default(),
+            repeats: CommandRepeats::Never,
+            arrived_by: None,
+            steered: None,
+        }
+    }
+
+    fn connect(&mut self, now: GameTime, client: ClientId) {
+        self.presence = Presence::Here(client);
+        if self.repeats == CommandRepeats::AfterReturn {
+            self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
+        } else {
+            // Another client may number its commands anew, and repeats nothing.
+            self.repeats = CommandRepeats::Never;
+            (self.executed, self.steered) = (ExecutedCommands::default(), None);
+        }
+    }
+
+    fn may_repeat(&self, now: GameTime) -> bool {
+        matches!(self.repeats, CommandRepeats::Until(until) if until > now)
+    }
+
+    fn has_executed(&self, now: GameTime, number: u32) -> bool {
+        self.may_repeat(now) && self.executed.contains(number)
+    }
+
+    /// Whether a newer command than `number` steers the avatar.
+    fn has_steered_since(&self, now: GameTime, number: u32) -> bool {
+        let is_newer = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
+        self.may_repeat(now) && self.steered.is_some_and(is_newer)
+    }
+}
+
+fn is_steering(action: &Action) -> bool {
+    matches!(action, Action::Move { .. } | Action::Keys(_))
+}
+
+#[cfg(test)]
+mod tests;

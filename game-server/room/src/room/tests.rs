@@ -1,0 +1,361 @@
+//! A room ticked by hand, with a game that does next to nothing and clients that are links.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ambit_proto::link::{Link, LinkConfig, LinkEvent};
+use ambit_proto::message::{Action, Notice};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, ObjectKind, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::wire;
+
+use super::*;
+
+mod crowd;
+mod herd;
+mod mirror;
+mod poses;
+mod quiet;
+
+const ANN: PlayerId = PlayerId(1);
+const TICK: Duration = Duration::from_millis(50);
+
+#[test]
+fn a_game_that_can_not_be_saved_says_so() {
+    let mut scene = Scene::new();
+    scene.ticks(1);
+    assert_eq!(scene.room.save(), None);
+}
+
+#[test]
+fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and
+    // one that is now; it is told a little later, but in time.
+    scene.ticks(12);
+    assert_eq!(scene.room.stats().events, 1);
+    let effects: Vec<_> = scene
+        .notices(ann)
+        .into_iter()
+        .filter_map(|notice| {
+            if let Notice::Event { effect, .. } = notice {
+                Some(effect)
+            } else {
+                None
+            }
+        })
+        .collect();
+    assert_eq!(effects, [scene.revealed_at()]);
+}
+
+#[test]
+fn a_client_is_heard_from_the_tick_of_its_join_on() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.act(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.ticks(1);
+    assert_eq!(scene.room.stats().commands, 1);
+}
+
+#[test]
+fn a_move_that_comes_after_a_newer_one_is_ignored() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.act(ann, 2, Action::Move { x: 2.0, y: 2.0 });
+    scene.ticks(1);
+    scene.act(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.ticks(1);
+    assert_eq!(
+        (
+            scene.room.stats().commands,
+            scene.room.stats().commands_outdated
+        ),
+        (1, 1)
+    );
+}
+
+#[test]
+fn who_speaks_too_often_is_refused_and_told_so_once_a_second() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    for number in 0..200 {
+        scene.act(ann, number, Action::Cast { spell: 0, at: None });
+    }
+    scene.ticks(10);
+    let stats = scene.room.stats();
+    assert!(stats.commands_over_rate >= 100, "{stats:?}");
+    let told = scene
+        .notices(ann)
+        .iter()
+        .filter(|notice| matches!(notice, Notice::Refused { .. }))
+        .count();
+    assert!((1..=2).contains(&told), "told {told} times");
+}
+
+#[test]
+fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.ticks_unheard(195);
+    assert_eq!(scene.room.stats().clients, 1);
+    let outputs = scene.ticks_unheard(15);
+    assert!(
+        outputs.contains(&RoomOutput::Unresponsive { client: ann }),
+        "{outputs:?}"
+    );
+    assert_eq!(
+        (scene.room.stats().clients, scene.room.stats().players),
+        (0, 1),
+        "the avatar waits"
+    );
+}
+
+#[test]
+fn a_name_taken_before_the_ticket_is_shown_wins_over_the_ticket_s() {
+    let mut scene = Scene::new();
+    scene.inputs.push(RoomInput::Rename {
+        player: ANN,
+        name: "anna".into(),
+    });
+    scene.join(ANN, "ann");
+    scene.ticks(1);
+    assert_eq!(scene.room.seats[&ANN].name, "anna");
+}
+
+#[test]
+fn a_second_connection_takes_the_avatar_over() {
+    let mut scene = Scene::new();
+    let first = scene.join(ANN, "ann");
+    scene.ticks(1);
+    let avatar = scene.room.avatar(ANN);
+    scene.join(ANN, "ann");
+    let outputs = scene.ticks(1);
+    assert!(outputs.contains(&RoomOutput::Superseded { client: first }));
+    assert_eq!(scene.room.avatar(ANN), avatar);
+    assert_eq!(
+        (scene.room.stats().clients, scene.room.stats().players),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_else() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.ticks(30);
+    let bob = scene.join(PlayerId(2), "bob");
+    let to = |outputs: &[RoomOutput]| -> BTreeSet<ClientId> {
+        let client = |output: &RoomOutput| {
+            if let RoomOutput::Datagram { client, .. } = output {
+                Some(*client)
+            } else {
+                None
+            }
+        };
+        outputs.iter().filter_map(client).collect()
+    };
+    let (mut told, mut both) = (0, 0);
+    for round in 0..200 {
+        scene.ticks(round % 70);
+        let heard = to(&scene.ticks(1));
+        let mut last = Vec::new();
+        scene.room.send_final_updates(&mut last);
+        let parted = to(&last);
+        for output in last.drain(..) {
+            let RoomOutput::Datagram { client, bytes } = output else {
+                panic!("{output:?}")
+            };
+            scene.hear(client, &bytes);
+        }
+        assert_eq!(
+            &heard | &parted,
+            [ann, bob].into(),
+            "each knows where the room stands"
+        );
+        assert!(heard.is_disjoint(&parted), "{heard:?}, {parted:?}");
+        (told, both) = (told + parted.len(), both + heard.len());
+        scene.room.send_final_updates(&mut last);
+        assert_eq!(last, []);
+    }
+    assert!(told > 100 && both > 5, "{told}, {both}");
+}
+
+/// Avatars stand about; a ghost beside them is hidden until the game's tenth tick.
+#[derive(Default)]
+struct Haunted {
+    ghost: Option<ObjectId>,
+    ticks: u32,
+    revealed: bool,
+}
+
+impl Game for Haunted {
+    fn schema(&self) -> Schema {
+        let components = vec![ComponentSpec::public("path", Codec::Path)];
+        let kinds = vec![ObjectKind {
+            name: "body".into(),
+            components,
+            ..ObjectKind::default()
+        }];
+        let events = vec![EventKind {
+            name: "boo".into(),
+            fields: Vec::new(),
+        }];
+        Schema {
+            game: "haunted".into(),
+            kinds,
+            events,
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, world: &mut World) {
+        self.ghost = Some(body(world));
+    }
+
+    fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
+        body(world)
+    }
+
+    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn step(&mut self, world: &mut World, _: Duration) {
+        self.ticks += 1;
+        if self.ticks == 10 {
+            let ghost = self.ghost.expect("it was there from the start");
+            self.revealed = true;
+            world.reveal(ghost);
+            world.emit(
+                0,
+                ghost,
+                world.now().saturating_sub(Duration::from_millis(30)),
+                Vec::new(),
+            );
+            world.emit(0, ghost, world.now(), Vec::new());
+        }
+    }
+
+    fn sees(&self, _: &World, _: ObjectId, object: ObjectId) -> bool {
+        self.revealed || self.ghost != Some(object)
+    }
+}
+
+fn body(world: &mut World) -> ObjectId {
+    world.spawn(
+        0,
+        vec![Component::at_rest(
+            world.now(),
+            Position::on_ground(50.0, 50.0),
+        )],
+    )
+}
+
+struct Scene {
+    room: Room,
+    now: GameTime,
+    inputs: Vec<RoomInput>,
+    links: BTreeMap<ClientId, Link>,
+    notices: Vec<(ClientId, Notice)>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let room = Room::new(RoomConfig::default(), Box::new(Haunted::default()));
+        Scene {
+            room,
+            now: GameTime::ZERO,
+            inputs: Vec::new(),
+            links: BTreeMap::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str) -> ClientId {
+        let client = ClientId(self.links.len() as u32);
+        self.links.insert(client, Link::new(LinkConfig::client()));
+        self.inputs.push(RoomInput::Join {
+            client,
+            player,
+            name: name.into(),
+        });
+        client
+    }
+
+    /// A command on its way: heard at the next tick.
+    fn act(&mut self, client: ClientId, number: u32, action: Action) {
+        let link = self.links.get_mut(&client).expect("a client of the scene");
+        let bytes = wire::encode(&mut Command { number, action }).into();
+        link.send_reliable(self.now.into(), bytes, None)
+            .expect("the queue has room");
+        self.post(client);
+    }
+
+    fn post(&mut self, client: ClientId) {
+        let (at, mut bytes) = (self.now, Vec::new());
+        let link = self.links.get_mut(&client).expect("a client of the scene");
+        link.write_datagram(at.into(), &mut bytes, |_, _| {});
+        self.inputs.push(RoomInput::Datagram {
+            client,
+            at,
+            bytes: bytes.into(),
+        });
+    }
+
+    /// Ticks during which everything arrives at once.
+    fn ticks(&mut self, count: usize) -> Vec<RoomOutput> {
+        let mut all = Vec::new();
+        for _ in 0..count {
+            let outputs = self.ticks_unheard(1);
+            for output in &outputs {
+                let RoomOutput::Datagram { client, bytes } = output else {
+                    continue;
+                };
+                self.hear(*client, bytes);
+            }
+            all.extend(outputs);
+        }
+        all
+    }
+
+    /// Ticks during which nothing reaches the clients.
+    fn ticks_unheard(&mut self, count: usize) -> Vec<RoomOutput> {
+        let mut outputs = Vec::new();
+        for _ in 0..count {
+            self.now += TICK;
+            self.room.tick(self.now, &mut self.inputs, &mut outputs);
+        }
+        outputs
+    }
+
+    fn hear(&mut self, client: ClientId, bytes: &[u8]) {
+        let link = self.links.get_mut(&client).expect("a client of the scene");
+        link.handle_datagram(self.now.into(), bytes)
+            .expect("the room's own datagram");
+        while let Some(event) = link.poll_event() {
+            if let LinkEvent::Message(message) = event {
+                self.notices.push((
+                    client,
+                    wire::decode(&message).expect("the room's own message"),
+                ));
+            }
+        }
+        self.post(client);
+    }
+
+    fn notices(&self, client: ClientId) -> Vec<Notice> {
+        self.notices
+            .iter()
+            .filter(|(whose, _)| *whose == client)
+            .map(|(_, notice)| notice.clone())
+            .collect()
+    }
+
+    /// The horizon of the game's tenth tick.
+    fn revealed_at(&self) -> GameTime {
+        GameTime::ZERO + 10 * TICK + self.room.config.delay
+    }
+}

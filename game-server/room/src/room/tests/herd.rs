@@ -1,0 +1,268 @@
+//! A game for tests of poses: avatars that move about in a way that nobody foretells, or as the
+//! test says.
+
+use ambit_proto::pose::{PoseFormat, Turning};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
+use ambit_proto::space::Position;
+
+use super::super::*;
+use crate::logic::statics::Obstacle;
+
+/// Yaw of 8 bits, centimetres.
+pub(super) const YAW: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
+/// Turns freely.
+pub(super) const FREE: PoseFormat = PoseFormat {
+    per_metre: 512,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
+
+/// See the module. Each avatar goes its way by dice of its own.
+pub(super) struct Herd {
+    pub format: PoseFormat,
+    /// The square in which they are, in metres.
+    pub extent: (f32, f32),
+    /// Whether they go straight on; else they turn at each tick.
+    pub straight: bool,
+    /// So many boxes stand about.
+    pub boxes: u32,
+    /// Whether the numbers change every 37 ticks.
+    pub counts: bool,
+    /// All rest from this tick on.
+    pub rest_from: u32,
+    /// Now and then one rests for a while.
+    pub pauses: bool,
+    /// Nobody else sees this one, and what it does hangs on `secret`.
+    pub hidden: Option<PlayerId>,
+    pub secret: bool,
+    /// Teams by player.
+    pub team: fn(PlayerId) -> Option<u8>,
+    /// Who fights whom.
+    pub engaged: fn(PlayerId, PlayerId) -> bool,
+    pub tick: u32,
+    pub sheep: Vec<Sheep>,
+}
+
+pub(super) struct Sheep {
+    player: PlayerId,
+    object: ObjectId,
+    rng: fastrand::Rng,
+    at: (f32, f32),
+    heading: f32,
+    turn: [f32; 4],
+    pause: u32,
+}
+
+impl Herd {
+    pub(super) fn new(format: PoseFormat) -> Self {
+        Herd {
+            format,
+            extent: (40.0, 60.0),
+            straight: false,
+            boxes: 0,
+            counts: true,
+            rest_from: u32::MAX,
+            pauses: false,
+            hidden: None,
+            secret: false,
+            team: |_| None,
+            engaged: |_, _| false,
+            tick: 0,
+            sheep: Vec::new(),
+        }
+    }
+}
+
+const M_PER_S: f32 = 4.0;
+
+impl Game for Herd {
+    fn schema(&self) -> Schema {
+        let components = vec![
+            ComponentSpec::public("pose", Codec::Pose(self.format)),
+            ComponentSpec::public(
+                "age",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
+            ComponentSpec::team(
+                "plan",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
+            ComponentSpec::owner(
+                "purse",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
+        ];
+        let freshness = Freshness {
+            near_m: 8.0,
+            ..Freshness::default()
+        };
+        let kinds = vec![ObjectKind {
+            name: "sheep".into(),
+            components,
+            freshness,
+            ..ObjectKind::default()
+        }];
+        Schema {
+            game: "herd".into(),
+            kinds,
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, world: &mut World) {
+        for n in 0..self.boxes {
+            let (x, y) = ((n % 100) as f32 * 2.0, 150.0 + (n / 100) as f32 * 2.0);
+            world
+                .statics_mut()
+                .add_box(Obstacle::on_ground(x, y, 0.5, 0.5, 2.0));
+        }
+    }
+
+    fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
+        let mut rng = fastrand::Rng::with_seed(player.0);
+        let (low, high) = self.extent;
+        let at = (
+            low + rng.f32() * (high - low),
+            low + rng.f32() * (high - low),
+        );
+        let pose = self.format.pose(Position::on_ground(at.0, at.1), 0.0, 0.0);
+        let numbers = [1, 2, 3].map(Component::Number);
+        let object = world.spawn(0, [vec![Component::Pose(pose)], numbers.to_vec()].concat());
+        world.set_team(object, (self.team)(player));
+        let heading = rng.f32() * 6.0;
+        self.sheep.push(Sheep {
+            player,
+            object,
+            rng,
+            at,
+            heading,
+            turn: [0.0, 0.0, 0.0, 1.0],
+            pause: 0,
+        });
+        object
+    }
+
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        self.sheep.retain(|sheep| {
+            if sheep.player == player {
+                world.despawn(sheep.object);
+            }
+            sheep.player != player
+        });
+    }
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn step(&mut self, world: &mut World, _: Duration) {
+        self.tick += 1;
+        if self.tick.is_multiple_of(100) {
+            self.engage(world);
+        }
+        let (tick, extent, pauses) = (self.tick, self.extent, self.pauses);
+        for sheep in &mut self.sheep {
+            let idle = Some(sheep.player) == self.hidden && !self.secret;
+            sheep.step(
+                world,
+                self.format,
+                extent,
+                idle || tick >= self.rest_from,
+                pauses,
+                self.straight,
+            );
+            if self.counts && tick.is_multiple_of(37) {
+                world.set_number(sheep.object, 1, i64::from(tick));
+                world.set_number(sheep.object, 2, i64::from(tick) + 1);
+                world.set_number(sheep.object, 3, i64::from(tick) + 2);
+            }
+        }
+    }
+
+    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
+        self.hidden
+            .is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
+    }
+}
+
+impl Herd {
+    fn engage(&self, world: &mut World) {
+        let until = world.now() + Duration::from_secs(10);
+        for a in &self.sheep {
+            for b in self
+                .sheep
+                .iter()
+                .filter(|b| (self.engaged)(a.player, b.player))
+            {
+                world.engage(a.object, b.object, until);
+            }
+        }
+    }
+}
+
+impl Sheep {
+    fn step(
+        &mut self,
+        world: &mut World,
+        format: PoseFormat,
+        (low, high): (f32, f32),
+        rests: bool,
+        pauses: bool,
+        straight: bool,
+    ) {
+        if pauses && self.pause == 0 && self.rng.u32(..40) == 0 {
+            self.pause = self.rng.u32(1..60);
+        }
+        self.pause = self.pause.saturating_sub(1);
+        let speed = if rests || self.pause > 0 {
+            0.0
+        } else {
+            M_PER_S
+        };
+        if !straight && speed > 0.0 {
+            self.heading += (self.rng.f32() - 0.5) * 0.35;
+            self.turn = tumbled(self.turn, &mut self.rng);
+        }
+        let stride = speed * 0.05;
+        let (x, y) = (
+            self.at.0 + stride * self.heading.cos(),
+            self.at.1 + stride * self.heading.sin(),
+        );
+        if (low..=high).contains(&x) && (low..=high).contains(&y) {
+            self.at = (x, y);
+        } else {
+            self.heading += 2.0;
+        }
+        let position = Position::on_ground(self.at.0, self.at.1);
+        match format.turn {
+            Turning::Free { .. } => {
+                world.set_free_pose(self.object, position, self.turn, speed > 0.0);
+            }
+            _ => world.set_pose(self.object, position, self.heading, speed),
+        }
+    }
+}
+
+fn tumbled(turn: [f32; 4], rng: &mut fastrand::Rng) -> [f32; 4] {
+    let turn = turn.map(|part| part + (rng.f32() - 0.5) * 0.05);
+    let length = turn.iter().map(|part| part * part).sum::<f32>().sqrt();
+    turn.map(|part| part / length)
+}
+
+/// Milliseconds from `a` to `b`.
+pub(super) fn ms(a: GameTime, b: GameTime) -> u64 {
+    b.since(a).as_millis() as u64
+}

@@ -1,0 +1,47 @@
+//! A saved room is a recording of a snapshot and a journal.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::ClientId;
+use ambit_proto::time::GameTime;
+use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::recording::{Header, recording_of, replay, room};
+use ambit_room::room::RoomInput;
+
+use super::ANN;
+
+#[test]
+fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
+    let header = Header {
+        game: "field".to_owned(),
+        room: 3,
+        seed: 4,
+        capacity: 5,
+        grace_ms: 6,
+        parameters: BTreeMap::new(),
+    };
+    let registry = ambit_game_server::standard();
+    let mut first = room(&header, &registry).expect("a room of the field");
+    let mut join = vec![RoomInput::Join {
+        client: ClientId(1),
+        player: ANN,
+        name: "ann".to_owned(),
+    }];
+    first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+    let snapshot = RoomSnapshot {
+        at: GameTime::ZERO,
+        state: first.save().expect("the field can be saved"),
+    };
+    first.tick(GameTime::from_millis(50), &mut join, &mut Vec::new());
+    let saved = SavedRoom {
+        snapshot,
+        journal: vec![JournalEntry::new(
+            GameTime::from_millis(50),
+            first.journal(),
+        )],
+    };
+    let recording = recording_of(&header, &saved);
+    let again = replay(&recording, &registry, |_, _| {}).expect("a recording");
+    assert_eq!(again.last_tick(), first.last_tick());
+    assert_eq!(again.avatar(ANN), first.avatar(ANN));
+}

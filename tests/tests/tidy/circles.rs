@@ -1,0 +1,269 @@
+//! Which file takes names from which, and whether the files of a crate form a circle.
+//!
+//! An arrow from a module to one that it lies in does not count: a part may use the words of its
+//! whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::source::Source;
+
+/// One crate's modules: the path of each (`["link", "budget"]`) and its file.
+pub(crate) struct Modules<'a> {
+    files: BTreeMap<Vec<String>, &'a Source>,
+}
+
+impl<'a> Modules<'a> {
+    /// `folder` is the crate's `src/`, with a slash at its end.
+    pub(crate) fn of(folder: &str, sources: &'a [Source]) -> Modules<'a> {
+        let mut files = BTreeMap::new();
+        for source in sources {
+            let Some(relative) = source.path.strip_prefix(folder) else {
+                continue;
+            };
+            let stem = relative.trim_end_matches(".rs").trim_end_matches("/mod");
+            let mut path: Vec<String> = stem.split('/').map(str::to_owned).collect();
+            if matches!(stem, "lib" | "main") {
+                path.clear();
+            }
+            files.insert(path, source);
+        }
+        Modules { files }
+    }
+
+    /// The circles: each a sorted list of files that need each other.
+    pub(crate) fn circles(&self) -> Vec<Vec<String>> {
+        let arrows: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = self
+            .files
+            .iter()
+            .map(|(module, source)| (module, self.arrows(module, source)))
+            .collect();
+        let reach = |from: &Vec<String>| {
+            let mut seen: BTreeSet<&Vec<String>> = BTreeSet::new();
+            let mut open = vec![from];
+            while let Some(module) = open.pop() {
+                for next in &arrows[module] {
+                    let (next, _) = self
+                        .files
+                        .get_key_value(next)
+                        .expect("an arrow ends at a file");
+                    if seen.insert(next) {
+                        open.push(next);
+                    }
+                }
+            }
+            seen
+        };
+        let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> = self
+            .files
+            .keys()
+            .map(|module| (module, reach(module)))
+            .collect();
+        let mut circles = BTreeSet::new();
+        for (module, seen) in &reached {
+            if seen.contains(module) {
+                let members = seen
+                    .iter()
+                    .filter(|other| reached[**other].contains(*module));
+                circles.insert(
+                    members
+                        .map(|other| self.files[*other].path.clone())
+                        .collect(),
+                );
+            }
+        }
+        circles.into_iter().collect()
+    }
+
+    /// The files from which `module` takes a name.
+    pub(crate) fn arrows(&self, module: &[String], source: &Source) -> BTreeSet<Vec<String>> {
+        let mut found = BTreeSet::new();
+        for path in paths(&source.text) {
+            if let Some(target) = self.resolve(module, &path, 0)
+                && !module.starts_with(&target)
+            {
+                found.insert(target);
+            }
+        }
+        found
+    }
+
+    /// The module that defines what `path` names, seen from `module`; none if it lies outside.
+    fn resolve(&self, module: &[String], path: &[String], depth: usize) -> Option<Vec<String>> {
+        let mut at: Vec<String> = module.to_vec();
+        let mut rest = path;
+        match rest.first()?.as_str() {
+            "crate" => at.clear(),
+            "self" => {}
+            "super" => {
+                at.pop()?;
+            }
+            child => {
+                at.push(child.to_owned());
+                if !self.files.contains_key(&at) {
+                    return None; // Another crate, or something in scope.
+                }
+            }
+        }
+        rest = &rest[1..];
+        while let Some(word) = rest.first() {
+            if word == "super" {
+                at.pop()?;
+            } else {
+                at.push(word.clone());
+                if !self.files.contains_key(&at) {
+                    at.pop();
+                    break;
+                }
+            }
+            rest = &rest[1..];
+        }
+        let source = self.files.get(&at)?;
+        let Some(item) = rest.first() else {
+            return None;
+        }; // A module alone is no name yet.
+        if item == "*" || defines(&source.text, item) || depth > 8 {
+            return Some(at);
+        }
+        // Passed on from elsewhere: the arrow goes to where it is defined.
+        for used in uses(&source.text) {
+            if used.last() == Some(item) || used.last().is_some_and(|last| last == "*") {
+                let mut full = used.clone();
+                if used.last().is_some_and(|last| last == "*") {
+                    full.pop();
+                    full.push(item.clone());
+                }
+                if full != path
+                    && let Some(target) = self.resolve(&at, &full, depth + 1)
+                {
+                    return Some(target);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn defines(text: &str, item: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "struct",
+        "enum",
+        "trait",
+        "type",
+        "fn",
+        "const",
+        "static",
+        "union",
+        "macro_rules!",
+    ];
+    text.lines().any(|line| {
+        WORDS.iter().any(|word| {
+            line.split_once(&format!("{word} "))
+                .is_some_and(|(before, after)| {
+                    let name: String = after
+                        .chars()
+                        .take_while(|c| c.is_alphanumeric() || *c == '_')
+                        .collect();
+                    name == item
+                        && before
+                            .chars()
+                            .all(|c| c.is_alphanumeric() || " _()".contains(c))
+                })
+        })
+    })
+}
+
+/// The paths of all `use` items, groups taken apart, `as` names dropped.
+fn uses(text: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let code = line.trim_start();
+        let visible = code.strip_prefix("pub").map(|rest| rest.trim_start_matches("(crate)"));
+        let visible = visible.map_or(code, |rest| rest.trim_start_matches("(super)").trim_start());
+        if visible.starts_with("use ") {
+            let item = &text[start + (line.len() - visible.len()) + 4..];
+            let end = item.find(';').unwrap_or(item.len());
+            let tree: String = item[..end].split_whitespace().collect::<Vec<_>>().join(" ");
+            flatten(&tree, &mut Vec::new(), &mut found);
+        }
+        start += line.len();
+    }
+    found
+}
+
+fn flatten(tree: &str, prefix: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    let tree = tree.trim();
+    if let Some(open) = tree.find('{') {
+        let head = tree[..open].trim().trim_end_matches("::");
+        let before = prefix.len();
+        prefix.extend(
+            head.split("::")
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned),
+        );
+        let inner = &tree[open + 1..tree.rfind('}').unwrap_or(tree.len())];
+        for part in split_top(inner) {
+            flatten(&part, prefix, found);
+        }
+        prefix.truncate(before);
+    } else {
+        let name = tree.split(" as ").next().unwrap_or_default().trim();
+        if name.is_empty() {
+            return;
+        }
+        let mut path = prefix.clone();
+        path.extend(name.split("::").map(|word| word.trim().to_owned()));
+        if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
+            path.pop();
+        }
+        found.push(path);
+    }
+}
+
+fn split_top(text: &str) -> Vec<String> {
+    let (mut parts, mut depth, mut part) = (Vec::new(), 0, String::new());
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(std::mem::take(&mut part));
+                continue;
+            }
+            _ => {}
+        }
+        part.push(c);
+    }
+    parts.push(part);
+    parts
+}
+
+/// All paths of a file: those of its `use` items, and those written out in its code. A name that
+/// was brought in as a module (`use super::format;`) is followed into it.
+fn paths(text: &str) -> Vec<Vec<String>> {
+    let imported = uses(text);
+    let mut found = imported.clone();
+    let mut word = String::new();
+    let mut path: Vec<String> = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+        } else if c == ':' && chars.peek() == Some(&':') && !word.is_empty() {
+            chars.next();
+            path.push(std::mem::take(&mut word));
+        } else {
+            if !word.is_empty() && !path.is_empty() {
+                path.push(std::mem::take(&mut word));
+                let whole = imported
+                    .iter()
+                    .find(|used| used.last() == path.first())
+                    .map(|used| used.iter().chain(&path[1..]).cloned().collect());
+                found.push(whole.unwrap_or_else(|| path.clone()));
+            }
+            word.clear();
+            path.clear();
+        }
+    }
+    found
+}

@@ -1,0 +1,327 @@
+//! House rules that no compiler checks: dependencies between crates and files, words and names, a
+//! header on each module, the files at the top level, what the documentation names.
+
+mod circles;
+mod source;
+mod words;
+
+use std::fs;
+
+use source::{files, product, read, root};
+
+/// The workspace crates that each crate may depend on; `tests` sees all.
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 13] = [
+    ("proto", &[]),
+    ("proto/transport", &["ambit-proto"]),
+    ("game-server/room", &["ambit-proto"]),
+    (
+        "game-server/host",
+        &["ambit-proto", "ambit-room", "ambit-transport"],
+    ),
+    ("game-server/games/field", &["ambit-proto", "ambit-room"]),
+    (
+        "game-server/games/cubes",
+        &["ambit-cubes-physics", "ambit-proto", "ambit-room"],
+    ),
+    ("game-server/games/cubes/physics", &["ambit-proto"]),
+    (
+        "game-server",
+        &["ambit-cubes", "ambit-field", "ambit-host", "ambit-room"],
+    ),
+    (
+        "world-server",
+        &[
+            "ambit-game-server",
+            "ambit-host",
+            "ambit-proto",
+            "ambit-room",
+            "ambit-transport",
+        ],
+    ),
+    (
+        "client-core",
+        &["ambit-cubes-physics", "ambit-proto", "ambit-transport"],
+    ),
+    (
+        "client-core/text",
+        &["ambit-client-core", "ambit-proto", "ambit-transport"],
+    ),
+    (
+        "client-core/console",
+        &[
+            "ambit-client-core",
+            "ambit-client-text",
+            "ambit-proto",
+            "ambit-transport",
+        ],
+    ),
+    (
+        "client-core/bots",
+        &[
+            "ambit-client-core",
+            "ambit-client-text",
+            "ambit-cubes-physics",
+            "ambit-proto",
+            "ambit-transport",
+        ],
+    ),
+];
+
+/// The dependencies of a manifest, without those of tests.
+fn dependencies(folder: &str) -> Vec<String> {
+    let manifest = read(&root().join(folder).join("Cargo.toml"));
+    let (_, rest) = manifest
+        .split_once("\n[dependencies]\n")
+        .expect("a list of dependencies");
+    let list = rest.split("\n[").next().unwrap_or_default();
+    list.lines()
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| !name.is_empty() && !name.starts_with('#'))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn dependencies_between_crates_point_one_way() {
+    for (folder, allowed) in ALLOWED_DEPENDENCIES {
+        for name in dependencies(folder)
+            .iter()
+            .filter(|name| name.starts_with("ambit-"))
+        {
+            assert!(
+                allowed.contains(&name.as_str()),
+                "{folder} must not depend on {name}; allowed: {allowed:?}"
+            );
+        }
+    }
+    let manifest = read(&root().join("Cargo.toml"));
+    for (folder, _) in ALLOWED_DEPENDENCIES {
+        assert!(
+            manifest.contains(&format!("\"{folder}\"")),
+            "{folder} is a member of the workspace"
+        );
+    }
+}
+
+#[test]
+fn the_core_crates_know_no_physics_engine() {
+    for folder in [
+        "proto",
+        "proto/transport",
+        "game-server/room",
+        "game-server/host",
+    ] {
+        let rapier = dependencies(folder)
+            .into_iter()
+            .find(|name| name.starts_with("rapier"));
+        assert_eq!(rapier, None, "{folder} must not depend on a physics engine");
+    }
+}
+
+#[test]
+fn the_files_of_a_crate_form_no_circle() {
+    let product = product();
+    let mut circles = Vec::new();
+    for (folder, _) in ALLOWED_DEPENDENCIES {
+        circles.extend(circles::Modules::of(&format!("{folder}/src/"), &product).circles());
+    }
+    assert!(
+        circles.is_empty(),
+        "files that need each other: {circles:#?}"
+    );
+}
+
+#[test]
+fn each_module_has_a_header() {
+    for source::Source { path, text } in files(&[".rs"]) {
+        let has_header = text.starts_with("//! ") || text.starts_with("#!");
+        assert!(
+            has_header || path.ends_with("/numbers.rs"),
+            "{path} has no header"
+        );
+    }
+}
+
+#[test]
+fn only_the_listed_files_are_at_the_top() {
+    let known = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "clippy.toml",
+        "rustfmt.toml",
+        "proto",
+        "game-server",
+        "world-server",
+        "client-core",
+        "tests",
+        "deploy",
+        "docs",
+        "target",
+    ];
+    for entry in fs::read_dir(root())
+        .expect("the project's folder can be read")
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        assert!(
+            name.starts_with('.') || known.contains(&name.as_str()),
+            "{name} is not in the list of top-level files"
+        );
+    }
+}
+
+#[test]
+fn cores_use_no_network_library_and_no_runtime() {
+    const CORES: [&str; 9] = [
+        "proto/src",
+        "game-server/room/src",
+        "game-server/games",
+        "game-server/host/src/host_core",
+        "game-server/host/src/agones/report",
+        "world-server/src/lobby",
+        "client-core/src/client",
+        "client-core/src/replica",
+        "client-core/src/simulation",
+    ];
+    const WORDS: [&str; 8] = [
+        "quinn::",
+        "tokio::",
+        "actix::",
+        "axum::",
+        "std::net::UdpSocket",
+        "std::thread::spawn",
+        "SystemTime",
+        "Instant::now",
+    ];
+    for source::Source { path, text } in product() {
+        if CORES.iter().any(|core| path.starts_with(core)) {
+            for word in WORDS {
+                assert!(
+                    !text.contains(word),
+                    "{path} is a core and must not use {word}"
+                );
+            }
+        }
+    }
+}
+
+/// The words in `backquotes` of a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_architecture_page_is_short_and_names_files_that_exist() {
+    let architecture = read(&root().join("ARCHITECTURE.md"));
+    assert!(
+        architecture.lines().count() <= 200,
+        "ARCHITECTURE.md has at most 200 lines"
+    );
+    let folders = [
+        "proto/",
+        "game-server/",
+        "world-server/",
+        "client-core/",
+        "tests/",
+        "docs/",
+    ];
+    let mut named = 0;
+    for place in quoted(&architecture) {
+        let is_path = folders.iter().any(|folder| place.starts_with(folder));
+        if is_path && !place.contains(['{', '*', ' ', '<']) {
+            assert!(
+                root().join(place).exists(),
+                "ARCHITECTURE.md names {place}: it does not exist"
+            );
+            named += 1;
+        }
+    }
+    assert!(named > 10, "ARCHITECTURE.md names {named} places");
+}
+
+#[test]
+fn each_invariant_names_tests_that_exist() {
+    let mut tests = Vec::new();
+    for source in files(&[".rs"]) {
+        let mut is_test = false;
+        for line in source.text.lines().map(str::trim) {
+            if line.starts_with("#[") {
+                is_test |= line.contains("test]") || line.contains("test(");
+            } else {
+                let code = line.trim_start_matches("async ");
+                if let Some(name) = code.strip_prefix("fn ").filter(|_| is_test) {
+                    tests.push(name.split('(').next().unwrap_or_default().to_owned());
+                }
+                is_test = line.starts_with("//") && is_test;
+            }
+        }
+    }
+    for page in files(&[".md"]) {
+        let Some((_, rest)) = page.text.split_once("## Invariants") else {
+            continue;
+        };
+        let invariants = rest.split("\n## ").next().unwrap_or_default();
+        let mut named = 0;
+        for word in quoted(invariants) {
+            let is_name = word.len() > 20
+                && word
+                    .chars()
+                    .all(|c| c.is_lowercase() || "_0123456789".contains(c));
+            if is_name {
+                assert!(
+                    tests.iter().any(|test| test == word),
+                    "{}: there is no test {word}",
+                    page.path
+                );
+                named += 1;
+            }
+        }
+        assert!(named > 0, "the invariants of {} name no test", page.path);
+    }
+}
+
+#[test]
+fn the_readme_lists_every_flag_of_the_server() {
+    let readme = read(&root().join("README.md"));
+    let output = ambit_tests::real::run(
+        std::process::Command::new(ambit_tests::real::binary("world-server")).arg("--help"),
+    )
+    .expect("--help succeeds");
+    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    let flags = help
+        .split_whitespace()
+        .filter(|word| word.starts_with("--"))
+        .map(|word| word.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    for flag in flags.filter(|flag| !["--help", "--version"].contains(flag) && flag.len() > 2) {
+        assert!(readme.contains(flag), "the README does not mention {flag}");
+    }
+}
+
+#[test]
+fn the_game_in_the_readme_is_the_example_that_is_compiled() {
+    let example = read(&root().join("world-server/examples/stroll.rs"));
+    let (_, code) = example.split_once("\n\n").expect("a header, then the code");
+    assert!(
+        read(&root().join("README.md")).contains(code),
+        "README.md and world-server/examples/stroll.rs differ"
+    );
+}
+
+#[test]
+fn the_readme_lists_every_parameter_of_a_room() {
+    let readme = read(&root().join("README.md"));
+    let registry = ambit_game_server::standard();
+    let games = registry.games().flat_map(|game| game.parameters);
+    for parameter in ambit_room::config::ROOM_PARAMETERS.iter().chain(games) {
+        assert!(
+            readme.contains(&format!("`{}`", parameter.key)),
+            "the README does not mention the parameter {}",
+            parameter.key
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads the project's files for the house rules: product code without its tests, names, uses.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A Rust file of the project.
+pub(crate) struct Source {
+    /// Relative to the project's folder, with `/`.
+    pub path: String,
+    pub text: String,
+}
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_path_buf()
+}
+
+pub(crate) fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All files of the project whose names end in one of `endings`, sorted.
+pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)
+            .expect("a folder of the project can be read")
+            .flatten()
+        {
+            let (path, name) = (
+                entry.path(),
+                entry.file_name().to_string_lossy().into_owned(),
+            );
+            if path.is_dir() {
+                if name != "target" && name != "node_modules" && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                let relative = path.strip_prefix(root()).expect("below the root");
+                let relative = relative.to_string_lossy().replace('\\', "/");
+                found.insert(relative, read(&path));
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(path, text)| Source { path, text })
+        .collect()
+}
+
+/// Whether the file is test code as a whole: it may repeat names, and no circle goes through it.
+pub(crate) fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| {
+        matches!(part, "tests" | "benches" | "examples" | "fuzz_targets")
+            || part == "tests.rs"
+            || part.ends_with("_tests.rs")
+    })
+}
+
+/// The product files: all that is no test code.
+pub(crate) fn product() -> Vec<Source> {
+    files(&[".rs"])
+        .into_iter()
+        .filter(|source| !is_test(&source.path))
+        .map(|source| Source {
+            text: without_tests(&source.text),
+            path: source.path,
+        })
+        .collect()
+}
+
+/// Drops comments and what stands below `#[cfg(test)]`. Relies on rustfmt's indentation.
+pub(crate) fn without_tests(text: &str) -> String {
+    let mut kept = String::new();
+    let mut skip_until: Option<String> = None;
+    let mut next_is_test = false;
+    for line in text.lines() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let code = line.trim();
+        if let Some(end) = &skip_until {
+            if line.starts_with(end.as_str())
+                && line[end.len()..].trim_end_matches([';', ',']).is_empty()
+            {
+                skip_until = None;
+            }
+            continue;
+        }
+        if code.starts_with("//") {
+            continue;
+        }
+        if code.starts_with("#[cfg(test)]") || code.starts_with("#[cfg(any(test") {
+            next_is_test = true;
+            continue;
+        }
+        if next_is_test {
+            if code.starts_with("#[") {
+                continue;
+            }
+            next_is_test = false;
+            if code.ends_with('{') || code.ends_with('(') {
+                let close = if code.ends_with('{') { "}" } else { ")" };
+                skip_until = Some(format!("{indent}{close}"));
+            }
+            continue;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept
+}
+
+/// The names of the types that `text` defines.
+pub(crate) fn types(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut in_impl = None;
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        if let Some(depth) = in_impl {
+            if indent == depth && line.trim_start().starts_with('}') {
+                in_impl = None;
+            }
+            continue; // Associated types of traits belong to the trait.
+        }
+        let code = line.trim_start();
+        if code.starts_with("impl") || code.starts_with("unsafe impl") {
+            if !code.ends_with("{}") {
+                in_impl = Some(indent);
+            }
+            continue;
+        }
+        let code = ["pub(crate) ", "pub(super) ", "pub(in crate) ", "pub "]
+            .iter()
+            .find_map(|prefix| code.strip_prefix(prefix))
+            .unwrap_or(code);
+        for word in ["struct ", "enum ", "trait ", "union ", "type "] {
+            if let Some(rest) = code.strip_prefix(word) {
+                names.push(
+                    rest.chars()
+                        .take_while(|c| c.is_alphanumeric() || *c == '_')
+                        .collect(),
+                );
+            }
+        }
+    }
+    names
+}

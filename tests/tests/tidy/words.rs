@@ -1,0 +1,182 @@
+//! The language of the project: width of lines, names used once, words that must not come back.
+
+use std::collections::BTreeMap;
+
+use super::source::{self, read, root};
+
+const WIDTH: usize = 100;
+
+#[test]
+fn lines_of_code_and_prose_end_at_100_columns() {
+    let mut wide = Vec::new();
+    for source in source::files(&[".rs", ".md", ".proto"]) {
+        let markdown = source.path.ends_with(".md");
+        let mut fenced = false;
+        for (number, line) in source.text.lines().enumerate() {
+            if markdown && line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            }
+            // A row of a table can't be wrapped.
+            let table = line
+                .trim_start()
+                .trim_start_matches("//!")
+                .trim_start()
+                .starts_with('|')
+                || line
+                    .trim_start()
+                    .trim_start_matches("///")
+                    .trim_start()
+                    .starts_with('|');
+            if line.chars().count() > WIDTH && !(table || markdown && fenced) {
+                wide.push(format!("{}:{}", source.path, number + 1));
+            }
+        }
+    }
+    assert!(
+        wide.is_empty(),
+        "lines of more than {WIDTH} columns:\n{}",
+        wide.join("\n")
+    );
+}
+
+#[test]
+fn names_of_tests_end_at_70_characters() {
+    for source in source::files(&[".rs"]) {
+        let mut is_test = false;
+        for line in source.text.lines().map(str::trim) {
+            if line.starts_with("#[") {
+                is_test |= line.contains("test]") || line.contains("test(");
+            } else {
+                let code = line.trim_start_matches("pub ").trim_start_matches("async ");
+                if let Some(name) = code.strip_prefix("fn ").filter(|_| is_test) {
+                    let name = name.split('(').next().unwrap_or_default();
+                    assert!(
+                        name.len() <= 70,
+                        "{}: {name} has {} characters",
+                        source.path,
+                        name.len()
+                    );
+                }
+                is_test = false;
+            }
+        }
+    }
+}
+
+#[test]
+fn no_two_types_have_the_same_name() {
+    // Conventional in each program.
+    const REPEATED: [&str; 1] = ["Args"];
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in source::product() {
+        // Two files that stand for each other, by a feature.
+        if source.path.ends_with("client/unsimulated.rs") {
+            continue;
+        }
+        let mut names = source::types(&source.text);
+        names.sort();
+        names.dedup();
+        for name in names {
+            places.entry(name).or_default().push(source.path.clone());
+        }
+    }
+    let repeated: Vec<String> = places
+        .iter()
+        .filter(|(name, files)| files.len() > 1 && !REPEATED.contains(&name.as_str()))
+        .map(|(name, files)| format!("{name}: {}", files.join(", ")))
+        .collect();
+    assert!(
+        repeated.is_empty(),
+        "one name, one idea:\n{}",
+        repeated.join("\n")
+    );
+}
+
+#[test]
+fn no_type_shadows_one_of_the_standard_library() {
+    const STANDARD: [&str; 40] = [
+        "Any", "Arc", "Box", "Cell", "Clone", "Context", "Copy", "Debug", "Default", "Display",
+        "Drop", "Duration", "Eq", "Error", "Fn", "From", "Future", "Hash", "HashMap", "Instant",
+        "Into", "Iterator", "Layout", "Mutex", "Option", "Ord", "Ordering", "Path", "PathBuf",
+        "Pin", "Range", "Rc", "Result", "Send", "String", "Sync", "System", "ToString", "Vec",
+        "Waker",
+    ];
+    // A cell of the map is the field's word, and the project's first one.
+    const KEPT: [&str; 1] = ["Cell"];
+    for source in source::product() {
+        for name in source::types(&source.text) {
+            let shadows = STANDARD.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
+            assert!(
+                !shadows,
+                "{}: {name} shadows a name of the standard library",
+                source.path
+            );
+        }
+    }
+}
+
+/// The words that the glossary retires, from its last column, in `code`.
+fn retired() -> Vec<String> {
+    let glossary = read(&root().join("docs/glossary.md"));
+    let mut words = Vec::new();
+    for row in glossary.lines().filter(|line| line.starts_with("| ")) {
+        let old = row
+            .trim_end_matches('|')
+            .rsplit('|')
+            .next()
+            .unwrap_or_default();
+        words.extend(old.split('`').skip(1).step_by(2).map(str::to_owned));
+    }
+    words
+}
+
+#[test]
+fn no_old_word_of_the_glossary_comes_back() {
+    let retired = retired();
+    assert!(
+        retired.len() > 10,
+        "the glossary names old words: {retired:?}"
+    );
+    let mut found = Vec::new();
+    for source in source::files(&[".rs", ".md", ".proto"]) {
+        if matches!(source.path.as_str(), "docs/glossary.md" | "CHANGELOG.md") {
+            continue;
+        }
+        for (number, line) in source.text.lines().enumerate() {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if let Some(word) = words.find(|word| retired.iter().any(|old| old == word)) {
+                found.push(format!("{}:{}: {word}", source.path, number + 1));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "words that docs/glossary.md retires:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn headers_cite_only_what_a_reader_can_find() {
+    const HIDDEN: [&str; 6] = [
+        "design, section",
+        "feasibility",
+        "reference 000",
+        "reference 003",
+        "reference 004",
+        "seeds/",
+    ];
+    for source in source::files(&[".rs", ".proto", ".md"]) {
+        if source.path.starts_with("tests/tests/tidy") || source.path == "CHANGELOG.md" {
+            continue;
+        }
+        for hidden in HIDDEN {
+            let cites = source.text.to_lowercase().contains(hidden);
+            assert!(
+                !cites,
+                "{} cites '{hidden}', which is not in the repository",
+                source.path
+            );
+        }
+    }
+}

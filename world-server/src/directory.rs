@@ -1,0 +1,9 @@
+//! The records of a cluster's directory (`proto/ambit/directory.proto`).
+#![allow(
+    missing_docs,
+    unused_qualifications,
+    clippy::pedantic,
+    reason = "generated"
+)]
+
+include!(concat!(env!("OUT_DIR"), "/ambit.directory.rs"));

@@ -1,0 +1,500 @@
+//! The lobby as records, so that another WorldServer of the cluster can restore it.
+//!
+//! After each call, changes come out as [`LobbyAction::Record`]s: whole records by their
+//! [`RecordKey`]s, never differences, so the newest value of each is sufficient. [`Lobby::restore`]
+//! rebuilds the lobby from them with all players away. Players come back with their tokens, hosts
+//! with their rooms (`HostReady.rooms`).
+//!
+//! Not recorded: connections, chat, subscriptions to the list of rooms, rooms that were just being
+//! opened (they wait for a start again; players ask for further maps of worlds again by
+//! themselves), and rooms that had just lost their host (their checkpoints were in the memory of
+//! the lost server).
+//!
+//! Invariants:
+//! 1. A record is put out exactly when its bytes differ from those put out before.
+//! 2. No id is given twice: `Ids` is ahead of the used ids by at least half of [`RESERVED_IDS`].
+//!
+//! Cost: encodes what a call has changed; nothing without a directory. Memory: the records. Source
+//! of the formats: `proto/ambit/directory.proto`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::directory as pb;
+use ambit_host::protocol::messages::{CloseRoom, HostReady, RoomHere, Roster, world_to_host};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+use prost::Message as _;
+
+use crate::lobby::fleet::hosts::Host;
+use crate::lobby::output::HostId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::request::CreateRoomRequest;
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::sessions::limits::{CreationKey, RecentCreations};
+use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
+use crate::lobby::text::{LobbyRoomName, Password, PlayerName};
+use crate::lobby::timers::Timer;
+use crate::lobby::worlds::WorldState;
+use crate::lobby::{Lobby, LobbyAction};
+
+/// The number of ids that are reserved at a time.
+const RESERVED_IDS: u64 = 10_000;
+/// Marks a room that has just lost its host.
+const NO_HOST: u64 = u64::MAX;
+
+/// The key of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKey {
+    /// The ids that may be in use.
+    Ids,
+    /// A host.
+    Host(HostId),
+    /// A session.
+    Player(PlayerId),
+    /// A room. Sorted after players, so that its members are restored first.
+    Room(RoomId),
+}
+
+impl std::fmt::Display for RecordKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ids => f.write_str("ids"),
+            Self::Host(HostId(number)) => write!(f, "host.{number}"),
+            Self::Room(RoomId(number)) => write!(f, "room.{number}"),
+            Self::Player(PlayerId(number)) => write!(f, "player.{number}"),
+        }
+    }
+}
+
+impl std::str::FromStr for RecordKey {
+    type Err = UnknownRecordKey;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRecordKey> {
+        if text == "ids" {
+            return Ok(Self::Ids);
+        }
+        let (kind, number) = text.split_once('.').ok_or(UnknownRecordKey)?;
+        let number = number.parse().map_err(|_| UnknownRecordKey)?;
+        match kind {
+            "host" => Ok(Self::Host(HostId(number))),
+            "room" => Ok(Self::Room(RoomId(number))),
+            "player" => Ok(Self::Player(PlayerId(number))),
+            _ => Err(UnknownRecordKey),
+        }
+    }
+}
+
+/// Not a key that this build knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a key of the directory")]
+pub struct UnknownRecordKey;
+
+/// The records that were put out, by key.
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct WrittenRecords {
+    written: BTreeMap<RecordKey, Vec<u8>>,
+    reserved: pb::Ids,
+}
+
+/// Output of records.
+impl Lobby {
+    /// Puts out all records that have changed since the last call.
+    pub(in crate::lobby) fn emit_changed_records(&mut self) {
+        let (players, rooms) = (self.players.take_changed(), self.rooms.take_changed());
+        if !self.config.directory {
+            return;
+        }
+        self.reserve_ids();
+        let mut removed = Vec::new();
+        for id in self.hosts.take_changed() {
+            let host = self.hosts.get(id).filter(|_| self.hosts.can_come_back(id));
+            match host.map(|host| host_record(host, self.hosts.build_since(host)).encode_to_vec()) {
+                None => removed.push(id),
+                record => self.emit_record(RecordKey::Host(id), record),
+            }
+        }
+        for id in players {
+            let record = self
+                .players
+                .get(id)
+                .map(|player| self.player_record(player).encode_to_vec());
+            self.emit_record(RecordKey::Player(id), record);
+        }
+        for id in rooms {
+            let record = self
+                .rooms
+                .get(id)
+                .map(|room| room_record(room).encode_to_vec());
+            self.emit_record(RecordKey::Room(id), record);
+        }
+        // Last: by then the records say that the host's rooms run elsewhere.
+        for id in removed {
+            self.emit_record(RecordKey::Host(id), None);
+        }
+    }
+
+    fn emit_record(&mut self, key: RecordKey, value: Option<Vec<u8>>) {
+        let same = self.records.written.get(&key) == value.as_ref();
+        if same {
+            return;
+        }
+        match &value {
+            Some(value) => drop(self.records.written.insert(key, value.clone())),
+            None => drop(self.records.written.remove(&key)),
+        }
+        self.outbox.push(LobbyAction::Record { key, value });
+    }
+
+    /// Reserves ids in the directory before they are used.
+    fn reserve_ids(&mut self) {
+        let used = pb::Ids {
+            players: self.players.last_id(),
+            rooms: self.rooms.last_id(),
+            tickets: self.counters.tickets,
+            hosts: self.hosts.last_id(),
+            transfers: self.counters.last_transfer,
+        };
+        let reserved = &self.records.reserved;
+        let is_short = |used: u64, reserved: u64| reserved < used + RESERVED_IDS / 2;
+        if is_short(used.players, reserved.players)
+            || is_short(used.rooms, reserved.rooms)
+            || is_short(used.tickets, reserved.tickets)
+            || is_short(used.hosts, reserved.hosts)
+            || is_short(used.transfers, reserved.transfers)
+        {
+            let ids = pb::Ids {
+                players: used.players + RESERVED_IDS,
+                rooms: used.rooms + RESERVED_IDS,
+                tickets: used.tickets + RESERVED_IDS,
+                hosts: used.hosts + RESERVED_IDS,
+                transfers: used.transfers + RESERVED_IDS,
+            };
+            self.emit_record(RecordKey::Ids, Some(ids.encode_to_vec()));
+            self.records.reserved = ids;
+        }
+    }
+
+    fn player_record(&self, player: &LobbyPlayer) -> pb::Player {
+        let creations = player.creations.entries().map(|(key, room)| pb::Creation {
+            key: key.map(Vec::from).unwrap_or_default(),
+            room: room.0,
+        });
+        pb::Player {
+            name: player.name().as_str().to_owned(),
+            token: self.players.token(player.id).to_vec(),
+            previous_token: self
+                .players
+                .previous_token(player.id)
+                .map(Vec::from)
+                .unwrap_or_default(),
+            creations: creations.collect(),
+        }
+    }
+}
+
+fn host_record(host: &Host, build_since: u64) -> pb::Host {
+    pb::Host {
+        instance: host.instance.clone(),
+        address: host.address.clone(),
+        certificate_sha256: host.certificate_sha256.clone(),
+        capacity: host.capacity,
+        cores: host.cores,
+        label: host.label.clone(),
+        build: host.build.clone(),
+        build_since,
+    }
+}
+
+fn room_record(room: &LobbyRoom) -> pb::Room {
+    let runs_on = match room.phase {
+        RoomPhase::Waiting | RoomPhase::Opening { .. } => None,
+        RoomPhase::Running { host } => Some(host.0),
+        RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
+    };
+    if let Some(zone) = &room.map_identity {
+        let zone = Some(zone.to_record());
+        return pb::Room {
+            incarnation: room.incarnation,
+            runs_on,
+            zone,
+            ..pb::Room::default()
+        };
+    }
+    pb::Room {
+        name: room.name().as_str().to_owned(),
+        game: room.game.clone(),
+        parameters: room.parameters.clone(),
+        password: room
+            .password
+            .as_ref()
+            .map(|password| password.as_str().to_owned())
+            .unwrap_or_default(),
+        host: room.host.0,
+        capacity: room.seats.capacity(),
+        seats: room
+            .seats
+            .iter()
+            .map(|seat| pb::Seat {
+                player: seat.player.0,
+                ready: seat.ready,
+            })
+            .collect(),
+        kicked: room.banned_players().map(|player| player.0).collect(),
+        seed: room.seed,
+        incarnation: room.incarnation,
+        runs_on,
+        zone: None,
+        world: room.world.to_record(),
+        build: room.build.clone(),
+    }
+}
+
+/// Restoring a lobby from records.
+impl Lobby {
+    /// Restores the lobby that put out these records; this one must be new. Rooms whose hosts do
+    /// not reconnect within `patience` are lost. Records that do not decode are skipped and logged.
+    pub fn restore<'a>(
+        &mut self,
+        now: LocalTime,
+        records: impl IntoIterator<Item = (RecordKey, &'a [u8])>,
+        patience: Duration,
+    ) {
+        let records: BTreeMap<RecordKey, &[u8]> = records.into_iter().collect();
+        for (&key, &bytes) in &records {
+            let taken = match key {
+                RecordKey::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),
+                RecordKey::Host(id) => pb::Host::decode(bytes)
+                    .ok()
+                    .and_then(|host| self.restore_host(now, id, host, patience)),
+                RecordKey::Player(id) => pb::Player::decode(bytes)
+                    .ok()
+                    .and_then(|player| self.restore_player(now, id, &player)),
+                RecordKey::Room(_) => Some(()),
+            };
+            if taken.is_none() {
+                tracing::error!(%key, "skipped an invalid record of the directory");
+                // Marks it as changed, so that its record is removed.
+                match key {
+                    RecordKey::Host(id) => self.hosts.remove(id),
+                    RecordKey::Player(id) => self.players.remove(id),
+                    RecordKey::Ids | RecordKey::Room(_) => {}
+                }
+            }
+            self.records.written.insert(key, bytes.to_vec());
+        }
+        // Rooms after players, since seats belong to players.
+        for (&key, &bytes) in &records {
+            if let RecordKey::Room(id) = key
+                && pb::Room::decode(bytes)
+                    .ok()
+                    .and_then(|room| self.restore_room(now, id, room))
+                    .is_none()
+            {
+                tracing::error!(%key, "cannot restore a room of the directory: it has no players, \
+                    or its host is unknown");
+                // Marks it as changed, so that its record is removed.
+                drop(self.rooms.remove(id));
+            }
+        }
+        self.repair_worlds(now);
+        self.emit_changed_records();
+    }
+
+    fn skip_to(&mut self, ids: pb::Ids) {
+        self.players.skip_to(ids.players);
+        self.rooms.skip_to(ids.rooms);
+        self.hosts.skip_to(ids.hosts);
+        self.counters.tickets = self.counters.tickets.max(ids.tickets);
+        self.counters.last_transfer = self.counters.last_transfer.max(ids.transfers);
+    }
+
+    fn restore_host(
+        &mut self,
+        now: LocalTime,
+        id: HostId,
+        host: pb::Host,
+        patience: Duration,
+    ) -> Option<()> {
+        let host_since = host.build_since;
+        let ready = HostReady {
+            version: ambit_host::protocol::VERSION,
+            address: host.address,
+            certificate_sha256: host.certificate_sha256,
+            capacity: host.capacity,
+            label: host.label,
+            build: host.build,
+            cores: host.cores,
+            instance: host.instance,
+            ..HostReady::default()
+        };
+        let host = Host::try_from(ready).ok()?;
+        self.hosts.note_build(&host.build, host_since);
+        self.hosts.expect_back(now, id, host);
+        self.timers.set(Timer::HostSilence(id), now + patience);
+        Some(())
+    }
+
+    fn restore_player(&mut self, now: LocalTime, id: PlayerId, player: &pb::Player) -> Option<()> {
+        let token = |bytes: &[u8]| ResumeToken::try_from(bytes).ok();
+        let mut creations = RecentCreations::default();
+        for creation in &player.creations {
+            creations.add(
+                now,
+                CreationKey::try_from(&creation.key[..]).ok(),
+                RoomId(creation.room),
+            );
+        }
+        let saved = SavedPlayer {
+            name: PlayerName::parse(&player.name).ok()?,
+            token: token(&player.token)?,
+            previous_token: token(&player.previous_token),
+            creations,
+        };
+        self.players.restore(id, saved, &self.config)?;
+        self.timers.set(Timer::Grace(id), now + self.config.grace);
+        Some(())
+    }
+
+    fn restore_room(&mut self, now: LocalTime, id: RoomId, record: pb::Room) -> Option<()> {
+        if let Some(zone) = &record.zone {
+            return self.restore_map(id, zone, record.incarnation, record.runs_on.map(HostId)?);
+        }
+        let members = || {
+            record
+                .seats
+                .iter()
+                .map(|seat| (PlayerId(seat.player), seat.ready))
+        };
+        let free = |player: &PlayerId| {
+            self.players
+                .get(*player)
+                .is_some_and(|player| player.room.is_none())
+        };
+        let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
+        let &(first, _) = seated.first()?;
+        let create = CreateRoomRequest {
+            name: LobbyRoomName::parse(&record.name).ok()?,
+            game: record.game,
+            capacity: record.capacity,
+            parameters: record.parameters,
+            password: Password::parse(&record.password).ok()?,
+            key: None,
+        };
+        let mut room = LobbyRoom::new(id, first, create);
+        for &(player, ready) in &seated {
+            room.seats.take(player).ok()?;
+            room.seats.set_ready(player, ready);
+        }
+        if room.seats.contains(PlayerId(record.host)) {
+            room.host = PlayerId(record.host);
+        }
+        for player in record.kicked {
+            room.ban(PlayerId(player));
+        }
+        (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
+        room.world = WorldState::from_record(record.world.unwrap_or_default(), &room.seats);
+        if let Some(host) = record.runs_on.map(HostId) {
+            self.hosts.get(host)?;
+            room.phase = RoomPhase::Running { host };
+        }
+        for (player, _) in seated {
+            self.players.at_mut(player).room = Some(id);
+        }
+        self.rooms.restore(room);
+        self.mark_room_changed(now, id);
+        Some(())
+    }
+}
+
+/// Hosts that reconnect.
+impl Lobby {
+    /// Moves everything from earlier ids of the same process to `id`: another lobby knew the host,
+    /// or its link broke and it has reconnected. Returns the rooms that it was about to open; it
+    /// need not have received those orders.
+    pub(in crate::lobby) fn reattach_host(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
+        let mut unopened = Vec::new();
+        for before in self
+            .hosts
+            .with_instance(instance)
+            .filter(|before| *before != id)
+            .collect::<Vec<_>>()
+        {
+            if !self.hosts.is_absent(before) {
+                self.outbox
+                    .push(LobbyAction::DisconnectHost { host: before });
+            }
+            self.timers.cancel(Timer::HostSilence(before));
+            self.hosts.remove(before);
+            for room in self.rooms.ids() {
+                if self.rooms.at(room).game_host() != Some(before) {
+                    continue;
+                }
+                let known = self.rooms.at_mut(room);
+                match known.phase {
+                    RoomPhase::Opening { starter, .. } => {
+                        known.phase = RoomPhase::Opening { host: id, starter };
+                        unopened.push(room);
+                    }
+                    RoomPhase::Moving { .. } => known.phase = RoomPhase::Moving { host: None },
+                    RoomPhase::Running { .. } | RoomPhase::Waiting => {
+                        (known.phase, known.has_checkpoint) =
+                            (RoomPhase::Running { host: id }, false);
+                    }
+                }
+            }
+        }
+        unopened
+    }
+
+    /// Compares the rooms that a host runs with the lobby's: the host closes rooms that it should
+    /// not run, and rooms that it does not run are lost.
+    pub(in crate::lobby) fn reconcile_rooms(
+        &mut self,
+        now: LocalTime,
+        host: HostId,
+        here: &[RoomHere],
+    ) {
+        for reported in here {
+            let id = RoomId(reported.room);
+            let known = self
+                .rooms
+                .get(id)
+                .filter(|room| room.phase == (RoomPhase::Running { host }));
+            if known.is_some_and(|room| room.incarnation == reported.incarnation) {
+                self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
+                let (members, void_tickets_until) =
+                    (Some(self.members_on_map(id)), self.counters.tickets);
+                let roster = Roster {
+                    room: id.0,
+                    members,
+                    void_tickets_until,
+                };
+                self.outbox
+                    .send_to_host(host, world_to_host::Body::Roster(roster));
+                self.resend_transfer_orders(id);
+            } else {
+                let close = CloseRoom {
+                    room: id.0,
+                    reason: ErrorCode::RoomClosed.into(),
+                };
+                self.outbox
+                    .send_to_host(host, world_to_host::Body::CloseRoom(close));
+            }
+        }
+        let runs = |room: &LobbyRoom| {
+            here.iter().any(|reported| {
+                (RoomId(reported.room), reported.incarnation) == (room.id, room.incarnation)
+            })
+        };
+        let lost = self
+            .rooms
+            .iter()
+            .filter(|room| room.phase == (RoomPhase::Running { host }) && !runs(room));
+        for id in lost.map(|room| room.id).collect::<Vec<_>>() {
+            let message = format!("the game server that ran room {id} does not run it any more");
+            self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The hosts and what runs on them: which host gets a room, what happens when one is lost, and how
+//! many child processes there are.
+
+pub(super) mod failover;
+pub(super) mod hosts;
+pub(super) mod placement;
+pub(super) mod policy;
+pub(super) mod pool;

@@ -1,0 +1,254 @@
+//! Failover of rooms whose host was lost: another host resumes them.
+//!
+//! The shell has the checkpoint of a room (`LobbyRoom::has_checkpoint`) and adds it to the order
+//! for the next host. Members keep their seats and get a ticket for the new host. If no host has
+//! capacity, a room waits for one until the time for an opening is over.
+//!
+//! A room that loses its host again soon after it was resumed, or twice before that, may crash its
+//! hosts. If it was the only room there, it is closed, so that it cannot take down the other rooms
+//! again and again. (What crashes a host because of the room's own state happens again in the same
+//! place, and the next host starts there.) If there were other rooms, any of them may be the cause:
+//! each becomes a *suspect* room and is quarantined, that is, it gets a host that no other suspect
+//! has and that gets no other room for a while, an idle one if there is one. Suspects without a
+//! free host wait. The suspect that loses that host too is closed; the others are cleared once they
+//! have run there for long enough.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ambit_host::protocol::messages::{Member, Members, Resume, RoomOpened};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::Lobby;
+use crate::lobby::fleet::placement::HostCandidate;
+use crate::lobby::output::{HostId, LobbyAction};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::running::sanitized;
+use crate::lobby::timers::Timer;
+
+/// A room that loses a second host within this time after it was resumed may crash its hosts.
+const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
+/// So may a room that has lost this many hosts before they could resume it. One such loss is not
+/// enough: the host may have been failing already.
+const MAX_FAILED_RESUMES: u32 = 2;
+
+impl Lobby {
+    /// Records that the shell has a checkpoint of the room.
+    pub(in crate::lobby) fn mark_checkpointed(&mut self, from: HostId, id: RoomId) {
+        if let Some(room) = self
+            .rooms
+            .get_mut(id)
+            .filter(|room| room.game_host() == Some(from))
+        {
+            room.has_checkpoint = true;
+        }
+    }
+
+    /// Moves the rooms of a lost host, or returns their players to the lobby with the reason.
+    pub(in crate::lobby) fn move_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
+        let lost = self
+            .rooms
+            .iter()
+            .filter(|room| room.game_host() == Some(host))
+            .map(|room| room.id);
+        let lost: Vec<RoomId> = lost.collect();
+        let mut fresh = Vec::new();
+        for &id in &lost {
+            let room = self.rooms.at_mut(id);
+            room.failed_resumes += u32::from(room.phase == RoomPhase::Moving { host: Some(host) });
+            let too_soon = room
+                .resumed_at
+                .is_some_and(|at| now.since(at) < SUSPECT_WINDOW);
+            if too_soon || room.failed_resumes >= MAX_FAILED_RESUMES {
+                fresh.push(id);
+            }
+        }
+        let culprit = match fresh[..] {
+            [only] if lost.len() == 1 || self.rooms.at(only).suspect => Some(only),
+            _ => None,
+        };
+        for id in lost {
+            // The end of a world removes its other maps, and the last player on a map its world.
+            let Some(room) = self.rooms.get_mut(id) else {
+                continue;
+            };
+            let end = if culprit == Some(id) {
+                ". It is the second one in a row that this room alone can have killed, so the \
+                 room is closed"
+            } else {
+                ""
+            };
+            let message = format!(
+                "the game server that ran room {id} is gone: {}{end}",
+                sanitized(reason)
+            );
+            if culprit == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
+                if culprit == Some(id) {
+                    tracing::error!(
+                        room = id.0,
+                        game = room.game,
+                        "room closed: it seems to crash its hosts"
+                    );
+                    self.counters.rooms_condemned += 1;
+                    self.report_condemned(id);
+                }
+                self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
+            } else {
+                room.suspect |= fresh.contains(&id);
+                (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
+                self.timers.cancel(Timer::Trial(id));
+                self.timers
+                    .set(Timer::Opening(id), now + self.config.open_timeout);
+                self.counters.rooms_moved += 1;
+            }
+        }
+        self.place_hostless_rooms(now);
+    }
+
+    /// Has the state of a room that seems to crash its hosts saved for analysis.
+    fn report_condemned(&mut self, id: RoomId) {
+        let order = self.open_order(id, Some(self.resume_order(id)));
+        self.outbox.push(LobbyAction::SaveCondemned { order });
+    }
+
+    /// Places the rooms without a host, as far as hosts have capacity.
+    pub(in crate::lobby) fn place_hostless_rooms(&mut self, now: LocalTime) {
+        let hostless = self
+            .rooms
+            .iter()
+            .filter(|room| room.phase == RoomPhase::Moving { host: None });
+        for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
+            let excluded = self.quarantined_hosts();
+            let Some(host) = self.place_room(id, &excluded) else {
+                if !excluded.is_empty() {
+                    // It waits for quarantined hosts.
+                    self.timers
+                        .set(Timer::Opening(id), now + self.config.open_timeout);
+                }
+                continue;
+            };
+            let resume = self.resume_order(id);
+            self.rooms.at_mut(id).phase = RoomPhase::Moving { host: Some(host) };
+            self.send_open_room(now, id, host, Some(resume));
+        }
+    }
+
+    /// The lobby's part of the order for the next host. The last host may have been lost before it
+    /// handled leaves and renames, so the members are sent again.
+    fn resume_order(&self, id: RoomId) -> Resume {
+        Resume {
+            members: Some(self.members_on_map(id)),
+            ..Resume::default()
+        }
+    }
+
+    /// The players on a map with their current names.
+    pub(in crate::lobby) fn members_on_map(&self, id: RoomId) -> Members {
+        let name = |player| self.players.at(player).name().as_str().to_owned();
+        let members = self.players_on_map(id).into_iter();
+        Members {
+            members: members
+                .map(|player| Member {
+                    player: player.0,
+                    name: name(player),
+                })
+                .collect(),
+        }
+    }
+
+    /// Chooses a host for a room. A room that has started needs a host of the same build; other
+    /// rooms prefer the newest build if it has capacity. Hosts in `excluded` are not used, and a
+    /// suspect room gets an idle host, if there is one.
+    pub(in crate::lobby) fn place_room(
+        &self,
+        id: RoomId,
+        excluded: &BTreeSet<HostId>,
+    ) -> Option<HostId> {
+        let room = self.rooms.at(id);
+        let mut hosts = self.hosts.candidates(&self.rooms);
+        hosts.retain(|host| !excluded.contains(&host.host));
+        if room.is_build_bound() {
+            hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
+        } else if let Some(newest) = self.hosts.newest_build() {
+            let is_newest = |host: &HostCandidate| self.hosts.has_build(host.host, newest);
+            if hosts
+                .iter()
+                .any(|host| is_newest(host) && host.has_capacity())
+            {
+                hosts.retain(is_newest);
+            }
+        }
+        if room.suspect
+            && hosts
+                .iter()
+                .any(|host| host.rooms == 0 && host.has_capacity())
+        {
+            hosts.retain(|host| host.rooms == 0);
+        }
+        self.placement.place(room.placement_request(), &hosts)
+    }
+
+    /// Chooses a host for a new room. If no other has capacity, a quarantined one is used, so that
+    /// players do not wait for long.
+    pub(in crate::lobby) fn place_new_room(&self, id: RoomId) -> Option<HostId> {
+        self.place_room(id, &self.quarantined_hosts())
+            .or_else(|| self.place_room(id, &BTreeSet::new()))
+    }
+
+    /// The hosts of suspect rooms.
+    pub(in crate::lobby) fn quarantined_hosts(&self) -> BTreeSet<HostId> {
+        self.rooms
+            .iter()
+            .filter(|room| room.suspect)
+            .filter_map(LobbyRoom::game_host)
+            .collect()
+    }
+
+    /// Clears a suspect room that has run on its host for long enough.
+    pub(in crate::lobby) fn end_trial(&mut self, now: LocalTime, id: RoomId) {
+        if let Some(room) = self.rooms.get_mut(id) {
+            room.suspect = false;
+            self.place_hostless_rooms(now);
+        }
+    }
+
+    /// Handles a host's answer to the order to resume a room.
+    pub(in crate::lobby) fn handle_room_resumed(
+        &mut self,
+        now: LocalTime,
+        from: HostId,
+        opened: RoomOpened,
+    ) {
+        let id = RoomId(opened.room);
+        let Some(room) = self.rooms.get_mut(id) else {
+            return;
+        };
+        if room.phase != (RoomPhase::Moving { host: Some(from) }) {
+            return;
+        }
+        self.timers.cancel(Timer::Opening(id));
+        if let Some(error) = opened.error {
+            let message = format!(
+                "no other game server could go on with room {id}: {}",
+                sanitized(&error.message)
+            );
+            return self.close_room_by_host(
+                now,
+                id,
+                LobbyRefusal::new(ErrorCode::HostDied, message),
+            );
+        }
+        (room.phase, room.resumed_at, room.failed_resumes) =
+            (RoomPhase::Running { host: from }, Some(now), 0);
+        if room.suspect {
+            self.timers.set(Timer::Trial(id), now + SUSPECT_WINDOW);
+        }
+        for player in self.players_on_map(id) {
+            self.send_ticket(now, player);
+        }
+        self.resend_transfer_orders(id);
+    }
+}

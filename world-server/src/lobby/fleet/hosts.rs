@@ -1,0 +1,351 @@
+//! The hosts that rooms can run on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit_host::protocol::VERSION;
+use ambit_host::protocol::messages::{HostReady, HostStats};
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::fleet::placement::{BookedLoad, HostCandidate, ReportedLoad};
+use crate::lobby::output::HostId;
+use crate::lobby::rooms::room::LobbyRooms;
+
+/// Enough for a host name and a port; the address is part of each ticket.
+const MAX_ADDRESS_BYTES: usize = 255;
+const SHA256_BYTES: usize = 32;
+const MAX_INSTANCE_BYTES: usize = 16;
+const MAX_BUILD_BYTES: usize = 64;
+
+/// A host that has sent its `Ready`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The address for players.
+    pub address: String,
+    /// SHA-256 of its certificate.
+    pub certificate_sha256: Vec<u8>,
+    /// Maximum number of rooms.
+    pub capacity: u32,
+    /// A name for people.
+    pub label: String,
+    /// The build of its game code: rooms can resume only on hosts of the same build.
+    pub build: String,
+    /// Number of threads that run rooms.
+    pub cores: u32,
+    /// Identifies the process; empty if it cannot reconnect.
+    pub instance: Vec<u8>,
+    /// Its latest counters.
+    pub stats: HostStats,
+    /// The load that it reports.
+    pub measured: ReportedLoad,
+    /// Whether it gets no more rooms, since it is about to end or has fallen silent.
+    pub leaving: bool,
+}
+
+/// How a host is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// A part of this process; it lives as long as the lobby.
+    Embedded,
+    /// A child process of this server, which restarts it.
+    Child,
+    /// A process that connected by itself.
+    #[default]
+    Remote,
+}
+
+impl TryFrom<HostReady> for Host {
+    type Error = String;
+
+    fn try_from(ready: HostReady) -> Result<Self, String> {
+        if ready.version != VERSION {
+            return Err(format!(
+                "speaks version {} of the host protocol, this server {VERSION}",
+                ready.version
+            ));
+        }
+        if ready.address.is_empty() || ready.address.len() > MAX_ADDRESS_BYTES {
+            return Err(format!(
+                "an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}",
+                ready.address.len()
+            ));
+        }
+        if ready.instance.len() > MAX_INSTANCE_BYTES {
+            return Err(format!(
+                "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
+                ready.instance.len()
+            ));
+        }
+        if ready.build.len() > MAX_BUILD_BYTES {
+            return Err(format!(
+                "a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}",
+                ready.build.len()
+            ));
+        }
+        if ready.certificate_sha256.len() != SHA256_BYTES {
+            return Err(format!(
+                "a SHA-256 has {SHA256_BYTES} bytes, not {}",
+                ready.certificate_sha256.len()
+            ));
+        }
+        Ok(Self {
+            address: ready.address,
+            certificate_sha256: ready.certificate_sha256,
+            capacity: ready.capacity,
+            label: ready.label,
+            build: ready.build,
+            cores: ready.cores.max(1),
+            instance: ready.instance,
+            stats: HostStats::default(),
+            measured: ReportedLoad::default(),
+            leaving: false,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct Hosts {
+    ready: BTreeMap<HostId, Host>,
+    /// Contacts of hosts that are ready or about to be.
+    contacts: BTreeMap<HostId, HostContact>,
+    /// The id of the first host of each build that has hosts.
+    builds: BTreeMap<String, u64>,
+    last_id: u64,
+    /// Hosts that may have changed since [`Self::take_changed`].
+    changed: BTreeSet<HostId>,
+}
+
+/// What the lobby knows of a host in addition to the host's own messages.
+#[derive(Clone, Copy, Debug)]
+struct HostContact {
+    origin: Origin,
+    received_at: LocalTime,
+    /// It was connected to another lobby, and has not reconnected to this one yet.
+    is_absent: bool,
+}
+
+impl Hosts {
+    /// Registers a host before its `Ready`.
+    pub(in crate::lobby) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
+        self.last_id = self.last_id.max(id.0);
+        self.contacts.insert(
+            id,
+            HostContact {
+                origin,
+                received_at: now,
+                is_absent: false,
+            },
+        );
+    }
+
+    /// Registers a host of another lobby, which may reconnect to this one. Until then it gets no
+    /// rooms.
+    pub(in crate::lobby) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
+        self.contacts.insert(
+            id,
+            HostContact {
+                origin: Origin::Remote,
+                received_at: now,
+                is_absent: true,
+            },
+        );
+        self.ready.insert(
+            id,
+            Host {
+                leaving: true,
+                ..host
+            },
+        );
+    }
+
+    /// The ids under which a process is known.
+    pub(in crate::lobby) fn with_instance(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
+        self.iter()
+            .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
+            .map(|(id, _)| id)
+    }
+
+    pub(in crate::lobby) fn is_absent(&self, id: HostId) -> bool {
+        self.contacts.get(&id).is_some_and(|known| known.is_absent)
+    }
+
+    /// Whether the host could reconnect to another lobby with its rooms.
+    pub(in crate::lobby) fn can_come_back(&self, id: HostId) -> bool {
+        self.origin(id) == Origin::Remote
+            && self.get(id).is_some_and(|host| !host.instance.is_empty())
+    }
+
+    /// The highest id that a host may have had.
+    pub(in crate::lobby) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(in crate::lobby) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// The hosts that may have changed since the last call, removed ones included.
+    pub(in crate::lobby) fn take_changed(&mut self) -> BTreeSet<HostId> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Adds a host that is ready, or replaces what it reported before.
+    pub(in crate::lobby) fn add(&mut self, id: HostId, host: Host) {
+        self.changed.insert(id);
+        self.ready.insert(id, host);
+    }
+
+    pub(in crate::lobby) fn remove(&mut self, id: HostId) {
+        self.changed.insert(id);
+        let removed = self.ready.remove(&id);
+        self.contacts.remove(&id);
+        if let Some(host) = removed
+            && self.ready.values().all(|other| other.build != host.build)
+        {
+            self.builds.remove(&host.build);
+        }
+    }
+
+    pub(in crate::lobby) fn get(&self, id: HostId) -> Option<&Host> {
+        self.ready.get(&id)
+    }
+
+    pub(in crate::lobby) fn origin(&self, id: HostId) -> Origin {
+        self.contacts
+            .get(&id)
+            .map(|known| known.origin)
+            .unwrap_or_default()
+    }
+
+    /// Records the time of a host's message.
+    pub(in crate::lobby) fn note_received(&mut self, now: LocalTime, id: HostId) {
+        if let Some(known) = self.contacts.get_mut(&id) {
+            known.received_at = now;
+        }
+    }
+
+    pub(in crate::lobby) fn received_at(&self, id: HostId) -> Option<LocalTime> {
+        self.contacts.get(&id).map(|known| known.received_at)
+    }
+
+    /// Excludes the host from further placements.
+    pub(in crate::lobby) fn retire(&mut self, id: HostId) {
+        if let Some(host) = self.ready.get_mut(&id) {
+            host.leaving = true;
+        }
+    }
+
+    pub(in crate::lobby) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
+        if let Some(host) = self.ready.get_mut(&id) {
+            host.measured.add_report(now, &stats, host.cores);
+            host.stats = stats;
+        }
+    }
+
+    pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (HostId, &Host)> {
+        self.ready.iter().map(|(id, host)| (*id, host))
+    }
+
+    /// The number of hosts that are connected.
+    pub(in crate::lobby) fn len(&self) -> usize {
+        self.ready.keys().filter(|id| !self.is_absent(**id)).count()
+    }
+
+    /// The newest build among the hosts that stay.
+    pub(in crate::lobby) fn newest_build(&self) -> Option<&str> {
+        let staying = self.ready.values().filter(|host| !host.leaving);
+        staying
+            .max_by_key(|host| self.build_since(host))
+            .map(|host| &host.build[..])
+    }
+
+    /// Records that a host of that build has had this id.
+    pub(in crate::lobby) fn note_build(&mut self, build: &str, number: u64) {
+        let since = self.builds.entry(build.to_owned()).or_insert(number);
+        *since = number.min(*since);
+    }
+
+    /// The id of the first host of the same build.
+    pub(in crate::lobby) fn build_since(&self, host: &Host) -> u64 {
+        self.builds.get(&host.build).copied().unwrap_or_default()
+    }
+
+    pub(in crate::lobby) fn has_build(&self, id: HostId, build: &str) -> bool {
+        self.get(id).is_some_and(|host| host.build == build)
+    }
+
+    /// The hosts that may get rooms, in the order in which they connected. Cost: visits each room.
+    pub(in crate::lobby) fn candidates(&self, rooms: &LobbyRooms) -> Vec<HostCandidate> {
+        let booked = count_bookings(rooms);
+        let staying = self.iter().filter(|(_, host)| !host.leaving);
+        staying
+            .map(|(id, host)| {
+                HostCandidate::new(id, host, booked.get(&id).copied().unwrap_or_default())
+            })
+            .collect()
+    }
+}
+
+/// Counts rooms and players by host.
+fn count_bookings(rooms: &LobbyRooms) -> BTreeMap<HostId, BookedLoad> {
+    let mut booked: BTreeMap<HostId, BookedLoad> = BTreeMap::new();
+    for room in rooms.iter() {
+        if let Some(host) = room.game_host() {
+            booked.entry(host).or_default().add(room.player_count());
+        }
+    }
+    booked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_needs_the_same_protocol_version() {
+        let error = Host::try_from(HostReady {
+            version: VERSION + 1,
+            ..ready()
+        })
+        .expect_err("a refusal");
+        assert!(
+            error.contains(&format!("version {}", VERSION + 1)),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_host_needs_an_address_and_a_certificate() {
+        assert!(Host::try_from(ready()).is_ok());
+        assert!(
+            Host::try_from(HostReady {
+                address: String::new(),
+                ..ready()
+            })
+            .is_err()
+        );
+        assert!(
+            Host::try_from(HostReady {
+                address: "x".repeat(256),
+                ..ready()
+            })
+            .is_err()
+        );
+        assert!(
+            Host::try_from(HostReady {
+                certificate_sha256: vec![0; 31],
+                ..ready()
+            })
+            .is_err()
+        );
+    }
+
+    fn ready() -> HostReady {
+        HostReady {
+            version: VERSION,
+            address: "127.0.0.1:7777".into(),
+            certificate_sha256: vec![0; 32],
+            capacity: 1,
+            ..HostReady::default()
+        }
+    }
+}

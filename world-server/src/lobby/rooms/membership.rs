@@ -1,0 +1,497 @@
+//! Membership of rooms: create, join, leave, ready, kick, and the end of a room.
+
+use std::collections::BTreeMap;
+
+use ambit_host::protocol::messages::{CloseRoom, RemovePlayer, world_to_host};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::config::GameInfo;
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::timers::Timer;
+use crate::lobby::worlds::{MAP_SEATS, check_map_seats};
+use crate::lobby::{DONE, Lobby, RequestOutcome, output};
+
+/// A room parameter for the lobby, not for the game (like `worlds::MAP_SEATS`): whether a start
+/// requires that all players are ready.
+const READY: &str = "ready";
+const READY_VALUES: [&str; 2] = ["optional", "required"];
+
+impl Lobby {
+    /// Creates a room; its creator joins it as the room's host. A repeated request gets the room of
+    /// the first one in its current state. If that room was closed, or the player has left it, the
+    /// answer is an error, not a second room.
+    pub(in crate::lobby) fn create_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        create: CreateRoomRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        if let Some(room) = create
+            .key
+            .and_then(|key| self.players.at_mut(player).creations.room_for_key(now, key))
+        {
+            // The answer tells the creator that it is a member.
+            let made = self
+                .rooms
+                .get(room)
+                .filter(|_| self.players.at(player).room == Some(room));
+            let made = made.ok_or_else(|| {
+                let message = format!(
+                    "room {room}, which this key made, is gone, or you have left it; use a new key"
+                );
+                LobbyRefusal::new(ErrorCode::NoSuchRoom, message)
+            })?;
+            return Ok(room_created(made));
+        }
+        self.check_in_no_room(player)?;
+        self.check_creation(&create)?;
+        self.check_room_limits(now, player)?;
+        self.check_directory()?;
+
+        let key = create.key;
+        let room = self.rooms.add(player, create);
+        let (id, answer) = (room.id, room_created(room));
+        let maker = self.players.at_mut(player);
+        maker.room = Some(id);
+        maker.creations.add(now, key, id);
+        self.counters.rooms_made += 1;
+        self.mark_room_changed(now, id);
+        let joined = self.room_joined(id);
+        self.notify(player, Body::RoomJoined(joined));
+        Ok(answer)
+    }
+
+    /// Gives the player a seat. A member of the room gets the same answer again, and a new ticket
+    /// if the room runs.
+    pub(in crate::lobby) fn join_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoomRequest,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        if self.players.at(player).room != Some(join.room) {
+            self.check_in_no_room(player)?;
+            self.check_join(player, join)?;
+            self.check_first_map(join.room)?;
+            let room = self.rooms.at_mut(join.room);
+            room.seats.take(player).map_err(|_| {
+                let message = format!(
+                    "all {} seats of room {} are taken",
+                    room.seats.capacity(),
+                    join.room
+                );
+                LobbyRefusal::new(ErrorCode::RoomFull, message)
+            })?;
+            self.players.at_mut(player).room = Some(join.room);
+            self.mark_roster_changed(now, join.room);
+            self.mark_room_changed(now, join.room);
+        }
+        self.send_ticket(now, player);
+        Ok(RequestOutcome::Immediate(Body::RoomJoined(
+            self.room_joined(join.room),
+        )))
+    }
+
+    pub(in crate::lobby) fn leave_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let room = self.room_of(player)?;
+        self.vacate_seat(now, player, ErrorCode::ErrorUnspecified);
+        Ok(RequestOutcome::Immediate(room_left_body(
+            room,
+            LobbyRefusal::new(ErrorCode::ErrorUnspecified, "you left the room"),
+        )))
+    }
+
+    pub(in crate::lobby) fn set_ready(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        ready: bool,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let room = self.room_of(player)?;
+        self.rooms.at_mut(room).seats.set_ready(player, ready);
+        self.mark_roster_changed(now, room);
+        Ok(DONE)
+    }
+
+    /// Removes a member from the room and bans it.
+    pub(in crate::lobby) fn kick(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        target: PlayerId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let id = self.room_of(player)?;
+        let room = self.rooms.at_mut(id);
+        if room.host != player {
+            return Err(LobbyRefusal::new(
+                ErrorCode::NotHost,
+                "only the room's host may kick",
+            ));
+        }
+        if target == player || !room.seats.contains(target) {
+            return Err(LobbyRefusal::new(
+                ErrorCode::NoSuchPlayer,
+                format!("no other member of room {id} has the id {target}"),
+            ));
+        }
+        room.ban(target);
+        let why = LobbyRefusal::new(
+            ErrorCode::Kicked,
+            "the room's host put you out; you can't come back to this room",
+        );
+        self.remove_player(now, target, why);
+        Ok(DONE)
+    }
+
+    /// Removes the player from its room and notifies it of the reason.
+    pub(in crate::lobby) fn remove_player(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        why: LobbyRefusal,
+    ) {
+        if let Some(room) = self.players.at(player).room {
+            self.vacate_seat(now, player, why.code);
+            self.notify(player, room_left_body(room, why));
+        }
+    }
+
+    /// Frees the player's seat, if it has one. Notifies the game host of a running room, gives the
+    /// room a new host if needed, and closes an empty room.
+    pub(in crate::lobby) fn vacate_seat(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        reason: ErrorCode,
+    ) {
+        let Some(id) = self.players.at(player).room else {
+            return;
+        };
+        self.leave_maps(now, player, id, reason);
+        self.free_seat(now, player, id);
+        let room = self.rooms.at_mut(id);
+        if room.has_started() {
+            room.note_departure(now, player);
+        }
+        self.remove_from_game(player, id, reason);
+        self.settle_after_leave(now, id);
+    }
+
+    /// Notifies the host of a running game that a player has left and that the player's tickets are
+    /// revoked.
+    pub(in crate::lobby) fn remove_from_game(
+        &mut self,
+        player: PlayerId,
+        id: RoomId,
+        reason: ErrorCode,
+    ) {
+        if let Some(host) = self.reachable_host(id) {
+            let void_tickets_until = self.counters.tickets;
+            let remove = RemovePlayer {
+                room: id.0,
+                player: player.0,
+                reason: reason.into(),
+                void_tickets_until,
+            };
+            self.outbox
+                .send_to_host(host, world_to_host::Body::RemovePlayer(remove));
+        }
+    }
+
+    /// As `vacate_seat`, when the game host reported that the player left. The host is notified
+    /// too, since the player may still hold tickets.
+    pub(in crate::lobby) fn vacate_seat_by_host(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        id: RoomId,
+        reason: ErrorCode,
+    ) {
+        self.leave_maps(now, player, id, reason);
+        self.free_seat(now, player, id);
+        self.remove_from_game(player, id, reason);
+        self.settle_after_leave(now, id);
+    }
+
+    /// Closes a room and notifies its members and its game host.
+    pub(in crate::lobby) fn close_room(&mut self, now: LocalTime, id: RoomId, why: LobbyRefusal) {
+        if let Some(host) = self.reachable_host(id) {
+            let close = CloseRoom {
+                room: id.0,
+                reason: why.code.into(),
+            };
+            self.outbox
+                .send_to_host(host, world_to_host::Body::CloseRoom(close));
+        }
+        self.close_room_by_host(now, id, why);
+    }
+
+    /// As `close_room`, when the game host has closed the room or was lost.
+    pub(in crate::lobby) fn close_room_by_host(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        why: LobbyRefusal,
+    ) {
+        if self
+            .rooms
+            .get(id)
+            .is_some_and(|room| room.map_identity.is_some())
+        {
+            return self.handle_map_lost(now, id, &why);
+        }
+        let Some(room) = self.rooms.remove(id) else {
+            return;
+        };
+        self.close_maps(&room, why.code);
+        self.pool_changed = true;
+        if room.has_started() {
+            self.outbox
+                .push(output::LobbyAction::ForgetRoom { room: id });
+        }
+        if let RoomPhase::Opening {
+            starter: Some(starter),
+            ..
+        } = room.phase
+        {
+            self.counters.count_refused(why.code);
+            self.send_deferred_answer(starter, output::error_body(why.clone()));
+        }
+        let conns = self.room_conns(&room, None);
+        for player in room.seats.players() {
+            self.return_to_lobby(now, player);
+        }
+        self.outbox.broadcast(conns, room_left_body(id, why));
+        self.timers.cancel(Timer::Opening(id));
+        self.timers.cancel(Timer::Trial(id));
+        self.timers.cancel(Timer::Roster(id));
+        self.mark_room_changed(now, id);
+    }
+
+    /// The player's room.
+    pub(in crate::lobby) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
+        let refusal = || {
+            LobbyRefusal::new(
+                ErrorCode::NotInRoom,
+                "you are in no room; join or create one first",
+            )
+        };
+        self.players.at(player).room.ok_or_else(refusal)
+    }
+
+    pub(in crate::lobby) fn game(&self, name: &str) -> Option<&GameInfo> {
+        self.games.iter().find(|game| game.name == name)
+    }
+
+    /// The connections of the connected members, in the order of their joins.
+    pub(in crate::lobby) fn member_conns(
+        &self,
+        room: RoomId,
+        except: Option<PlayerId>,
+    ) -> Vec<ConnId> {
+        self.room_conns(self.rooms.at(room), except)
+    }
+
+    /// Sends an event to a player, unless it is away.
+    pub(in crate::lobby) fn notify(&mut self, player: PlayerId, body: Body) {
+        if let Some(conn) = self.players.at(player).conn {
+            self.outbox.notify(conn, body);
+        }
+    }
+
+    fn room_conns(&self, room: &LobbyRoom, except: Option<PlayerId>) -> Vec<ConnId> {
+        let others = room
+            .seats
+            .players()
+            .filter(|player| Some(*player) != except);
+        others
+            .filter_map(|player| self.players.at(player).conn)
+            .collect()
+    }
+
+    fn free_seat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+        let had_seat = self.rooms.at_mut(id).seats.free(player);
+        assert!(had_seat, "a player in a room has a seat there");
+        self.return_to_lobby(now, player);
+        self.mark_room_changed(now, id);
+    }
+
+    /// Returns the player to the lobby. Its idle time there begins.
+    fn return_to_lobby(&mut self, now: LocalTime, player: PlayerId) {
+        let player = self.players.at_mut(player);
+        player.room = None;
+        if let Some(connection) = player.conn.and_then(|conn| self.connections.open_mut(conn)) {
+            connection.active_at = now;
+        }
+    }
+
+    /// After a seat was freed: closes an empty room, and chooses a new host if the host has left.
+    fn settle_after_leave(&mut self, now: LocalTime, id: RoomId) {
+        let room = self.rooms.at(id);
+        if room.seats.is_empty() {
+            return self.close_room(
+                now,
+                id,
+                LobbyRefusal::new(ErrorCode::RoomClosed, "everybody has left"),
+            );
+        }
+        if !room.seats.contains(room.host) {
+            let connected = room
+                .seats
+                .players()
+                .find(|player| self.players.at(*player).conn.is_some());
+            let new_host = connected
+                .or_else(|| room.seats.players().next())
+                .expect("the room is not empty");
+            self.rooms.at_mut(id).host = new_host;
+        }
+        self.mark_roster_changed(now, id);
+    }
+
+    fn check_in_no_room(&self, player: PlayerId) -> Result<(), LobbyRefusal> {
+        match self.players.at(player).room {
+            None => Ok(()),
+            Some(room) => {
+                let message = format!("you are in room {room}; leave it first");
+                Err(LobbyRefusal::new(ErrorCode::AlreadyInRoom, message))
+            }
+        }
+    }
+
+    /// Checks whether such a room can be played.
+    fn check_creation(&self, create: &CreateRoomRequest) -> Result<(), LobbyRefusal> {
+        let Some(game) = self.game(&create.game) else {
+            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
+            let message = format!(
+                "there is no game of that name; there is: {}",
+                known.join(", ")
+            );
+            return Err(LobbyRefusal::new(ErrorCode::UnknownGame, message));
+        };
+        let bad = |message| LobbyRefusal::new(ErrorCode::BadParameter, message);
+        if create.capacity < game.min_players {
+            let message = format!(
+                "{} takes {} players, {} seats are too few",
+                game.name, game.min_players, create.capacity
+            );
+            return Err(bad(message));
+        }
+        if create
+            .parameters
+            .get(READY)
+            .is_some_and(|value| !READY_VALUES.contains(&value.as_str()))
+        {
+            return Err(bad(format!(
+                "{READY}= takes one of: {}",
+                READY_VALUES.join(", ")
+            )));
+        }
+        check_map_seats(&create.parameters).map_err(bad)?;
+        (self.check_parameters)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
+    }
+
+    fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), LobbyRefusal> {
+        let refuse = |message| Err(LobbyRefusal::new(ErrorCode::TooManyRooms, message));
+        if self.rooms.len() >= self.config.max_rooms {
+            return refuse(format!(
+                "the server has its {} rooms; join one of them",
+                self.config.max_rooms
+            ));
+        }
+        if self.players.at_mut(player).creations.count_recent(now) >= self.config.rooms_per_minute {
+            return refuse(format!(
+                "a player may make {} rooms a minute; wait a little",
+                self.config.rooms_per_minute
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks whether rooms can be created and started: the other servers have to know what is
+    /// confirmed.
+    pub(in crate::lobby) fn check_directory(&self) -> Result<(), LobbyRefusal> {
+        if self.directory_available {
+            return Ok(());
+        }
+        let message = "the servers' directory (NATS) can't be written at the moment; try again in \
+            a few seconds";
+        Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
+    }
+
+    /// Checks whether the player may join, apart from free seats.
+    fn check_join(&self, player: PlayerId, join: &JoinRoomRequest) -> Result<(), LobbyRefusal> {
+        let Some(room) = self
+            .rooms
+            .get(join.room)
+            .filter(|room| room.map_identity.is_none())
+        else {
+            return Err(LobbyRefusal::new(
+                ErrorCode::NoSuchRoom,
+                format!("there is no room {}", join.room),
+            ));
+        };
+        if room.is_banned(player) {
+            return Err(LobbyRefusal::new(
+                ErrorCode::Kicked,
+                format!("the host of room {} put you out", join.room),
+            ));
+        }
+        if room.password.is_some() && room.password != join.password {
+            return Err(LobbyRefusal::new(
+                ErrorCode::WrongPassword,
+                format!("that is not the password of room {}", join.room),
+            ));
+        }
+        let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
+        if room.has_started() && !may_join_running {
+            let message = format!(
+                "room {} has started, and {} can't be joined then",
+                join.room, room.game
+            );
+            return Err(LobbyRefusal::new(ErrorCode::AlreadyRunning, message));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a start requires that all players are ready.
+pub(in crate::lobby) fn requires_ready(room: &LobbyRoom) -> bool {
+    room.parameters
+        .get(READY)
+        .is_some_and(|value| value == READY_VALUES[1])
+}
+
+/// The parameters for the game.
+pub(in crate::lobby) fn parameters_of_game(
+    parameters: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    parameters
+        .iter()
+        .filter(|(name, _)| *name != READY && *name != MAP_SEATS)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+pub(in crate::lobby) fn room_left_body(room: RoomId, why: LobbyRefusal) -> Body {
+    Body::RoomLeft(world::RoomLeft {
+        room: room.0,
+        reason: why.code.into(),
+        message: why.message,
+    })
+}
+
+fn room_created(room: &LobbyRoom) -> RequestOutcome {
+    RequestOutcome::Immediate(Body::RoomCreated(world::RoomCreated {
+        room: Some(room.listing()),
+    }))
+}

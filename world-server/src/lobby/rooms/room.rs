@@ -1,0 +1,326 @@
+//! The rooms: their settings and members.
+//!
+//! Invariants:
+//! 1. A room has at least one player, and its host is one of them. A room without players is
+//!    removed. (Further maps of a world are rooms too, which live as long as the first one; see
+//!    `worlds`.)
+//! 2. A player is in at most one room.
+//! 3. A room's id is never used again, so a late message of a host about a removed room has no
+//!    effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ambit_proto::control::world;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::output::{HostId, RequestSource};
+use crate::lobby::request::CreateRoomRequest;
+use crate::lobby::rooms::seats::Seats;
+use crate::lobby::text::{LobbyRoomName, Password};
+use crate::lobby::worlds::{MapIdentity, WorldState};
+
+/// Maximum number of banned players of a room; beyond it the player with the lowest id may join
+/// again. A room's host has to kick that many players to reach it, and each has to join first.
+const MAX_BANNED: usize = 1_024;
+/// Maximum number of recent leavers of a running room; beyond it the one with the lowest id is
+/// forgotten.
+const MAX_RECENT_LEAVERS: usize = 256;
+/// How old a game host's message may be that a player has left, when the player left through the
+/// lobby meanwhile.
+const MAX_MESSAGE_AGE: Duration = Duration::from_secs(2);
+
+/// The phase of a room's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lobby) enum RoomPhase {
+    /// Players gather; the game has not started.
+    Waiting,
+    /// The game host was told to open it, and `starter` waits for the answer.
+    Opening {
+        host: HostId,
+        starter: Option<RequestSource>,
+    },
+    /// The game runs.
+    Running { host: HostId },
+    /// Its game host was lost; `host` was told to resume it, or it waits for a host.
+    Moving { host: Option<HostId> },
+}
+
+#[derive(Debug)]
+pub(in crate::lobby) struct LobbyRoom {
+    pub(in crate::lobby) id: RoomId,
+    pub(in crate::lobby) game: String,
+    pub(in crate::lobby) parameters: BTreeMap<String, String>,
+    pub(in crate::lobby) password: Option<Password>,
+    /// The player who may start it and kick others.
+    pub(in crate::lobby) host: PlayerId,
+    pub(in crate::lobby) seats: Seats,
+    pub(in crate::lobby) phase: RoomPhase,
+    /// The game's seed, once it has started.
+    pub(in crate::lobby) seed: u64,
+    /// How often it was given to a game host.
+    pub(in crate::lobby) incarnation: u32,
+    /// The build of the host that opened it; for a further map, the world's.
+    pub(in crate::lobby) build: String,
+    /// Whether the shell has a checkpoint of it, so that it can resume elsewhere.
+    pub(in crate::lobby) has_checkpoint: bool,
+    /// When a host last resumed it.
+    pub(in crate::lobby) resumed_at: Option<LocalTime>,
+    /// Number of hosts in a row that were lost before they could resume it.
+    pub(in crate::lobby) failed_resumes: u32,
+    /// Whether it may crash its hosts and needs a host of its own.
+    pub(in crate::lobby) suspect: bool,
+    /// When the next event about its members may be sent.
+    pub(in crate::lobby) next_roster_at: LocalTime,
+    /// Its members as they were last published, by id; the default value where members may have
+    /// received different states.
+    pub(in crate::lobby) published_roster: BTreeMap<u64, world::Player>,
+    /// Which map of which world it is; `None` for the first map of a world, which players create
+    /// and join.
+    pub(in crate::lobby) map_identity: Option<MapIdentity>,
+    /// For a first map: its world.
+    pub(in crate::lobby) world: WorldState,
+    name: LobbyRoomName,
+    banned: BTreeSet<PlayerId>,
+    /// When players left it while it ran.
+    recent_leavers: BTreeMap<PlayerId, LocalTime>,
+}
+
+impl LobbyRoom {
+    /// Creates a room with `maker` as its first member.
+    pub(in crate::lobby) fn new(id: RoomId, maker: PlayerId, create: CreateRoomRequest) -> Self {
+        let mut seats = Seats::new(create.capacity);
+        seats.take(maker).expect("a room has a seat for its maker");
+        Self {
+            id,
+            game: create.game,
+            parameters: create.parameters,
+            password: create.password,
+            host: maker,
+            seats,
+            phase: RoomPhase::Waiting,
+            seed: 0,
+            incarnation: 0,
+            build: String::new(),
+            has_checkpoint: false,
+            resumed_at: None,
+            failed_resumes: 0,
+            suspect: false,
+            next_roster_at: LocalTime::ZERO,
+            published_roster: BTreeMap::new(),
+            map_identity: None,
+            world: WorldState::default(),
+            name: create.name,
+            banned: BTreeSet::new(),
+            recent_leavers: BTreeMap::new(),
+        }
+    }
+
+    /// Creates a further map of `world` without players.
+    pub(in crate::lobby) fn map_of(world: &LobbyRoom, id: RoomId, map: u32) -> Self {
+        Self {
+            id,
+            game: world.game.clone(),
+            parameters: world.parameters.clone(),
+            password: None,
+            host: world.host,
+            seats: Seats::new(world.map_seats()),
+            phase: RoomPhase::Waiting,
+            seed: world.seed,
+            incarnation: 0,
+            build: world.build.clone(),
+            has_checkpoint: false,
+            resumed_at: None,
+            failed_resumes: 0,
+            suspect: false,
+            next_roster_at: LocalTime::ZERO,
+            published_roster: BTreeMap::new(),
+            map_identity: Some(MapIdentity {
+                world: world.id,
+                map,
+            }),
+            world: WorldState::default(),
+            name: world.name.clone(),
+            banned: BTreeSet::new(),
+            recent_leavers: BTreeMap::new(),
+        }
+    }
+
+    /// The host that it runs on, or is about to.
+    pub(in crate::lobby) fn game_host(&self) -> Option<HostId> {
+        match self.phase {
+            RoomPhase::Waiting => None,
+            RoomPhase::Opening { host, .. } | RoomPhase::Running { host } => Some(host),
+            RoomPhase::Moving { host } => host,
+        }
+    }
+
+    /// Whether it has been started, also if it has no host now.
+    pub(in crate::lobby) fn has_started(&self) -> bool {
+        self.phase != RoomPhase::Waiting
+    }
+
+    pub(in crate::lobby) fn is_running(&self) -> bool {
+        matches!(
+            self.phase,
+            RoomPhase::Running { .. } | RoomPhase::Moving { .. }
+        )
+    }
+
+    /// Whether it needs a host of its build: it has started, or the state carried to it comes from
+    /// that build.
+    pub(in crate::lobby) fn is_build_bound(&self) -> bool {
+        self.has_started() || self.map_identity.is_some()
+    }
+
+    /// The banned players.
+    pub(in crate::lobby) fn banned_players(&self) -> impl Iterator<Item = PlayerId> + '_ {
+        self.banned.iter().copied()
+    }
+
+    pub(in crate::lobby) fn name(&self) -> &LobbyRoomName {
+        &self.name
+    }
+
+    /// Bans `player`.
+    pub(in crate::lobby) fn ban(&mut self, player: PlayerId) {
+        self.banned.insert(player);
+        if self.banned.len() > MAX_BANNED {
+            self.banned.pop_first();
+        }
+    }
+
+    pub(in crate::lobby) fn is_banned(&self, player: PlayerId) -> bool {
+        self.banned.contains(&player)
+    }
+
+    /// Records that `player` left through the lobby while the room ran.
+    pub(in crate::lobby) fn note_departure(&mut self, now: LocalTime, player: PlayerId) {
+        self.recent_leavers
+            .retain(|_, left_at| *left_at + MAX_MESSAGE_AGE >= now);
+        if self.recent_leavers.len() >= MAX_RECENT_LEAVERS {
+            self.recent_leavers.pop_first();
+        }
+        self.recent_leavers.insert(player, now);
+    }
+
+    /// Whether messages of the host may still refer to the time before `player` left and came back.
+    pub(in crate::lobby) fn left_recently(&self, now: LocalTime, player: PlayerId) -> bool {
+        self.recent_leavers
+            .get(&player)
+            .is_some_and(|left_at| *left_at + MAX_MESSAGE_AGE >= now)
+    }
+
+    /// The public description of the room.
+    pub(in crate::lobby) fn listing(&self) -> world::Room {
+        world::Room {
+            id: self.id.0,
+            name: self.name.as_str().to_owned(),
+            game: self.game.clone(),
+            players: self.seats.taken(),
+            capacity: self.seats.capacity(),
+            running: self.is_running(),
+            has_password: self.password.is_some(),
+            host: self.host.0,
+            parameters: self.parameters.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct LobbyRooms {
+    by_id: BTreeMap<RoomId, LobbyRoom>,
+    last_id: u64,
+    /// Rooms that may have changed since [`Self::take_changed`].
+    changed: BTreeSet<RoomId>,
+}
+
+impl LobbyRooms {
+    pub(in crate::lobby) fn add(
+        &mut self,
+        maker: PlayerId,
+        create: CreateRoomRequest,
+    ) -> &mut LobbyRoom {
+        self.last_id += 1;
+        let id = RoomId(self.last_id);
+        self.changed.insert(id);
+        self.by_id
+            .entry(id)
+            .or_insert_with(|| LobbyRoom::new(id, maker, create))
+    }
+
+    /// Adds a further map of a world.
+    pub(in crate::lobby) fn add_map(&mut self, world: RoomId, map: u32) -> RoomId {
+        self.last_id += 1;
+        let id = RoomId(self.last_id);
+        let room = LobbyRoom::map_of(self.at(world), id, map);
+        self.changed.insert(id);
+        self.by_id.insert(id, room);
+        id
+    }
+
+    /// Restores a room of another lobby. The ids of new rooms come after `last_id`.
+    pub(in crate::lobby) fn restore(&mut self, room: LobbyRoom) {
+        self.by_id.insert(room.id, room);
+    }
+
+    /// The highest id that may be in use.
+    pub(in crate::lobby) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(in crate::lobby) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// The rooms that may have changed since the last call, removed ones included.
+    pub(in crate::lobby) fn take_changed(&mut self) -> BTreeSet<RoomId> {
+        std::mem::take(&mut self.changed)
+    }
+
+    pub(in crate::lobby) fn remove(&mut self, id: RoomId) -> Option<LobbyRoom> {
+        self.changed.insert(id);
+        self.by_id.remove(&id)
+    }
+
+    pub(in crate::lobby) fn get(&self, id: RoomId) -> Option<&LobbyRoom> {
+        self.by_id.get(&id)
+    }
+
+    pub(in crate::lobby) fn get_mut(&mut self, id: RoomId) -> Option<&mut LobbyRoom> {
+        self.changed.insert(id);
+        self.by_id.get_mut(&id)
+    }
+
+    /// A room that must exist: a player is in it.
+    pub(in crate::lobby) fn at(&self, id: RoomId) -> &LobbyRoom {
+        self.by_id
+            .get(&id)
+            .expect("players are in rooms that exist")
+    }
+
+    pub(in crate::lobby) fn at_mut(&mut self, id: RoomId) -> &mut LobbyRoom {
+        self.changed.insert(id);
+        self.by_id
+            .get_mut(&id)
+            .expect("players are in rooms that exist")
+    }
+
+    /// In order of their ids.
+    pub(in crate::lobby) fn iter(&self) -> impl DoubleEndedIterator<Item = &LobbyRoom> {
+        self.by_id.values()
+    }
+
+    pub(in crate::lobby) fn ids(&self) -> Vec<RoomId> {
+        self.by_id.keys().copied().collect()
+    }
+
+    pub(in crate::lobby) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(in crate::lobby) fn count_running(&self) -> usize {
+        self.iter().filter(|room| room.is_running()).count()
+    }
+}

@@ -1,0 +1,391 @@
+//! Rooms on hosts: start, tickets, and messages of hosts.
+//!
+//! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
+
+use ambit_host::protocol::messages::{
+    Drain, HostReady, OpenRoom, PlayerOut, Resume, RoomClosed, RoomOpened, world_to_host,
+};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+use ambit_transport::ticket::{LIFETIME_S, Ticket};
+
+use crate::lobby::fleet::hosts::Host;
+use crate::lobby::output::{HostId, RequestSource};
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::rooms::membership::{requires_ready, room_left_body};
+use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::timers::Timer;
+use crate::lobby::{Lobby, RequestOutcome, output};
+
+/// Longest text of a host that is sent to players, in characters.
+const MAX_HOST_MESSAGE_CHARS: usize = 500;
+
+impl Lobby {
+    /// Chooses a host for the room and has it opened there.
+    pub(in crate::lobby) fn start_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        from: RequestSource,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let id = self.room_of(player)?;
+        self.check_start(player, self.rooms.at(id))?;
+        self.check_directory()?;
+        let host = self.place_new_room(id).ok_or_else(|| {
+            LobbyRefusal::new(
+                ErrorCode::NoHostAvailable,
+                "no game server takes another room at the moment; try again later",
+            )
+        })?;
+        let seed = u64::from_be_bytes(
+            *self
+                .players
+                .random_bytes()
+                .first_chunk()
+                .expect("16 bytes hold 8"),
+        );
+        let room = self.rooms.at_mut(id);
+        room.phase = RoomPhase::Opening {
+            host,
+            starter: Some(from),
+        };
+        room.seed = seed;
+        self.send_open_room(now, id, host, None);
+        Ok(RequestOutcome::Deferred)
+    }
+
+    /// Orders a host to open or to resume a room.
+    pub(in crate::lobby) fn send_open_room(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        host: HostId,
+        resume: Option<Resume>,
+    ) {
+        let build = self
+            .hosts
+            .get(host)
+            .map(|host| host.build.clone())
+            .unwrap_or_default();
+        let room = self.rooms.at_mut(id);
+        (room.incarnation, room.build) = (room.incarnation + 1, build);
+        let open = self.open_order(id, resume);
+        self.pool_changed = true;
+        self.outbox
+            .send_to_host(host, world_to_host::Body::OpenRoom(open));
+        self.timers
+            .set(Timer::Opening(id), now + self.config.open_timeout);
+    }
+
+    /// The order that describes a room to a host.
+    pub(in crate::lobby) fn open_order(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
+        let room = self.rooms.at(id);
+        OpenRoom {
+            room: id.0,
+            game: room.game.clone(),
+            parameters: room.parameters_of_map(),
+            seed: room.seed,
+            capacity: room.map_seats(),
+            resume,
+            incarnation: room.incarnation,
+        }
+    }
+
+    pub(in crate::lobby) fn request_ticket(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<RequestOutcome, LobbyRefusal> {
+        let room = self.room_of(player)?;
+        let ticket = self.issue_ticket(now, player).ok_or_else(|| {
+            let message = if self.rooms.at(room).has_started() {
+                format!("the ticket for room {room} follows in a moment")
+            } else {
+                format!("room {room} does not run; its host may start it")
+            };
+            LobbyRefusal::new(ErrorCode::RoomNotRunning, message)
+        })?;
+        Ok(RequestOutcome::Immediate(Body::Ticket(ticket)))
+    }
+
+    /// Sends a player a ticket for the game, if the game runs.
+    pub(in crate::lobby) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
+        if let Some(conn) = self.players.at(player).conn
+            && let Some(ticket) = self.issue_ticket(now, player)
+        {
+            self.outbox.notify(conn, Body::Ticket(ticket));
+        }
+    }
+
+    /// Answers a deferred request, unless its connection was lost.
+    pub(in crate::lobby) fn send_deferred_answer(&mut self, to: RequestSource, body: Body) {
+        if self.connections.open_mut(to.conn).is_some() {
+            self.outbox.answer(to.conn, to.request, body);
+        }
+    }
+
+    pub(in crate::lobby) fn add_host(&mut self, now: LocalTime, id: HostId, mut ready: HostReady) {
+        let here = std::mem::take(&mut ready.rooms);
+        match Host::try_from(ready) {
+            Ok(host) if !self.draining => {
+                let since = self.hosts.build_since(&host);
+                let unopened = self.reattach_host(id, &host.instance);
+                self.hosts
+                    .note_build(&host.build, if since > 0 { since } else { id.0 });
+                self.hosts.add(id, host);
+                self.reconcile_rooms(now, id, &here);
+                for room in unopened {
+                    self.send_open_room(now, room, id, None);
+                }
+                self.pool_changed = true;
+                self.watch_host(now, id);
+                self.place_hostless_rooms(now);
+            }
+            Ok(_) => self
+                .outbox
+                .send_to_host(id, world_to_host::Body::Drain(Drain {})),
+            Err(fault) => {
+                tracing::warn!(host = id.0, fault, "host refused; it is told to end");
+                self.counters.hosts_refused += 1;
+                self.outbox
+                    .send_to_host(id, world_to_host::Body::Drain(Drain {}));
+            }
+        }
+    }
+
+    /// Removes a lost host; its rooms may resume elsewhere.
+    pub(in crate::lobby) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
+        self.hosts.remove(host);
+        self.pool_changed = true;
+        self.timers.cancel(Timer::HostSilence(host));
+        self.move_rooms_of(now, host, reason);
+    }
+
+    /// Handles the answer to `OpenRoom`. Messages about a room that is closed or belongs to another
+    /// host are ignored.
+    pub(in crate::lobby) fn handle_room_opened(
+        &mut self,
+        now: LocalTime,
+        from: HostId,
+        opened: RoomOpened,
+    ) {
+        let id = RoomId(opened.room);
+        let Some(room) = self.rooms.get_mut(id) else {
+            return;
+        };
+        let (RoomPhase::Opening { host, starter }, true) =
+            (room.phase, room.game_host() == Some(from))
+        else {
+            return self.handle_room_resumed(now, from, opened);
+        };
+        self.timers.cancel(Timer::Opening(id));
+        match opened.error {
+            None => self.mark_running(now, id, host, starter),
+            Some(error) if room.map_identity.is_some() => {
+                let message = format!(
+                    "no game server opened that map: {}",
+                    sanitized(&error.message)
+                );
+                let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
+                self.close_room_by_host(now, id, LobbyRefusal::new(code, message));
+            }
+            Some(error) => {
+                room.phase = RoomPhase::Waiting;
+                self.pool_changed = true;
+                let message = format!(
+                    "the game server did not open the room: {}",
+                    sanitized(&error.message)
+                );
+                let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
+                self.counters.count_refused(code);
+                if let Some(starter) = starter {
+                    self.send_deferred_answer(
+                        starter,
+                        output::error_body(LobbyRefusal::new(code, message)),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Handles a room that ended by itself.
+    pub(in crate::lobby) fn handle_room_closed(
+        &mut self,
+        now: LocalTime,
+        from: HostId,
+        closed: &RoomClosed,
+    ) {
+        let id = RoomId(closed.room);
+        if self.rooms.get(id).and_then(LobbyRoom::game_host) != Some(from) {
+            return;
+        }
+        let code = match ErrorCode::try_from(closed.reason) {
+            Ok(ErrorCode::ErrorUnspecified) | Err(_) => ErrorCode::RoomClosed,
+            Ok(code) => code,
+        };
+        self.close_room_by_host(now, id, LobbyRefusal::new(code, sanitized(&closed.message)));
+    }
+
+    /// Handles a player who left the game: it leaves the room too. The message is ignored if the
+    /// player has just left the room and come back: it was under way then.
+    pub(in crate::lobby) fn handle_player_out(
+        &mut self,
+        now: LocalTime,
+        from: HostId,
+        out: &PlayerOut,
+    ) {
+        let (id, player) = (RoomId(out.room), PlayerId(out.player));
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
+        let world = room.world_id();
+        if room.game_host() != Some(from)
+            || !self.is_on_map(player, id)
+            || room.left_recently(now, player)
+        {
+            return;
+        }
+        let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
+        let message = match code {
+            ErrorCode::ErrorUnspecified => "you left the game",
+            _ => "the game server put you out of the game",
+        };
+        self.vacate_seat_by_host(now, player, world, code);
+        self.notify(
+            player,
+            room_left_body(world, LobbyRefusal::new(code, message)),
+        );
+    }
+
+    /// Handles a host that does not answer an order in time. The host may still open the room, so
+    /// the room is closed and cannot wait for another start.
+    pub(in crate::lobby) fn handle_opening_timeout(&mut self, now: LocalTime, id: RoomId) {
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
+        if room.is_running() && self.check_directory().is_err() {
+            // The next host gets its order only after the directory has stored it.
+            return self
+                .timers
+                .set(Timer::Opening(id), now + self.config.open_timeout);
+        }
+        let within = self.config.open_timeout.as_secs();
+        let message = match room.phase {
+            RoomPhase::Moving { host: None } => {
+                format!(
+                    "within {within} s no other game server of build `{}` could go on with room \
+                     {id}",
+                    sanitized(&room.build)
+                )
+            }
+            _ => format!("the game server did not open the room within {within} s"),
+        };
+        self.close_room(now, id, LobbyRefusal::new(ErrorCode::ServerError, message));
+    }
+
+    fn mark_running(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        host: HostId,
+        starter: Option<RequestSource>,
+    ) {
+        let room = self.rooms.at_mut(id);
+        room.phase = RoomPhase::Running { host };
+        let Some(starter) = starter else {
+            return self.resend_transfer_orders(id);
+        };
+        self.send_deferred_answer(starter, Body::Done(world::Done {}));
+        for player in self.players_on_map(id) {
+            self.send_ticket(now, player);
+        }
+        self.counters.rooms_started += 1;
+        self.mark_room_changed(now, id);
+    }
+
+    fn check_start(&self, player: PlayerId, room: &LobbyRoom) -> Result<(), LobbyRefusal> {
+        if room.host != player {
+            return Err(LobbyRefusal::new(
+                ErrorCode::NotHost,
+                "only the room's host may start it",
+            ));
+        }
+        if room.has_started() {
+            return Err(LobbyRefusal::new(
+                ErrorCode::AlreadyRunning,
+                format!("room {} has started already", room.id),
+            ));
+        }
+        let there: Vec<_> = room
+            .seats
+            .iter()
+            .filter(|seat| self.players.at(seat.player).conn.is_some())
+            .collect();
+        let needed = self.game(&room.game).map_or(1, |game| game.min_players);
+        if (there.len() as u32) < needed {
+            let message = format!(
+                "{} takes {needed} players, {} are there",
+                room.game,
+                there.len()
+            );
+            return Err(LobbyRefusal::new(ErrorCode::NotEnoughPlayers, message));
+        }
+        let waiting_for = there
+            .iter()
+            .filter(|seat| seat.player != player && !seat.ready)
+            .count();
+        if requires_ready(room) && waiting_for > 0 {
+            return Err(LobbyRefusal::new(
+                ErrorCode::NotReady,
+                format!("{waiting_for} players are not ready"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Issues a ticket for the player's room, if it runs.
+    fn issue_ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
+        let nonce = self.players.random_bytes();
+        let known = self.players.at(player);
+        let world = known.room?;
+        let (id, incarnation) = self.avatar_place(world, player)?;
+        let room = self.rooms.at(id);
+        let RoomPhase::Running { host } = room.phase else {
+            return None;
+        };
+        let map = room.map();
+        let host = self
+            .hosts
+            .get(host)
+            .expect("a running room has a known host");
+        self.counters.tickets += 1;
+        let ticket = Ticket {
+            room: id,
+            player,
+            name: known.name().as_str().to_owned(),
+            host: host.address.clone(),
+            expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs()
+                + LIFETIME_S,
+            serial: self.counters.tickets,
+            nonce,
+        };
+        Some(world::Ticket {
+            room: world.0,
+            address: ticket.host.clone(),
+            certificate_sha256: host.certificate_sha256.clone(),
+            ticket: self.signer.sign(&ticket),
+            incarnation,
+            map,
+        })
+    }
+}
+
+/// Removes control characters from a host's text and limits its length.
+pub(in crate::lobby) fn sanitized(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_HOST_MESSAGE_CHARS)
+        .collect()
+}

@@ -1,0 +1,115 @@
+//! The lobby's connections, from the handshake to the last byte.
+//!
+//! Invariant: a connection counts until the shell reports that it is closed, not only until it is
+//! told to close. So the limits bound what is really open.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ambit_host::admission::AddressCount;
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::LocalTime;
+
+use crate::lobby::config::LobbyConfig;
+use crate::lobby::output::ConnId;
+use crate::lobby::refusal::LobbyRefusal;
+use crate::lobby::sessions::limits::TokenBucket;
+
+/// The stage of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lobby) enum Stage {
+    /// Waits for the hello.
+    Handshake,
+    /// Belongs to this player.
+    Player(PlayerId),
+    /// Was told to close; further messages are ignored.
+    Closing,
+}
+
+#[derive(Debug)]
+pub(in crate::lobby) struct LobbyConnection {
+    pub(in crate::lobby) stage: Stage,
+    pub(in crate::lobby) requests: TokenBucket,
+    /// Requests refused for their rate since the last one that was allowed.
+    pub(in crate::lobby) refused_in_a_row: u32,
+    /// When it last sent a request, or its player returned to the lobby.
+    pub(in crate::lobby) active_at: LocalTime,
+    address: IpAddr,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::lobby) struct Connections {
+    open: BTreeMap<ConnId, LobbyConnection>,
+    by_address: AddressCount,
+    /// Connections so far, refused ones included.
+    total: u64,
+}
+
+impl Connections {
+    /// Adds a connection, within the limits.
+    pub(in crate::lobby) fn admit(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        address: IpAddr,
+        config: &LobbyConfig,
+    ) -> Result<(), LobbyRefusal> {
+        self.total += 1;
+        if self.open.len() >= config.max_connections {
+            let message = format!(
+                "the server has its {} connections; try again later",
+                config.max_connections
+            );
+            return Err(LobbyRefusal::new(ErrorCode::TooManyConnections, message));
+        }
+        if self.by_address.of(address) >= config.max_per_address {
+            let message = format!(
+                "there are {} connections from this address already",
+                config.max_per_address
+            );
+            return Err(LobbyRefusal::new(ErrorCode::TooManyFromAddress, message));
+        }
+        self.by_address.add(address);
+        let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
+        let connection = LobbyConnection {
+            stage: Stage::Handshake,
+            requests,
+            refused_in_a_row: 0,
+            active_at: now,
+            address,
+        };
+        let before = self.open.insert(conn, connection);
+        assert!(before.is_none(), "a connection's number is used once");
+        Ok(())
+    }
+
+    /// Removes a closed connection.
+    pub(in crate::lobby) fn remove(&mut self, conn: ConnId) -> Option<LobbyConnection> {
+        let connection = self.open.remove(&conn)?;
+        self.by_address.remove(connection.address);
+        Some(connection)
+    }
+
+    /// The connection, unless it was told to close.
+    pub(in crate::lobby) fn open_mut(&mut self, conn: ConnId) -> Option<&mut LobbyConnection> {
+        self.open
+            .get_mut(&conn)
+            .filter(|connection| connection.stage != Stage::Closing)
+    }
+
+    /// All connections in order of their ids, also those that were told to close.
+    pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = (ConnId, &LobbyConnection)> {
+        self.open
+            .iter()
+            .map(|(conn, connection)| (*conn, connection))
+    }
+
+    pub(in crate::lobby) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(in crate::lobby) fn total(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,361 @@
+//! The players: ids, names, and the tokens that resume their sessions.
+//!
+//! Invariants:
+//! 1. No two players have names with the same key.
+//! 2. A resume token belongs to one player. A player has one token, or two between a welcome and
+//!    the first request after it: when a connection breaks before the welcome arrives, the client
+//!    comes back with the previous token.
+//! 3. A player's id is never used again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit_proto::ids::{PlayerId, RoomId};
+
+use crate::lobby::config::{Entropy, LobbyConfig};
+use crate::lobby::output::ConnId;
+use crate::lobby::sessions::limits::{RecentCreations, TokenBucket};
+use crate::lobby::text::{NameKey, PlayerName};
+
+/// Names get suffixes up to this number; then random digits, to avoid a long search.
+const HIGHEST_NUMBER: u32 = 99;
+
+/// Secret: a client that presents it takes the session over.
+pub(in crate::lobby) type ResumeToken = [u8; 16];
+
+pub(in crate::lobby) struct LobbyPlayer {
+    pub(in crate::lobby) id: PlayerId,
+    /// `None` within the grace period.
+    pub(in crate::lobby) conn: Option<ConnId>,
+    /// Derived from the rooms' seats, to avoid a search.
+    pub(in crate::lobby) room: Option<RoomId>,
+    pub(in crate::lobby) creations: RecentCreations,
+    pub(in crate::lobby) chat: TokenBucket,
+    name: PlayerName,
+    token: ResumeToken,
+    previous_token: Option<ResumeToken>,
+}
+
+impl LobbyPlayer {
+    pub(in crate::lobby) fn name(&self) -> &PlayerName {
+        &self.name
+    }
+}
+
+/// A player as saved in the directory, without the id and the room.
+pub(in crate::lobby) struct SavedPlayer {
+    pub(in crate::lobby) name: PlayerName,
+    pub(in crate::lobby) token: ResumeToken,
+    pub(in crate::lobby) previous_token: Option<ResumeToken>,
+    pub(in crate::lobby) creations: RecentCreations,
+}
+
+/// Another player has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lobby) struct NameTaken;
+
+pub(in crate::lobby) struct LobbyPlayers {
+    by_id: BTreeMap<PlayerId, LobbyPlayer>,
+    by_name: BTreeMap<NameKey, PlayerId>,
+    by_token: BTreeMap<ResumeToken, PlayerId>,
+    entropy: Entropy,
+    last_id: u64,
+    /// Players that may have changed since [`LobbyPlayers::take_changed`].
+    changed: BTreeSet<PlayerId>,
+}
+
+impl LobbyPlayers {
+    pub(in crate::lobby) fn new(entropy: Entropy) -> Self {
+        Self {
+            by_id: BTreeMap::new(),
+            by_name: BTreeMap::new(),
+            by_token: BTreeMap::new(),
+            entropy,
+            last_id: 0,
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// Returns unpredictable bytes.
+    pub(in crate::lobby) fn random_bytes(&mut self) -> [u8; 16] {
+        (self.entropy)()
+    }
+
+    /// Adds a new player on `conn`. The name is changed until it is unique.
+    pub(in crate::lobby) fn add(
+        &mut self,
+        wanted: Option<PlayerName>,
+        conn: ConnId,
+        config: &LobbyConfig,
+    ) -> PlayerId {
+        self.last_id += 1;
+        let id = PlayerId(self.last_id);
+        let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
+        let token = self.random_bytes();
+        self.changed.insert(id);
+        self.by_name.insert(name.key(), id);
+        self.by_token.insert(token, id);
+        let player = LobbyPlayer {
+            id,
+            conn: Some(conn),
+            room: None,
+            creations: RecentCreations::default(),
+            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            name,
+            token,
+            previous_token: None,
+        };
+        self.by_id.insert(id, player);
+        id
+    }
+
+    /// Restores a player of another lobby, who is away. The ids of new players come after
+    /// `last_id`. Returns `None` if another player has one of the tokens, which never happens with
+    /// valid records. If two players have the same name, since one has just given it up, this one's
+    /// name is changed.
+    pub(in crate::lobby) fn restore(
+        &mut self,
+        id: PlayerId,
+        mut saved: SavedPlayer,
+        config: &LobbyConfig,
+    ) -> Option<()> {
+        let tokens = [Some(saved.token), saved.previous_token];
+        let taken = |token: &ResumeToken| self.by_token.contains_key(token);
+        if tokens.iter().flatten().any(taken) {
+            return None;
+        }
+        if !self.is_free(&saved.name) {
+            saved.name = self.free_name(saved.name);
+            self.changed.insert(id);
+        }
+        self.by_name.insert(saved.name.key(), id);
+        self.by_token
+            .extend(tokens.into_iter().flatten().map(|token| (token, id)));
+        let player = LobbyPlayer {
+            id,
+            conn: None,
+            room: None,
+            creations: saved.creations,
+            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            name: saved.name,
+            token: saved.token,
+            previous_token: saved.previous_token,
+        };
+        self.by_id.insert(id, player);
+        Some(())
+    }
+
+    /// The highest id that may be in use.
+    pub(in crate::lobby) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(in crate::lobby) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// The players that may have changed since the last call, removed ones included.
+    pub(in crate::lobby) fn take_changed(&mut self) -> BTreeSet<PlayerId> {
+        std::mem::take(&mut self.changed)
+    }
+
+    pub(in crate::lobby) fn remove(&mut self, id: PlayerId) {
+        self.changed.insert(id);
+        let Some(player) = self.by_id.remove(&id) else {
+            return;
+        };
+        self.by_name.remove(&player.name.key());
+        self.by_token.remove(&player.token);
+        if let Some(previous) = player.previous_token {
+            self.by_token.remove(&previous);
+        }
+    }
+
+    pub(in crate::lobby) fn get(&self, id: PlayerId) -> Option<&LobbyPlayer> {
+        self.by_id.get(&id)
+    }
+
+    /// A player that must exist: the owner of a connection or of a seat.
+    pub(in crate::lobby) fn at(&self, id: PlayerId) -> &LobbyPlayer {
+        self.by_id
+            .get(&id)
+            .expect("connections and seats belong to players")
+    }
+
+    pub(in crate::lobby) fn at_mut(&mut self, id: PlayerId) -> &mut LobbyPlayer {
+        self.changed.insert(id);
+        self.by_id
+            .get_mut(&id)
+            .expect("connections and seats belong to players")
+    }
+
+    pub(in crate::lobby) fn find_by_name(&self, name: &str) -> Option<PlayerId> {
+        self.by_name.get(&NameKey::of(name)).copied()
+    }
+
+    pub(in crate::lobby) fn find_by_token(&self, token: &[u8]) -> Option<PlayerId> {
+        let token = ResumeToken::try_from(token).ok()?;
+        self.by_token.get(&token).copied()
+    }
+
+    /// Replaces the token. The previous one stays valid until [`Self::confirm_token`].
+    pub(in crate::lobby) fn renew_token(&mut self, id: PlayerId) {
+        self.confirm_token(id);
+        let token = self.random_bytes();
+        self.by_token.insert(token, id);
+        let player = self.at_mut(id);
+        player.previous_token = Some(std::mem::replace(&mut player.token, token));
+    }
+
+    /// The client has received the token: revokes the previous one.
+    pub(in crate::lobby) fn confirm_token(&mut self, id: PlayerId) {
+        if let Some(previous) = self.at_mut(id).previous_token.take() {
+            self.by_token.remove(&previous);
+        }
+    }
+
+    pub(in crate::lobby) fn token(&self, id: PlayerId) -> ResumeToken {
+        self.at(id).token
+    }
+
+    pub(in crate::lobby) fn previous_token(&self, id: PlayerId) -> Option<ResumeToken> {
+        self.at(id).previous_token
+    }
+
+    pub(in crate::lobby) fn rename(
+        &mut self,
+        id: PlayerId,
+        name: PlayerName,
+    ) -> Result<(), NameTaken> {
+        let key = name.key();
+        if self.by_name.get(&key).is_some_and(|owner| *owner != id) {
+            return Err(NameTaken);
+        }
+        let before = std::mem::replace(&mut self.at_mut(id).name, name);
+        self.by_name.remove(&before.key());
+        self.by_name.insert(key, id);
+        Ok(())
+    }
+
+    /// In order of their ids.
+    pub(in crate::lobby) fn iter(&self) -> impl Iterator<Item = &LobbyPlayer> {
+        self.by_id.values()
+    }
+
+    /// The connections of all connected players, in order of their ids.
+    pub(in crate::lobby) fn connected(&self) -> Vec<ConnId> {
+        self.by_id
+            .values()
+            .filter_map(|player| player.conn)
+            .collect()
+    }
+
+    pub(in crate::lobby) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Returns `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is
+    /// bounded, since a thousand players with the same name would slow down each hello.
+    fn free_name(&mut self, wanted: PlayerName) -> PlayerName {
+        if self.is_free(&wanted) {
+            return wanted;
+        }
+        let numbered = (2..=HIGHEST_NUMBER).map(|number| wanted.with_suffix(&number.to_string()));
+        if let Some(free) = numbered.into_iter().find(|name| self.is_free(name)) {
+            return free;
+        }
+        let digits =
+            u64::from_be_bytes(*self.random_bytes().first_chunk().expect("16 bytes hold 8")) >> 1;
+        (digits..)
+            .take(1_000_000_000)
+            .map(|digits| wanted.with_suffix(&format!("{:09}", digits % 1_000_000_000)))
+            .find(|name| self.is_free(name))
+            .expect("fewer players than numbers")
+    }
+
+    fn is_free(&self, name: &PlayerName) -> bool {
+        !self.by_name.contains_key(&name.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_name_gets_the_first_free_number() {
+        let mut players = players();
+        let names: Vec<_> = ["Ann", "ann", "ANN"]
+            .iter()
+            .map(|name| add(&mut players, name))
+            .collect();
+        assert_eq!(names, ["Ann", "ann-2", "ANN-3"]);
+        let second = players.find_by_name("ann-2").expect("a player");
+        players.remove(second);
+        assert_eq!(add(&mut players, "ann"), "ann-2");
+    }
+
+    #[test]
+    fn a_name_that_a_thousand_players_want_is_found_quickly() {
+        let mut players = players();
+        for number in 0..1_000 {
+            let name = add(&mut players, "bot");
+            assert!(number < 99 || name.len() == "bot-".len() + 9, "{name}");
+        }
+        assert_eq!(players.by_name.len(), 1_000);
+    }
+
+    #[test]
+    fn the_previous_token_is_valid_until_the_new_one_has_arrived() {
+        let mut players = players();
+        add(&mut players, "ann");
+        let first = players.token(PlayerId(1));
+        players.renew_token(PlayerId(1));
+        let second = players.token(PlayerId(1));
+        assert_eq!(
+            (
+                players.find_by_token(&first),
+                players.find_by_token(&second)
+            ),
+            (Some(PlayerId(1)), Some(PlayerId(1)))
+        );
+        players.confirm_token(PlayerId(1));
+        assert_eq!(
+            (
+                players.find_by_token(&first),
+                players.find_by_token(&second)
+            ),
+            (None, Some(PlayerId(1)))
+        );
+        assert_eq!(players.find_by_token(b"short"), None);
+        players.remove(PlayerId(1));
+        assert!(players.by_token.is_empty() && players.by_name.is_empty());
+    }
+
+    #[test]
+    fn a_player_may_change_the_case_of_its_name_but_not_take_anothers() {
+        let mut players = players();
+        add(&mut players, "ann");
+        add(&mut players, "bob");
+        assert_eq!(players.rename(PlayerId(1), name("ANN")), Ok(()));
+        assert_eq!(players.rename(PlayerId(1), name("Bob")), Err(NameTaken));
+        assert_eq!(players.rename(PlayerId(1), name("cid")), Ok(()));
+        assert_eq!(players.rename(PlayerId(2), name("ann")), Ok(()));
+    }
+
+    fn players() -> LobbyPlayers {
+        let mut calls = 0_u128;
+        LobbyPlayers::new(Box::new(move || {
+            calls += 1;
+            (calls << 64 | calls).to_be_bytes()
+        }))
+    }
+
+    fn add(players: &mut LobbyPlayers, wanted: &str) -> String {
+        let id = players.add(Some(name(wanted)), ConnId(1), &LobbyConfig::default());
+        players.at(id).name().as_str().to_owned()
+    }
+
+    fn name(text: &str) -> PlayerName {
+        PlayerName::parse(text).expect("a name")
+    }
+}
