@@ -534,7 +534,7 @@ impl System {
         }
         self.fleet.last += 1;
         let id = HostId(self.fleet.last);
-        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY, id.0);
         host.connect(self.now);
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
