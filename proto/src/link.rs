@@ -16,8 +16,9 @@
 //!    one that asked for an acknowledgement exactly once, within [`LinkConfig::max_timeout`] while
 //!    the owner keeps calling. An acknowledgement after `Lost` only changes a counter.
 //! 3. A reliable message is delivered exactly once, as long as any datagrams get through; after its
-//!    `useful_until`, perhaps not at all. No message waits for another. A message is sent again
-//!    when the datagram that carried it is lost, not by a timer of its own.
+//!    `expires_at`, perhaps not at all. No message waits for another. A message is sent again
+//!    when the datagram that carried it is lost, not by a timer of its own. The first
+//!    acknowledgement of it is reported once, as [`LinkEvent::MessageAcked`].
 //! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
 //!    much.
 //! 5. A link without traffic sends only pings, if they are configured, and answers to pings. A
@@ -134,7 +135,7 @@ pub use self::config::{LinkConfig, LinkEvent};
 pub(crate) use self::format::{DatagramHeader, Messages};
 pub use self::packet_log::PacketLog;
 pub use self::pings::PingSchedule;
-pub use self::reliable_queue::QueueFull;
+pub use self::reliable_queue::{MessageId, QueueFull};
 pub use self::stats::LinkStats;
 
 use self::budget::{Budget, TrafficClass};
@@ -191,7 +192,8 @@ pub struct Link {
     next_chunk: u8,
     /// Exists from the first slice on.
     receiver: Option<Box<BlockReceiver>>,
-    /// Bounded by [`MAX_EVENTS`] and the events of one datagram.
+    /// Bounded by [`MAX_EVENTS`] and the events of one datagram: up to [`MESSAGE_WINDOW`] messages
+    /// of ours that it acknowledges, and fewer than 1,000 others.
     events: VecDeque<LinkEvent>,
     /// The messages of the current datagram; empty between calls, kept for its storage.
     messages: Messages,
@@ -237,13 +239,13 @@ impl Link {
         now: LocalTime,
         message: Bytes,
         expires_at: Option<LocalTime>,
-    ) -> Result<(), QueueFull> {
+    ) -> Result<MessageId, QueueFull> {
         self.send_reliable_with_deadline(now, message, expires_at, None)
     }
 
-    /// Queues a message. It is sent until it is acknowledged or `useful_until` has passed. It
-    /// leaves with the next datagram, but before `leave_by` it causes none by itself, unless the
-    /// waiting messages fill a datagram.
+    /// Queues a message. It is sent until it is acknowledged ([`LinkEvent::MessageAcked`] with the
+    /// returned id) or `expires_at` has passed. It leaves with the next datagram, but before
+    /// `leave_by` it causes none by itself, unless the waiting messages fill a datagram.
     ///
     /// # Panics
     /// If it is longer than [`MAX_MESSAGE`].
@@ -253,15 +255,9 @@ impl Link {
         message: Bytes,
         expires_at: Option<LocalTime>,
         leave_by: Option<LocalTime>,
-    ) -> Result<(), QueueFull> {
+    ) -> Result<MessageId, QueueFull> {
         self.stats.expired += self.reliable_queue.expire(now);
         self.reliable_queue.push(message, expires_at, leave_by)
-    }
-
-    /// The reliable messages that are neither acknowledged nor expired, in the order in which they
-    /// were queued: for an owner that continues with another link.
-    pub fn unconfirmed_messages(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
-        self.reliable_queue.unconfirmed(now)
     }
 
     /// Queues a block, which travels beside all other data until it has arrived
@@ -500,7 +496,7 @@ impl Link {
 
     /// Queues an event. Returns whether the owner will receive it.
     fn queue_event(&mut self, event: LinkEvent) -> bool {
-        if self.events.len() >= 2 * MAX_EVENTS {
+        if self.events.len() >= 4 * MAX_EVENTS {
             // This happens only if the owner writes and never polls, and only for outcomes of
             // datagrams. Messages are kept, since the peer already has their acknowledgement.
             self.stats.overrun += 1;

@@ -236,8 +236,12 @@ impl Viewer {
                 LinkEvent::Message(bytes) => {
                     events.push(self.command_filter.handle_message(at, &bytes));
                 }
-                // Clients send no blocks (the link refuses them), and the server sends no pings.
-                LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
+                // Nothing depends on whether a notice has arrived. Clients send no blocks (the link
+                // refuses them), and the server sends no pings.
+                LinkEvent::MessageAcked(_)
+                | LinkEvent::Block(_)
+                | LinkEvent::BlockSent
+                | LinkEvent::Pong { .. } => {}
             }
         }
     }

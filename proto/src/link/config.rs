@@ -8,7 +8,7 @@ use super::chunk::MAX_SET_BITS;
 use super::format::{MAX_HEADER_BITS, Messages};
 use super::{
     BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES,
-    PingSchedule,
+    MessageId, PingSchedule,
 };
 use crate::ids::Seq;
 use crate::time::LocalTime;
@@ -109,6 +109,9 @@ pub enum LinkEvent {
     Acked(Seq),
     /// That datagram counts as lost: its contents are to be sent again, in their newest state.
     Lost(Seq),
+    /// The peer has received that message of ours. A message that was in flight when it expired may
+    /// be reported, too.
+    MessageAcked(MessageId),
     /// A reliable message of the peer.
     Message(Bytes),
     /// A whole block of the peer.

@@ -47,6 +47,8 @@ pub(super) struct End {
     /// Blocks that arrived, and when; and how many of its own are known to have arrived.
     pub(super) blocks: Vec<(Bytes, u64)>,
     pub(super) blocks_sent: usize,
+    /// Messages of its own that were reported as acknowledged.
+    pub(super) messages_acked: usize,
     first_seq: Seq,
     max_timeout: Duration,
     /// All older ones that asked for an acknowledgement have an outcome.
@@ -192,6 +194,7 @@ impl End {
             pongs: Vec::new(),
             blocks: Vec::new(),
             blocks_sent: 0,
+            messages_acked: 0,
             settled: 0,
         }
     }
@@ -336,6 +339,7 @@ impl End {
                     );
                     self.delivered.push((number, now_ms));
                 }
+                LinkEvent::MessageAcked(_) => self.messages_acked += 1,
                 LinkEvent::Pong { .. } => self.pongs.push(event),
                 LinkEvent::Block(block) => self.blocks.push((block, now_ms)),
                 LinkEvent::BlockSent => self.blocks_sent += 1,

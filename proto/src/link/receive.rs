@@ -152,7 +152,10 @@ impl Link {
             };
             let after_loss = matches!(result, AckResult::AfterLoss(_));
             if packet.contents.messages {
-                self.reliable_queue.handle_acked(seq_of(number));
+                let events = &mut self.events;
+                self.reliable_queue.handle_acked(seq_of(number), |id| {
+                    events.push_back(LinkEvent::MessageAcked(id));
+                });
             }
             if let Some(slice_id) = packet.contents.slice
                 && self

@@ -59,6 +59,7 @@ fn messages_are_delivered_exactly_once_at_half_the_datagrams_lost() {
         for from in 0..2 {
             pair.run_until_delivered(from, ms(20_000));
             assert_eq!(numbers(&pair.ends[1 - from]), first(300), "seed {seed}");
+            assert_eq!(pair.ends[from].messages_acked, 300, "seed {seed}");
         }
     }
 }
@@ -515,7 +516,7 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
         let now = LocalTime::from_millis(1_000);
         (0..256).for_each(|number| {
             link.send_reliable(now, message(number, length), None)
-                .expect("the queue has room")
+                .expect("the queue has room");
         });
         let budget = link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES);
