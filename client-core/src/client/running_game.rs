@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::codes as protocol;
-use ambit_proto::ids::Seq;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, MessageId, QueueFull};
+use ambit_proto::link::{
+    ChunkProgress, Link, LinkConfig, LinkEvent, MessageId, QueueFull, SentPackets,
+};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
 use ambit_proto::pose::SectionError;
@@ -457,8 +458,8 @@ impl<V> RunningGame<V> {
                 }
                 LinkEvent::MessageAcked(message) => self.handle_message_acked(now, message, out),
                 LinkEvent::Message(message) => self.messages.push(message),
-                LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
-                LinkEvent::Lost(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Acked(seq, ()) => self.uplinks.handle_acked(seq),
+                LinkEvent::Lost(seq, ()) => self.uplinks.handle_lost(seq),
                 LinkEvent::Block(block) => self.handle_map(now, &block, out),
                 // Clients send no blocks.
                 LinkEvent::BlockSent => {}
@@ -714,7 +715,7 @@ impl<V> RunningGame<V> {
         let mut uplink = self.uplinks.next_uplink(now, room_now);
         let asks_for_ack = uplink.asks_for_ack();
         let mut datagram = Vec::new();
-        let body = |writer: &mut Writer<'_>, _: Seq| {
+        let body = |writer: &mut Writer<'_>, _: &SentPackets<()>| {
             if !uplink.is_empty() {
                 uplink.wire(writer).expect("writing an uplink succeeds");
             }

@@ -19,7 +19,7 @@ struct DatagramParts {
     slice: Option<SliceStatus>,
 }
 
-impl Link {
+impl<P: Copy + Default> Link<P> {
     /// Processes a datagram completely or not at all.
     pub(super) fn receive_datagram<'a>(
         &mut self,
@@ -181,9 +181,7 @@ impl Link {
                 continue;
             }
             self.stats.acked += 1;
-            if self.queue_event(LinkEvent::Acked(seq_of(number))) {
-                self.acked.insert(number);
-            }
+            self.queue_event(LinkEvent::Acked(seq_of(number), packet.payload));
         }
         if let Some(sent_at) = measured {
             self.rtt.handle_sample(now.since(sent_at));
@@ -276,7 +274,7 @@ impl Link {
                     budget.rate_controller.handle_lost(packet.sent_at);
                 }
             }
-            self.queue_event(LinkEvent::Lost(seq_of(number)));
+            self.queue_event(LinkEvent::Lost(seq_of(number), packet.payload));
         }
     }
 }
