@@ -76,7 +76,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
         "{events:?}"
     );
     assert!(
-        events.contains(&LinkEvent::Acked(Seq(0x1234))),
+        events.contains(&LinkEvent::Acked(Seq(0x1234), ())),
         "{events:?}"
     );
 }
