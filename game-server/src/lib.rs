@@ -31,5 +31,6 @@ pub mod keeper;
 pub mod places;
 pub mod process;
 mod room_files;
+pub mod token_bucket;
 
 pub use process::run;

@@ -131,7 +131,7 @@ impl Viewer {
             }),
             packet_log: PacketLog::new(),
             sent_datagrams: SentDatagrams::default(),
-            command_filter: CommandFilter::new(now),
+            command_filter: CommandFilter::default(),
             effect_reports: EffectReports::default(),
             pulse_schedule: PulseSchedule::new(now),
             pacer: Pacer::default(),

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ambit_game_server::places::AddressCount;
+use ambit_game_server::token_bucket::TokenBucket;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
 use super::config::LobbyConfig;
-use super::limits::TokenBucket;
 use super::output::ConnId;
 use super::refusal::LobbyRefusal;
 

@@ -9,10 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ambit_game_server::token_bucket::TokenBucket;
 use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::config::{Entropy, LobbyConfig};
-use super::limits::{RecentCreations, TokenBucket};
+use super::limits::RecentCreations;
 use super::output::ConnId;
 use super::text::{NameKey, PlayerName};
 

@@ -28,7 +28,8 @@ impl SmallSet {
     /// Inserts a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: SlotIndex) {
         let at = self.0.binary_search(&slot);
-        self.0.insert(at.expect_err("a slot is inserted once"), slot);
+        self.0
+            .insert(at.expect_err("a slot is inserted once"), slot);
     }
 
     /// Removes a slot that is in the set.
