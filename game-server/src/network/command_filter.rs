@@ -99,4 +99,22 @@ mod tests {
         });
         assert_eq!(accepted, [true, false, true]);
     }
+    #[test]
+    fn commands_above_the_rate_are_refused_with_one_answer_a_second() {
+        let mut filter = CommandFilter::default();
+        let mut send = |millis, number| {
+            let action = Action::Custom(Vec::new());
+            let bytes = wire::encode(&mut Command { number, action });
+            match filter.handle_message(GameTime::from_millis(millis), &bytes) {
+                UplinkEvent::Command(_) => None,
+                UplinkEvent::OverRate(answered) => Some(answered),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
+        assert_eq!((send(0, 100), send(0, 101)), (Some(Some(100)), Some(None)));
+        assert_eq!((send(16, 102), send(16, 103)), (None, Some(None)));
+        assert!((0..COMMANDS_PER_S - 1).all(|number| send(1_000, 200 + number).is_none()));
+        assert_eq!(send(1_000, 300), Some(Some(300)));
+    }
 }

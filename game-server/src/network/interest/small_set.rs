@@ -27,15 +27,15 @@ impl SmallSet {
 
     /// Inserts a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: SlotIndex) {
-        let at = self.0.binary_search(&slot);
-        self.0
-            .insert(at.expect_err("a slot is inserted once"), slot);
+        let found = self.0.binary_search(&slot);
+        let at = found.expect_err("a slot is inserted once");
+        self.0.insert(at, slot);
     }
 
     /// Removes a slot that is in the set.
     pub(super) fn remove(&mut self, slot: SlotIndex) {
-        let at = self.0.binary_search(&slot);
-        self.0.remove(at.expect("the slot is in the set"));
+        let found = self.0.binary_search(&slot);
+        self.0.remove(found.expect("the slot is in the set"));
     }
 
     pub(super) fn clear(&mut self) {
