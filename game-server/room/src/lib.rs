@@ -12,3 +12,4 @@ pub mod recording;
 pub mod room;
 pub mod saved;
 pub mod stats;
+pub mod token_bucket;

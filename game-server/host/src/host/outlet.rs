@@ -18,8 +18,8 @@ use std::sync::Arc;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
-use tokio::sync::{mpsc, watch};
 use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
 
 use super::Shared;
 use super::counters::{Counters, DropReason};

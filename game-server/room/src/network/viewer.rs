@@ -136,7 +136,7 @@ impl Viewer {
             }),
             record_lists: SentRecordLists::default(),
             baseline_floor: 0,
-            command_filter: CommandFilter::new(now),
+            command_filter: CommandFilter::default(),
             effect_reports: EffectReports::default(),
             pulse_schedule: PulseSchedule::new(now),
             pacer: Pacer::default(),
