@@ -7,7 +7,7 @@
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
 //! - [`wire`]: the bit stream and the list of all formats;
-//! - [`timeline`] and [`history`]: values over time;
+//! - [`timeline`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
 //! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`]: a
@@ -32,7 +32,6 @@ pub mod dice;
 pub mod entropy;
 pub mod frame;
 pub mod games;
-pub mod history;
 pub mod host;
 pub mod ids;
 pub mod impair;
