@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::keymap::{KeySample, Keymap};
+use ambit_proto::keymap::KeySample;
 use ambit_proto::message::{Action, Command, EffectTime};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -563,18 +563,11 @@ impl Room {
             } => {
                 if let Some(seat) = self.seats.get_mut(player) {
                     seat.done.insert(*number);
-                    if matches!(action, Action::Move { .. } | Action::Keys(_)) {
+                    if matches!(action, Action::Move { .. }) {
                         seat.steered = Some(*number);
                     }
                 }
-                match action {
-                    // Not the game's business: it learns what is pressed.
-                    Action::Keys(keys) => {
-                        self.world.hold_controls(*player, Keymap(*keys));
-                        Ok(())
-                    }
-                    _ => self.game.command(&mut self.world, *player, action),
-                }
+                self.game.command(&mut self.world, *player, action)
             }
             Accepted::LetGo { player, number } => {
                 self.let_go(*player, *number);
@@ -836,7 +829,7 @@ impl Room {
         let is_outdated = |seat: &Seat| {
             let is_behind =
                 |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(command.number));
-            let steers = matches!(command.action, Action::Move { .. } | Action::Keys(_));
+            let steers = matches!(command.action, Action::Move { .. });
             seat.again_until > now && steers && seat.steered.is_some_and(is_behind)
         };
         if self.seats.get(&player).is_some_and(is_outdated) {

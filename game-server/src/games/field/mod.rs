@@ -267,7 +267,7 @@ impl Game for FieldGame {
         match *action {
             Action::Move { x, y } => self.walk(world, avatar, (x, y)),
             Action::Cast { spell, at } => self.cast(world, avatar, spell, at),
-            Action::Keys(_) | Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
+            Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
         }
     }
 

@@ -220,7 +220,7 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
                     scene
                         .game
                         .input(&mut scene.world, PlayerId(1), Keymap(u32::MAX));
-                    assert_eq!(scene.command(PlayerId(1), &Action::Keys(7)), Ok(()));
+                    assert_eq!(scene.command(PlayerId(1), &Action::Custom(vec![7])), Ok(()));
                     assert_eq!(
                         scene.command(
                             PlayerId(1),
@@ -264,7 +264,7 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
                 .all(|(after, before)| *after != before)
         );
         assert_eq!(
-            scene.command(PlayerId(2), &Action::Keys(7)),
+            scene.command(PlayerId(2), &Action::Custom(vec![7])),
             refused(ErrorCode::OutOfState)
         );
     }
