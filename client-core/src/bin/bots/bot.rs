@@ -35,7 +35,7 @@ pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The same for a bot that neither decides nor decodes much.
 const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// The key that bots hold where the server walks.
-const WALK_KEY: Keymap = Keymap(1);
+const HELD_KEY: Keymap = Keymap(1);
 /// The wake-ups of bots are spread over this many phases.
 const PHASES: usize = 5;
 /// Connection attempts before a bot gives up.
@@ -75,8 +75,8 @@ pub(crate) struct BotSettings {
 pub(crate) enum Behavior {
     /// They decide by themselves.
     Independent,
-    /// The server walks the avatars, and bots hold a key.
-    ServerWalked,
+    /// They hold a key.
+    HoldKey,
     /// They push cubes.
     Cubes,
     /// They do nothing.
@@ -89,8 +89,7 @@ impl BotSettings {
     }
 
     fn look_interval(&self, index: usize) -> Duration {
-        if matches!(self.behavior, Behavior::ServerWalked | Behavior::Idle) && self.is_light(index)
-        {
+        if matches!(self.behavior, Behavior::HoldKey | Behavior::Idle) && self.is_light(index) {
             IDLE_LOOK_INTERVAL
         } else {
             LOOK_INTERVAL
@@ -512,8 +511,8 @@ impl BotState {
     fn keys_to_hold(&mut self, behavior: Behavior) -> Option<HeldKeys> {
         match behavior {
             Behavior::Independent | Behavior::Idle => None,
-            Behavior::ServerWalked => Some(HeldKeys {
-                held: WALK_KEY,
+            Behavior::HoldKey => Some(HeldKeys {
+                held: HELD_KEY,
                 ..HeldKeys::default()
             }),
             // The first look has not set the time yet.
