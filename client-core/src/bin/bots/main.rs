@@ -5,7 +5,6 @@
 
 mod bot;
 mod bot_group;
-mod command_audit;
 mod crowd;
 mod cubes;
 mod dump;
