@@ -72,11 +72,6 @@ pub(crate) struct Detach(pub(crate) ClientId);
 #[rtype(result = "()")]
 pub(crate) struct Leave(pub(crate) ClientId);
 
-/// A client asks which of its commands were carried out.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct AskCommands(pub(crate) ClientId);
-
 /// The WorldServer says that a player is out for good.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -575,23 +570,6 @@ impl Handler<Leave> for GameServer {
 
     fn handle(&mut self, Leave(client): Leave, _: &mut Self::Context) {
         self.leave(client);
-    }
-}
-
-impl Handler<AskCommands> for GameServer {
-    type Result = ();
-
-    fn handle(&mut self, AskCommands(client): AskCommands, _: &mut Self::Context) {
-        let Some(Client { player, line, .. }) = self.clients.get(&client) else {
-            return;
-        };
-        let done = self.setup.room.done(*player).unwrap_or_default();
-        let told = GameToClient {
-            body: Some(game_to_client::Body::Commands(control_stream::commands(
-                done,
-            ))),
-        };
-        self.say(line, Control::Message(told));
     }
 }
 

@@ -23,7 +23,7 @@ use super::Shared;
 use super::control_stream::{self, close};
 use super::counters::Drop;
 use super::inlet::{RoomInlet, Slot};
-use crate::actor::{AskCommands, Attach, Detach, Leave, Line};
+use crate::actor::{Attach, Detach, Leave, Line};
 use crate::carrier::{FrameError, FrameReader};
 use crate::clock_thread::RoomClock;
 use crate::ticket::Ticket;
@@ -93,7 +93,7 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
         })) => Ok(join),
         Ok(
             Some(ClientToGame {
-                body: Some(client_to_game::Body::Leave(_) | client_to_game::Body::AskCommands(_)),
+                body: Some(client_to_game::Body::Leave(_)),
             })
             | None,
         ) => Err(codes::error(
@@ -211,12 +211,6 @@ async fn read_control(
                 // no more to say: whoever goes on all the same must not fill the room's posts.
                 inlet.post(Leave(client));
                 return std::future::pending().await;
-            }
-            // Waits for its turn, so that a client which asks and asks has one message at the room.
-            Ok(Some(ClientToGame {
-                body: Some(client_to_game::Body::AskCommands(_)),
-            })) => {
-                let _ = inlet.actor.send(AskCommands(client)).await;
             }
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Join(_)),

@@ -7,13 +7,11 @@
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{Commands, GameToClient, Out, game_to_client};
+use ambit_proto::control::game::{GameToClient, Out, game_to_client};
 use ambit_proto::frame::encode_frame;
 use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-
-use crate::logic::executed_commands::ExecutedCommands;
 
 /// Control messages that may wait for one client. A game connection sees two or three in its life;
 /// more than this means that the client does not read, and it is closed.
@@ -40,17 +38,6 @@ pub(crate) fn out(reason: ErrorCode, message: &str) -> game_to_client::Body {
         reason: reason.into(),
         message: message.into(),
     })
-}
-
-/// Which commands were carried out.
-pub(crate) fn commands(done: ExecutedCommands) -> Commands {
-    let (newest, bits, doubled) = done.to_parts();
-    Commands {
-        newest,
-        latest: bits as u64,
-        before: (bits >> 64) as u64,
-        doubled,
-    }
 }
 
 /// Writes what comes through `queue` until the last message or the end of the connection.

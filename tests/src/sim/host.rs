@@ -371,8 +371,7 @@ impl SimHost {
                     reason: 0,
                 }));
             }
-            // Tests look for themselves.
-            Some(client_to_game::Body::AskCommands(_)) | None => {}
+            None => {}
         }
     }
 
