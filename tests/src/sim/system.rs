@@ -23,7 +23,7 @@ use ambit_room::room::Room;
 use ambit_transport::impair::Impairment;
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
@@ -125,7 +125,7 @@ impl System {
     fn without_hosts(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut entropy = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
-        let games = registry.games().map(|game| GameInfo {
+        let games = registry.games().map(|game| LobbyGame {
             name: game.name.to_owned(),
             description: game.description.to_owned(),
             min_players: game.min_players,
