@@ -123,6 +123,7 @@ impl WalkingCrowd {
         }
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the signature of `MakeGame`")]
     pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let mode = match parameters.word("walk") {
             "steered" => WalkMode::Steered,
