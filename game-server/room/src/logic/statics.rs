@@ -1,7 +1,7 @@
 //! Static obstacles: fixed boxes and walls, queried by ray cast and sweep.
 //!
-//! A rapier3d world of fixed colliders that is never stepped; it only answers queries. Bodies are
-//! balls that rest on the ground; a [`Position`] is the point where the ball touches the ground.
+//! The boxes form one composite shape of parry3d with a tree of their bounds. Bodies are balls that
+//! rest on the ground; a [`Position`] is the point where the ball touches the ground.
 //!
 //! Invariants: the same boxes in the same order give the same answers; a body that stops where a
 //! sweep ends is not blocked there, and can leave in any free direction ([`SKIN_M`]). Units:
@@ -12,12 +12,14 @@ use std::fmt;
 use ambit_proto::map::{MAX_BOXES, StaticBox, StaticMap};
 use ambit_proto::space::Position;
 use bytes::Bytes;
-use rapier3d::dynamics::{IntegrationParameters, RigidBodySet};
-use rapier3d::geometry::{BroadPhaseBvh, ColliderBuilder, ColliderSet, Ray};
-use rapier3d::math::{Pose, Vector};
-use rapier3d::parry::query::{DefaultQueryDispatcher, ShapeCastHit, ShapeCastOptions};
-use rapier3d::parry::shape::Ball;
-use rapier3d::pipeline::{QueryFilter, QueryPipeline};
+use parry3d::bounding_volume::BoundingVolume as _;
+use parry3d::math::{Pose, Vector};
+use parry3d::partitioning::Bvh;
+use parry3d::query::details::NormalConstraints;
+use parry3d::query::{
+    DefaultQueryDispatcher, QueryDispatcher as _, Ray, ShapeCastHit, ShapeCastOptions,
+};
+use parry3d::shape::{Ball, CompositeShape, CompositeShapeRef, Cuboid, Shape, TypedCompositeShape};
 
 /// The gap that a sweep leaves before an obstacle. It is wider than the rounding of positions on
 /// the wire (up to 3 mm), so that rounding never puts a body inside a wall. A position that keeps
@@ -28,12 +30,49 @@ pub const SKIN_M: f32 = 0.02;
 const BISECTION_STEPS: u32 = 16;
 
 /// The static obstacles of a map. See the module.
+#[derive(Default)]
 pub struct Statics {
-    /// Empty, since the colliders belong to no body. Queries need it.
-    bodies: RigidBodySet,
-    colliders: ColliderSet,
-    tree: BroadPhaseBvh,
     boxes: Vec<Obstacle>,
+    /// The same boxes for parry3d, by the index that the tree has for each.
+    cuboids: Vec<(Pose, Cuboid)>,
+    tree: Bvh,
+}
+
+impl CompositeShape for Statics {
+    fn map_part_at(
+        &self,
+        index: u32,
+        f: &mut dyn FnMut(Option<&Pose>, &dyn Shape, Option<&dyn NormalConstraints>),
+    ) {
+        self.map_untyped_part_at(index, f);
+    }
+
+    fn bvh(&self) -> &Bvh {
+        &self.tree
+    }
+}
+
+impl TypedCompositeShape for Statics {
+    type PartShape = Cuboid;
+    type PartNormalConstraints = ();
+
+    fn map_typed_part_at<T>(
+        &self,
+        index: u32,
+        mut f: impl FnMut(Option<&Pose>, &Cuboid, Option<&()>) -> T,
+    ) -> Option<T> {
+        let (pose, cuboid) = self.cuboids.get(index as usize)?;
+        Some(f(Some(pose), cuboid, None))
+    }
+
+    fn map_untyped_part_at<T>(
+        &self,
+        index: u32,
+        mut f: impl FnMut(Option<&Pose>, &dyn Shape, Option<&dyn NormalConstraints>) -> T,
+    ) -> Option<T> {
+        let (pose, cuboid) = self.cuboids.get(index as usize)?;
+        Some(f(Some(pose), cuboid, None))
+    }
 }
 
 /// An axis-aligned box.
@@ -63,17 +102,6 @@ impl Obstacle {
     }
 }
 
-impl Default for Statics {
-    fn default() -> Self {
-        Self {
-            bodies: RigidBodySet::new(),
-            colliders: ColliderSet::new(),
-            tree: BroadPhaseBvh::new(),
-            boxes: Vec::new(),
-        }
-    }
-}
-
 impl Statics {
     /// Adds a box.
     ///
@@ -85,13 +113,13 @@ impl Statics {
             "a map has at most {MAX_BOXES} boxes"
         );
         let [x, y, z] = block.half;
-        let collider = ColliderBuilder::cuboid(x, y, z)
-            .translation(vector(block.centre))
-            .build();
-        let bounds = collider.compute_aabb();
-        let handle = self.colliders.insert(collider);
+        let (pose, cuboid) = (
+            Pose::from_translation(vector(block.centre)),
+            Cuboid::new(Vector::new(x, y, z)),
+        );
         self.tree
-            .set_aabb(&IntegrationParameters::default(), handle, bounds);
+            .insert(cuboid.compute_aabb(&pose), self.cuboids.len() as u32);
+        self.cuboids.push((pose, cuboid));
         self.boxes.push(block);
     }
 
@@ -120,8 +148,8 @@ impl Statics {
     /// there is one within `max_m`.
     pub fn cast_ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
         let direction = vector(direction).try_normalize()?;
-        self.query()
-            .cast_ray(&Ray::new(vector(from), direction), max_m, true)
+        CompositeShapeRef(self)
+            .cast_local_ray(&Ray::new(vector(from), direction), max_m, true)
             .map(|(_, metres)| metres)
     }
 
@@ -151,7 +179,15 @@ impl Statics {
     pub fn is_blocked(&self, position: Position, radius_m: f32) -> bool {
         let pose = Pose::from_translation(centre(position, radius_m));
         let ball = Ball::new(radius_m);
-        self.query().intersect_shape(pose, &ball).next().is_some()
+        let bounds = ball.compute_aabb(&pose);
+        self.tree
+            .leaves(|node| node.aabb().intersects(&bounds))
+            .filter_map(|index| self.cuboids.get(index as usize))
+            .any(|(at, cuboid)| {
+                DefaultQueryDispatcher
+                    .intersection_test(&pose.inv_mul(at), &ball, cuboid)
+                    .is_ok_and(|hit| hit.intersecting)
+            })
     }
 
     /// The first contact within `distance` of a ball of radius `width` whose centre is that of a
@@ -170,8 +206,9 @@ impl Statics {
             stop_at_penetration: false,
             ..ShapeCastOptions::default()
         };
-        self.query()
-            .cast_shape(&start, direction, &Ball::new(width), options)
+        let ball = Ball::new(width);
+        CompositeShapeRef(self)
+            .cast_shape(&DefaultQueryDispatcher, &start, direction, &ball, options)
             .map(|(_, hit)| hit)
     }
 
@@ -193,15 +230,6 @@ impl Statics {
             }
         }
         free
-    }
-
-    fn query(&self) -> QueryPipeline<'_> {
-        self.tree.as_query_pipeline(
-            &DefaultQueryDispatcher,
-            &self.bodies,
-            &self.colliders,
-            QueryFilter::default(),
-        )
     }
 }
 
