@@ -6,7 +6,7 @@
 //!
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
-//! - [`wire`]: the bit stream and the list of all formats;
+//! - [`wire`]: the bit stream;
 //! - [`timeline`] and [`history`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
@@ -18,7 +18,8 @@
 //!   the hosts;
 //! - [`impair`]: simulated network impairment, the same for `--impair` and for the simulated
 //!   network;
-//! - [`games`]: the parts of shipped games that clients simulate themselves.
+//! - [`games`]: the parts of shipped games that clients simulate themselves;
+//! - [`formats`]: the list of all formats.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
 //! wire.
@@ -38,6 +39,7 @@ pub mod control;
 #[cfg(feature = "serde")]
 pub mod dice;
 pub mod entropy;
+pub mod formats;
 pub mod history;
 pub mod ids;
 pub mod keymap;
