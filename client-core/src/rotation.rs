@@ -1,5 +1,6 @@
 //! Unit quaternions (x, y, z, w) for drawing. They use only the four operations and square roots,
-//! so that all platforms compute the same numbers.
+//! so that all platforms compute the same numbers. `glam` adds in another order on each platform's
+//! SIMD unit.
 
 /// The identity.
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];

@@ -1,8 +1,7 @@
 //! Everything that both ends of an Ambit connection must agree on, and nothing else.
 //!
 //! There is no I/O, no clock, no thread and no source of randomness: times and seeds are arguments.
-//! Only `quic` depends on a network library (feature `quic`), and only the game `cubes` on a
-//! physics library (feature `physics`). With the feature `serde` values can be saved.
+//! With the feature `serde` values can be saved.
 //!
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
@@ -14,11 +13,7 @@
 //!   player's controls;
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
-//! - [`control`], [`codes`], [`frame`] and [`host`]: the ordered streams of the lobby, the join and
-//!   the hosts;
-//! - [`impair`]: simulated network impairment, the same for `--impair` and for the simulated
-//!   network;
-//! - [`games`]: the parts of shipped games that clients simulate themselves;
+//! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
 //! - [`formats`]: the list of all formats.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
@@ -28,7 +23,11 @@
 #[cfg(test)]
 extern crate self as ambit_proto;
 #[cfg(test)]
-#[expect(unused_imports, reason = "the link tests use a part of it")]
+#[allow(
+    unreachable_pub,
+    unused_imports,
+    reason = "it is public in the transport kit"
+)]
 #[path = "../transport/src/impair/mod.rs"]
 mod impair;
 

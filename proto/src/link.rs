@@ -16,8 +16,9 @@
 //!    one that asked for an acknowledgement exactly once, within [`LinkConfig::max_timeout`] while
 //!    the owner keeps calling. An acknowledgement after `Lost` only changes a counter.
 //! 3. A reliable message is delivered exactly once, as long as any datagrams get through; after its
-//!    `useful_until`, perhaps not at all. No message waits for another. A message is sent again
-//!    when the datagram that carried it is lost, not by a timer of its own.
+//!    `expires_at`, perhaps not at all. No message waits for another. A message is sent again
+//!    when the datagram that carried it is lost, not by a timer of its own. The first
+//!    acknowledgement of it is reported once, as [`LinkEvent::MessageAcked`].
 //! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
 //!    much.
 //! 5. A link without traffic sends only pings, if they are configured, and answers to pings. A
@@ -97,9 +98,10 @@
 //!   arrived twice, and when a chunk is complete.
 //!
 //! # Baselines
-//! The link does not know baselines. The owner's [`PacketLog`] records which state a datagram
-//! carried, `Acked` makes that state a baseline, and [`Link::acked_set`] lists the datagrams that
-//! both ends know as received.
+//! The link does not know baselines. The owner gives each datagram a payload that says which state
+//! it carried, and gets the payload back with `Acked`, which makes that state a baseline, or with
+//! `Lost`. [`Link::sent_packets`] is the one table of payloads and outcomes;
+//! [`SentPackets::acked_set`] lists the datagrams that both ends know as received.
 //!
 //! Units: microseconds; bytes where a name says so, otherwise bits. Cost: a datagram visits those
 //! in flight (a few) and the waiting messages. A budget adds a few additions, and a copy of the
@@ -112,7 +114,6 @@ mod chunk;
 mod config;
 mod duplicate_filter;
 mod format;
-mod packet_log;
 mod pings;
 mod receive;
 mod received_numbers;
@@ -132,9 +133,9 @@ pub use self::chunk::{ChunkConfig, ChunkProgress, MAX_SLICES, SLICE_BYTES};
 pub(crate) use self::chunk::{ReceivedSet, Slice};
 pub use self::config::{LinkConfig, LinkEvent};
 pub(crate) use self::format::{DatagramHeader, Messages};
-pub use self::packet_log::PacketLog;
 pub use self::pings::PingSchedule;
-pub use self::reliable_queue::QueueFull;
+pub use self::reliable_queue::{MessageId, QueueFull};
+pub use self::sent_packets::{AckResult, DeliveryOutcome, PacketContents, SentPacket, SentPackets};
 pub use self::stats::LinkStats;
 
 use self::budget::{Budget, TrafficClass};
@@ -142,10 +143,9 @@ use self::chunk::{BlockReceiver, BlockSender};
 use self::duplicate_filter::DuplicateFilter;
 use self::format::MAX_HEADER_BYTES;
 use self::pings::Pings;
-use self::received_numbers::{NumberSet, ReceivedNumbers};
+use self::received_numbers::ReceivedNumbers;
 use self::reliable_queue::ReliableQueue;
 use self::rtt::RttEstimator;
-use self::sent_packets::SentPackets;
 use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::{Reader, WireError, Writer};
@@ -173,14 +173,13 @@ const MAX_EVENTS: usize = 1_024;
 /// Shorter bodies are padded to this length, so that padding is never taken for a body.
 const MIN_BODY_BITS: usize = 8;
 
-/// One end of a datagram connection; see the module.
+/// One end of a datagram connection; see the module. `P` is what its owner wants to know of each
+/// datagram when its outcome is known.
 #[derive(Debug)]
-pub struct Link {
+pub struct Link<P = ()> {
     config: LinkConfig,
     received_numbers: ReceivedNumbers,
-    sent_packets: SentPackets,
-    /// Our datagrams that were reported as acknowledged.
-    acked: NumberSet,
+    sent_packets: SentPackets<P>,
     rtt: RttEstimator,
     reliable_queue: ReliableQueue,
     duplicate_filter: DuplicateFilter,
@@ -191,8 +190,9 @@ pub struct Link {
     next_chunk: u8,
     /// Exists from the first slice on.
     receiver: Option<Box<BlockReceiver>>,
-    /// Bounded by [`MAX_EVENTS`] and the events of one datagram.
-    events: VecDeque<LinkEvent>,
+    /// Bounded by [`MAX_EVENTS`] and the events of one datagram: up to [`MESSAGE_WINDOW`] messages
+    /// of ours that it acknowledges, and fewer than 1,000 others.
+    events: VecDeque<LinkEvent<P>>,
     /// The messages of the current datagram; empty between calls, kept for its storage.
     messages: Messages,
     /// The slice of the current datagram; kept for its storage.
@@ -201,16 +201,25 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that has sent and received nothing.
+    /// A link that has sent and received nothing, whose datagrams have no payload.
     ///
     /// # Panics
     /// If a limit of the configuration is out of its range.
     pub fn new(config: LinkConfig) -> Self {
+        Self::with_payload(config)
+    }
+}
+
+impl<P: Copy + Default> Link<P> {
+    /// A link that has sent and received nothing.
+    ///
+    /// # Panics
+    /// If a limit of the configuration is out of its range.
+    pub fn with_payload(config: LinkConfig) -> Self {
         config.assert_valid();
         Self {
             received_numbers: ReceivedNumbers::default(),
             sent_packets: SentPackets::new(config.first_seq.0.into()),
-            acked: NumberSet::default(),
             rtt: RttEstimator::new(&config),
             reliable_queue: ReliableQueue::new(
                 config.queue_limit,
@@ -237,13 +246,13 @@ impl Link {
         now: LocalTime,
         message: Bytes,
         expires_at: Option<LocalTime>,
-    ) -> Result<(), QueueFull> {
+    ) -> Result<MessageId, QueueFull> {
         self.send_reliable_with_deadline(now, message, expires_at, None)
     }
 
-    /// Queues a message. It is sent until it is acknowledged or `useful_until` has passed. It
-    /// leaves with the next datagram, but before `leave_by` it causes none by itself, unless the
-    /// waiting messages fill a datagram.
+    /// Queues a message. It is sent until it is acknowledged ([`LinkEvent::MessageAcked`] with the
+    /// returned id) or `expires_at` has passed. It leaves with the next datagram, but before
+    /// `leave_by` it causes none by itself, unless the waiting messages fill a datagram.
     ///
     /// # Panics
     /// If it is longer than [`MAX_MESSAGE`].
@@ -253,15 +262,9 @@ impl Link {
         message: Bytes,
         expires_at: Option<LocalTime>,
         leave_by: Option<LocalTime>,
-    ) -> Result<(), QueueFull> {
+    ) -> Result<MessageId, QueueFull> {
         self.stats.expired += self.reliable_queue.expire(now);
         self.reliable_queue.push(message, expires_at, leave_by)
-    }
-
-    /// The reliable messages that are neither acknowledged nor expired, in the order in which they
-    /// were queued: for an owner that continues with another link.
-    pub fn unconfirmed_messages(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
-        self.reliable_queue.unconfirmed(now)
     }
 
     /// Queues a block, which travels beside all other data until it has arrived
@@ -309,8 +312,8 @@ impl Link {
 
     /// Appends a datagram to `out`: the newest acknowledgements, the due messages, the oldest
     /// first, and what `body` writes, at most [`Link::body_budget_bits`]. It asks for an
-    /// acknowledgement if there is a body, a message or a ping. Returns its number, which `body`
-    /// receives as well.
+    /// acknowledgement if there is a body, a message or a ping. `body` receives the table of the
+    /// datagrams before this one, and returns the payload of this one. Returns its number.
     ///
     /// # Panics
     /// If `body` writes more than that.
@@ -318,7 +321,7 @@ impl Link {
         &mut self,
         now: LocalTime,
         out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Writer<'_>, Seq),
+        body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
     ) -> Seq {
         self.write(now, out, true, body)
     }
@@ -330,7 +333,7 @@ impl Link {
         &mut self,
         now: LocalTime,
         out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Writer<'_>, Seq),
+        body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
     ) -> Seq {
         self.write(now, out, false, body)
     }
@@ -440,9 +443,9 @@ impl Link {
         self.sent_packets.next()
     }
 
-    /// The full number of one of our recent datagrams.
-    pub fn number_of(&self, seq: Seq) -> u64 {
-        self.sent_packets.number_of(seq)
+    /// Our recent datagrams, with their payloads and outcomes.
+    pub fn sent_packets(&self) -> &SentPackets<P> {
+        &self.sent_packets
     }
 
     /// The number of the peer's datagram that was processed last: the current one when
@@ -451,16 +454,8 @@ impl Link {
         self.received_numbers.last()
     }
 
-    /// Which of our datagrams the peer is known to have: the newest that was reported as
-    /// [`LinkEvent::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. A datagram
-    /// that was reported as `Lost` is never included, even if its acknowledgement arrives later:
-    /// its owner has given up its contents.
-    pub fn acked_set(&self) -> Option<(u64, u32)> {
-        self.acked.newest_and_earlier()
-    }
-
     /// The next event, in order; `None` when all were returned.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<LinkEvent<P>> {
         self.events.pop_front()
     }
 
@@ -498,16 +493,15 @@ impl Link {
             .due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
-    /// Queues an event. Returns whether the owner will receive it.
-    fn queue_event(&mut self, event: LinkEvent) -> bool {
-        if self.events.len() >= 2 * MAX_EVENTS {
+    /// Queues an event, unless the owner does not poll.
+    fn queue_event(&mut self, event: LinkEvent<P>) {
+        if self.events.len() >= 4 * MAX_EVENTS {
             // This happens only if the owner writes and never polls, and only for outcomes of
             // datagrams. Messages are kept, since the peer already has their acknowledgement.
             self.stats.overrun += 1;
-            return false;
+            return;
         }
         self.events.push_back(event);
-        true
     }
 }
 

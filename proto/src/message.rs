@@ -149,11 +149,11 @@
 //! ([`crate::pose::interpolate`]), and after the newest it extrapolates for a while
 //! ([`crate::pose::extrapolate`]); where a server knows that this is near enough, it sends nothing.
 //! Most poses are coded relative to a baseline, an earlier pose that the client is known to have.
-//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::HISTORY_DATAGRAMS`]
-//! datagrams and the newest older one, with number and stamp of the datagram
-//! ([`crate::pose::BaselineHistory`]). It keeps also those of an object that has left, or of the slot's
-//! previous object, until they are that old: a `Leave` may overtake a datagram, whose poses of
-//! other objects must stay readable.
+//! Therefore a client keeps, for each slot, the poses of the last
+//! [`crate::pose::HISTORY_DATAGRAMS`] datagrams and the newest older one, with number and stamp of
+//! the datagram ([`crate::pose::BaselineHistory`]). It keeps also those of an object that has left,
+//! or of the slot's previous object, until they are that old: a `Leave` may overtake a datagram,
+//! whose poses of other objects must stay readable.
 //!
 //! The section is a header, described in [`crate::pose::section`], followed by the bytes of one
 //! range coder. Its decoder has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first

@@ -54,7 +54,7 @@ pub const MAX_GAUGE: f32 = 65_535.0;
 /// record's.
 pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
 /// The longest encoded schema, in bytes: a frame less the rest of `Joined`.
-pub const MAX_SCHEMA_BYTES: usize = crate::control::MAX_FROM_GAME - 1_024;
+pub const MAX_SCHEMA_BYTES: usize = control::MAX_FROM_GAME - 1_024;
 
 /// Everything that a client must know to understand a game's datagrams.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -414,7 +414,9 @@ fn parse_silence(text: &str) -> Result<Duration, String> {
 
 fn parse_peer_address(text: &str) -> Result<String, String> {
     match text.parse() {
-        Ok(ambit_host::cli::World::Addresses(addresses)) if addresses.len() == 1 => Ok(text.into()),
+        Ok(ambit_host::cli::WorldAddress::Addresses(addresses)) if addresses.len() == 1 => {
+            Ok(text.into())
+        }
         _ => Err("an address such as 192.0.2.7:7777 or world-1:7777 is expected".into()),
     }
 }

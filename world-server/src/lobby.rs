@@ -48,7 +48,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
 
-pub use config::{CheckParameters, Entropy, GameInfo, LobbyConfig};
+pub use config::{CheckParameters, Entropy, LobbyConfig, LobbyGame};
 use directory::WrittenRecords;
 use fleet::hosts::Hosts;
 pub use fleet::hosts::{Host, Origin};
@@ -71,7 +71,7 @@ use timers::{LobbyTimers, Timer};
 /// The lobby's state machine; see the module.
 pub struct Lobby {
     config: LobbyConfig,
-    games: Vec<GameInfo>,
+    games: Vec<LobbyGame>,
     check_parameters: CheckParameters,
     signer: TicketSigner,
     connections: Connections,
@@ -110,7 +110,7 @@ impl Lobby {
     /// Creates a lobby without players, rooms and hosts.
     pub fn new(
         config: LobbyConfig,
-        games: Vec<GameInfo>,
+        games: Vec<LobbyGame>,
         check: CheckParameters,
         entropy: Entropy,
         signer: TicketSigner,

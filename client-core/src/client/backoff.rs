@@ -3,6 +3,9 @@
 //! Each failure doubles the pause, from `first` up to `longest`. A random share of each pause is
 //! taken off, so that a thousand clients that lost the same server do not return at the same
 //! instant. A success resets the pause.
+//!
+//! The crate `backon` has the same series, but does not count failures, and starting again repeats
+//! the random shares of its seed: around it, this module would be as long.
 
 use std::time::Duration;
 

@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::codes as protocol;
-use ambit_proto::ids::Seq;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull};
+use ambit_proto::link::{
+    ChunkProgress, Link, LinkConfig, LinkEvent, MessageId, QueueFull, SentPackets,
+};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
 use ambit_proto::pose::SectionError;
@@ -89,12 +90,20 @@ pub struct RunningGame<V> {
     uplinks: UplinkBuilder,
     /// Descriptions of the last commands, by number.
     command_names: VecDeque<(u32, String)>,
-    /// Unconfirmed commands, oldest first, and when each expires.
-    unconfirmed_numbers: VecDeque<(u32, LocalTime)>,
+    /// Oldest first. The link's queue holds those that have not expired, and bounds them.
+    unconfirmed_commands: VecDeque<UnconfirmedCommand>,
     engaged_objects: EngagedObjects,
     map: Option<Arc<StaticMap>>,
     /// The last progress that was reported, in per cent.
     map_progress_reported: Option<usize>,
+}
+
+/// A command that the host is not known to have received.
+#[derive(Debug)]
+struct UnconfirmedCommand {
+    message: MessageId,
+    command: Command,
+    expires_at: LocalTime,
 }
 
 impl<V> RunningGame<V> {
@@ -124,7 +133,7 @@ impl<V> RunningGame<V> {
             messages: Vec::new(),
             uplinks: UplinkBuilder::new(now, rules.tick_hz, settings.inputs),
             command_names: VecDeque::new(),
-            unconfirmed_numbers: VecDeque::new(),
+            unconfirmed_commands: VecDeque::new(),
             engaged_objects: EngagedObjects::default(),
             map: None,
             map_progress_reported: None,
@@ -145,12 +154,11 @@ impl<V> RunningGame<V> {
             Action::Keys(_) | Action::Custom(_) => None,
         };
         let message = Bytes::from(wire::encode(&mut command));
-        self.link
+        let message = self
+            .link
             .send_reliable(now, message, expires_at)
             .map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
-        self.unconfirmed_numbers
-            .push_back((command.number, expires_at.unwrap_or(LocalTime::MAX)));
         if self.command_names.len() == MAX_REMEMBERED_COMMANDS {
             self.command_names.pop_front();
         }
@@ -158,15 +166,23 @@ impl<V> RunningGame<V> {
             command.number,
             action_description(&command.action, &self.rules.schema),
         ));
+        self.unconfirmed_commands
+            .retain(|unconfirmed| unconfirmed.expires_at > now);
+        self.unconfirmed_commands.push_back(UnconfirmedCommand {
+            message,
+            command,
+            expires_at: expires_at.unwrap_or(LocalTime::MAX),
+        });
         self.flush(now, out);
         Ok(())
     }
 
     /// The commands that are neither confirmed nor expired, oldest first.
     pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
-        self.link
-            .unconfirmed_messages(now)
-            .filter_map(|message| wire::decode(message).ok())
+        self.unconfirmed_commands
+            .iter()
+            .filter(|unconfirmed| unconfirmed.expires_at > now)
+            .map(|unconfirmed| unconfirmed.command.clone())
             .collect()
     }
 
@@ -194,7 +210,6 @@ impl<V> RunningGame<V> {
         out.stats.datagrams_down += 1;
         out.stats.bytes_down += datagram.len() as u64;
         let body = self.link.handle_datagram(now, datagram);
-        self.report_confirmed(now, out);
         self.poll_link(now, out);
         let room_now = self.clock.room_time(now);
         match body
@@ -416,24 +431,17 @@ impl<V> RunningGame<V> {
         self.last_received_at
     }
 
-    /// Reports commands that left the send queue before they expired as confirmed. For expired
-    /// commands the outcome is unknown.
-    fn report_confirmed(&mut self, now: LocalTime, out: &mut GameResults) {
-        if self.unconfirmed_numbers.is_empty() {
-            return;
+    /// Reports the command in that message as confirmed, unless it has expired: the caller may
+    /// have given it up.
+    fn handle_message_acked(&mut self, now: LocalTime, message: MessageId, out: &mut GameResults) {
+        let index = self
+            .unconfirmed_commands
+            .iter()
+            .position(|unconfirmed| unconfirmed.message == message);
+        let confirmed = index.and_then(|index| self.unconfirmed_commands.remove(index));
+        if let Some(confirmed) = confirmed.filter(|confirmed| confirmed.expires_at > now) {
+            out.note_confirmed(confirmed.command.number);
         }
-        let queued = self
-            .link
-            .unconfirmed_messages(LocalTime::ZERO)
-            .filter_map(|message| wire::decode::<Command>(message).ok());
-        let mut queued = queued.map(|command| command.number).peekable();
-        self.unconfirmed_numbers.retain(|&(number, expires_at)| {
-            let waits = queued.next_if_eq(&number).is_some();
-            if !waits && expires_at > now {
-                out.note_confirmed(number);
-            }
-            waits
-        });
     }
 
     fn poll_link(&mut self, now: LocalTime, out: &mut GameResults) {
@@ -448,9 +456,10 @@ impl<V> RunningGame<V> {
                     self.clock
                         .handle_pong(sent, received_by_peer, sent_by_peer, arrived);
                 }
+                LinkEvent::MessageAcked(message) => self.handle_message_acked(now, message, out),
                 LinkEvent::Message(message) => self.messages.push(message),
-                LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
-                LinkEvent::Lost(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Acked(seq, ()) => self.uplinks.handle_acked(seq),
+                LinkEvent::Lost(seq, ()) => self.uplinks.handle_lost(seq),
                 LinkEvent::Block(block) => self.handle_map(now, &block, out),
                 // Clients send no blocks.
                 LinkEvent::BlockSent => {}
@@ -706,7 +715,7 @@ impl<V> RunningGame<V> {
         let mut uplink = self.uplinks.next_uplink(now, room_now);
         let asks_for_ack = uplink.asks_for_ack();
         let mut datagram = Vec::new();
-        let body = |writer: &mut Writer<'_>, _: Seq| {
+        let body = |writer: &mut Writer<'_>, _: &SentPackets<()>| {
             if !uplink.is_empty() {
                 uplink.wire(writer).expect("writing an uplink succeeds");
             }

@@ -1,9 +1,9 @@
 //! From a packet that asks for a connection to a connection with its protocol.
 //!
-//! Handshakes are bounded in number, for all together and for each address, and in time: a handshake
-//! costs a signature, and a peer that only begins them must not keep others out. Above half of a
-//! bound an address has to be validated first (QUIC's retry), so that no peer fills another one's
-//! share from a forged address. Above the bound new handshakes are refused.
+//! Handshakes are bounded in number, for all together and for each address, and in time: a
+//! handshake costs a signature, and a peer that only begins them must not keep others out. Above
+//! half of a bound an address has to be validated first (QUIC's retry), so that no peer fills
+//! another one's share from a forged address. Above the bound new handshakes are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -71,8 +71,8 @@ where
                 counters.count_refusal(limit);
                 incoming.refuse();
             }
-            // The client tries again at once with a token for its address. An error means that it is
-            // gone.
+            // The client tries again at once with a token for its address. An error means that it
+            // is gone.
             Ok(permit) if permit.is_crowded() && incoming.may_retry() => {
                 let _ = incoming.retry();
             }

@@ -2,8 +2,8 @@
 //!
 //! prost messages go in on one end and come out on the other: behind lengths on a byte stream
 //! (QUIC, a child's standard input and output), or by a channel within one process. The two ends of
-//! the host protocol, `WorldEnd` and `HostEnd`, are the same for every carrier, so that neither side
-//! knows where the other runs.
+//! the host protocol, `WorldEnd` and `HostEnd`, are the same for every carrier, so that neither
+//! side knows where the other runs.
 //!
 //! What always holds: no frame above the reader's bound is kept in memory; a frame that does not
 //! decode is reported and the next one is read; `FrameReader::next` loses nothing when its future
@@ -20,9 +20,9 @@ use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 
-/// Messages that may wait each way between a WorldServer and a host. A side that lets its queue fill
-/// up counts as dead: nothing is dropped, the link ends. Only figures and heartbeats are left out
-/// when there is no room, since newer ones follow.
+/// Messages that may wait each way between a WorldServer and a host. A side that lets its queue
+/// fill up counts as dead: nothing is dropped, the link ends. Only figures and heartbeats are left
+/// out when there is no room, since newer ones follow.
 pub const HOST_QUEUE: usize = 4_096;
 
 /// Bytes read from a stream at a time.

@@ -23,12 +23,18 @@ pub struct Options {
     /// The WorldServer (HOST:PORT; of a cluster several, separated by commas), or `stdio` for a
     /// child that is connected to a WorldServer by pipes.
     #[arg(long, value_name = "ADDR[,ADDR]|stdio", env = "AMBIT_WORLD")]
-    pub world: World,
+    pub world: WorldAddress,
 
     /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several
     /// WorldServers all of them. Required with `--world ADDR`: the key goes to these servers and to
     /// no other.
-    #[arg(long, value_name = "SHA256[,SHA256]", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint, value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "SHA256[,SHA256]",
+        env = "AMBIT_WORLD_CERT",
+        value_parser = parse_fingerprint,
+        value_delimiter = ','
+    )]
     pub world_cert: Vec<Fingerprint>,
 
     /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment
@@ -59,10 +65,16 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
-    /// The name of this build of the games. Rooms that change hosts go to hosts of the same build, new
-    /// rooms to the newest build: so a new build can be started beside an old one, whose rooms go on.
-    /// By default the version of Ambit.
-    #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", default_value = BUILD, value_parser = build_name)]
+    /// The name of this build of the games. Rooms that change hosts go to hosts of the same build,
+    /// new rooms to the newest build: so a new build can be started beside an old one, whose rooms
+    /// go on. By default the version of Ambit.
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "AMBIT_BUILD",
+        default_value = BUILD,
+        value_parser = build_name
+    )]
     pub build: String,
 
     /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when
@@ -89,19 +101,19 @@ fn build_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
-                     `ambit_game_server=trace`.";
+const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, \
+                     `debug`, `ambit_host=trace`.";
 
 /// Where the WorldServer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum World {
+pub enum WorldAddress {
     /// At the other ends of standard input and output.
     Stdio,
     /// At one of these (HOST:PORT, QUIC).
     Addresses(Vec<String>),
 }
 
-impl std::str::FromStr for World {
+impl std::str::FromStr for WorldAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -198,9 +210,9 @@ mod tests {
 
     #[test]
     fn a_world_is_an_address_or_the_pipes() {
-        assert_eq!("stdio".parse(), Ok(World::Stdio));
+        assert_eq!("stdio".parse(), Ok(WorldAddress::Stdio));
         let addresses = |list: &[&str]| {
-            Ok(World::Addresses(
+            Ok(WorldAddress::Addresses(
                 list.iter().map(|&text| text.to_owned()).collect(),
             ))
         };
@@ -210,7 +222,7 @@ mod tests {
             addresses(&["world-1:7777", "[::1]:7"])
         );
         for wrong in ["here", ":1", "a:b", "::1", "a:1,b", ""] {
-            assert!(wrong.parse::<World>().is_err(), "{wrong}");
+            assert!(wrong.parse::<WorldAddress>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The host's clock, and the thread that ticks rooms by it.
 //!
-//! Rooms with their tick rate go in; a `Tick` for each due moment comes out, into the room's bounded
-//! mailbox. One thread a host, on an absolute schedule ([`TickSchedule`]) with the operating system's
-//! own sleep: a timer behind a busy mailbox or in an async runtime comes up to tens of milliseconds
-//! late under load, this one well below one. Cost: a pass over the host's rooms at each wake-up.
+//! Rooms with their tick rate go in; a `Tick` for each due moment comes out, into the room's
+//! bounded mailbox. One thread a host, on an absolute schedule ([`TickSchedule`]) with the
+//! operating system's own sleep: a timer behind a busy mailbox or in an async runtime comes up to
+//! tens of milliseconds late under load, this one well below one. Cost: a pass over the host's
+//! rooms at each wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -105,7 +106,8 @@ impl ClockThread {
 
     /// Ticks a room from now on, until its state is stopped.
     pub fn add(&self, room: TickingRoom) {
-        // Blocks for moments at most: the thread wakes up for each arrival. It ends only by a panic.
+        // Blocks for moments at most: the thread wakes up for each arrival. It ends only by a
+        // panic.
         if self.rooms.send(room).is_err() {
             tracing::error!("the clock thread has ended: a new room will not tick");
         }

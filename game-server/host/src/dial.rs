@@ -22,8 +22,8 @@ use crate::host::{HostControl, HostEnding};
 
 /// How long the last messages may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-/// How long a WorldServer may take to accept a connection: longer than a few lost packets, shorter than
-/// the lease of rooms that wait.
+/// How long a WorldServer may take to accept a connection: longer than a few lost packets, shorter
+/// than the lease of rooms that wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Pause between two attempts: doubled from the first to the last. While rooms wait for a
 /// WorldServer it stays the first.
@@ -52,8 +52,8 @@ enum DialFailure {
     Unreachable(anyhow::Error),
 }
 
-/// Serves a WorldServer, and another one after each loss, until `stop`, its `Drain`, or an error that
-/// another attempt does not repair.
+/// Serves a WorldServer, and another one after each loss, until `stop`, its `Drain`, or an error
+/// that another attempt does not repair.
 pub(crate) async fn dial(
     control: &mut HostControl,
     worlds: &WorldAddresses,
@@ -96,7 +96,8 @@ pub(crate) async fn dial(
                 }) = verifier.presented()
                 {
                     bail!(
-                        "{address} shows the certificate sha256:{fingerprint}, which is not among those of `--world-cert`"
+                        "{address} shows the certificate sha256:{fingerprint}, which is not among \
+                         those of `--world-cert`"
                     );
                 }
                 tracing::warn!(address, "cannot reach the WorldServer: {error:#}");

@@ -56,7 +56,8 @@ pub fn why_not(address: SocketAddr, error: &std::io::Error) -> String {
     use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     let advice = match error.kind() {
         AddrInUse => format!(
-            "port {} is taken by another program: stop it, or choose another port (0 for any that is free)",
+            "port {} is taken by another program: stop it, or choose another port (0 for any \
+             that is free)",
             address.port()
         ),
         AddrNotAvailable => format!("{} is not an address of this machine", address.ip()),

@@ -1,10 +1,10 @@
 //! The shell of a host: where rooms run.
 //!
 //! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
-//! decides is in [`crate::host_core`]; the actors and tasks here carry. The rooms are spread over as
-//! many arbiter threads as there are cores; one clock thread ticks them all. How the messages travel
-//! is the carrier's business (`carrier`): the same host runs within the WorldServer, as its child,
-//! or on another machine.
+//! decides is in [`crate::host_core`]; the actors and tasks here carry. The rooms are spread over
+//! as many arbiter threads as there are cores; one clock thread ticks them all. How the messages
+//! travel is the carrier's business (`carrier`): the same host runs within the WorldServer, as its
+//! child, or on another machine.
 //!
 //! What always holds: a room is in `rooms` exactly while its actor takes clients.
 
@@ -306,17 +306,17 @@ impl GameHost {
 }
 
 impl HostControl {
-    /// Serves a WorldServer until the link ends or either side ends it. The rooms end with the link,
-    /// unless the host has a lease: then they go on, and the caller has to [`Self::wait`] between
-    /// two links. After `stop` the rooms are handed over, if the WorldServer saves them.
+    /// Serves a WorldServer until the link ends or either side ends it. The rooms end with the
+    /// link, unless the host has a lease: then they go on, and the caller has to [`Self::wait`]
+    /// between two links. After `stop` the rooms are handed over, if the WorldServer saves them.
     pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> HostEnding {
         ControlShell::new(&self.shared)
             .serve(&mut self.messages, link, stop)
             .await
     }
 
-    /// For a link over bytes: where the number of each journal entry goes once the WorldServer can't
-    /// miss it any more.
+    /// For a link over bytes: where the number of each journal entry goes once the WorldServer
+    /// can't miss it any more.
     pub fn journal_written(&self) -> watch::Sender<u64> {
         self.shared.journal_kept.send_replace(0);
         self.shared.journal_kept.clone()

@@ -137,7 +137,7 @@ pub enum HostEnding {
 /// See the module.
 pub struct HostCore {
     profile: HostProfile,
-    link: Link,
+    link: WorldLink,
     leaving: Leaving,
     settings: HostSettings,
     /// `None` until the WorldServer has sent the key.
@@ -152,7 +152,7 @@ pub struct HostCore {
 
 /// The link to the WorldServer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+enum WorldLink {
     Down,
     /// The WorldServer has sent no settings yet.
     Greeting,
@@ -193,7 +193,7 @@ impl HostCore {
     pub fn new(profile: HostProfile) -> Self {
         Self {
             profile,
-            link: Link::Down,
+            link: WorldLink::Down,
             leaving: Leaving::No,
             settings: HostSettings::default(),
             tickets: None,
@@ -213,16 +213,16 @@ impl HostCore {
     /// When [`HostCore::handle_timeout`] has to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         match self.link {
-            Link::Greeting | Link::Configured => Some(self.beat_at.min(self.stats_at)),
-            Link::Down if self.has_rooms() => Some(self.unlinked_since + ABANDONED_AFTER),
-            Link::Down | Link::Ending => None,
+            WorldLink::Greeting | WorldLink::Configured => Some(self.beat_at.min(self.stats_at)),
+            WorldLink::Down if self.has_rooms() => Some(self.unlinked_since + ABANDONED_AFTER),
+            WorldLink::Down | WorldLink::Ending => None,
         }
     }
 
     /// A link to a WorldServer is there.
     pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
         lease.connect(now.local);
-        self.link = Link::Greeting;
+        self.link = WorldLink::Greeting;
         if let Leaving::AfterBeat(_) = self.leaving {
             self.leaving = Leaving::Asked;
         }
@@ -311,10 +311,10 @@ impl HostCore {
     }
 
     /// A room has a message for the WorldServer. Without a link it is dropped: the next link begins
-    /// with a snapshot of all rooms. (A player who leaves meanwhile is in the lobby's room until the
-    /// grace period is over.)
+    /// with a snapshot of all rooms. (A player who leaves meanwhile is in the lobby's room until
+    /// the grace period is over.)
     pub fn handle_room_message(&mut self, message: HostMessage) {
-        if self.link != Link::Down {
+        if self.link != WorldLink::Down {
             self.send(message);
         }
     }
@@ -337,7 +337,7 @@ impl HostCore {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: HostTime, lease: &mut ServingLease) {
-        if self.link == Link::Down {
+        if self.link == WorldLink::Down {
             if self.has_rooms() && now.local >= self.unlinked_since + ABANDONED_AFTER {
                 tracing::error!(
                     "no WorldServer has asked for the rooms of this host for {} s: they are closed",
@@ -423,11 +423,11 @@ impl HostCore {
     }
 
     fn is_linked(&self) -> bool {
-        matches!(self.link, Link::Greeting | Link::Configured)
+        matches!(self.link, WorldLink::Greeting | WorldLink::Configured)
     }
 
     fn lost(&self) -> HostEnding {
-        if self.link == Link::Configured {
+        if self.link == WorldLink::Configured {
             HostEnding::LinkLost
         } else {
             HostEnding::Unserved
@@ -458,7 +458,7 @@ impl HostCore {
         }
         lease.configure(now.local, settings.lease, settings.silence);
         self.settings = settings;
-        self.link = Link::Configured;
+        self.link = WorldLink::Configured;
         let rooms: Vec<RoomId> = self.running().map(|(room, _)| room).collect();
         for room in rooms {
             self.outputs
@@ -579,13 +579,13 @@ impl HostCore {
         self.send(HostMessage::Beat(number));
     }
 
-    /// Leaves if this process was asked to end and the WorldServer is ready for it: one that has just
-    /// been found has to know first that these rooms are its own.
+    /// Leaves if this process was asked to end and the WorldServer is ready for it: one that has
+    /// just been found has to know first that these rooms are its own.
     fn consider_leaving(&mut self, now: HostTime, lease: &mut ServingLease) {
         let is_ready = match self.link {
-            Link::Configured => true,
-            Link::Greeting => !self.has_rooms(),
-            Link::Down | Link::Ending => false,
+            WorldLink::Configured => true,
+            WorldLink::Greeting => !self.has_rooms(),
+            WorldLink::Down | WorldLink::Ending => false,
         };
         if self.leaving != Leaving::Asked || !is_ready {
             return;
@@ -607,10 +607,10 @@ impl HostCore {
         }
         self.rooms
             .retain(|_, room| matches!(room, HostedRoom::Running { .. }));
-        if self.link == Link::Configured {
+        if self.link == WorldLink::Configured {
             self.unlinked_since = now.local;
         }
-        self.link = Link::Ending;
+        self.link = WorldLink::Ending;
         match &ending {
             HostEnding::HandedOver => {
                 for room in self.take_running() {
@@ -623,7 +623,7 @@ impl HostCore {
             HostEnding::Stalled => {}
             // The rooms stay this host's for a while, and another WorldServer may go on with them.
             HostEnding::LinkLost | HostEnding::Unserved if lease.has_lease() => {
-                self.link = Link::Down;
+                self.link = WorldLink::Down;
             }
             HostEnding::LinkLost | HostEnding::Unserved | HostEnding::Refused(_) => {
                 self.close_all(ErrorCode::HostDied);
@@ -634,7 +634,7 @@ impl HostCore {
 
     /// The link is closed, after its [`HostOutput::End`].
     pub fn disconnect(&mut self) {
-        self.link = Link::Down;
+        self.link = WorldLink::Down;
     }
 
     fn running(&self) -> impl Iterator<Item = (RoomId, u32)> + '_ {

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accept::accept;
 use crate::agones::Agones;
 use crate::carrier::host_end_over;
-use crate::cli::{Advertise, Options, World};
+use crate::cli::{Advertise, Options, WorldAddress};
 use crate::dial::{WorldAddresses, dial};
 use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
@@ -73,8 +73,8 @@ pub fn start_logging() {
 /// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
 /// `main`.
 ///
-/// A room that never returns from a tick holds its thread for ever; only the end of the process ends
-/// it. So nothing waits for that thread after `main` has returned.
+/// A room that never returns from a tick holds its thread for ever; only the end of the process
+/// ends it. So nothing waits for that thread after `main` has returned.
 fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
     let (done, result) = sync_channel(1);
     std::thread::Builder::new()
@@ -98,7 +98,7 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
-    let world = WorldLink::prepare(&options)?;
+    let world = ParentLink::prepare(&options)?;
     let identity = ServerIdentity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
     let needs_address = options.advertise.is_none();
@@ -146,8 +146,8 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         },
     ));
     let served = match world {
-        WorldLink::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
-        WorldLink::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+        ParentLink::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        ParentLink::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
     // A server that fails is started again where it is; Agones is told only of a regular end.
     if let (Some(agones), Ok(_)) = (agones, &served) {
@@ -172,23 +172,23 @@ enum ProcessEnd {
 }
 
 /// The link to the WorldServer.
-enum WorldLink {
+enum ParentLink {
     Pipes(pipe::Receiver, pipe::Sender),
     Dial(WorldAddresses),
 }
 
-impl WorldLink {
+impl ParentLink {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
         let fingerprints = options.world_cert.clone();
         match &options.world {
-            World::Stdio => pipes()
+            WorldAddress::Stdio => pipes()
                 .context("`--world stdio` is for children that a WorldServer starts with pipes"),
-            World::Addresses(addresses) if fingerprints.is_empty() => bail!(
-                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
-                 host key is sent to no other server",
+            WorldAddress::Addresses(addresses) if fingerprints.is_empty() => bail!(
+                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when \
+                 it is ready, so that the host key is sent to no other server",
                 addresses.join(",")
             ),
-            World::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
+            WorldAddress::Addresses(addresses) => Ok(Self::Dial(WorldAddresses {
                 addresses: addresses.clone(),
                 fingerprints,
             })),
@@ -196,10 +196,10 @@ impl WorldLink {
     }
 }
 
-fn pipes() -> anyhow::Result<WorldLink> {
+fn pipes() -> anyhow::Result<ParentLink> {
     let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
     let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
-    Ok(WorldLink::Pipes(input, output))
+    Ok(ParentLink::Pipes(input, output))
 }
 
 /// Serves the WorldServer at the other end of standard input and output.
@@ -244,14 +244,14 @@ async fn serve_worlds(
 
 /// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
 /// but the parent drains and ends them. A child that is terminated alone hands its rooms over.
-fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
+fn stop_at_signal(world: &WorldAddress) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
     );
     let stop = CancellationToken::new();
     let stopping = stop.clone();
-    let is_child = *world == World::Stdio;
+    let is_child = *world == WorldAddress::Stdio;
     tokio::spawn(async move {
         tokio::select! {
             () = async { while interrupt.recv().await.is_some() && is_child {} } => {}

@@ -10,8 +10,8 @@
 //! the object's `id`: `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`,
 //! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). `room-ID.rec`: see `record`.
 //!
-//! An existing file is never overwritten: ids begin anew with each run, so a later room of that id is
-//! `room-ID-2`, then `room-ID-3`, both files alike.
+//! An existing file is never overwritten: ids begin anew with each run, so a later room of that id
+//! is `room-ID-2`, then `room-ID-3`, both files alike.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -246,7 +246,10 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
             cell,
         } => {
             let kind = kinds.get(usize::from(*kind));
-            json!({ "t": t, "ev": "spawn", "id": id, "kind": kind, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
+            let (x, y, z) = (at.x, at.y, at.z);
+            json!({
+                "t": t, "ev": "spawn", "id": id, "kind": kind, "x": x, "y": y, "z": z, "cell": cell
+            })
         }
         TraceEvent::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
         TraceEvent::Hidden => json!({ "t": t, "ev": "hide", "id": id }),

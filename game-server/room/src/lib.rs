@@ -1,7 +1,8 @@
 //! A room: world, game rules, and what each client is sent. Deterministic, without I/O.
 //!
 //! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait),
-//! [`network`] (which client is sent what), [`room`], both in step, and [`recording`] to run it again.
+//! [`network`] (which client is sent what), [`room`], both in step, and [`recording`] to run it
+//! again.
 
 pub mod config;
 pub mod journal;
@@ -11,3 +12,4 @@ pub mod recording;
 pub mod room;
 pub mod saved;
 pub mod stats;
+pub mod token_bucket;

@@ -32,7 +32,8 @@ pub enum BadRecording {
     Foreign,
     /// Made by another build.
     #[error(
-        "a recording of version {0}, and this build runs those of version {VERSION}: use the build that made it"
+        "a recording of version {0}, and this build runs those of version {VERSION}: use the build \
+         that made it"
     )]
     Version(u32),
     /// The process died while it wrote an entry.

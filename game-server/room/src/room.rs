@@ -1,14 +1,14 @@
 //! A room: the logic (a game and its world) and the network, in step.
 //!
-//! `tick(now, inputs, outputs)` is the whole interface: the same configuration, seed and inputs give
-//! the same outputs, bit by bit. No clock, socket, thread or lock. A shell that catches a panic
-//! drops the room.
+//! `tick(now, inputs, outputs)` is the whole interface: the same configuration, seed and inputs
+//! give the same outputs, bit by bit. No clock, socket, thread or lock. A shell that catches a
+//! panic drops the room.
 //!
-//! The logic lives at the **horizon**, `now + delay`. What is commanded takes effect there, and what
-//! is decided there is final, since nothing that arrives later can change it. So clients receive
-//! most things `delay` before they show them (local lag: M. Mauve and others, "Local-lag and
-//! timewarp", IEEE Transactions on Multimedia 6(1), 2004). That sum is computed here and nowhere
-//! else.
+//! The logic lives at the **horizon**, `now + delay`. What is commanded takes effect there, and
+//! what is decided there is final, since nothing that arrives later can change it. So clients
+//! receive most things `delay` before they show them (local lag: M. Mauve and others, "Local-lag
+//! and timewarp", IEEE Transactions on Multimedia 6(1), 2004). That sum is computed here and
+//! nowhere else.
 //!
 //! Invariants:
 //! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`. Connections come and go
@@ -155,7 +155,7 @@ impl Room {
         self.finish(times, outputs);
         self.network
             .send(now, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes });
             });
         if self.game.is_finished() {
             outputs.push(RoomOutput::Finished);
@@ -169,7 +169,7 @@ impl Room {
         let Some(last) = self.last else { return };
         self.network
             .send_final(last, &self.world, &mut self.stats, |client, bytes| {
-                outputs.push(RoomOutput::Datagram { client, bytes })
+                outputs.push(RoomOutput::Datagram { client, bytes });
             });
     }
 
@@ -394,7 +394,7 @@ impl Room {
                 action,
             } => answer = self.command(*player, *number, action),
             RoomInput::Sample { player, at, sample } => {
-                self.world.receive_sample(*at, *player, *sample)
+                self.world.receive_sample(*at, *player, *sample);
             }
             RoomInput::ReleaseForTransfer { player, transfer } => {
                 self.release_for_transfer(*player, *transfer);
@@ -653,7 +653,10 @@ impl Room {
 
     fn expire(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {
         let grace: Duration = self.config.grace;
-        let over = |seat: &Seat| matches!(seat.presence, Presence::Away(since) if now.since(since) >= grace);
+        let over = |seat: &Seat| match seat.presence {
+            Presence::Away(since) => now.since(since) >= grace,
+            _ => false,
+        };
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not in the journal: it follows from the time.
             self.vacate(player);

@@ -15,7 +15,7 @@ const BOB: PlayerId = PlayerId(2);
 const EAST: Position = Position::on_ground(199.0, 100.0);
 
 #[test]
-fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() {
+fn an_avatar_passes_a_gate_and_keeps_what_it_carries() {
     let (mut first, mut second) = (Map::new(0), Map::new(1));
     first.join(ANN);
     first.spend_mana(ANN);
@@ -161,7 +161,7 @@ fn who_has_stepped_out_of_the_gate_or_is_dead_stays() {
 }
 
 #[test]
-fn a_room_that_goes_on_elsewhere_has_let_go_and_admitted_and_says_so_again() {
+fn a_restored_room_has_released_and_admitted_and_reports_it_again() {
     let mut life = Map::new(0);
     life.join(ANN);
     life.put(ANN, EAST);

@@ -50,10 +50,10 @@ fn check(width: f32, height: f32) {
         world.drain_changes(&mut changes);
         loads.note_changes(now, &changes, &world);
         for change in &changes {
-            let (WorldChange::Components { object, .. } | WorldChange::Event { about: object, .. }) =
-                *change
-            else {
-                continue;
+            let object = match *change {
+                WorldChange::Components { object, .. } => object,
+                WorldChange::Event { about, .. } => about,
+                _ => continue,
             };
             if world.contains(object) {
                 *by_window

@@ -77,9 +77,9 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
                 .distance(POSE_FORMAT.position(&theirs)),
         );
         if life.room.world().is_moving(object) {
-            moved += 1
+            moved += 1;
         } else {
-            resting += 1
+            resting += 1;
         }
     }
     apart_m.sort_unstable_by(f32::total_cmp);
@@ -99,7 +99,7 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
 }
 
 #[test]
-fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_over() {
+fn players_return_to_their_avatars_within_the_grace_period() {
     let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
     for _ in 0..40 {
         life.tick();
@@ -201,8 +201,7 @@ fn what_is_said_again_at_another_host_counts_once() {
 }
 
 #[test]
-fn where_to_go_that_was_said_before_the_last_host_heard_something_newer_is_out_of_date_at_the_next_too()
- {
+fn an_outdated_move_stays_outdated_at_the_next_host() {
     let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
     while life.clients.len() < 4 {
         life.tick();

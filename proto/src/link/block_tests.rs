@@ -146,7 +146,7 @@ fn the_queue_is_bounded() {
     let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
     (0..4).for_each(|_| {
         link.send_block(now, megabyte.clone())
-            .expect("the queue has room")
+            .expect("the queue has room");
     });
     assert_eq!(link.send_block(now, block(1, 1)), Err(QueueFull));
 }
@@ -381,6 +381,7 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
 
 /// A peer that sends only invented slices.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, told in order")]
 fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
     let now = LocalTime::from_millis(1_000);
     let slice = |chunk, index, last, left, length| Slice {

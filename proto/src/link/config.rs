@@ -8,7 +8,7 @@ use super::chunk::MAX_SET_BITS;
 use super::format::{MAX_HEADER_BITS, Messages};
 use super::{
     BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES,
-    PingSchedule,
+    MessageId, PingSchedule,
 };
 use crate::ids::Seq;
 use crate::time::LocalTime;
@@ -104,11 +104,14 @@ impl LinkConfig {
 
 /// An event for the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkEvent {
-    /// The peer has received that datagram.
-    Acked(Seq),
+pub enum LinkEvent<P = ()> {
+    /// The peer has received that datagram, which had this payload.
+    Acked(Seq, P),
     /// That datagram counts as lost: its contents are to be sent again, in their newest state.
-    Lost(Seq),
+    Lost(Seq, P),
+    /// The peer has received that message of ours. A message that was in flight when it expired may
+    /// be reported, too.
+    MessageAcked(MessageId),
     /// A reliable message of the peer.
     Message(Bytes),
     /// A whole block of the peer.

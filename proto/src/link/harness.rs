@@ -47,6 +47,8 @@ pub(super) struct End {
     /// Blocks that arrived, and when; and how many of its own are known to have arrived.
     pub(super) blocks: Vec<(Bytes, u64)>,
     pub(super) blocks_sent: usize,
+    /// Messages of its own that were reported as acknowledged.
+    pub(super) messages_acked: usize,
     first_seq: Seq,
     max_timeout: Duration,
     /// All older ones that asked for an acknowledgement have an outcome.
@@ -192,6 +194,7 @@ impl End {
             pongs: Vec::new(),
             blocks: Vec::new(),
             blocks_sent: 0,
+            messages_acked: 0,
             settled: 0,
         }
     }
@@ -203,7 +206,7 @@ impl End {
     pub(super) fn acked(&self) -> usize {
         self.sent
             .iter()
-            .filter(|sent| matches!(sent.outcome, Some(LinkEvent::Acked(_))))
+            .filter(|sent| matches!(sent.outcome, Some(LinkEvent::Acked(..))))
             .count()
     }
 
@@ -264,14 +267,14 @@ impl End {
         let budget = self.link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES || self.link.budget.is_some());
         let most = self.max_bodies;
-        let body = |writer: &mut Writer<'_>, seq: Seq| {
+        let body = |writer: &mut Writer<'_>, sent: &SentPackets<()>| {
             if let Some(most) = most.filter(|_| sends_bodies) {
                 body_bits = (8 * most).min(budget);
                 writer.append(&[0x5a; MAX_DATAGRAM], body_bits);
             } else if sends_bodies {
                 body_bits = budget;
                 writer
-                    .bits(&mut u64::from(seq.0), 64)
+                    .bits(&mut u64::from(sent.next_seq().0), 64)
                     .expect("writing cannot fail");
                 writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
             }
@@ -283,7 +286,7 @@ impl End {
         } else {
             self.link.write_datagram(now, &mut bytes, body)
         };
-        assert_eq!(self.link.number_of(seq), number);
+        assert_eq!(seq, seq_of(number));
         let is_full = bytes.len() == MAX_DATAGRAM || !sends_bodies || most.is_some();
         assert!(
             bytes.len() <= MAX_DATAGRAM && is_full,
@@ -317,14 +320,14 @@ impl End {
     fn poll(&mut self, now_ms: u64) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
+                LinkEvent::Acked(seq, ()) | LinkEvent::Lost(seq, ()) => {
                     let back = seq.distance_to(self.seq_of(self.sent.len()));
                     let sent = self
                         .sent
                         .len()
                         .checked_sub(back.cast_unsigned().into())
                         .expect("it was sent");
-                    self.check_acked_set(seq, &event);
+                    self.check_acked_set(u64::from(self.first_seq.0) + sent as u64, &event);
                     let before = self.sent[sent].outcome.replace(event.clone());
                     assert_eq!(before, None, "reported again: {event:?}");
                 }
@@ -336,6 +339,7 @@ impl End {
                     );
                     self.delivered.push((number, now_ms));
                 }
+                LinkEvent::MessageAcked(_) => self.messages_acked += 1,
                 LinkEvent::Pong { .. } => self.pongs.push(event),
                 LinkEvent::Block(block) => self.blocks.push((block, now_ms)),
                 LinkEvent::BlockSent => self.blocks_sent += 1,
@@ -358,20 +362,17 @@ impl End {
         }
     }
 
-    fn check_acked_set(&self, seq: Seq, event: &LinkEvent) {
-        let number = self.link.number_of(seq);
-        let has = self.link.acked_set().is_some_and(|(newest, mask)| {
+    fn check_acked_set(&self, number: u64, event: &LinkEvent) {
+        let acked_set = self.link.sent_packets.acked_set();
+        let has = acked_set.is_some_and(|(newest, mask)| {
             newest == number
                 || (number + 1..=number + 32).contains(&newest)
                     && mask >> (newest - number - 1) & 1 == 1
         });
-        let is_old = self
-            .link
-            .acked_set()
-            .is_some_and(|(newest, _)| newest > number + 32);
+        let is_old = acked_set.is_some_and(|(newest, _)| newest > number + 32);
         assert_eq!(
             has,
-            matches!(event, LinkEvent::Acked(_)) && !is_old,
+            matches!(event, LinkEvent::Acked(..)) && !is_old,
             "{event:?}"
         );
     }

@@ -19,7 +19,7 @@ struct DatagramParts {
     slice: Option<SliceStatus>,
 }
 
-impl Link {
+impl<P: Copy + Default> Link<P> {
     /// Processes a datagram completely or not at all.
     pub(super) fn receive_datagram<'a>(
         &mut self,
@@ -152,7 +152,10 @@ impl Link {
             };
             let after_loss = matches!(result, AckResult::AfterLoss(_));
             if packet.contents.messages {
-                self.reliable_queue.handle_acked(seq_of(number));
+                let events = &mut self.events;
+                self.reliable_queue.handle_acked(seq_of(number), |id| {
+                    events.push_back(LinkEvent::MessageAcked(id));
+                });
             }
             if let Some(slice_id) = packet.contents.slice
                 && self
@@ -178,9 +181,7 @@ impl Link {
                 continue;
             }
             self.stats.acked += 1;
-            if self.queue_event(LinkEvent::Acked(seq_of(number))) {
-                self.acked.insert(number);
-            }
+            self.queue_event(LinkEvent::Acked(seq_of(number), packet.payload));
         }
         if let Some(sent_at) = measured {
             self.rtt.handle_sample(now.since(sent_at));
@@ -273,7 +274,7 @@ impl Link {
                     budget.rate_controller.handle_lost(packet.sent_at);
                 }
             }
-            self.queue_event(LinkEvent::Lost(seq_of(number)));
+            self.queue_event(LinkEvent::Lost(seq_of(number), packet.payload));
         }
     }
 }

@@ -40,6 +40,11 @@ const MIN_MESSAGE_BITS: usize = 1 + MIN_ID_BITS + 10;
 #[error("too many reliable messages are waiting for acknowledgement")]
 pub struct QueueFull;
 
+/// A reliable message of a link, to recognise it in
+/// [`LinkEvent::MessageAcked`](super::LinkEvent::MessageAcked). Ids ascend and wrap around.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageId(u32);
+
 #[derive(Debug)]
 pub(super) struct ReliableQueue {
     queue: VecDeque<QueuedMessage>,
@@ -77,7 +82,7 @@ impl ReliableQueue {
         bytes: Bytes,
         expires_at: Option<LocalTime>,
         leave_by: Option<LocalTime>,
-    ) -> Result<(), QueueFull> {
+    ) -> Result<MessageId, QueueFull> {
         assert!(
             bytes.len() <= MAX_MESSAGE,
             "a message of {} bytes is too long",
@@ -90,8 +95,9 @@ impl ReliableQueue {
         if self.queue.len() >= self.bound || span >= MESSAGE_WINDOW {
             return Err(QueueFull);
         }
+        let id = self.next;
         self.queue.push_back(QueuedMessage {
-            id: self.next,
+            id,
             bytes,
             expires_at: expires_at.unwrap_or(LocalTime::MAX),
             leave_by: leave_by.unwrap_or(LocalTime::ZERO),
@@ -99,17 +105,8 @@ impl ReliableQueue {
             carrier_count: 0,
             in_flight: false,
         });
-        self.next = self.next.wrapping_add(1);
-        Ok(())
-    }
-
-    /// The messages that are neither acknowledged nor expired, in the order in which they were
-    /// queued.
-    pub(super) fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
-        self.queue
-            .iter()
-            .filter(move |message| message.expires_at > now)
-            .map(|message| &message.bytes)
+        self.next = id.wrapping_add(1);
+        Ok(MessageId(id))
     }
 
     /// Removes waiting messages that have expired, and returns their number. Messages in flight may
@@ -191,8 +188,15 @@ impl ReliableQueue {
         repeated
     }
 
-    pub(super) fn handle_acked(&mut self, seq: Seq) {
-        self.queue.retain(|message| !message.was_in(seq));
+    /// Removes the messages that the datagram `seq` carried, and passes their ids to `report`.
+    pub(super) fn handle_acked(&mut self, seq: Seq, mut report: impl FnMut(MessageId)) {
+        self.queue.retain(|message| {
+            let has_arrived = message.was_in(seq);
+            if has_arrived {
+                report(MessageId(message.id));
+            }
+            !has_arrived
+        });
     }
 
     /// A message that was sent again since does not wait, although an earlier copy is lost.
@@ -280,7 +284,7 @@ mod tests {
         (0..messages).for_each(|number| {
             queue
                 .push(vec![number as u8; 4].into(), None, None)
-                .expect("the queue has room")
+                .expect("the queue has room");
         });
         queue
     }
@@ -306,7 +310,9 @@ mod tests {
         assert_eq!(carry(&mut queue, 3), 1);
         queue.handle_lost(Seq(1));
         assert_eq!(carry(&mut queue, 4), 0);
-        queue.handle_acked(Seq(1)); // It was late, but it did arrive.
+        let mut reported = Vec::new();
+        queue.handle_acked(Seq(1), |id| reported.push(id)); // It was late, but it did arrive.
+        assert_eq!(reported, [MessageId(u32::MAX - 5)]);
         assert!(queue.is_empty());
     }
 
@@ -343,8 +349,8 @@ mod tests {
         let mut queue = queue(8, 8);
         assert_eq!(queue.push(Bytes::new(), None, None), Err(QueueFull));
         carry(&mut queue, 1);
-        queue.handle_acked(Seq(1));
-        assert_eq!(queue.push(Bytes::new(), None, None), Ok(()));
+        queue.handle_acked(Seq(1), |_| ());
+        assert_eq!(queue.push(Bytes::new(), None, None), Ok(MessageId(2)));
     }
 
     #[test]
@@ -411,7 +417,7 @@ mod tests {
         assert!(!due(&queue, at(50)));
         push(&mut queue, 300, Some(at(1_000)));
         assert!(due(&queue, at(50)), "they fill a datagram");
-        queue.handle_acked(Seq(1));
+        queue.handle_acked(Seq(1), |_| ());
         let mut all = Messages::default();
         queue.pick(at(50), ROOM, &mut all);
         queue.note_carried(Seq(2), &all);
@@ -434,7 +440,7 @@ mod tests {
             let picked = pick(&queue, ROOM);
             queue.note_carried(Seq(number), &picked);
             assert!(picked.0.iter().all(|message| filter.insert(message.id)));
-            queue.handle_acked(Seq(number));
+            queue.handle_acked(Seq(number), |_| ());
         }
         assert!(refused, "the window must stop new messages");
         assert_eq!(queue.queue.len(), 1);

@@ -1,4 +1,8 @@
-//! The sent datagrams: when each one left, what it contained in rough terms, and its state.
+//! The sent datagrams: when each one left, what it contained in rough terms, and its outcome.
+//!
+//! This is the only table of outcomes. A link fills it; its owner adds a payload to each datagram,
+//! reads both here ([`SentPackets::outcome`], [`SentPackets::payload`]), and gets the payload back
+//! with the event that reports the outcome.
 //!
 //! Invariants:
 //! 1. A datagram is in flight, then acknowledged or lost; it leaves the state "in flight" once.
@@ -7,16 +11,16 @@
 //! 3. `oldest` is not newer than the oldest one in flight.
 //!
 //! Cost: proportional to the datagrams between `oldest` and `next`, usually a few. Memory: 24 bytes
-//! for each of the last 64 datagrams. It grows up to [`SENT_WINDOW`] of them only when that many
+//! for each of the last 64 datagrams, if the payload has up to 6 bytes. It grows up to [`SENT_WINDOW`] of them only when that many
 //! were in flight, or counted as lost, within [`REMEMBER_FOR`].
 
 use std::time::Duration;
 
-use super::SENT_WINDOW;
 use super::chunk::SliceId;
 use super::format::{Ack, ShortNumber};
 use super::received_numbers::ACK_HISTORY;
 use super::rtt::RttEstimator;
+use super::{SENT_WINDOW, seq_of};
 use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::WireError;
@@ -32,21 +36,34 @@ const INITIAL_CAPACITY: usize = 64;
 /// acknowledgement avoids resending its contents. As long as the longest time-out.
 const REMEMBER_FOR: Duration = Duration::from_secs(2);
 
+/// The outcome of a datagram, as reported to the owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeliveryOutcome {
+    /// It is neither acknowledged nor lost yet.
+    InFlight,
+    /// The peer has acknowledged it.
+    Acked,
+    /// It counts as lost, even if it was acknowledged later; or it is too old to be known.
+    Lost,
+}
+
 /// What a datagram contained besides acknowledgements, and whether the peer is to acknowledge it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct PacketContents {
+pub struct PacketContents {
     pub(super) asks_for_ack: bool,
     pub(super) ping: bool,
     pub(super) messages: bool,
     pub(super) slice: Option<SliceId>,
 }
 
+/// A sent datagram, with the payload of the link's owner.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SentPacket {
+pub struct SentPacket<P> {
     pub(super) sent_at: LocalTime,
     pub(super) contents: PacketContents,
     /// Its cost.
     pub(super) bytes: u16,
+    pub(super) payload: P,
     awaits_pong: bool,
     state: PacketState,
 }
@@ -57,37 +74,40 @@ enum PacketState {
     InFlight,
     Acked,
     Lost,
+    AckedAfterLoss,
 }
 
 /// The effect of the acknowledgement of one datagram.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AckResult {
+pub enum AckResult<P> {
     /// It has arrived.
-    InTime(SentPacket),
+    InTime(SentPacket<P>),
     /// It has arrived, although it counted as lost.
-    AfterLoss(SentPacket),
+    AfterLoss(SentPacket<P>),
     /// It was acknowledged before, or is too old.
     NothingNew,
 }
 
 /// A datagram that counts as lost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LostPacket {
+pub(super) struct LostPacket<P> {
     pub(super) number: u64,
-    pub(super) packet: SentPacket,
+    pub(super) packet: SentPacket<P>,
     /// Only the time-out indicates the loss.
     pub(super) by_timeout: bool,
 }
 
+/// The datagrams that a link has sent lately; see the module.
 #[derive(Debug)]
-pub(super) struct SentPackets {
+pub struct SentPackets<P> {
     /// By number, modulo its length, which is a power of two.
-    ring: Box<[SentPacket]>,
+    ring: Box<[SentPacket<P>]>,
     first: u64,
     next: u64,
     oldest: u64,
     /// Older datagrams had been forgotten when the ring grew.
     known_from: u64,
+    newest_acked: Option<u64>,
 }
 
 /// The newest acknowledged datagrams, for loss detection.
@@ -99,8 +119,9 @@ pub(super) struct AckMarks {
     threshold: Option<u64>,
 }
 
-impl SentPackets {
-    pub(super) fn new(first: u64) -> Self {
+impl<P: Copy + Default> SentPackets<P> {
+    /// An empty table; the first datagram has this number.
+    pub fn new(first: u64) -> Self {
         let ring = vec![SentPacket::default(); INITIAL_CAPACITY].into_boxed_slice();
         Self {
             ring,
@@ -108,27 +129,64 @@ impl SentPackets {
             next: first,
             oldest: first,
             known_from: first,
+            newest_acked: None,
         }
     }
 
-    /// The number of the next datagram.
-    pub(super) fn next(&self) -> u64 {
+    /// The number of the next datagram. Numbers count on where [`Seq`] wraps around.
+    pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The full number of `seq`: the one nearest to the next.
-    pub(super) fn number_of(&self, seq: Seq) -> u64 {
-        self.next
-            .saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
+    /// The number of the next datagram, as the events report it.
+    pub fn next_seq(&self) -> Seq {
+        seq_of(self.next)
+    }
+
+    /// The outcome of a datagram, as reported to the owner.
+    pub fn outcome(&self, number: u64) -> DeliveryOutcome {
+        if !self.remembers(number) {
+            return DeliveryOutcome::Lost;
+        }
+        match self.packet(number).state {
+            PacketState::InFlight => DeliveryOutcome::InFlight,
+            PacketState::Acked => DeliveryOutcome::Acked,
+            PacketState::Lost | PacketState::AckedAfterLoss => DeliveryOutcome::Lost,
+        }
+    }
+
+    /// When a datagram left that is one of the last 64.
+    pub fn sent_at(&self, number: u64) -> LocalTime {
+        self.packet(number).sent_at
+    }
+
+    /// The payload of a datagram that is one of the last 64.
+    pub fn payload(&self, number: u64) -> &P {
+        &self.packet(number).payload
+    }
+
+    /// Which datagrams the peer is known to have: the newest one with the outcome
+    /// [`DeliveryOutcome::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One that
+    /// was reported as lost is never included: its owner has given up its contents.
+    pub fn acked_set(&self) -> Option<(u64, u32)> {
+        let newest = self.newest_acked?;
+        let is_acked = |back: &u64| {
+            newest
+                .checked_sub(back + 1)
+                .is_some_and(|number| self.outcome(number) == DeliveryOutcome::Acked)
+        };
+        let earlier = (0..ACK_HISTORY).filter(is_acked);
+        Some((newest, earlier.fold(0, |mask, back| mask | 1 << back)))
     }
 
     /// Records that the next datagram leaves.
-    pub(super) fn push(&mut self, now: LocalTime, contents: PacketContents, bytes: u16) {
+    pub fn push(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
         self.grow_if_needed(now);
         *self.packet_mut(self.next) = SentPacket {
             sent_at: now,
             contents,
             bytes,
+            payload,
             awaits_pong: contents.ping,
             state: PacketState::InFlight,
         };
@@ -150,19 +208,34 @@ impl SentPackets {
     }
 
     /// The peer has received that datagram.
-    pub(super) fn acknowledge(&mut self, number: u64) -> AckResult {
+    pub fn acknowledge(&mut self, number: u64) -> AckResult<P> {
         if !self.remembers(number) {
             return AckResult::NothingNew;
         }
         let packet = self.packet_mut(number);
-        let before = std::mem::replace(&mut packet.state, PacketState::Acked);
+        match packet.state {
+            PacketState::InFlight => {
+                packet.state = PacketState::Acked;
+                let packet = *packet;
+                self.newest_acked = self.newest_acked.max(Some(number));
+                self.advance_oldest();
+                AckResult::InTime(packet)
+            }
+            PacketState::Lost => {
+                packet.state = PacketState::AckedAfterLoss;
+                AckResult::AfterLoss(*packet)
+            }
+            PacketState::Acked | PacketState::AckedAfterLoss => AckResult::NothingNew,
+        }
+    }
+
+    /// A datagram in flight counts as lost from now on.
+    pub fn mark_lost(&mut self, number: u64) -> SentPacket<P> {
+        let packet = self.packet_mut(number);
+        packet.state = PacketState::Lost;
         let packet = *packet;
         self.advance_oldest();
-        match before {
-            PacketState::InFlight => AckResult::InTime(packet),
-            PacketState::Lost => AckResult::AfterLoss(packet),
-            PacketState::Acked => AckResult::NothingNew,
-        }
+        packet
     }
 
     /// When the ping in that datagram left, if it had one and this is the first answer.
@@ -178,7 +251,7 @@ impl SentPackets {
     pub(super) fn marks(&self) -> AckMarks {
         let mut newest_first = (self.oldest..self.next)
             .rev()
-            .filter(|&number| self.packet(number).state == PacketState::Acked);
+            .filter(|&number| self.packet(number).state.has_arrived());
         let newest = newest_first.next();
         AckMarks {
             newest,
@@ -193,20 +266,16 @@ impl SentPackets {
         rtt: &RttEstimator,
         marks: AckMarks,
         from: u64,
-    ) -> Option<LostPacket> {
+    ) -> Option<LostPacket<P>> {
         let (number, by_timeout) = self.in_flight(from).find_map(|number| {
             let overtaken = self.is_beyond_acknowledgement(number, marks)
                 || self.overtaken_at(number, marks, rtt) <= now;
             let timed_out = self.times_out_at(number, rtt) <= now;
             (overtaken || timed_out).then_some((number, !overtaken))
         })?;
-        let packet = self.packet_mut(number);
-        packet.state = PacketState::Lost;
-        let packet = *packet;
-        self.advance_oldest();
         Some(LostPacket {
             number,
-            packet,
+            packet: self.mark_lost(number),
             by_timeout,
         })
     }
@@ -293,12 +362,18 @@ impl SentPackets {
             && self.next - number <= self.ring.len() as u64
     }
 
-    fn packet(&self, number: u64) -> &SentPacket {
+    fn packet(&self, number: u64) -> &SentPacket<P> {
         &self.ring[number as usize & (self.ring.len() - 1)]
     }
 
-    fn packet_mut(&mut self, number: u64) -> &mut SentPacket {
+    fn packet_mut(&mut self, number: u64) -> &mut SentPacket<P> {
         &mut self.ring[number as usize & (self.ring.len() - 1)]
+    }
+}
+
+impl PacketState {
+    fn has_arrived(self) -> bool {
+        matches!(self, PacketState::Acked | PacketState::AckedAfterLoss)
     }
 }
 
@@ -316,17 +391,18 @@ mod tests {
 
     /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms
     /// on.
-    fn sender(first: u64, count: u64) -> (SentPackets, RttEstimator) {
+    fn sender(first: u64, count: u64) -> (SentPackets<()>, RttEstimator) {
         let (mut sent, mut rtt) = (
             SentPackets::new(first),
             RttEstimator::new(&LinkConfig::default()),
         );
         (0..100).for_each(|_| rtt.handle_sample(Duration::from_millis(80)));
-        (0..count).for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY, 100));
+        (0..count)
+            .for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY, (), 100));
         (sent, rtt)
     }
 
-    fn lost(sent: &mut SentPackets, rtt: &RttEstimator, now_ms: u64) -> Vec<(u64, bool)> {
+    fn lost(sent: &mut SentPackets<()>, rtt: &RttEstimator, now_ms: u64) -> Vec<(u64, bool)> {
         let (now, marks) = (LocalTime::from_millis(now_ms), sent.marks());
         let losses = std::iter::from_fn(|| sent.next_lost(now, rtt, marks, 0));
         losses.map(|loss| (loss.number, loss.by_timeout)).collect()
@@ -354,6 +430,7 @@ mod tests {
         sent.push(
             LocalTime::from_millis(1_001),
             PacketContents::default(),
+            (),
             100,
         );
         assert_eq!(lost(&mut sent, &rtt, 1_104), []);
@@ -372,7 +449,7 @@ mod tests {
     fn a_full_window_gives_up_the_oldest_before_its_slot_is_reused() {
         let (mut sent, rtt) = sender(65_500, 511);
         assert_eq!(lost(&mut sent, &rtt, 1_010), []);
-        sent.push(LocalTime::from_millis(1_010), BODY, 100);
+        sent.push(LocalTime::from_millis(1_010), BODY, (), 100);
         assert_eq!(lost(&mut sent, &rtt, 1_010), [(65_500, false)]);
         assert_eq!(sent.ring.len(), 512);
     }
@@ -381,12 +458,12 @@ mod tests {
     fn the_ring_grows_only_with_packets_in_flight() {
         let (mut sent, _) = sender(16_000, 0);
         for number in 16_000..18_000 {
-            sent.push(LocalTime::from_millis(number), BODY, 100);
+            sent.push(LocalTime::from_millis(number), BODY, (), 100);
             sent.acknowledge(number.saturating_sub(20).max(16_000));
         }
         assert_eq!(sent.ring.len(), INITIAL_CAPACITY);
         for number in 18_000..18_300 {
-            sent.push(LocalTime::from_millis(number), BODY, 100);
+            sent.push(LocalTime::from_millis(number), BODY, (), 100);
         }
         assert_eq!(sent.ring.len(), 512);
         assert!(matches!(sent.acknowledge(17_800), AckResult::NothingNew));
@@ -425,15 +502,31 @@ mod tests {
         ] {
             assert!(sent.check(refused).is_err(), "{refused:?}");
         }
-        assert!(SentPackets::new(7).check(ack(6, 0)).is_err());
+        assert!(SentPackets::<()>::new(7).check(ack(6, 0)).is_err());
     }
 
     #[test]
     fn numbers_count_on_where_sequences_wrap() {
         let (sent, _) = sender(65_530, 10);
-        assert_eq!(sent.number_of(Seq(65_535)), 65_535);
-        assert_eq!(sent.number_of(Seq(3)), 65_539);
-        assert_eq!(sent.number_of(Seq(4)), sent.next());
+        assert_eq!((sent.next(), sent.next_seq()), (65_540, Seq(4)));
+    }
+
+    #[test]
+    fn an_ack_after_the_loss_does_not_change_the_outcome() {
+        let (mut sent, _) = sender(0, 3);
+        sent.mark_lost(0);
+        sent.acknowledge(0);
+        sent.acknowledge(1);
+        assert_eq!(
+            [0, 1, 2, 3].map(|number| sent.outcome(number)),
+            [
+                DeliveryOutcome::Lost,
+                DeliveryOutcome::Acked,
+                DeliveryOutcome::InFlight,
+                DeliveryOutcome::Lost
+            ]
+        );
+        assert_eq!(sent.acked_set(), Some((1, 0)));
     }
 
     #[test]
@@ -442,6 +535,7 @@ mod tests {
         sent.push(
             LocalTime::from_millis(2_000),
             PacketContents { ping: true, ..BODY },
+            (),
             100,
         );
         assert_eq!(sent.take_ping(ShortNumber::from_number(0)), None);

@@ -10,8 +10,8 @@ use super::chunk::{MAX_SET_BITS, ReceivedSet, SLICE_BYTES, SLICE_HEADER_BITS, Sl
 use super::format::{
     self, DatagramHeader, HeaderExtras, MAX_HEADER_BITS, MAX_HEADER_BYTES, Messages, ShortNumber,
 };
-use super::sent_packets::PacketContents;
-use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer, seq_of};
+use super::sent_packets::{PacketContents, SentPackets};
+use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer};
 use crate::wire::{Coder, Reader, Wire, measure};
 
 /// The longest datagram with a slice and no body, in bytes.
@@ -29,25 +29,31 @@ pub(super) fn max_message_bits(config: &LinkConfig) -> usize {
     8 * (config.max_datagram - MIN_BODY_BYTES) - MAX_HEADER_BITS - MAX_SET_BITS
 }
 
-impl Link {
+impl<P: Copy + Default> Link<P> {
     pub(super) fn write(
         &mut self,
         now: LocalTime,
         out: &mut Vec<u8>,
         body_wants_ack: bool,
-        body: impl FnOnce(&mut Writer<'_>, Seq),
+        body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>) -> P,
     ) -> Seq {
         self.handle_timeout(now);
-        let (seq, start) = (seq_of(self.sent_packets.next()), out.len());
+        let (seq, start) = (self.sent_packets.next_seq(), out.len());
         self.pick_messages(now);
         let mut prefix = self.prefix(now);
         let slice_due = self.slice_due_at().is_some_and(|due| due <= now);
+        let mut payload = P::default();
+        let body = |writer: &mut Writer<'_>, sent: &SentPackets<P>| payload = body(writer, sent);
         let (body_bits, slice_bytes) = if slice_due {
-            self.write_with_slice(now, &mut prefix, out, |writer| body(writer, seq))
+            self.write_with_slice(now, &mut prefix, out, body)
         } else {
             let mut writer = Writer::new(out);
             prefix.write(&mut self.messages, None, &mut writer);
-            (write_body(&mut writer, |writer| body(writer, seq)), 0)
+            let sent_packets = &self.sent_packets;
+            (
+                write_body(&mut writer, |writer| body(writer, sent_packets)),
+                0,
+            )
         };
         let length = out.len() - start;
         assert!(
@@ -73,6 +79,7 @@ impl Link {
                 messages,
                 slice,
             },
+            payload,
             bytes,
         );
         seq
@@ -136,7 +143,7 @@ impl Link {
         now: LocalTime,
         prefix: &mut DatagramPrefix,
         out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Writer<'_>),
+        body: impl FnOnce(&mut Writer<'_>, &SentPackets<P>),
     ) -> (usize, usize) {
         let sender = self.sender.as_mut().expect("a slice is due");
         let mut body_buffer = std::mem::take(&mut sender.body);
@@ -146,7 +153,7 @@ impl Link {
         writer
             .bits(&mut 0, (prefix_bits % 8) as u32)
             .expect("writing cannot fail");
-        let body_bits = write_body(&mut writer, body);
+        let body_bits = write_body(&mut writer, |writer| body(writer, &self.sent_packets));
         writer.finish();
         let is_slice_only = body_bits == 0 && self.messages.0.is_empty();
         let slice = sender.pick(now, self.rtt.smoothed()).filter(|slice| {
@@ -214,10 +221,10 @@ impl Link {
         cost as u16
     }
 
-    fn note_sent(&mut self, now: LocalTime, contents: PacketContents, bytes: u16) {
+    fn note_sent(&mut self, now: LocalTime, contents: PacketContents, payload: P, bytes: u16) {
         let repeated = self
             .reliable_queue
-            .note_carried(seq_of(self.sent_packets.next()), &self.messages);
+            .note_carried(self.sent_packets.next_seq(), &self.messages);
         self.stats.sent += 1;
         self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
         self.stats.resent += repeated;
@@ -227,7 +234,7 @@ impl Link {
         if contents.asks_for_ack && !contents.ping {
             self.pings.note_busy();
         }
-        self.sent_packets.push(now, contents, bytes);
+        self.sent_packets.push(now, contents, payload, bytes);
         if let Some(budget) = self.budget.as_mut().filter(|_| contents.asks_for_ack) {
             budget.rate_controller.handle_sent(now);
         }

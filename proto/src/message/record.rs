@@ -467,7 +467,7 @@ mod tests {
             let parts = ComponentSelection {
                 all: &all,
                 mask,
-                from: stamp + std::time::Duration::from_millis(rng.u64(..90)),
+                from: stamp + Duration::from_millis(rng.u64(..90)),
             };
 
             let mut bytes = Vec::new();

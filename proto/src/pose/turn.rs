@@ -6,6 +6,7 @@
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
+use super::fine::vector::unit;
 use super::sine;
 use crate::wire::{Coder, WireError, smallest_three};
 
@@ -192,20 +193,6 @@ fn interpolated(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4]
     unit(std::array::from_fn(|index| {
         from[index] + (to[index] * sign - from[index]) * fraction
     }))
-}
-
-/// Normalised; upright if the length is close to 0.
-fn unit(quaternion: [f32; 4]) -> [f32; 4] {
-    let length = quaternion
-        .iter()
-        .map(|part| part * part)
-        .sum::<f32>()
-        .sqrt();
-    if length < 1e-6 {
-        [0.0, 0.0, 0.0, 1.0]
-    } else {
-        quaternion.map(|part| part / length)
-    }
 }
 
 /// The angles of [`sine`] are as fine as the finest yaw.

@@ -316,7 +316,7 @@ mod tests {
             },
         );
         check("schema, event \"hit\", field \"where\"", "type", |schema| {
-            schema.events[0].fields[1].r#type = -1
+            schema.events[0].fields[1].r#type = -1;
         });
     }
 

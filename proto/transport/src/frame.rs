@@ -12,6 +12,9 @@
 //! 3. After `FrameTooLarge` the frame boundaries are lost: every later poll returns the same error.
 //!
 //! Units: bytes; the limit counts the payload alone. Source: the carrier of `proto/ambit/*.proto`.
+//!
+//! `LengthDelimitedCodec` of tokio-util has the same format, but it reserves the announced length
+//! at once (against invariant 2) and does not report it on failure.
 
 pub use ambit_proto::control::{MAX_FROM_GAME, MAX_FROM_WORLD, MAX_TO_GAME, MAX_TO_WORLD};
 use bytes::{Buf, BufMut, Bytes, BytesMut};

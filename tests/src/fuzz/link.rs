@@ -159,7 +159,7 @@ impl Pair {
         );
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
+                LinkEvent::Acked(seq, ()) | LinkEvent::Lost(seq, ()) => {
                     let back =
                         usize::from(seq.distance_to(Seq(self.written as u16)).cast_unsigned());
                     assert!(

@@ -15,7 +15,7 @@ use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 use prost::Message;
 
@@ -86,7 +86,7 @@ impl Scene {
     fn new() -> Self {
         let mut entropy = fastrand::Rng::with_seed(1);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
-        let game = GameInfo {
+        let game = LobbyGame {
             name: "field".into(),
             description: String::new(),
             min_players: 1,

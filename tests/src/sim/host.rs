@@ -1,9 +1,9 @@
 //! A game host on virtual time: the cores of the real one ([`HostCore`], a [`RoomHost`] for each
 //! room, [`ServingLease`], [`ReleaseGate`]), and what carries for them.
 //!
-//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`. Nothing
-//! here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its time to make
-//! rooms, and its journal takes its time to get out.
+//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`.
+//! Nothing here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its
+//! time to make rooms, and its journal takes its time to get out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
@@ -107,15 +107,18 @@ struct Batch {
 impl SimHost {
     /// A host with these games, within the WorldServer's process.
     pub fn new(registry: Registry) -> Self {
-        Self::with_profile(registry, ADDRESS, 100, false)
+        Self::with_profile(registry, ADDRESS, 100, 0)
     }
 
-    /// A host that may die alone, at an address of its own, for so many rooms.
-    pub fn of_its_own(registry: Registry, address: &str, capacity: u32) -> Self {
-        Self::with_profile(registry, address, capacity, true)
+    /// A host that may die alone, at an address of its own, for so many rooms. `instance` tells its
+    /// process from all others.
+    pub fn of_its_own(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
+        let mut host = Self::with_profile(registry, address, capacity, instance);
+        (host.is_apart, host.journal_kept) = (true, 0);
+        host
     }
 
-    fn with_profile(registry: Registry, address: &str, capacity: u32, is_apart: bool) -> Self {
+    fn with_profile(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
         let profile = HostProfile {
             address: address.to_owned(),
             fingerprint: Fingerprint([1; 32]),
@@ -124,7 +127,7 @@ impl SimHost {
             build: String::new(),
             key: Vec::new(),
             cores: 1,
-            instance: [0; 16],
+            instance: u128::from(instance).to_le_bytes(),
         };
         SimHost {
             registry,
@@ -135,10 +138,10 @@ impl SimHost {
             connections: BTreeMap::new(),
             plans: BTreeMap::new(),
             made: None,
-            journal_kept: if is_apart { 0 } else { u64::MAX },
+            journal_kept: u64::MAX,
             next_client: 0,
             outputs: VecDeque::new(),
-            is_apart,
+            is_apart: false,
         }
     }
 
@@ -206,8 +209,8 @@ impl SimHost {
         self.carry_out(now);
     }
 
-    /// The journal entries up to this number have left the process, and what reads them lives as long
-    /// as the WorldServer.
+    /// The journal entries up to this number have left the process, and what reads them lives as
+    /// long as the WorldServer.
     pub fn note_journal_written(&mut self, now: LocalTime, number: u64) {
         self.journal_kept = self.journal_kept.max(number);
         self.release(now);
@@ -344,7 +347,7 @@ impl SimHost {
         while let Some(output) = self.core.poll() {
             match output {
                 HostOutput::World(message) => {
-                    self.outputs.push_back(SimHostOutput::World(message.into()))
+                    self.outputs.push_back(SimHostOutput::World(message.into()));
                 }
                 // The lobby does without figures here.
                 HostOutput::SendStats => {}

@@ -2,9 +2,9 @@
 //! a faulty network.
 //!
 //! [`System`] runs the real cores (`Lobby`, `HostCore`, `RoomHost`, `ServingLease`, `ReleaseGate`,
-//! `Client`) and carries their messages through the simulated network ([`net`]). A run takes as long
-//! as its decisions do, not as long as its time. The same seed and the same calls give the same
-//! bytes at the same times: [`System::traffic`] is a hash over all of it.
+//! `Client`) and carries their messages through the simulated network ([`net`]). A run takes as
+//! long as its decisions do, not as long as its time. The same seed and the same calls give the
+//! same bytes at the same times: [`System::traffic`] is a hash over all of it.
 //!
 //! Each client's clock has its own offset, so that nothing works only because clocks agree.
 //!
@@ -14,8 +14,8 @@
 //!   of datagrams, orders to a stuck room).
 //! - The order in which a client's messages, its datagrams and the end of its connection reach the
 //!   room: they arrive in order here; in a host two tasks carry them to the room's mailbox.
-//! - Threads: a room is made, ticked and ended at once here. Making takes time at hosts that may die
-//!   alone. A room that panics ends the test.
+//! - Threads: a room is made, ticked and ended at once here. Making takes time at hosts that may
+//!   die alone. A room that panics ends the test.
 //! - The pipe of a child: messages leave one by one, and the journal is written with them.
 //! - The WorldServer's end of a link: it learns of a host before the host's first message, it
 //!   acknowledges the journal of a host on another machine, and it completes an order to go on with

@@ -23,7 +23,7 @@ use ambit_room::room::Room;
 use ambit_transport::impair::Impairment;
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
@@ -125,7 +125,7 @@ impl System {
     fn without_hosts(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut entropy = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
-        let games = registry.games().map(|game| GameInfo {
+        let games = registry.games().map(|game| LobbyGame {
             name: game.name.to_owned(),
             description: game.description.to_owned(),
             min_players: game.min_players,
@@ -393,7 +393,7 @@ impl System {
             self.agenda
                 .add(self.now, Parcel::WorldGone { conn, quit: false });
             self.with(guest, |client, now| {
-                client.handle_world_closed(now, CloseReason::Broken("cut".into()))
+                client.handle_world_closed(now, CloseReason::Broken("cut".into()));
             });
         }
         self.drop_game(guest);
@@ -404,7 +404,7 @@ impl System {
         if let Some(conn) = self.guests[guest].game.take() {
             self.agenda.add(self.now, Parcel::GameGone { conn });
             self.with(guest, |client, now| {
-                client.handle_game_closed(now, CloseReason::Broken("cut".into()))
+                client.handle_game_closed(now, CloseReason::Broken("cut".into()));
             });
         }
     }
@@ -542,7 +542,7 @@ impl System {
                     let message =
                         WorldToClient::decode(&frame[..]).expect("the lobby's own message");
                     self.with(guest, |client, now| {
-                        client.handle_world_message(now, message)
+                        client.handle_world_message(now, message);
                     });
                 }
             }
@@ -552,7 +552,7 @@ impl System {
                 if let Some(guest) = self.listening(conn) {
                     self.guests[guest].world = None;
                     self.with(guest, |client, now| {
-                        client.handle_world_closed(now, CloseReason::Broken(message))
+                        client.handle_world_closed(now, CloseReason::Broken(message));
                     });
                 }
             }
@@ -567,7 +567,7 @@ impl System {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
                     self.check_owner(conn, guest, message.body.as_ref());
                     self.with(guest, |client, now| {
-                        client.handle_game_message(now, message)
+                        client.handle_game_message(now, message);
                     });
                 }
             }
@@ -795,7 +795,7 @@ impl System {
                 );
             }
             SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
-                self.carry_output(host, output)
+                self.carry_output(host, output);
             }
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
         "{events:?}"
     );
     assert!(
-        events.contains(&LinkEvent::Acked(Seq(0x1234))),
+        events.contains(&LinkEvent::Acked(Seq(0x1234), ())),
         "{events:?}"
     );
 }
@@ -87,7 +87,7 @@ fn write_server_datagram(server: &mut Link, out: &mut Vec<u8>) {
         .send_reliable(ms(1_000), encode(&mut notice()).into(), None)
         .expect("room");
     server.write_datagram(ms(1_000), out, |writer, _| {
-        bodies::write_into(&mut body(), writer)
+        bodies::write_into(&mut body(), writer);
     });
 }
 
@@ -97,7 +97,7 @@ fn write_client_datagram(client: &mut Link, out: &mut Vec<u8>) {
         .send_reliable(ms(50), encode(&mut command()).into(), None)
         .expect("room");
     client.write_datagram(ms(50), out, |writer, _| {
-        uplink().wire(writer).expect("writing cannot fail")
+        uplink().wire(writer).expect("writing cannot fail");
     });
 }
 

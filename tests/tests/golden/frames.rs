@@ -340,6 +340,7 @@ fn to_host() -> Vec<host::world_to_host::Body> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "one message of each kind")]
 fn from_host() -> Vec<host::host_to_world::Body> {
     use host::host_to_world::Body;
     let ready = host::HostReady {

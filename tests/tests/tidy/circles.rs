@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::Source;
 
 /// One crate's modules: the path of each (`["link", "budget"]`) and its file.
-pub struct Modules<'a> {
+pub(crate) struct Modules<'a> {
     files: BTreeMap<Vec<String>, &'a Source>,
 }
 
 impl<'a> Modules<'a> {
     /// `folder` is the crate's `src/`, with a slash at its end.
-    pub fn of(folder: &str, sources: &'a [Source]) -> Modules<'a> {
+    pub(crate) fn of(folder: &str, sources: &'a [Source]) -> Modules<'a> {
         let mut files = BTreeMap::new();
         for source in sources {
             let Some(relative) = source.path.strip_prefix(folder) else {
@@ -31,7 +31,7 @@ impl<'a> Modules<'a> {
     }
 
     /// The circles: each a sorted list of files that need each other.
-    pub fn circles(&self) -> Vec<Vec<String>> {
+    pub(crate) fn circles(&self) -> Vec<Vec<String>> {
         let arrows: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = self
             .files
             .iter()
@@ -75,7 +75,7 @@ impl<'a> Modules<'a> {
     }
 
     /// The files from which `module` takes a name.
-    pub fn arrows(&self, module: &[String], source: &Source) -> BTreeSet<Vec<String>> {
+    pub(crate) fn arrows(&self, module: &[String], source: &Source) -> BTreeSet<Vec<String>> {
         let mut found = BTreeSet::new();
         for path in paths(&source.text) {
             if let Some(target) = self.resolve(module, &path, 0)
@@ -118,9 +118,7 @@ impl<'a> Modules<'a> {
             rest = &rest[1..];
         }
         let source = self.files.get(&at)?;
-        let Some(item) = rest.first() else {
-            return None;
-        }; // A module alone is no name yet.
+        let item = rest.first()?; // A module alone is no name yet.
         if item == "*" || defines(&source.text, item) || depth > 8 {
             return Some(at);
         }
@@ -178,7 +176,9 @@ fn uses(text: &str) -> Vec<Vec<String>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let code = line.trim_start();
-        let visible = code.strip_prefix("pub").map(|rest| rest.trim_start_matches("(crate)"));
+        let visible = code
+            .strip_prefix("pub")
+            .map(|rest| rest.trim_start_matches("(crate)"));
         let visible = visible.map_or(code, |rest| rest.trim_start_matches("(super)").trim_start());
         if visible.starts_with("use ") {
             let item = &text[start + (line.len() - visible.len()) + 4..];

@@ -5,25 +5,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A Rust file of the project.
-pub struct Source {
+pub(crate) struct Source {
     /// Relative to the project's folder, with `/`.
     pub path: String,
     pub text: String,
 }
 
-pub fn root() -> PathBuf {
+impl Source {
+    pub(crate) fn is_markdown(&self) -> bool {
+        Path::new(&self.path)
+            .extension()
+            .is_some_and(|extension| extension == "md")
+    }
+}
+
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the workspace")
         .to_path_buf()
 }
 
-pub fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// All files of the project whose names end in one of `endings`, sorted.
-pub fn files(endings: &[&str]) -> Vec<Source> {
+pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root()];
     while let Some(folder) = folders.pop() {
@@ -53,7 +61,7 @@ pub fn files(endings: &[&str]) -> Vec<Source> {
 }
 
 /// Whether the file is test code as a whole: it may repeat names, and no circle goes through it.
-pub fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         matches!(part, "tests" | "benches" | "examples" | "fuzz_targets")
             || part == "tests.rs"
@@ -62,7 +70,7 @@ pub fn is_test(path: &str) -> bool {
 }
 
 /// The product files: all that is no test code.
-pub fn product() -> Vec<Source> {
+pub(crate) fn product() -> Vec<Source> {
     files(&[".rs"])
         .into_iter()
         .filter(|source| !is_test(&source.path))
@@ -74,7 +82,7 @@ pub fn product() -> Vec<Source> {
 }
 
 /// Drops comments and what stands below `#[cfg(test)]`. Relies on rustfmt's indentation.
-pub fn without_tests(text: &str) -> String {
+pub(crate) fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut skip_until: Option<String> = None;
     let mut next_is_test = false;
@@ -114,7 +122,7 @@ pub fn without_tests(text: &str) -> String {
 }
 
 /// The names of the types that `text` defines.
-pub fn types(text: &str) -> Vec<String> {
+pub(crate) fn types(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut in_impl = None;
     for line in text.lines() {
@@ -138,13 +146,11 @@ pub fn types(text: &str) -> Vec<String> {
             .unwrap_or(code);
         for word in ["struct ", "enum ", "trait ", "union ", "type "] {
             if let Some(rest) = code.strip_prefix(word) {
-                names.push(
-                    rest.chars()
-                        .take_while(|c| c.is_alphanumeric() || *c == '_')
-                        .collect(),
-                );
+                let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
+                names.push(rest.chars().take_while(is_part).collect::<String>());
             }
         }
     }
+    names.retain(|name| !name.is_empty()); // Defined by a macro.
     names
 }

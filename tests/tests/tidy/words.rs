@@ -10,7 +10,7 @@ const WIDTH: usize = 100;
 fn lines_of_code_and_prose_end_at_100_columns() {
     let mut wide = Vec::new();
     for source in source::files(&[".rs", ".md", ".proto"]) {
-        let markdown = source.path.ends_with(".md");
+        let markdown = source.is_markdown();
         let mut fenced = false;
         for (number, line) in source.text.lines().enumerate() {
             if markdown && line.trim_start().starts_with("```") {

@@ -78,7 +78,7 @@ impl Default for LobbyConfig {
 
 /// A game that rooms may play: all that the lobby knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GameInfo {
+pub struct LobbyGame {
     /// The name in `CreateRoom.game`.
     pub name: String,
     /// One line for people.

@@ -38,7 +38,7 @@ use crate::cluster::{ClusterMember, ClusterRole, FollowerAcceptor, Followers, re
 use crate::config::{Config, HostingMode};
 use crate::hosts::process::ChildSupervisor;
 use crate::hosts::{embedded, remote};
-use crate::lobby::{GameInfo, Lobby, RecordKey};
+use crate::lobby::{Lobby, LobbyGame, RecordKey};
 use crate::session::ClientSession;
 
 /// Time limits of the steps of a drain; together they stay within the 5 s after a SIGTERM.
@@ -466,8 +466,8 @@ fn start_lobby(
     Ok((world, ended))
 }
 
-fn game_info(game: &ambit_room::logic::registry::GameInfo) -> GameInfo {
-    GameInfo {
+fn game_info(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {
+    LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),
         min_players: game.min_players,

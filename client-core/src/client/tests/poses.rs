@@ -162,7 +162,12 @@ fn a_light_client_confirms_everything_and_claims_to_know_no_pose() {
         let id = walker(&scene);
         let stats = scene.client.stats();
         let shown = scene.client.position(id, scene.now).is_some();
-        let acked = scene.host.link.acked_set().expect("something came");
+        let acked = scene
+            .host
+            .link
+            .sent_packets()
+            .acked_set()
+            .expect("something came");
         (
             acked,
             stats.datagrams_up,
@@ -204,7 +209,12 @@ fn held_keys_ride_with_acknowledgements_and_ask_for_none() {
             "{sent:?} at {left:?}"
         );
     }
-    let (newest, _) = scene.host.link.acked_set().expect("something came");
+    let (newest, _) = scene
+        .host
+        .link
+        .sent_packets()
+        .acked_set()
+        .expect("something came");
     assert_eq!(scene.host.link.next_number() - newest, 1);
 }
 
@@ -525,7 +535,7 @@ impl Walkers {
     }
 
     fn acked(&self, scene: &Scene) -> Option<AckedSet> {
-        let (newest, mask) = scene.host.link.acked_set()?;
+        let (newest, mask) = scene.host.link.sent_packets().acked_set()?;
         let acked = AckedSet { newest, mask };
         self.worthless
             .map_or(Some(acked), |number| acked.after(number))

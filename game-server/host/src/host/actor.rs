@@ -52,7 +52,7 @@ pub(crate) struct Tick {
 pub(crate) struct Attach {
     pub(crate) client: ClientId,
     pub(crate) ticket: Ticket,
-    pub(crate) connection: ClientConnection,
+    pub(crate) connection: GameConnection,
 }
 
 /// A client's connection has ended.
@@ -71,7 +71,7 @@ pub(crate) struct FromClient(pub(crate) ClientId, pub(crate) ClientMessage);
 pub(crate) struct Order(pub(crate) RoomOrder);
 
 /// A client's connection and the queue of its control stream.
-pub(crate) struct ClientConnection {
+pub(crate) struct GameConnection {
     pub(crate) connection: quinn::Connection,
     pub(crate) control: mpsc::Sender<Control>,
 }
@@ -97,7 +97,7 @@ pub(crate) struct RoomSetup {
 /// See the module.
 pub(crate) struct RoomActor {
     setup: RoomSetup,
-    connections: BTreeMap<ClientId, ClientConnection>,
+    connections: BTreeMap<ClientId, GameConnection>,
     /// The number of the room's newest journal entry; zero if it has none.
     journal: u64,
     /// Empty between ticks; kept for its memory.
@@ -216,7 +216,7 @@ impl RoomActor {
         outlet.flush(self.journal, &shared.counters);
     }
 
-    fn send(&self, to: &ClientConnection, control: Control) {
+    fn send(&self, to: &GameConnection, control: Control) {
         if to.control.try_send(control).is_err() {
             // Full: the client has not read a handful of messages. Closed: it is disconnected.
             self.setup.shared.counters.dropped(DropReason::ControlFull);

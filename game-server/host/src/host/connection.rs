@@ -19,7 +19,7 @@ use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
-use super::actor::{Attach, ClientConnection, Detach, FromClient};
+use super::actor::{Attach, Detach, FromClient, GameConnection};
 use super::control_stream::{self, close};
 use super::counters::DropReason;
 use super::inbox::Slot;
@@ -76,7 +76,8 @@ async fn greet(shared: &Shared, connection: &Connection) -> Option<TicketHolder>
             to_client,
         }),
         Err(error) => {
-            tracing::debug!(remote = %connection.remote_address(), code = error.name, "game connection refused");
+            let remote = connection.remote_address();
+            tracing::debug!(%remote, code = error.name, "game connection refused");
             let code = error.code();
             let message = GameToClient {
                 body: Some(game_to_client::Body::Error(error)),
@@ -141,7 +142,7 @@ async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder
     let attach = Attach {
         client,
         ticket,
-        connection: ClientConnection {
+        connection: GameConnection {
             connection: connection.clone(),
             control,
         },
@@ -200,7 +201,8 @@ async fn read_control(
                 let _ = inlet.post(FromClient(client, ClientMessage::Leave));
                 return std::future::pending().await;
             }
-            // Waits for its turn, so that a client which asks too often has one message at the room.
+            // Waits for its turn, so that a client which asks too often has one message at the
+            // room.
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::AskCommands(_)),
             })) => {

@@ -1,5 +1,5 @@
-//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the core,
-//! the link to the WorldServer, and the rooms.
+//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the
+//! core, the link to the WorldServer, and the rooms.
 //!
 //! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
 //! other rooms' ticks nor the next message.
@@ -93,7 +93,7 @@ impl<'a> ControlShell<'a> {
         let mut orders = link.commands;
         self.link = Some(link.news);
         self.shared
-            .with_lease(|core, now, lease| core.connect(now, lease));
+            .with_lease(super::super::host_core::HostCore::connect);
         let mut is_stopping = false;
         let shared = self.shared;
         let ending = loop {
@@ -120,7 +120,7 @@ impl<'a> ControlShell<'a> {
                 }
                 () = stop.cancelled(), if !is_stopping => {
                     is_stopping = true;
-                    self.shared.with_lease(|core, now, lease| core.handle_stop(now, lease));
+                    self.shared.with_lease(super::super::host_core::HostCore::handle_stop);
                 }
                 () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
                     core.handle_timeout(now, lease);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_floods_loses_what_is_beyond_its_share_and_takes_nothing_of_the_others() {
+    fn a_flooding_client_loses_its_own_excess_and_no_other_s_messages() {
         let inbox = Arc::new(Inbox::default());
         let (mut loud, mut calm) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
         let taken = |inbox: &Inbox| {

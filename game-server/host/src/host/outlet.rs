@@ -18,6 +18,7 @@ use std::sync::Arc;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 use super::Shared;
@@ -73,8 +74,7 @@ impl Outlet {
             after,
         };
         if let Err(refused) = self.batches.try_send(batch) {
-            let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) =
-                refused;
+            let (TrySendError::Full(batch) | TrySendError::Closed(batch)) = refused;
             counters.dropped_many(DropReason::SendBehind, batch.datagrams.len() as u64);
         }
     }

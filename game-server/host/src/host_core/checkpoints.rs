@@ -1,5 +1,5 @@
-//! What the WorldServer is sent of a room while it runs, so that the room can go on at another host;
-//! and how that host goes on with it.
+//! What the WorldServer is sent of a room while it runs, so that the room can go on at another
+//! host; and how that host goes on with it.
 //!
 //! A snapshot is sent before the room's first tick here, and about once a second; a journal entry
 //! after each tick. A WorldServer that has all of them up to a tick can restore the room of that
@@ -26,8 +26,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// A larger snapshot can't be sent: the link's messages are bounded.
 const LARGEST: usize = ambit_transport::frame::MAX_HOST - 1_024;
 
-/// Of the ticks that a room has missed while it had no host, it runs so many and skips the rest: ten
-/// seconds at 20 Hz.
+/// Of the ticks that a room has missed while it had no host, it runs so many and skips the rest:
+/// ten seconds at 20 Hz.
 const MOST_MISSED: u32 = 200;
 
 /// How long after the room's last tick the changes of its members take effect. Before the next

@@ -1,8 +1,8 @@
 //! Room time, and when rooms tick.
 //!
 //! What always holds: tick `n` of a room is due at room time `n * period`, so the spacing is exact
-//! and never drifts. At most [`MOST_WAITING`] ticks of a room wait at a time. A room that is further
-//! behind skips the oldest ones, which is counted.
+//! and never drifts. At most [`MOST_WAITING`] ticks of a room wait at a time. A room that is
+//! further behind skips the oldest ones, which is counted.
 
 use ambit_proto::time::{GameTime, LocalTime};
 

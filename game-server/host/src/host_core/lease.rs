@@ -1,16 +1,16 @@
 //! Until when a host may serve players.
 //!
 //! A host that is silent for too long is given up, and its rooms go on elsewhere. If it lives after
-//! all it does not know that yet. What it confirmed to players now would be lost. So everything that
-//! confirms something to a player passes [`ServingLease::may_serve`] first.
+//! all it does not know that yet. What it confirmed to players now would be lost. So everything
+//! that confirms something to a player passes [`ServingLease::may_serve`] first.
 //!
 //! There are three kinds of hosts:
 //! - A host within the WorldServer's process is never given up.
-//! - A child of the WorldServer is given up after a time of silence. It is connected by a pipe, which
-//!   breaks with either process; so only a stopped process has to be noticed. Between two checks
-//!   there is never more than a bound, or the host does not serve any more. The WorldServer counts
-//!   from the last heartbeat, which may have left one [`HEARTBEAT_INTERVAL`] before the process stopped,
-//!   and what leaves now needs some time to arrive: hence the bound.
+//! - A child of the WorldServer is given up after a time of silence. It is connected by a pipe,
+//!   which breaks with either process; so only a stopped process has to be noticed. Between two
+//!   checks there is never more than a bound, or the host does not serve any more. The WorldServer
+//!   counts from the last heartbeat, which may have left one [`HEARTBEAT_INTERVAL`] before the
+//!   process stopped, and what leaves now needs some time to arrive: hence the bound.
 //! - A host on another machine has a lease: it may serve until a time that each acknowledged
 //!   heartbeat moves on, counted from the *sending* of that heartbeat by this host's own clock. The
 //!   WorldServer gives its rooms away only after a silence that is longer than the lease, so always

@@ -4,8 +4,8 @@
 //! otherwise a host that dies takes with it what a player has seen confirmed. And it leaves only
 //! while the host may serve ([`super::lease`]).
 //!
-//! A WorldServer on another machine acknowledges the journal. If that machine has died, what it kept
-//! has died with it, and to wait would only stop the rooms. So a host with a lease waits for
+//! A WorldServer on another machine acknowledges the journal. If that machine has died, what it
+//! kept has died with it, and to wait would only stop the rooms. So a host with a lease waits for
 //! [`KEPT_WITHIN`], and then no more until something is acknowledged again. What is confirmed
 //! meanwhile is lost only if this host dies as well before another WorldServer has taken over.
 

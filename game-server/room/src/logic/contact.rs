@@ -11,6 +11,7 @@
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Timeline, TimelineValue, Waypoint};
+use glam::DVec3;
 
 /// How an object moves.
 #[derive(Clone, Copy, Debug)]
@@ -84,13 +85,13 @@ pub fn first_contact<'w>(
 /// The relative motion of two objects while both move in straight lines or rest.
 struct RelativeMotion {
     /// From one to the other at the start, in metres.
-    offset: [f64; 3],
+    offset: DVec3,
     /// Change of the offset, in metres a second.
-    velocity: [f64; 3],
+    velocity: DVec3,
     duration_s: f64,
     /// From one to the other at the end. It differs from the end of the straight line if an object
     /// jumps there.
-    offset_at_end: [f64; 3],
+    offset_at_end: DVec3,
 }
 
 impl RelativeMotion {
@@ -109,12 +110,10 @@ impl RelativeMotion {
             position_before_jump(one, start, end)?,
             position_before_jump(other, start, end)?,
         );
-        let speed = |index: usize| {
-            if length > 0.0 {
-                (before_end[index] - apart[index]) / length
-            } else {
-                0.0
-            }
+        let velocity = if length > 0.0 {
+            (before_end - apart) / length
+        } else {
+            DVec3::ZERO
         };
         let offset_at_end = difference(
             one.waypoint_at(end)?.position,
@@ -122,7 +121,7 @@ impl RelativeMotion {
         );
         Some(Self {
             offset: apart,
-            velocity: [speed(0), speed(1), speed(2)],
+            velocity,
             duration_s: length,
             offset_at_end,
         })
@@ -131,22 +130,21 @@ impl RelativeMotion {
     /// Seconds from the start to the first contact.
     fn first_within(&self, reach_m: f32) -> Option<f64> {
         let reach_squared = f64::from(reach_m) * f64::from(reach_m);
-        let gap = dot(self.offset, self.offset) - reach_squared;
+        let gap = self.offset.length_squared() - reach_squared;
         if gap <= 0.0 {
             return Some(0.0);
         }
         let root = self.root(gap).filter(|&seconds| seconds <= self.duration_s);
         root.or_else(|| {
-            (dot(self.offset_at_end, self.offset_at_end) <= reach_squared)
-                .then_some(self.duration_s)
+            (self.offset_at_end.length_squared() <= reach_squared).then_some(self.duration_s)
         })
     }
 
     /// The first root of |offset + t * velocity|^2 = reach^2. `gap` is the constant term, above
     /// zero.
     fn root(&self, gap: f64) -> Option<f64> {
-        let square = dot(self.velocity, self.velocity);
-        let half = dot(self.offset, self.velocity);
+        let square = self.velocity.length_squared();
+        let half = self.offset.dot(self.velocity);
         let discriminant = half * half - square * gap;
         // At rest, moving apart, or passing each other out of reach.
         if square == 0.0 || half >= 0.0 || discriminant < 0.0 {
@@ -172,16 +170,9 @@ fn position_before_jump(
     }
 }
 
-fn difference(from: Position, to: Position) -> [f64; 3] {
-    [
-        f64::from(to.x) - f64::from(from.x),
-        f64::from(to.y) - f64::from(from.y),
-        f64::from(to.z) - f64::from(from.z),
-    ]
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+fn difference(from: Position, to: Position) -> DVec3 {
+    let vector = |at: Position| DVec3::new(at.x.into(), at.y.into(), at.z.into());
+    vector(to) - vector(from)
 }
 
 #[cfg(test)]

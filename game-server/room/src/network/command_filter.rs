@@ -4,15 +4,15 @@
 //! come out. Bounds: [`COMMANDS_PER_S`]; commands above that are refused, and at most one such
 //! refusal a second is answered.
 
-use std::time::Duration;
-
 use ambit_proto::message::{Action, Command, KeyInput};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
+use crate::token_bucket::TokenBucket;
+
 /// Commands that a client may send in a second, and in one burst: enough for a held mouse button
 /// that steers at the highest tick rate.
-pub const COMMANDS_PER_S: f64 = 64.0;
+pub const COMMANDS_PER_S: u32 = 64;
 
 /// What a datagram of a client contained.
 #[derive(Debug, PartialEq)]
@@ -37,29 +37,29 @@ pub enum UplinkEvent {
 pub struct CommandFilter {
     /// Number of the newest command to move or to hold keys.
     last_steer: Option<u32>,
-    tokens: f64,
-    tokens_at: GameTime,
-    /// When the client was last notified of a refusal.
-    last_refusal_at: Option<GameTime>,
+    commands: TokenBucket,
+    /// Limits the answers to refused commands: one for each command of a flood would cost more than
+    /// the flood itself.
+    refusals: TokenBucket,
+}
+
+impl Default for CommandFilter {
+    fn default() -> Self {
+        CommandFilter {
+            last_steer: None,
+            commands: TokenBucket::new(COMMANDS_PER_S, COMMANDS_PER_S),
+            refusals: TokenBucket::new(1, 1),
+        }
+    }
 }
 
 impl CommandFilter {
-    /// The filter for a client that joins at `now`.
-    pub fn new(now: GameTime) -> Self {
-        CommandFilter {
-            last_steer: None,
-            tokens: COMMANDS_PER_S,
-            tokens_at: now,
-            last_refusal_at: None,
-        }
-    }
-
     /// Decodes a reliable message and applies the limits to it.
     pub fn handle_message(&mut self, at: GameTime, bytes: &[u8]) -> UplinkEvent {
         match wire::decode::<Command>(bytes) {
             Err(error) => UplinkEvent::Malformed(error),
-            Ok(command) if !self.take_token(at) => {
-                UplinkEvent::OverRate(self.may_answer_refusal(at).then_some(command.number))
+            Ok(command) if !self.commands.take(at.into()) => {
+                UplinkEvent::OverRate(self.refusals.take(at.into()).then_some(command.number))
             }
             Ok(command) if self.is_outdated(&command) => UplinkEvent::Outdated,
             Ok(command) => UplinkEvent::Command(command),
@@ -78,29 +78,6 @@ impl CommandFilter {
         }
         outdated
     }
-
-    /// Limits the answers: one for each command of a flood would cost more than the flood itself.
-    fn may_answer_refusal(&mut self, at: GameTime) -> bool {
-        let is_allowed = self
-            .last_refusal_at
-            .is_none_or(|last| at.since(last) >= Duration::from_secs(1));
-        if is_allowed {
-            self.last_refusal_at = Some(at);
-        }
-        is_allowed
-    }
-
-    /// A token bucket over the client's commands.
-    fn take_token(&mut self, at: GameTime) -> bool {
-        let earned = at.since(self.tokens_at).as_secs_f64() * COMMANDS_PER_S;
-        self.tokens = (self.tokens + earned).min(COMMANDS_PER_S);
-        self.tokens_at = self.tokens_at.max(at);
-        let is_allowed = self.tokens >= 1.0;
-        if is_allowed {
-            self.tokens -= 1.0;
-        }
-        is_allowed
-    }
 }
 
 #[cfg(test)]
@@ -109,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_newest_key_command_wins_whatever_the_order() {
-        let mut filter = CommandFilter::new(GameTime::ZERO);
+        let mut filter = CommandFilter::default();
         let accepted = [7, 6, 9].map(|number| {
             let bytes = wire::encode(&mut Command {
                 number,
@@ -121,5 +98,23 @@ mod tests {
             )
         });
         assert_eq!(accepted, [true, false, true]);
+    }
+    #[test]
+    fn commands_above_the_rate_are_refused_with_one_answer_a_second() {
+        let mut filter = CommandFilter::default();
+        let mut send = |millis, number| {
+            let action = Action::Custom(Vec::new());
+            let bytes = wire::encode(&mut Command { number, action });
+            match filter.handle_message(GameTime::from_millis(millis), &bytes) {
+                UplinkEvent::Command(_) => None,
+                UplinkEvent::OverRate(answered) => Some(answered),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
+        assert_eq!((send(0, 100), send(0, 101)), (Some(Some(100)), Some(None)));
+        assert_eq!((send(16, 102), send(16, 103)), (None, Some(None)));
+        assert!((0..COMMANDS_PER_S - 1).all(|number| send(1_000, 200 + number).is_none()));
+        assert_eq!(send(1_000, 300), Some(Some(300)));
     }
 }

@@ -10,6 +10,7 @@
 
 mod effects;
 mod outgoing;
+mod sent_records;
 
 pub use outgoing::MAX_BYTES_PER_TICK;
 
@@ -17,17 +18,18 @@ use std::time::Duration;
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent, PacketLog};
+use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, EffectTime, LatenessReport, Notice, Uplink};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
 use self::effects::EffectReports;
+use self::sent_records::SentRecordLists;
 use super::command_filter::{CommandFilter, UplinkEvent};
 use super::pacer::Pacer;
 use super::pulse_schedule::PulseSchedule;
-use super::replication::object_slots::{ObjectSlots, SentRecord, TRAVEL_TIME};
-use super::replication::sent_datagrams::SentDatagrams;
+use super::replication::object_slots::{ObjectSlots, TRAVEL_TIME};
+use super::replication::sent_datagrams::SentContents;
 
 pub use self::outgoing::DATAGRAMS_PER_TICK;
 
@@ -65,9 +67,10 @@ pub struct Viewer {
     /// Bytes of datagrams from the client, and to the client, since it joined.
     pub bytes_in_out: (u64, u64),
     joined_at: GameTime,
-    link: Link,
-    packet_log: PacketLog<SentRecord>,
-    sent_datagrams: SentDatagrams,
+    link: Link<SentContents>,
+    record_lists: SentRecordLists,
+    /// Datagrams before this number are no baselines: the client missed one.
+    baseline_floor: u64,
     command_filter: CommandFilter,
     effect_reports: EffectReports,
     pulse_schedule: PulseSchedule,
@@ -127,13 +130,13 @@ impl Viewer {
             lateness: LateUpdateCounter::default(),
             bytes_in_out: (0, 0),
             joined_at: now,
-            link: Link::new(LinkConfig {
+            link: Link::with_payload(LinkConfig {
                 budget,
                 ..LinkConfig::server()
             }),
-            packet_log: PacketLog::new(),
-            sent_datagrams: SentDatagrams::default(),
-            command_filter: CommandFilter::new(now),
+            record_lists: SentRecordLists::default(),
+            baseline_floor: 0,
+            command_filter: CommandFilter::default(),
             effect_reports: EffectReports::default(),
             pulse_schedule: PulseSchedule::new(now),
             pacer: Pacer::default(),
@@ -212,7 +215,7 @@ impl Viewer {
     }
 
     /// The link to the client, for its statistics.
-    pub fn link(&self) -> &Link {
+    pub fn link(&self) -> &Link<SentContents> {
         &self.link
     }
 
@@ -220,26 +223,32 @@ impl Viewer {
     fn handle_link_events(&mut self, at: GameTime, events: &mut Vec<UplinkEvent>) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Acked(seq) => {
+                LinkEvent::Acked(seq, contents) => {
                     self.last_ack_at = self.last_ack_at.max(at);
-                    self.sent_datagrams.note_acked(self.link.number_of(seq));
-                    self.effect_reports.handle_acked(seq);
-                    for record in self.packet_log.take(seq) {
+                    if contents.has_effects {
+                        self.effect_reports.handle_acked(seq);
+                    }
+                    for record in self.record_lists.take(contents.record_list) {
                         self.slots.handle_acked(record);
                     }
                 }
-                LinkEvent::Lost(seq) => {
-                    self.sent_datagrams.note_lost(self.link.number_of(seq));
-                    self.effect_reports.handle_lost(seq);
-                    for record in self.packet_log.take(seq) {
+                LinkEvent::Lost(seq, contents) => {
+                    if contents.has_effects {
+                        self.effect_reports.handle_lost(seq);
+                    }
+                    for record in self.record_lists.take(contents.record_list) {
                         self.slots.handle_lost(record, seq);
                     }
                 }
                 LinkEvent::Message(bytes) => {
                     events.push(self.command_filter.handle_message(at, &bytes));
                 }
-                // Clients send no blocks (the link refuses them), and the server sends no pings.
-                LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
+                // Nothing depends on whether a notice has arrived. Clients send no blocks (the link
+                // refuses them), and the server sends no pings.
+                LinkEvent::MessageAcked(_)
+                | LinkEvent::Block(_)
+                | LinkEvent::BlockSent
+                | LinkEvent::Pong { .. } => {}
             }
         }
     }
@@ -253,9 +262,9 @@ impl Viewer {
         // handled.
         let failed = uplink
             .missing_baseline
-            .map(|low| message::nearest_datagram_number(low, self.sent_datagrams.next()));
-        if failed.is_some_and(|failed| failed >= self.sent_datagrams.baseline_floor()) {
-            self.sent_datagrams.revoke_baselines();
+            .map(|low| message::nearest_datagram_number(low, self.link.next_number()));
+        if failed.is_some_and(|failed| failed >= self.baseline_floor) {
+            self.baseline_floor = self.link.next_number();
             // An object at rest may have been decoded against a wrong baseline: send its pose
             // again.
             self.slots.activate_poses();

@@ -12,6 +12,7 @@ use std::hash::BuildHasherDefault;
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ClientId, ObjectId};
+use slab::Slab;
 
 use super::interest::IdHasher;
 use super::viewer::Viewer;
@@ -22,8 +23,7 @@ type IndexById<Id> = HashMap<Id, u32, BuildHasherDefault<IdHasher>>;
 #[derive(Default)]
 pub(super) struct Viewers {
     /// By index.
-    entries: Vec<Option<Box<Viewer>>>,
-    free: Vec<u32>,
+    entries: Slab<Box<Viewer>>,
     /// Indices, in the order of the clients' ids.
     by_id_order: Vec<u32>,
     /// Indices, neighbours beside each other; see [`Viewers::sort_by_cell`].
@@ -38,11 +38,7 @@ impl Viewers {
     /// Adds a client that is not in the room.
     pub(super) fn insert(&mut self, viewer: Viewer) {
         let (client, avatar) = (viewer.client, viewer.avatar);
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(None);
-            self.entries.len() as u32 - 1
-        });
-        self.entries[index as usize] = Some(Box::new(viewer));
+        let index = self.entries.insert(Box::new(viewer)) as u32;
         let at = self
             .by_id_order
             .partition_point(|&other| self.at(other).client < client);
@@ -58,16 +54,13 @@ impl Viewers {
         let Some(index) = self.by_client.remove(&client) else {
             return false;
         };
-        let viewer = self.entries[index as usize]
-            .take()
-            .expect("an index in use has a client");
+        let viewer = self.entries.remove(index as usize);
         // The player may already see through the same avatar by another connection.
         if self.by_avatar.get(&viewer.avatar) == Some(&index) {
             self.by_avatar.remove(&viewer.avatar);
         }
         self.by_id_order.retain(|&other| other != index);
         self.by_cell_order.retain(|&other| other != index);
-        self.free.push(index);
         true
     }
 
@@ -114,7 +107,7 @@ impl Viewers {
             ..
         } = self;
         order.sort_unstable_by_key(|&index| {
-            let viewer = entries[index as usize].as_ref().expect(OCCUPIED);
+            let viewer = &entries[index as usize];
             (z_order(viewer.home), viewer.client)
         });
     }
@@ -122,7 +115,7 @@ impl Viewers {
     /// Calls `each` with every client, neighbours one after the other.
     pub(super) fn for_each(&mut self, mut each: impl FnMut(&mut Viewer)) {
         for &index in &self.by_cell_order {
-            each(self.entries[index as usize].as_mut().expect(OCCUPIED));
+            each(&mut self.entries[index as usize]);
         }
     }
 
@@ -137,15 +130,13 @@ impl Viewers {
     }
 
     fn at(&self, index: u32) -> &Viewer {
-        self.entries[index as usize].as_ref().expect(OCCUPIED)
+        &self.entries[index as usize]
     }
 
     fn at_mut(&mut self, index: u32) -> &mut Viewer {
-        self.entries[index as usize].as_mut().expect(OCCUPIED)
+        &mut self.entries[index as usize]
     }
 }
-
-const OCCUPIED: &str = "an index in use has a client";
 
 /// The number of a cell on the Z-order curve (Morton code), on which near cells have near numbers:
 /// the interleaved bits of column and row.

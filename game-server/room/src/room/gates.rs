@@ -7,7 +7,8 @@
 //! player is sent to and fro.
 //!
 //! Invariants:
-//! 1. Transfers of one player have ascending numbers. So an order that is repeated is executed once.
+//! 1. Transfers of one player have ascending numbers. So an order that is repeated is executed
+//!    once.
 //! 2. What a departed player carried is known until the player comes again or is out for good.
 //!
 //! Bound: a few words for each player, and for each departed one what was carried
@@ -70,8 +71,8 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// Notes where a player's avatar is after a tick. Returns the gate for which a transfer is to be
-    /// requested now.
+    /// Notes where a player's avatar is after a tick. Returns the gate for which a transfer is to
+    /// be requested now.
     pub(super) fn watch(
         &mut self,
         now: GameTime,

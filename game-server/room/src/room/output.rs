@@ -56,7 +56,8 @@ pub enum RoomOutput {
         /// What the avatar takes along; `None` if the player stays.
         carried: Option<Vec<u8>>,
     },
-    /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this tick.
+    /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this
+    /// tick.
     Arrived {
         /// The player.
         player: PlayerId,

@@ -140,7 +140,7 @@ fn a_second_connection_takes_the_avatar_over() {
 }
 
 #[test]
-fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_else() {
+fn a_handover_sends_a_datagram_only_to_clients_that_got_none() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
     scene.ticks(30);

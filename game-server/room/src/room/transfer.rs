@@ -60,7 +60,8 @@ impl Room {
         if carried.len() > MAX_TRANSFER_STATE_BYTES {
             tracing::error!(
                 player = player.0,
-                "the game carries {} bytes through a gate, the limit is {MAX_TRANSFER_STATE_BYTES}: the player stays",
+                "the game carries {} bytes through a gate, the limit is \
+                 {MAX_TRANSFER_STATE_BYTES}: the player stays",
                 carried.len()
             );
             return None;

@@ -1,8 +1,8 @@
 //! Vectors and rotations in plain `f32`.
 //!
 //! Only additions, multiplications, divisions and square roots, each rounded separately in a fixed
-//! order: every machine computes the same bits, so that both ends predict the same. Angles are in
-//! radians; a quaternion is x, y, z, w.
+//! order: every machine computes the same bits, so that both ends predict the same. (`glam` adds in
+//! another order on each platform's SIMD unit.) Angles are in radians; a quaternion is x, y, z, w.
 
 pub(in crate::pose) type Vector = [f32; 3];
 pub(in crate::pose) type Quaternion = [f32; 4];

@@ -2,9 +2,9 @@
 //! from them take their time.
 //!
 //! The rules are those of the real shells. A host's messages leave the process one after the other,
-//! and what has left arrives, whatever becomes of the process. What is sent to a hung host waits for
-//! it. The clients of a dead one notice nothing until their connections time out. A child that is
-//! given up is killed. A host on another machine that is given up wakes up at some time, goes on
+//! and what has left arrives, whatever becomes of the process. What is sent to a hung host waits
+//! for it. The clients of a dead one notice nothing until their connections time out. A child that
+//! is given up is killed. A host on another machine that is given up wakes up at some time, goes on
 //! with its rooms, and learns a little later that its link is cut.
 //!
 //! Checked all along: two hosts with a link never have the same room, and no client receives
@@ -520,7 +520,8 @@ impl System {
         let newest = self.fleet.heard.entry((guest, room)).or_default();
         assert!(
             incarnation >= *newest,
-            "seed {}, at {:?}: guest {guest} receives something of {room:?} from {host:?}, number {incarnation}, after number {newest}",
+            "seed {}, at {:?}: guest {guest} receives something of {room:?} from {host:?}, number \
+             {incarnation}, after number {newest}",
             self.seed,
             self.now
         );
@@ -533,7 +534,7 @@ impl System {
         }
         self.fleet.last += 1;
         let id = HostId(self.fleet.last);
-        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY, id.0);
         host.connect(self.now);
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);

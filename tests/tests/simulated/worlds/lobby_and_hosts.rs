@@ -20,7 +20,7 @@ use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
-    ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin,
+    ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
 
 use super::{BelongingsByPlayer, wandering_game};
@@ -72,7 +72,7 @@ impl LobbyAndHosts {
     pub(super) fn new(seed: u64, players: u64) -> Self {
         let registry = wandering_game::registry();
         let mut entropy = fastrand::Rng::with_seed(seed);
-        let game = GameInfo {
+        let game = LobbyGame {
             name: "wandering".into(),
             description: String::new(),
             min_players: 1,

@@ -8,7 +8,7 @@ use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::config::GameInfo;
+use crate::lobby::config::LobbyGame;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::{CreateRoomRequest, JoinRoomRequest};
@@ -289,7 +289,7 @@ impl Lobby {
         self.players.at(player).room.ok_or_else(refusal)
     }
 
-    pub(in crate::lobby) fn game(&self, name: &str) -> Option<&GameInfo> {
+    pub(in crate::lobby) fn game(&self, name: &str) -> Option<&LobbyGame> {
         self.games.iter().find(|game| game.name == name)
     }
 

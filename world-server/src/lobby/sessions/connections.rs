@@ -11,10 +11,11 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 
+use ambit_room::token_bucket::TokenBucket;
+
 use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::ConnId;
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::sessions::limits::TokenBucket;
 
 /// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,45 +1,13 @@
-//! Limits on what one peer may do.
+//! The rooms that a player created: the list limits them and makes a repeated request harmless.
 //!
-//! Two small parts: a rate with a burst, and a list of the rooms that a player created, which
-//! limits them and makes a repeated request harmless. Each needs a bounded amount of memory.
-//! (Connections by address are counted by `ambit_host::places`, as on hosts.)
+//! It needs a bounded amount of memory. (Requests and chat are limited by
+//! `ambit_room::token_bucket`, connections by address by `ambit_host::admission`, as on hosts.)
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
-
-/// A token bucket in one number: the time at which it will be full again.
-///
-/// Source: the generic cell rate algorithm (ITU-T I.371).
-#[derive(Clone, Debug)]
-pub(in crate::lobby) struct TokenBucket {
-    interval: Duration,
-    burst: u32,
-    full_at: LocalTime,
-}
-
-impl TokenBucket {
-    /// Creates a full bucket of `burst` tokens that gets `per_s` tokens a second; both at least 1.
-    pub(in crate::lobby) fn new(per_s: u32, burst: u32) -> Self {
-        Self {
-            interval: Duration::from_secs(1) / per_s.max(1),
-            burst: burst.max(1),
-            full_at: LocalTime::ZERO,
-        }
-    }
-
-    /// Takes a token; `false` if there is none.
-    pub(in crate::lobby) fn take(&mut self, now: LocalTime) -> bool {
-        let full_at = self.full_at.max(now) + self.interval;
-        let fits = full_at.since(now) <= self.interval * self.burst;
-        if fits {
-            self.full_at = full_at;
-        }
-        fits
-    }
-}
 
 /// A client's key for a request to create a room: repeated requests have the same key.
 pub(in crate::lobby) type CreationKey = [u8; 16];
@@ -104,26 +72,6 @@ impl RecentCreations {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bucket_gives_its_burst_at_once_then_its_rate() {
-        let mut bucket = TokenBucket::new(20, 40);
-        let granted = (0..100).filter(|_| bucket.take(at(1_000))).count();
-        assert_eq!(granted, 40);
-        assert!(!bucket.take(at(1_049)));
-        assert!(bucket.take(at(1_050)));
-        assert!(!bucket.take(at(1_050)));
-        let granted = (0..1_000)
-            .filter(|step| bucket.take(at(2_000 + step)))
-            .count();
-        assert_eq!(granted, 38); // 50 ms each from 1,050 to 2,999.
-    }
-
-    #[test]
-    fn a_bucket_never_holds_more_than_its_burst() {
-        let mut bucket = TokenBucket::new(1, 3);
-        assert_eq!((0..10).filter(|_| bucket.take(at(1_000_000))).count(), 3);
-    }
 
     #[test]
     fn a_room_creation_counts_for_a_minute() {

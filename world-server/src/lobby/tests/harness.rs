@@ -11,7 +11,7 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
 
-use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig, Origin, RecordKey};
+use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin, RecordKey};
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
@@ -77,7 +77,7 @@ impl LobbyHarness {
 
     fn with_random_start(mut config: LobbyConfig, mut calls: u64) -> Self {
         config.epoch_unix = Duration::from_secs(EPOCH_UNIX_S);
-        let game = |name: &str, min_players, join_running| GameInfo {
+        let game = |name: &str, min_players, join_running| LobbyGame {
             name: name.to_owned(),
             description: format!("the game {name}"),
             min_players,

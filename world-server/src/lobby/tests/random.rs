@@ -16,7 +16,7 @@ use super::harness::{
 };
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::sessions::connections::Stage;
-use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyAction, LobbyConfig};
+use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame};
 
 mod leaders;
 
@@ -172,7 +172,7 @@ impl RandomRun {
             idle: Some(Duration::from_secs(20)),
             ..LobbyConfig::default()
         };
-        let game = |name: &str, min_players, join_running| GameInfo {
+        let game = |name: &str, min_players, join_running| LobbyGame {
             name: name.to_owned(),
             description: String::new(),
             min_players,

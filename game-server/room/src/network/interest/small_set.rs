@@ -4,95 +4,48 @@
 //! A set that has been larger keeps its heap storage for the next time. Cost: a look-up is
 //! logarithmic; an insertion or removal moves the elements behind it.
 
+use smallvec::SmallVec;
+
 use super::slot_map::SlotIndex;
 
 /// As many as fit into a cache line of 64 bytes beside the other data of a member in `cell_index`.
 const INLINE_CAPACITY: usize = 10;
 
 /// A sorted set of slots; see the module.
-pub(super) enum SmallSet {
-    Inline {
-        len: u8,
-        slots: [SlotIndex; INLINE_CAPACITY],
-    },
-    Heap(Vec<SlotIndex>),
-}
-
-impl Default for SmallSet {
-    fn default() -> Self {
-        Self::Inline {
-            len: 0,
-            slots: [0; INLINE_CAPACITY],
-        }
-    }
-}
+#[derive(Default)]
+pub(super) struct SmallSet(SmallVec<[SlotIndex; INLINE_CAPACITY]>);
 
 impl SmallSet {
     /// The slots in ascending order.
     pub(super) fn as_slice(&self) -> &[SlotIndex] {
-        match self {
-            Self::Inline { len, slots } => &slots[..usize::from(*len)],
-            Self::Heap(slots) => slots,
-        }
+        &self.0
     }
 
     pub(super) fn contains(&self, slot: SlotIndex) -> bool {
-        self.as_slice().binary_search(&slot).is_ok()
+        self.0.binary_search(&slot).is_ok()
     }
 
     /// Inserts a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: SlotIndex) {
-        let at = self
-            .as_slice()
-            .binary_search(&slot)
-            .expect_err("a slot is inserted once");
-        match self {
-            Self::Inline { len, slots } if usize::from(*len) < INLINE_CAPACITY => {
-                slots.copy_within(at..usize::from(*len), at + 1);
-                slots[at] = slot;
-                *len += 1;
-            }
-            Self::Inline { slots, .. } => {
-                let mut heap = Vec::with_capacity(4 * INLINE_CAPACITY);
-                heap.extend_from_slice(slots);
-                heap.insert(at, slot);
-                *self = Self::Heap(heap);
-            }
-            Self::Heap(slots) => slots.insert(at, slot),
-        }
+        let found = self.0.binary_search(&slot);
+        let at = found.expect_err("a slot is inserted once");
+        self.0.insert(at, slot);
     }
 
     /// Removes a slot that is in the set.
     pub(super) fn remove(&mut self, slot: SlotIndex) {
-        let at = self
-            .as_slice()
-            .binary_search(&slot)
-            .expect("the slot is in the set");
-        match self {
-            Self::Inline { len, slots } => {
-                slots.copy_within(at + 1..usize::from(*len), at);
-                *len -= 1;
-            }
-            Self::Heap(slots) => {
-                slots.remove(at);
-            }
-        }
+        let found = self.0.binary_search(&slot);
+        self.0.remove(found.expect("the slot is in the set"));
     }
 
     pub(super) fn clear(&mut self) {
-        match self {
-            Self::Inline { len, .. } => *len = 0,
-            Self::Heap(slots) => slots.clear(),
-        }
+        self.0.clear();
     }
 
     /// How many slots fit without another allocation.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        match self {
-            Self::Inline { .. } => INLINE_CAPACITY,
-            Self::Heap(slots) => slots.capacity(),
-        }
+        self.0.capacity()
     }
 }
 

@@ -72,7 +72,7 @@ pub struct SectionFiller<'s> {
     /// The coded poses of this tick.
     pub cache: &'s CodedPoseCache,
     /// The datagrams sent to the client, with their outcomes.
-    pub sent_datagrams: &'s SentDatagrams,
+    pub sent_datagrams: SentDatagrams<'s>,
     /// The slot of the client's own avatar.
     pub own_slot: Option<u16>,
     /// Position of the client's own avatar on the ground, in metres.
@@ -96,15 +96,10 @@ impl SectionFiller<'_> {
             return SectionStats::default();
         }
         self.choose_candidates(poses, due, buffers);
-        let (number, window) = (self.sent_datagrams.next(), self.sent_datagrams.window());
+        let number = self.sent_datagrams.next();
         // A pose that lost its baseline within this tick is considered again at the next one.
         let holds = |candidate: &mut PoseCandidate| {
-            poses.is_baseline_valid(
-                candidate.slot,
-                candidate.baseline,
-                window,
-                self.sent_datagrams,
-            )
+            poses.is_baseline_valid(candidate.slot, candidate.baseline, self.sent_datagrams)
         };
         buffers
             .skipped
@@ -389,6 +384,7 @@ mod tests {
     use crate::network::replication::coded_poses::PoseSource;
     use crate::network::replication::freshness::FreshnessRates;
     use crate::network::replication::pose_table::PoseTable;
+    use crate::network::replication::sent_datagrams::tests::TestDatagrams;
     use crate::network::replication::viewer_poses::CollectOptions;
 
     const YAW: PoseFormat = PoseFormat {
@@ -556,7 +552,7 @@ mod tests {
         /// Datagrams that are sent before the section is written.
         slices: u64,
         pose_table: PoseTable,
-        sent_datagrams: SentDatagrams,
+        sent_datagrams: TestDatagrams,
         poses: ViewerPoses,
         cache: CodedPoseCache,
         due: Vec<PoseCandidate>,
@@ -572,7 +568,7 @@ mod tests {
                 poses.activate(slot);
             }
             let (sent_datagrams, cache, due, buffers) = (
-                SentDatagrams::default(),
+                TestDatagrams::default(),
                 CodedPoseCache::default(),
                 Vec::new(),
                 SectionBuffers::default(),
@@ -636,7 +632,7 @@ mod tests {
             self.poses.collect(
                 scene,
                 &mut self.cache,
-                &self.sent_datagrams,
+                self.sent_datagrams.view(),
                 options,
                 &mut self.due,
             );
@@ -645,7 +641,7 @@ mod tests {
             let section = SectionFiller {
                 context: scene,
                 cache: &self.cache,
-                sent_datagrams: &self.sent_datagrams,
+                sent_datagrams: self.sent_datagrams.view(),
                 own_slot: None,
                 viewer_position_m: [0.0; 2],
                 max_bytes,

@@ -7,12 +7,13 @@
 
 use std::time::Duration;
 
+use ambit_proto::link::DeliveryOutcome;
 use ambit_proto::pose::Motion;
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
 use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m};
-use super::sent_datagrams::{DatagramWindow, DeliveryOutcome, SentDatagrams};
+use super::sent_datagrams::{DatagramWindow, SentDatagrams};
 
 /// A pose at rest that is in flight is sent again after this time, even if the link does not count
 /// it as lost yet.
@@ -136,8 +137,7 @@ impl PoseTrack {
     pub(super) fn status(
         &mut self,
         source: PoseSource<'_>,
-        sent_datagrams: &SentDatagrams,
-        window: Option<DatagramWindow>,
+        sent_datagrams: SentDatagrams<'_>,
     ) -> PoseStatus {
         let now = source.stamp;
         let outcome = match self.last_sent() {
@@ -146,7 +146,7 @@ impl PoseTrack {
             None => DeliveryOutcome::Lost,
         };
         self.last_acked = outcome == DeliveryOutcome::Acked;
-        let baseline = self.baseline(sent_datagrams, window);
+        let baseline = self.baseline(sent_datagrams);
         let changed = source.table.changed_at(self.pose_slot);
         if let Baseline::Window(known) | Baseline::Old(known) = baseline {
             self.baseline_ms = known.millis() as u32;
@@ -185,8 +185,8 @@ impl PoseTrack {
         (self.last_number != NEVER).then_some(self.last_number.into())
     }
 
-    fn baseline(&self, sent_datagrams: &SentDatagrams, window: Option<DatagramWindow>) -> Baseline {
-        let Some(window) = window else {
+    fn baseline(&self, sent_datagrams: SentDatagrams<'_>) -> Baseline {
+        let Some(window) = sent_datagrams.window() else {
             return Baseline::None;
         };
         let known = self.acked_mask(window);
@@ -290,6 +290,7 @@ mod tests {
 
     use super::*;
     use crate::network::replication::pose_table::PoseTable;
+    use crate::network::replication::sent_datagrams::tests::TestDatagrams;
 
     #[test]
     fn two_tracks_fill_a_cache_line() {
@@ -301,7 +302,7 @@ mod tests {
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut sent_datagrams, mut track) =
-                (SentDatagrams::default(), PoseTrack::new(0, false));
+                (TestDatagrams::default(), PoseTrack::new(0, false));
             let (mut carried, mut acked) = (Vec::new(), Vec::new());
             for _ in 0..400 {
                 let number = sent_datagrams.next();
@@ -315,7 +316,7 @@ mod tests {
                     sent_datagrams.note_acked(confirmed);
                     acked.push(confirmed);
                 }
-                let Some(window) = sent_datagrams.window() else {
+                let Some(window) = sent_datagrams.view().window() else {
                     continue;
                 };
                 let both = carried
@@ -328,7 +329,7 @@ mod tests {
                 let newest = known
                     .max()
                     .filter(|&known| known + 64 > sent_datagrams.next());
-                let baseline = match track.baseline(&sent_datagrams, Some(window)) {
+                let baseline = match track.baseline(sent_datagrams.view()) {
                     Baseline::Window(stamp) => Some(stamp),
                     _ => None,
                 };
@@ -442,7 +443,7 @@ mod tests {
     /// One object that is spawned at tick 1.
     struct Scene {
         table: PoseTable,
-        sent_datagrams: SentDatagrams,
+        sent_datagrams: TestDatagrams,
         track: PoseTrack,
         now: u64,
     }
@@ -453,7 +454,7 @@ mod tests {
             table.insert(0, 0, at(1), Pose::default(), [0.0; 2]);
             Scene {
                 table,
-                sent_datagrams: SentDatagrams::default(),
+                sent_datagrams: TestDatagrams::default(),
                 track: PoseTrack::new(0, false),
                 now: 1,
             }
@@ -467,8 +468,7 @@ mod tests {
                 stamp: at(now),
                 tick_hz: 20,
             };
-            self.track
-                .status(source, &self.sent_datagrams, self.sent_datagrams.window())
+            self.track.status(source, self.sent_datagrams.view())
         }
 
         fn send(&mut self) {

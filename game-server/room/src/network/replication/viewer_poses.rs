@@ -29,7 +29,7 @@ use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
 use super::freshness::FreshnessClass;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
-use super::sent_datagrams::{DatagramWindow, SentDatagrams};
+use super::sent_datagrams::SentDatagrams;
 
 pub use super::pose_track::{Baseline, PoseContext};
 
@@ -150,7 +150,7 @@ impl ViewerPoses {
         &mut self,
         context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
-        sent_datagrams: &SentDatagrams,
+        sent_datagrams: SentDatagrams<'_>,
         options: CollectOptions,
         due: &mut Vec<PoseCandidate>,
     ) -> OmittedPoses {
@@ -175,18 +175,17 @@ impl ViewerPoses {
     fn collect_changed(
         &mut self,
         source: PoseSource<'_>,
-        sent_datagrams: &SentDatagrams,
+        sent_datagrams: SentDatagrams<'_>,
         due: &mut Vec<PoseCandidate>,
     ) {
         due.clear();
-        let window: Option<DatagramWindow> = sent_datagrams.window();
         for word in 0..self.active.len() {
             let mut left = self.active[word];
             while left != 0 {
                 let slot = (word * 64) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
                 let track = &mut self.tracks[usize::from(slot)];
-                match track.status(source, sent_datagrams, window) {
+                match track.status(source, sent_datagrams) {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
                     PoseStatus::Due {
@@ -271,9 +270,9 @@ impl ViewerPoses {
         &self,
         slot: u16,
         baseline: Baseline,
-        window: Option<DatagramWindow>,
-        sent_datagrams: &SentDatagrams,
+        sent_datagrams: SentDatagrams<'_>,
     ) -> bool {
+        let window = sent_datagrams.window();
         let Baseline::Window(stamp) = baseline else {
             return baseline == Baseline::None || window.is_some();
         };
@@ -292,7 +291,7 @@ impl ViewerPoses {
         &self,
         slot: u16,
         baseline: Baseline,
-        sent_datagrams: &SentDatagrams,
+        sent_datagrams: SentDatagrams<'_>,
         table: &PoseTable,
         out: &mut Vec<(GameTime, Pose)>,
     ) -> bool {

@@ -1,7 +1,7 @@
 //! Reports to one client when its inputs take effect.
 //!
 //! Effect times go in, at most one a tick. Out come whether a report is due and which effects a
-//! datagram reports. The outcomes of the datagrams go in. An effect is repeated in each datagram
+//! datagram reports. The outcomes of the datagrams that reported effects go in. An effect is repeated in each datagram
 //! until a datagram that reported it is acknowledged.
 //!
 //! Invariant: the times in the queue rise strictly, whatever times the client claims. Bound:
@@ -12,17 +12,13 @@ use std::collections::VecDeque;
 use ambit_proto::ids::Seq;
 use ambit_proto::message::{EffectTime, MAX_EFFECTS};
 
-/// Reporting datagrams whose outcome is awaited. Beyond that the oldest are forgotten: their
-/// acknowledgement confirms nothing.
-const MAX_TRACKED_DATAGRAMS: usize = 64;
-
 /// The effect times that one client still has to learn; see the module.
 #[derive(Debug, Default)]
 pub(super) struct EffectReports {
     /// The oldest first, each with the first datagram that reported it.
     unconfirmed: VecDeque<(EffectTime, Option<Seq>)>,
-    /// The reporting datagrams whose outcome is unknown, the newest last.
-    reporting_datagrams: VecDeque<Seq>,
+    /// The newest datagram that reported them.
+    last_report: Option<Seq>,
     /// Whether a datagram has to be sent for them.
     is_due: bool,
 }
@@ -68,37 +64,19 @@ impl EffectReports {
         self.unconfirmed
             .iter_mut()
             .for_each(|(_, first)| *first = first.or(Some(seq)));
-        if self.reporting_datagrams.len() == MAX_TRACKED_DATAGRAMS {
-            self.reporting_datagrams.pop_front();
-        }
-        self.reporting_datagrams.push_back(seq);
+        self.last_report = Some(seq);
         self.is_due = false;
     }
 
-    /// Handles the acknowledgement of a datagram.
+    /// Handles the acknowledgement of a datagram that reported effects.
     pub(super) fn handle_acked(&mut self, seq: Seq) {
-        // Only some datagrams have room for a report.
-        if self.stop_tracking(seq).is_some() {
-            self.unconfirmed
-                .retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
-        }
+        self.unconfirmed
+            .retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
     }
 
-    /// Handles the loss of a datagram.
+    /// Handles the loss of a datagram that reported effects.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
-        let newest = self.reporting_datagrams.back().copied();
-        self.is_due |= self.stop_tracking(seq).is_some()
-            && newest == Some(seq)
-            && !self.unconfirmed.is_empty();
-    }
-
-    /// Stops waiting for the outcome of a datagram; `None` if the datagram reported nothing.
-    fn stop_tracking(&mut self, seq: Seq) -> Option<Seq> {
-        let index = self
-            .reporting_datagrams
-            .iter()
-            .position(|reporting| *reporting == seq)?;
-        self.reporting_datagrams.remove(index)
+        self.is_due |= self.last_report == Some(seq) && !self.unconfirmed.is_empty();
     }
 }
 
@@ -127,17 +105,6 @@ mod tests {
         effects.note_sent(Seq(7));
         effects.handle_acked(Seq(7));
         assert!(effects.is_empty() && !effects.is_due());
-    }
-
-    #[test]
-    fn an_ack_of_a_datagram_without_effects_confirms_nothing() {
-        let mut effects = EffectReports::default();
-        effects.push(effect(10, 200));
-        effects.note_sent(Seq(5));
-        effects.handle_acked(Seq(6));
-        assert_eq!(effects.newest_first(), [effect(10, 200)]);
-        effects.handle_lost(Seq(5));
-        assert!(effects.is_due());
     }
 
     #[test]

@@ -6,8 +6,7 @@
 //! come first, by urgency; then poses, by priority. Records leave some room for poses, so that the
 //! poses of close objects do not stop while many objects come into sight.
 
-use ambit_proto::ids::Seq;
-use ambit_proto::link::MAX_DATAGRAM;
+use ambit_proto::link::{MAX_DATAGRAM, SentPackets};
 use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Writer;
@@ -16,6 +15,7 @@ use bytes::Bytes;
 use super::Viewer;
 use crate::network::replication::compose::{self, END_BITS, RecordComposer};
 use crate::network::replication::pose_section::{SectionFiller, SectionStats};
+use crate::network::replication::sent_datagrams::{SentContents, SentDatagrams};
 use crate::network::replication::viewer_poses::CollectOptions;
 use crate::network::shared_state::{SendBuffers, TickContext};
 
@@ -23,9 +23,9 @@ use crate::network::shared_state::{SendBuffers, TickContext};
 /// ticks, the nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
 /// Datagrams without a body that may follow those. All together fit into QUIC's send buffer
-/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
-/// pushes out another, and baselines stay known for four ticks. At 20 ticks a second this allows 2
-/// Mbit/s for blocks.
+/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_transport::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that
+/// none pushes out another, and baselines stay known for four ticks. At 20 ticks a second this
+/// allows 2 Mbit/s for blocks.
 const SLICES_PER_TICK: usize = 12;
 /// A second body that is shorter than this is not worth its headers.
 const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
@@ -40,6 +40,7 @@ const TYPICAL_SMOOTHING: u32 = 8;
 #[derive(Clone, Copy, Debug, Default)]
 struct DatagramBits {
     stamp_bits: usize,
+    effect_bits: usize,
     record_bits: usize,
     section: SectionStats,
 }
@@ -151,7 +152,7 @@ impl Viewer {
             let left = poses.collect(
                 context,
                 coded_poses,
-                &self.sent_datagrams,
+                SentDatagrams::new(self.link.sent_packets(), self.baseline_floor),
                 options,
                 &mut tick.buffers.due_poses,
             );
@@ -195,7 +196,8 @@ impl Viewer {
         let Viewer {
             link,
             slots,
-            sent_datagrams,
+            record_lists,
+            baseline_floor,
             effect_reports: effects,
             avatar,
             ..
@@ -204,24 +206,23 @@ impl Viewer {
         let mut body = BodyWriter {
             tick: &mut *tick,
             slots,
-            sent_datagrams,
+            record_lists,
+            baseline_floor: *baseline_floor,
             effect_reports: effects,
             avatar: *avatar,
             is_shared_level,
             available_bits,
         };
         let mut written = DatagramBits::default();
-        let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
-        let seq = if has_contents {
-            link.write_datagram(now, &mut bytes, write)
-        } else {
-            link.write_datagram_without_ack_request(now, &mut bytes, write)
+        let write = |writer: &mut Writer<'_>, sent: &SentPackets<SentContents>| {
+            written = body.write(writer, sent);
+            body.take_contents(written)
         };
-        let stamp = tick.now.whole_millis();
-        let SendBuffers { sent_records, .. } = &mut *tick.buffers;
-        self.sent_datagrams
-            .note_sent(stamp, written.section.poses > 0 || !sent_records.is_empty());
-        self.packet_log.record(seq).append(sent_records);
+        if has_contents {
+            link.write_datagram(now, &mut bytes, write);
+        } else {
+            link.write_datagram_without_ack_request(now, &mut bytes, write);
+        }
         if written.stamp_bits > 0 {
             self.pulse_schedule.note_stamp(tick.now);
         }
@@ -262,7 +263,8 @@ impl Viewer {
 struct BodyWriter<'b, 't> {
     tick: &'b mut TickContext<'t>,
     slots: &'b mut super::ObjectSlots,
-    sent_datagrams: &'b super::SentDatagrams,
+    record_lists: &'b mut super::SentRecordLists,
+    baseline_floor: u64,
     effect_reports: &'b mut super::EffectReports,
     avatar: ambit_proto::ids::ObjectId,
     is_shared_level: bool,
@@ -270,7 +272,7 @@ struct BodyWriter<'b, 't> {
 }
 
 impl BodyWriter<'_, '_> {
-    fn write(&mut self, writer: &mut Writer<'_>, seq: Seq) -> DatagramBits {
+    fn write(&mut self, writer: &mut Writer<'_>, sent: &SentPackets<SentContents>) -> DatagramBits {
         if self.available_bits == 0 {
             return DatagramBits::default();
         }
@@ -278,14 +280,25 @@ impl BodyWriter<'_, '_> {
         let max_bits = start + self.available_bits;
         let stamp = message::write_stamp(self.tick.now, writer);
         let stamp_bits = writer.bits_written() - start + 1;
-        let effects = self.write_effects(writer, seq, stamp, max_bits);
-        let records = effects + self.write_records(writer, seq, stamp, max_bits);
+        let effect_bits = self.write_effects(writer, sent, stamp, max_bits);
+        let record_bits = self.write_records(writer, sent, stamp, max_bits);
         message::end_records(writer);
-        let section = self.write_poses(writer, stamp, max_bits);
+        let section = self.write_poses(writer, sent, stamp, max_bits);
         DatagramBits {
             stamp_bits,
-            record_bits: records,
+            effect_bits,
+            record_bits,
             section,
+        }
+    }
+
+    /// What was written, for the link to return with the datagram's outcome.
+    fn take_contents(&mut self, written: DatagramBits) -> SentContents {
+        let record_list = self.record_lists.store(&mut self.tick.buffers.sent_records);
+        SentContents {
+            has_poses: written.section.poses > 0 || record_list.is_some(),
+            has_effects: written.effect_bits > 0,
+            record_list,
         }
     }
 
@@ -293,7 +306,7 @@ impl BodyWriter<'_, '_> {
     fn write_effects(
         &mut self,
         writer: &mut Writer<'_>,
-        seq: Seq,
+        sent: &SentPackets<SentContents>,
         stamp: GameTime,
         max_bits: usize,
     ) -> usize {
@@ -312,7 +325,7 @@ impl BodyWriter<'_, '_> {
             return 0;
         }
         message::write_record(&mut record, &context, stamp, writer);
-        self.effect_reports.note_sent(seq);
+        self.effect_reports.note_sent(sent.next_seq());
         bits
     }
 
@@ -320,7 +333,7 @@ impl BodyWriter<'_, '_> {
     fn write_records(
         &mut self,
         writer: &mut Writer<'_>,
-        seq: Seq,
+        sent: &SentPackets<SentContents>,
         stamp: GameTime,
         max_bits: usize,
     ) -> usize {
@@ -357,10 +370,10 @@ impl BodyWriter<'_, '_> {
             max_bits: max_bits - END_BITS - reserved,
         };
         let before = writer.bits_written();
-        composer.write(&mut shared_state.records, due, skipped, writer, |sent| {
+        composer.write(&mut shared_state.records, due, skipped, writer, |record| {
             sent_records.push(
                 self.slots
-                    .note_sent(sent, seq, self.sent_datagrams.next(), stamp),
+                    .note_sent(record, sent.next_seq(), sent.next(), stamp),
             );
         });
         writer.bits_written() - before
@@ -369,6 +382,7 @@ impl BodyWriter<'_, '_> {
     fn write_poses(
         &mut self,
         writer: &mut Writer<'_>,
+        sent: &SentPackets<SentContents>,
         stamp: GameTime,
         max_bits: usize,
     ) -> SectionStats {
@@ -393,7 +407,7 @@ impl BodyWriter<'_, '_> {
         let section = SectionFiller {
             context,
             cache: coded_poses,
-            sent_datagrams: self.sent_datagrams,
+            sent_datagrams: SentDatagrams::new(sent, self.baseline_floor),
             own_slot,
             viewer_position_m: viewer,
             max_bytes,
@@ -416,9 +430,11 @@ fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -
 fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
     let DatagramBits {
         stamp_bits: stamp,
-        record_bits: records,
+        effect_bits,
+        record_bits,
         section,
     } = written;
+    let records = effect_bits + record_bits;
     let stats = &mut *tick.stats;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;

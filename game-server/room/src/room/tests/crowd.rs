@@ -34,8 +34,7 @@ fn spot(budget_bytes_per_s: u32) -> Scene {
 const WATCHED: u32 = 120;
 
 #[test]
-fn in_a_dense_crowd_no_budget_is_exceeded_what_one_fights_stays_fresh_and_the_rest_gives_way_in_order()
- {
+fn in_a_dense_crowd_budgets_hold_and_engaged_objects_stay_fresh() {
     for budget in [32_000, 6_000] {
         let mut scene = spot(budget);
         scene.ticks(130); // All have come, and engage at the hundredth tick.

@@ -1,5 +1,4 @@
-//! A game for tests of poses: avatars that move about in a way that nobody foretells, or as the
-//! test says.
+//! A game for tests of poses: avatars that move about unpredictably, or as the test says.
 
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
@@ -249,7 +248,7 @@ impl Sheep {
         let position = Position::on_ground(self.at.0, self.at.1);
         match format.turn {
             Turning::Free { .. } => {
-                world.set_free_pose(self.object, position, self.turn, speed > 0.0)
+                world.set_free_pose(self.object, position, self.turn, speed > 0.0);
             }
             _ => world.set_pose(self.object, position, self.heading, speed),
         }

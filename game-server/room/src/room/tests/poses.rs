@@ -13,7 +13,7 @@ const BAD: Line = Line {
 };
 
 #[test]
-fn each_pose_that_a_client_decodes_is_the_true_one_whatever_gets_lost_or_comes_late() {
+fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
     let lines = [CLEAR, BAD, Line { loss: 50, ..BAD }];
     for (seed, line) in (0..).zip(lines) {
         for (format, coding) in [
@@ -46,7 +46,7 @@ fn each_pose_that_a_client_decodes_is_the_true_one_whatever_gets_lost_or_comes_l
 }
 
 #[test]
-fn what_came_to_rest_is_right_in_the_end_whatever_was_lost_and_then_nothing_is_sent() {
+fn objects_at_rest_end_exact_despite_loss_and_then_cost_nothing() {
     for seed in 0..4 {
         for format in [YAW, FREE] {
             let herd = Herd {
@@ -146,7 +146,7 @@ fn after_a_cut_line_the_picture_is_right_again_within_a_second() {
 }
 
 #[test]
-fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where_it_is() {
+fn extrapolated_poses_are_sent_at_the_rate_of_their_class() {
     let herd = Herd {
         straight: true,
         ..Herd::new(YAW)

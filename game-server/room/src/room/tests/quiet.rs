@@ -32,7 +32,7 @@ fn an_idle_room_sends_no_state_and_hardly_anything_else() {
 }
 
 #[test]
-fn what_only_a_team_or_the_owner_may_know_reaches_nobody_else_though_encodings_are_shared() {
+fn private_components_reach_only_their_audience_with_shared_encodings() {
     let team = |player: PlayerId| (player.0 < 6).then_some((player.0 / 3) as u8);
     let mut scene = herd_of(
         12,
@@ -78,7 +78,7 @@ fn keys_reach_the_game_the_newest_datagram_s_first() {
 }
 
 #[test]
-fn the_static_world_comes_once_the_avatar_is_known_and_the_game_goes_on_meanwhile() {
+fn the_static_world_follows_the_avatar_while_the_game_continues() {
     let mut scene = herd_of(
         4,
         CLEAR,

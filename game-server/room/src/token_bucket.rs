@@ -1,0 +1,68 @@
+//! A limit on a rate, with a burst: commands on hosts; requests and chat in the lobby.
+//!
+//! The time is an argument, so that rooms and the lobby stay deterministic. The crate `governor`
+//! implements the same algorithm, but reads a clock of its own and keeps atomic state.
+
+use std::time::Duration;
+
+use ambit_proto::time::LocalTime;
+
+/// A token bucket in one number: the time at which it will be full again.
+///
+/// Source: the generic cell rate algorithm (ITU-T I.371).
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    interval: Duration,
+    burst: u32,
+    full_at: LocalTime,
+}
+
+impl TokenBucket {
+    /// Creates a full bucket of `burst` tokens that gets `per_s` tokens a second; both at least 1.
+    pub fn new(per_s: u32, burst: u32) -> Self {
+        Self {
+            interval: Duration::from_secs(1) / per_s.max(1),
+            burst: burst.max(1),
+            full_at: LocalTime::ZERO,
+        }
+    }
+
+    /// Takes a token; `false` if there is none.
+    pub fn take(&mut self, now: LocalTime) -> bool {
+        let full_at = self.full_at.max(now) + self.interval;
+        let fits = full_at.since(now) <= self.interval * self.burst;
+        if fits {
+            self.full_at = full_at;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_its_burst_at_once_then_its_rate() {
+        let mut bucket = TokenBucket::new(20, 40);
+        let granted = (0..100).filter(|_| bucket.take(at(1_000))).count();
+        assert_eq!(granted, 40);
+        assert!(!bucket.take(at(1_049)));
+        assert!(bucket.take(at(1_050)));
+        assert!(!bucket.take(at(1_050)));
+        let granted = (0..1_000)
+            .filter(|step| bucket.take(at(2_000 + step)))
+            .count();
+        assert_eq!(granted, 38); // 50 ms each from 1,050 to 2,999.
+    }
+
+    #[test]
+    fn a_bucket_never_holds_more_than_its_burst() {
+        let mut bucket = TokenBucket::new(1, 3);
+        assert_eq!((0..10).filter(|_| bucket.take(at(1_000_000))).count(), 3);
+    }
+
+    fn at(millis: u64) -> LocalTime {
+        LocalTime::from_millis(millis)
+    }
+}
