@@ -41,7 +41,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::control::game::{ClientToGame, Commands, GameToClient};
+use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
@@ -160,18 +160,6 @@ impl<F: ViewFactory> Client<F> {
     /// it had in the game. A command that was confirmed after it had expired is not listed.
     pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.game.take_confirmed()
-    }
-
-    /// Asks the host which commands it has executed. For checks: every confirmed command must be
-    /// among them.
-    pub fn ask_commands(&mut self, now: LocalTime) {
-        self.game.ask_commands();
-        self.dispatch_outputs(now);
-    }
-
-    /// The host's newest answer to [`Client::ask_commands`] since the last call.
-    pub fn take_commands(&mut self) -> Option<Commands> {
-        self.game.take_commands()
     }
 
     /// Sets the keys that the player holds. The client sends them at once and then at the rate of

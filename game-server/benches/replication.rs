@@ -1,7 +1,7 @@
 //! The cost of a room with many clients that all move, and what it sends.
 //!
-//! The workload is that of `tests/bench crowd` without sockets: the game `field`, in which the
-//! server moves every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, sent
+//! The workload is that of `tests/bench crowd` without sockets: the test game `walking_crowd`, in
+//! which the server moves every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, sent
 //! as poses; `walk=waypoints`: straight lines, sent as paths), 20 ticks a second, zones of 3 x 3
 //! cells of 10 m, and a density at which a client follows some 30 avatars. Each client is a link of
 //! its own: it acknowledges each datagram one tick later, with the keys that it sends 20 times a
@@ -11,6 +11,15 @@
 //! are.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
+
+// The tests of the whole system use the same game.
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "this bench uses a part of what the tests' library makes public"
+)]
+#[path = "../../tests/src/walking_crowd/mod.rs"]
+mod walking_crowd;
 
 use std::time::Duration;
 
@@ -24,6 +33,8 @@ use ambit_room::recording::Header;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_room::stats::{EncodingReuse, RoomStats};
 use bytes::Bytes;
+
+use self::walking_crowd::WalkingCrowd;
 
 const TICK: Duration = Duration::from_millis(50);
 /// Ticks before the measurement: all clients have joined and received their surroundings.
@@ -131,22 +142,21 @@ impl BenchRoom {
             ("walk", walk.to_owned()),
             ("inner", "1".to_owned()),
             ("outer", "1".to_owned()),
-            ("npcs", "0".to_owned()),
-            ("obstacles", "0".to_owned()),
         ];
         let parameters = parameters
             .map(|(key, value)| (key.to_owned(), value))
             .into();
         let header = Header {
-            game: "field".to_owned(),
+            game: WalkingCrowd::INFO.name.to_owned(),
             seed: 42,
             capacity: count,
             parameters,
             ..Header::default()
         };
         let room = ambit_game_server::standard()
+            .with(WalkingCrowd::INFO, WalkingCrowd::create)
             .create_room(&header)
-            .expect("parameters of field");
+            .expect("parameters of the game");
         let join = |client| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),

@@ -2,8 +2,8 @@
 //!
 //! Workload: 2,000 walkers at 4 m/s on a square map with one walker on 25 square metres, cells of
 //! 10 m, 20 ticks a second. Three scenes: paths (waypoints all over the map, a new leg whenever one
-//! ends), poses that are set at every tick, and the game `field` that steers its walkers at random
-//! (random numbers, sine and step included). The measured time is from `begin_tick` to
+//! ends), poses that are set at every tick, and the test game that steers its walkers at
+//! random (random numbers, sine and step included). The measured time is from `begin_tick` to
 //! `finish_tick`, with the changes drained; for paths, the walk to the next waypoint is part of it.
 //! Unit: nanoseconds per object and tick. Machine: any.
 //!
@@ -11,10 +11,18 @@
 //! the median over ticks, with `begin_tick` alone beside it; then the results of criterion for a
 //! tick.
 
+// The tests of the whole system use the same game.
+#[path = "../../tests/src/walking_crowd/mod.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "this bench uses a part of what the tests' library makes public"
+)]
+mod walking_crowd;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ambit_field::{FieldGame, WalkMode};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
@@ -25,6 +33,8 @@ use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game, Refusal};
 use ambit_room::logic::world::{World, WorldChange};
 use criterion::{Criterion, Throughput};
+
+use self::walking_crowd::{WalkMode, WalkingCrowd};
 
 const OBJECTS: u64 = 2_000;
 const EDGE_M: f32 = 223.6;
@@ -94,10 +104,7 @@ impl WorldScene {
     }
 
     fn steered() -> Self {
-        Self::new(
-            "steered",
-            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::Steered)),
-        )
+        Self::new("steered", Box::new(WalkingCrowd::new(WalkMode::Steered)))
     }
 
     /// Runs a tick; returns the time of `begin_tick` and of the whole tick.

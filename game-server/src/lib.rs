@@ -42,7 +42,7 @@ mod tests {
         };
         assert_eq!(check("npcs", "20000"), Ok(()));
         assert_eq!(check("delay", "100"), Ok(()));
-        assert_eq!(check("walk", "steered"), Ok(()));
+        assert_eq!(check("maps", "2"), Ok(()));
         assert_eq!(
             check("npcs", "20001").unwrap_err().code(),
             ErrorCode::BadParameter
@@ -51,7 +51,7 @@ mod tests {
         assert!(
             unknown.contains(
                 "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, \
-                 seed, size, tick, walk"
+                 seed, size, tick"
             ),
             "{unknown}"
         );

@@ -6,7 +6,7 @@
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
 //! - [`wire`]: the bit stream;
-//! - [`timeline`] and [`history`]: values over time;
+//! - [`timeline`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
 //! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`]: a
@@ -39,7 +39,6 @@ pub mod control;
 pub mod dice;
 pub mod entropy;
 pub mod formats;
-pub mod history;
 pub mod ids;
 pub mod keymap;
 pub mod link;

@@ -351,14 +351,6 @@ impl<P: Copy + Default> Link<P> {
             .saturating_sub(taken)
     }
 
-    /// How many bytes the game may send at `now`, with all costs of a datagram; `usize::MAX`
-    /// without a budget.
-    pub fn budget_bytes(&self, now: LocalTime) -> usize {
-        self.budget.as_ref().map_or(usize::MAX, |budget| {
-            budget.available(TrafficClass::Game, now)
-        })
-    }
-
     /// Sets how many bytes a second may leave from now on, at least 4,000. Gives a link without a
     /// budget one.
     pub fn set_budget(&mut self, now: LocalTime, bytes_per_s: u32) {

@@ -68,8 +68,9 @@
 //! | --- | --- | --- |
 //! | 0 | `Move` | x, float; y, float: metres |
 //! | 1 | `Cast` | spell, 8: index in the schema; has target, 1; if it has: x, float; y, float |
-//! | 2 | `Keys` | 32: the held controls, until another command or a change of the inputs |
 //! | 3 | `Custom` | bytes 200: defined by the game |
+//!
+//! Action 2 is reserved: it was a form of the held controls, which travel as inputs.
 //!
 //! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. Its effects appear in
 //! records and events; if it has none, `Refused` gives the reason.
@@ -248,8 +249,6 @@ pub enum Action {
         /// Target point on the ground, in metres.
         at: Option<(f32, f32)>,
     },
-    /// Hold these of the 32 controls, and no others.
-    Keys(u32),
     /// Defined by the game; at most [`MAX_CUSTOM_BYTES`].
     Custom(Vec<u8>),
 }
@@ -297,7 +296,7 @@ pub enum EventValue {
 
 impl Default for Action {
     fn default() -> Self {
-        Self::Keys(0)
+        Self::Move { x: 0.0, y: 0.0 }
     }
 }
 
@@ -366,7 +365,6 @@ impl Wire for Action {
                 coder.u8(spell)?;
                 wire_target(at, coder)
             }
-            Self::Keys(keys) => coder.u32(keys),
             Self::Custom(bytes) => coder.bytes(bytes, MAX_CUSTOM_BYTES),
         }
     }
@@ -377,7 +375,6 @@ impl Action {
         match self {
             Self::Move { .. } => 0,
             Self::Cast { .. } => 1,
-            Self::Keys(_) => 2,
             Self::Custom(_) => 3,
         }
     }
@@ -386,7 +383,6 @@ impl Action {
         Some(match variant {
             0 => Self::Move { x: 0.0, y: 0.0 },
             1 => Self::Cast { spell: 0, at: None },
-            2 => Self::Keys(0),
             3 => Self::Custom(Vec::new()),
             _ => return None,
         })

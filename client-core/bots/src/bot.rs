@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent, Welcome};
+use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
@@ -22,7 +22,6 @@ use ambit_transport::impair::Impairment;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use crate::command_audit::CommandAudit;
 use crate::crowd::{CrowdBot, SpellIds, Surroundings};
 use crate::cubes::{CubesBot, HeldKeys};
 use crate::dump::EventDump;
@@ -35,7 +34,7 @@ pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The same for a bot that neither decides nor decodes much.
 const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// The key that bots hold where the server walks.
-const WALK_KEY: Keymap = Keymap(1);
+const HELD_KEY: Keymap = Keymap(1);
 /// The wake-ups of bots are spread over this many phases.
 const PHASES: usize = 5;
 /// Connection attempts before a bot gives up.
@@ -46,10 +45,6 @@ const ATTEMPT_PAUSE: Duration = Duration::from_millis(500);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long quitting may take.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the host is asked for the executed commands.
-const AUDIT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the answer to the last such request may take.
-const LAST_AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between the last snapshot and the end, so that no bot sees another one leave.
 const QUIT_DELAY: Duration = Duration::from_millis(150);
 
@@ -75,8 +70,8 @@ pub(crate) struct BotSettings {
 pub(crate) enum Behavior {
     /// They decide by themselves.
     Independent,
-    /// The server walks the avatars, and bots hold a key.
-    ServerWalked,
+    /// They hold a key.
+    HoldKey,
     /// They push cubes.
     Cubes,
     /// They do nothing.
@@ -89,8 +84,7 @@ impl BotSettings {
     }
 
     fn look_interval(&self, index: usize) -> Duration {
-        if matches!(self.behavior, Behavior::ServerWalked | Behavior::Idle) && self.is_light(index)
-        {
+        if matches!(self.behavior, Behavior::HoldKey | Behavior::Idle) && self.is_light(index) {
             IDLE_LOOK_INTERVAL
         } else {
             LOOK_INTERVAL
@@ -115,7 +109,6 @@ pub(crate) struct Bot {
     handle: ClientHandle,
     events: ClientEvents,
     fault_detector: FaultDetector,
-    command_audit: CommandAudit,
     settings: Arc<BotSettings>,
 }
 
@@ -128,13 +121,11 @@ impl Bot {
         let mut last = String::new();
         for _ in 0..MAX_ATTEMPTS {
             let (handle, events) = shell::start(options(settings, index), ());
-            let (detector, audit) = (FaultDetector::default(), CommandAudit::default());
             let mut bot = Bot {
                 index,
                 handle,
                 events,
-                fault_detector: detector,
-                command_audit: audit,
+                fault_detector: FaultDetector::default(),
                 settings: settings.clone(),
             };
             while let Some(event) = bot.next().await {
@@ -248,10 +239,6 @@ impl Bot {
                 break;
             }
             self.act_once(&mut state).await;
-            if state.now >= state.audit_at {
-                state.audit_at = state.now + AUDIT_INTERVAL;
-                self.audit().await;
-            }
         }
         self.finish(state).await
     }
@@ -339,55 +326,12 @@ impl Bot {
     }
 
     async fn act(&mut self, action: Action) {
-        let walks = matches!(action, Action::Move { .. });
         // Between two connections no command is possible; the break itself is counted elsewhere.
-        if let Ok(number) = self.handle.act(action).await
-            && walks
-        {
-            self.command_audit.note_walk(number);
-        }
-    }
-
-    /// Takes confirmed commands and the host's last answer, and asks again if there is anything to
-    /// check.
-    async fn audit(&mut self) -> bool {
-        let read = |client: &mut Client, _| {
-            (
-                client.take_commands(),
-                client.take_confirmed().collect::<Vec<_>>(),
-            )
-        };
-        let Ok((answer, confirmed)) = self.handle.run(read).await else {
-            return false;
-        };
-        if let Some(answer) = answer {
-            self.command_audit.answer(&answer);
-        }
-        self.command_audit.confirm(&confirmed);
-        let asks = self.command_audit.ask();
-        if asks {
-            let _ = self
-                .handle
-                .run(|client: &mut Client, now| client.ask_commands(now))
-                .await;
-        }
-        asks
-    }
-
-    /// Waits until all confirmed commands are checked.
-    async fn audit_all(&mut self) {
-        let all = timeout(LAST_AUDIT_TIMEOUT, async {
-            while self.audit().await {
-                sleep(LOOK_INTERVAL).await;
-            }
-        });
-        // No answer: the room is moving to another host, or the host is gone.
-        let _ = all.await;
+        let _ = self.handle.act(action).await;
     }
 
     async fn finish(mut self, state: BotState) -> BotReport {
         let light = self.settings.is_light(self.index);
-        self.audit_all().await;
         let last = self.snapshot().await;
         self.fault_detector.end_span(
             last.as_ref()
@@ -401,26 +345,7 @@ impl Bot {
             malformed,
             "a datagram, record or message was invalid",
         );
-        let (lost, doubled) = (
-            self.command_audit.lost().len() as u64,
-            u64::from(self.command_audit.doubled()),
-        );
-        let example = format!(
-            "number {:?} was confirmed, but the game does not have it",
-            self.command_audit.lost().first()
-        );
-        self.fault_detector
-            .faults_mut()
-            .add("command lost", lost, example);
-        self.fault_detector.faults_mut().add(
-            "command carried out twice",
-            doubled,
-            "reported by the host",
-        );
-        let (acknowledged, lost_commands) = (
-            last.as_ref().map_or(0, |last| last.stats.confirmed),
-            lost + doubled,
-        );
+        let acknowledged = last.as_ref().map_or(0, |last| last.stats.confirmed);
         let span = state.first.map(|first| {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
@@ -443,7 +368,6 @@ impl Bot {
             faults,
             lost,
             acknowledged,
-            lost_commands,
         }
     }
 
@@ -465,9 +389,6 @@ impl Bot {
     }
 
     fn handle_event(&mut self, event: &ViewEvent) {
-        if let ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) = event {
-            self.command_audit.clear();
-        }
         self.fault_detector.handle_event(event);
         if let Some(dump) = &self.settings.dump {
             dump.write(self.index, event);
@@ -482,7 +403,6 @@ struct BotState {
     cubes: Option<CubesBot>,
     now: LocalTime,
     has_span: bool,
-    audit_at: LocalTime,
     first: Option<ClientSnapshot>,
     ages: Distribution,
 }
@@ -500,7 +420,6 @@ impl BotState {
             cubes: None,
             now,
             has_span: false,
-            audit_at: now,
             first: None,
             ages,
         }
@@ -512,8 +431,8 @@ impl BotState {
     fn keys_to_hold(&mut self, behavior: Behavior) -> Option<HeldKeys> {
         match behavior {
             Behavior::Independent | Behavior::Idle => None,
-            Behavior::ServerWalked => Some(HeldKeys {
-                held: WALK_KEY,
+            Behavior::HoldKey => Some(HeldKeys {
+                held: HELD_KEY,
                 ..HeldKeys::default()
             }),
             // The first look has not set the time yet.

@@ -5,7 +5,6 @@
 
 mod bot;
 mod bot_group;
-mod command_audit;
 mod crowd;
 mod cubes;
 mod dump;
@@ -98,7 +97,7 @@ struct BotsOptions {
     full: Option<u32>,
 
     /// Write the positions that the first bots show, to compare them with the true ones: a line
-    /// `client ms id x y` each, in a room whose avatars are walked by the server.
+    /// `client ms id x y` each.
     #[arg(long, value_name = "FILE")]
     shown: Option<PathBuf>,
 }
@@ -106,9 +105,10 @@ struct BotsOptions {
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Walk between random points of the map, and sometimes cast a spell. If the server walks the
-    /// avatars (`--param walk=...`), hold a key: 20 inputs a second.
+    /// Walk between random points of the map, and sometimes cast a spell.
     Crowd,
+    /// Hold a key and nothing else: 20 inputs a second.
+    Hold,
     /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
     Cubes,
     /// Do nothing: to measure the cost of an idle client.
@@ -169,14 +169,7 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         {
             Profile::Idle => Behavior::Idle,
             Profile::Cubes => Behavior::Cubes,
-            Profile::Crowd
-                if args
-                    .param
-                    .iter()
-                    .any(|(key, value)| key == "walk" && value != "none") =>
-            {
-                Behavior::ServerWalked
-            }
+            Profile::Hold => Behavior::HoldKey,
             Profile::Crowd => Behavior::Independent,
         },
         full_clients: args.full.map_or(usize::MAX, |full| full as usize),

@@ -43,8 +43,6 @@ pub(crate) struct BotReport {
     pub(crate) lost: Option<String>,
     /// Commands that were confirmed.
     pub(crate) acknowledged: u64,
-    /// Those that the game does not have, or has executed twice. They are faults, too.
-    pub(crate) lost_commands: u64,
 }
 
 /// The results of all bots.
@@ -72,7 +70,6 @@ pub(crate) struct RunSummary {
     moves: u64,
     move_gaps: Distribution,
     acknowledged: u64,
-    lost_commands: u64,
     silence_max: Duration,
     resumes: u64,
     refusals: u64,
@@ -115,7 +112,7 @@ impl RunSummary {
             "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
             "move_gap_ms_max": (self.move_gaps.count() > 0)
                 .then(|| self.move_gaps.max().as_millis() as u64),
-            "acknowledged": self.acknowledged, "lost_commands": self.lost_commands,
+            "acknowledged": self.acknowledged,
             "resumes": self.resumes,
         })
     }
@@ -177,10 +174,7 @@ impl RunSummary {
                 or_dash(self.move_gaps.quantile_ms(0.5)),
                 or_dash(self.move_gaps.quantile_ms(0.99))
             ),
-            format!(
-                "confirmed  {} commands, of which the game lost {}",
-                self.acknowledged, self.lost_commands
-            ),
+            format!("confirmed  {} commands", self.acknowledged),
             format!("resumed    {} broken lobby connections", self.resumes),
             format!(
                 "refused    {} commands by the rules of the game",
@@ -207,7 +201,6 @@ impl RunSummary {
         self.refusals += report.refusals;
         self.faults.merge(&report.faults);
         self.acknowledged += report.acknowledged;
-        self.lost_commands += report.lost_commands;
         let Some((first, last)) = &report.span else {
             return;
         };
@@ -325,7 +318,6 @@ mod tests {
             "move_gap_ms_p99",
             "move_gap_ms_max",
             "acknowledged",
-            "lost_commands",
             "resumes",
         ];
         expected.sort_unstable();
@@ -493,7 +485,6 @@ mod tests {
         let report = BotReport {
             span,
             acknowledged: 7,
-            lost_commands: 1,
             ..BotReport::default()
         };
         let json = RunSummary::new(1, Duration::from_secs(1), &[report]).json();
@@ -505,10 +496,7 @@ mod tests {
             ),
             (&json!(2), &json!(70), &json!(80))
         );
-        assert_eq!(
-            (&json["acknowledged"], &json["lost_commands"]),
-            (&json!(7), &json!(1))
-        );
+        assert_eq!(json["acknowledged"], 7);
     }
 
     #[test]

@@ -247,18 +247,6 @@ impl<F: ViewFactory> GameSession<F> {
         }
     }
 
-    /// Asks the host which commands it has executed; see [`GameSession::take_commands`].
-    pub fn ask_commands(&mut self) {
-        if let GameState::Playing(_) = self.state {
-            self.send(ToServer::AskCommands(pb::AskCommands {}));
-        }
-    }
-
-    /// The host's newest answer to [`GameSession::ask_commands`] since the last call.
-    pub fn take_commands(&mut self) -> Option<pb::Commands> {
-        self.out.commands.take()
-    }
-
     /// Adds the present ages of the objects in sight to the counters.
     pub fn sample_ages(&mut self, now: LocalTime) {
         if let GameState::Playing(game) = &self.state {
@@ -312,9 +300,6 @@ impl<F: ViewFactory> GameSession<F> {
             (GameState::Playing(_), Some(FromServer::Error(error))) => {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
-            }
-            (GameState::Playing(_), Some(FromServer::Commands(commands))) => {
-                self.out.commands = Some(commands);
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ambit_proto::control::game::{self as pb, ClientToGame};
+use ambit_proto::control::game::ClientToGame;
 use ambit_proto::message;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
@@ -65,8 +65,6 @@ pub struct GameResults {
     pub last_fresh_at: Option<LocalTime>,
     /// Whether the room is moving to another host, and no data has arrived from there yet.
     pub(super) is_moving: bool,
-    /// The host's newest answer to `AskCommands`, until it is taken.
-    pub(super) commands: Option<pb::Commands>,
     /// Confirmed commands that the caller has not taken yet; the newest [`MAX_CONFIRMED`].
     pub(super) confirmed: VecDeque<u32>,
 }

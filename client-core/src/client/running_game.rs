@@ -151,7 +151,7 @@ impl<V> RunningGame<V> {
     ) -> Result<(), CommandError> {
         let expires_at = match command.action {
             Action::Move { .. } | Action::Cast { .. } => Some(now + COMMAND_LIFETIME),
-            Action::Keys(_) | Action::Custom(_) => None,
+            Action::Custom(_) => None,
         };
         let message = Bytes::from(wire::encode(&mut command));
         let message = self
@@ -742,7 +742,6 @@ fn action_description(action: &Action, schema: &Schema) -> String {
             Some(spell) => format!("cast {spell}"),
             None => format!("cast spell {spell}"),
         },
-        Action::Keys(_) => "keys".to_owned(),
         Action::Custom(_) => "custom".to_owned(),
     }
 }

@@ -28,7 +28,6 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{Action, Command, EffectTime};
 use ambit_proto::time::GameTime;
 use serde::{Deserialize, Serialize};
@@ -514,14 +513,7 @@ impl Room {
                 seat.steered = Some(number);
             }
         }
-        match action {
-            // The game does not see the command: it gets the keys that are pressed.
-            Action::Keys(keys) => {
-                self.world.hold_controls(player, Keymap(*keys));
-                Ok(())
-            }
-            _ => self.game.command(&mut self.world, player, action),
-        }
+        self.game.command(&mut self.world, player, action)
     }
 
     fn receive(
@@ -747,7 +739,7 @@ impl Seat {
 }
 
 fn is_steering(action: &Action) -> bool {
-    matches!(action, Action::Move { .. } | Action::Keys(_))
+    matches!(action, Action::Move { .. })
 }
 
 #[cfg(test)]

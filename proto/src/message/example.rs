@@ -144,7 +144,7 @@ impl Example for ExampleBody {
 }
 
 fn any_action(rng: &mut fastrand::Rng) -> Action {
-    match rng.u8(..4) {
+    match rng.u8(..3) {
         0 => Action::Move {
             x: any_float(rng),
             y: any_float(rng),
@@ -153,7 +153,6 @@ fn any_action(rng: &mut fastrand::Rng) -> Action {
             spell: rng.u8(..),
             at: rng.bool().then(|| (any_float(rng), any_float(rng))),
         },
-        2 => Action::Keys(rng.u32(..)),
         _ => Action::Custom(
             (0..rng.usize(..=MAX_CUSTOM_BYTES))
                 .map(|_| rng.u8(..))

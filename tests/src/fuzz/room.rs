@@ -188,7 +188,6 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             at: Some((10.0, 10.0)),
         },
         Action::Cast { spell: 2, at: None },
-        Action::Keys(5),
         Action::Move {
             x: f32::NAN,
             y: -1e30,

@@ -7,6 +7,7 @@
 
 mod cluster;
 mod console;
+pub mod counting_players;
 mod host;
 pub mod raw_client;
 mod server;
@@ -38,7 +39,13 @@ pub fn binary(name: &str) -> PathBuf {
             .and_then(Path::parent)
             .expect("target/PROFILE/deps/test")
             .to_path_buf();
-        let all = ["world-server", "game-server", "console", "bots"];
+        let all = [
+            "world-server",
+            "game-server",
+            "console",
+            "bots",
+            "test-server",
+        ];
         if all.iter().any(|name| !folder.join(name).exists()) {
             build(&folder);
         }

@@ -34,13 +34,27 @@ impl Server {
         Self::start_with(scratch, arguments, &[])
     }
 
+    /// Starts one that also offers test games.
+    pub fn start_with_test_games(scratch: &ScratchFolder, arguments: &[&str]) -> Result<Self> {
+        Self::start_program("test-server", scratch, arguments, &[])
+    }
+
     /// The same, with environment variables.
     pub fn start_with(
         scratch: &ScratchFolder,
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Result<Self> {
-        let mut command = Command::new(binary("world-server"));
+        Self::start_program("world-server", scratch, arguments, variables)
+    }
+
+    fn start_program(
+        program: &str,
+        scratch: &ScratchFolder,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
+        let mut command = Command::new(binary(program));
         scratch
             .confine(&mut command)
             .envs(variables.iter().copied());

@@ -230,9 +230,6 @@ impl SimHost {
             Some(client_to_game::Body::Leave(_)) => {
                 self.client_message(now, conn, ClientMessage::Leave);
             }
-            Some(client_to_game::Body::AskCommands(_)) => {
-                self.client_message(now, conn, ClientMessage::AskCommands);
-            }
             None => {}
         }
     }

@@ -4,12 +4,15 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ambit_tests::real::counting_players::CountingPlayers;
 use ambit_tests::real::{self, ScratchFolder, Server};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 const ROOMS: usize = 5;
 const BOTS: usize = 20;
+/// Players of the game that counts commands, each in a room of its own.
+const COUNTING_PLAYERS: usize = 3;
 const KILLS: usize = 10;
 /// Longer than the three seconds within which a second lost host makes a room suspect.
 const KILL_INTERVAL: Duration = Duration::from_millis(3_500);
@@ -31,13 +34,15 @@ fn ten_hosts_get_sigterm_under_a_hundred_bots_and_hand_over_rooms() -> Result<()
 
 fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
     let scratch = ScratchFolder::new(&format!("failover-{signal}-{}", flags.len()));
-    let server = Server::start(&scratch, &["--hosts", "process:3"])?;
+    let server = Server::start_with_test_games(&scratch, &["--hosts", "process:3"])?;
+    let counting = CountingPlayers::start(&scratch, server.world, COUNTING_PLAYERS);
     let bots: Vec<Child> = (0..ROOMS)
         .map(|room| start_bots(&scratch, &server, room, flags))
         .collect::<Result<_>>()?;
     let all_bots = (ROOMS * BOTS) as f64;
+    let all_players = all_bots + COUNTING_PLAYERS as f64;
     server.wait_for_metrics("all bots", |metrics| {
-        metrics["ambit_host_players"] == all_bots
+        metrics["ambit_host_players"] == all_players
     })?;
     for kill in 0..KILLS {
         std::thread::sleep(KILL_INTERVAL);
@@ -56,8 +61,6 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
             (&BOTS.into(), &0.into()),
             "{summary}\n{log}"
         );
-        // Each confirmed command is in the room's later state, once.
-        assert_eq!(summary["lost_commands"], 0, "{summary}\n{log}");
         acknowledged += summary["acknowledged"].as_u64().unwrap_or_default();
         moves += summary["moves"].as_u64().unwrap_or_default();
         gaps.push(
@@ -66,11 +69,14 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
                 .join("/"),
         );
     }
+    // Each confirmed command is in its room's later state, once.
+    let confirmed = counting.finish()?;
+    assert!(confirmed.iter().all(|count| *count > 100), "{confirmed:?}");
     let moved = server.metrics()?["ambit_rooms_moved_total"];
     println!(
         "{KILLS} hosts ended by SIG{signal} under {all_bots} bots {flags:?}: \
          {moved} rooms moved, with {moves} moves of bots; \
-         {acknowledged} commands confirmed, none lost; \
+         {acknowledged} commands of bots confirmed; of counting players {confirmed:?}, none lost; \
          gaps around moves by room (p50/p99/max ms): {gaps:?}"
     );
     assert!(

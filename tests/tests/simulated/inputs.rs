@@ -8,7 +8,6 @@ use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::own_inputs::OwnInput;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::{ButtonEdges, Keymap};
-use ambit_proto::message::Action;
 use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
 use ambit_transport::impair::Impairment;
@@ -85,33 +84,6 @@ fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
         "{waited:?}"
     );
     scene.compare_with_client(4);
-}
-
-#[test]
-fn a_command_to_hold_keys_equals_holding_them() {
-    let mut scene = Scene::new(5, InputRate::Hz20, "20", &good_network());
-    scene.system.act(scene.guest, Action::Keys(0b110));
-    for _ in 0..40 {
-        scene.step();
-    }
-    let world = scene
-        .system
-        .room(scene.room)
-        .expect("the room runs")
-        .world();
-    assert!(
-        world.pressed(scene.player, 1)
-            && world.pressed(scene.player, 2)
-            && !world.pressed(scene.player, 0)
-    );
-    assert_eq!(
-        scene
-            .room_edges
-            .values()
-            .filter(|edges| edges.just_pressed() == Keymap(0b110))
-            .count(),
-        1
-    );
 }
 
 #[test]

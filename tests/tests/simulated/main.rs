@@ -17,4 +17,5 @@ mod late_join;
 mod loss;
 mod prediction;
 mod script;
+mod walking_crowd;
 mod worlds;

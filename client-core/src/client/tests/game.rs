@@ -239,7 +239,7 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     let number = scene.client.act(scene.now, walk).expect("in a game");
     let second = scene
         .client
-        .act(scene.now, Action::Keys(1))
+        .act(scene.now, Action::Custom(vec![1]))
         .expect("in a game");
     assert_eq!(second, number + 1);
     scene.pass(ms(100));
@@ -278,7 +278,7 @@ fn datagrams_leave_at_a_bounded_rate() {
     let mut scene = Scene::playing();
     let before = scene.client.stats().datagrams_up;
     for _ in 0..1_000 {
-        let _ = scene.client.act(scene.now, Action::Keys(1));
+        let _ = scene.client.act(scene.now, Action::Custom(vec![1]));
         scene.pass(ms(1));
     }
     let sent = scene.client.stats().datagrams_up - before;
@@ -289,7 +289,7 @@ fn datagrams_leave_at_a_bounded_rate() {
 fn without_a_game_there_are_no_commands() {
     let mut scene = Scene::welcomed();
     assert_eq!(
-        scene.client.act(scene.now, Action::Keys(1)),
+        scene.client.act(scene.now, Action::Custom(vec![1])),
         Err(CommandError::NotPlaying)
     );
     let mut scene = Scene::playing();
@@ -449,7 +449,7 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     scene.forget();
     let first = scene
         .client
-        .act(scene.now, Action::Keys(1))
+        .act(scene.now, Action::Custom(vec![1]))
         .expect("in a game");
     scene.tell(
         0,
@@ -464,7 +464,7 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     ));
     let second = scene
         .client
-        .act(scene.now, Action::Keys(2))
+        .act(scene.now, Action::Custom(vec![2]))
         .expect("it waits");
     assert_eq!((second, scene.events()), (first + 1, vec![]));
     assert!(scene.client.avatar().is_some(), "shown all along");
@@ -509,7 +509,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     let mut scene = Scene::playing();
     let keys = scene
         .client
-        .act(scene.now, Action::Keys(1))
+        .act(scene.now, Action::Custom(vec![1]))
         .expect("in a game");
     assert_eq!(scene.client.take_confirmed().count(), 0);
     scene.pass(ms(100));
@@ -519,7 +519,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     // It is unknown whether the host applied it in time.
     scene
         .client
-        .act(scene.now, Action::Move { x: 1.0, y: 1.0 })
+        .act(scene.now, Action::Custom(vec![1]))
         .expect("in a game");
     scene.pass(ms(1_500));
     scene.send(&[]);
@@ -541,7 +541,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     scene.forget();
     scene
         .client
-        .act(scene.now, Action::Keys(1))
+        .act(scene.now, Action::Custom(vec![1]))
         .expect("in a game");
     scene.tell(
         0,
@@ -556,7 +556,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
     assert_eq!(
-        scene.client.act(scene.now, Action::Keys(2)),
+        scene.client.act(scene.now, Action::Custom(vec![2])),
         Err(CommandError::ChangingMap)
     );
     assert!(scene.client.avatar().is_some(), "shown all along");
@@ -579,7 +579,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     // From here on commands count again.
     scene
         .client
-        .act(scene.now, Action::Keys(3))
+        .act(scene.now, Action::Custom(vec![3]))
         .expect("in a game");
 }
 

@@ -60,9 +60,6 @@ pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
 
 impl FieldGame {
     pub(super) fn save_avatar(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
-        if self.walkers.contains(player) {
-            return Some(Vec::new());
-        }
         let avatar = self
             .creatures
             .avatar(player)

@@ -19,7 +19,6 @@ mod bolts;
 mod creatures;
 mod fights;
 mod gates;
-mod heading;
 mod map;
 mod npcs;
 mod rules;
@@ -29,7 +28,6 @@ mod spells;
 mod tests;
 mod timers;
 mod vitals;
-mod walkers;
 
 use std::time::Duration;
 
@@ -43,14 +41,11 @@ use ambit_proto::time::GameTime;
 use self::bolts::Bolts;
 use self::creatures::Creatures;
 use self::timers::{WakeReason, WakeTimers};
-use self::walkers::ServerWalkers;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
 use ambit_room::logic::game::{Game, GameInfo, Refusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
-
-pub use self::walkers::WalkMode;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -78,14 +73,6 @@ const PARAMETERS: &[Parameter] = &[
         about: "maps in a row, from west to east, with a gate in the middle of each border between \
                 two; each is a room of its own",
     },
-    Parameter {
-        key: "walk",
-        default: "none",
-        allowed: Allowed::Word(WalkMode::WORDS),
-        about: "how the server moves avatars, at 4 m/s and through obstacles, to measure the cost \
-                of a crowd: none leaves them to their players, waypoints moves from one random \
-                position to the next, steered turns at random at every tick",
-    },
 ];
 
 /// Purposes of random numbers (see `World::rng_for`).
@@ -102,9 +89,7 @@ pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
     maps: u32,
-    walk_mode: WalkMode,
     creatures: Creatures,
-    walkers: ServerWalkers,
     bolts: Bolts,
     timers: WakeTimers,
     /// The time up to which everything is decided.
@@ -128,21 +113,10 @@ impl FieldGame {
             obstacles,
             npcs,
             maps: 1,
-            walk_mode: WalkMode::Played,
             creatures: Creatures::default(),
-            walkers: ServerWalkers::default(),
             bolts: Bolts::default(),
             timers: WakeTimers::default(),
             settled_until: GameTime::ZERO,
-        }
-    }
-
-    /// The same game with avatars that move like this.
-    #[must_use]
-    pub fn with_walk_mode(self, walk: WalkMode) -> Self {
-        Self {
-            walk_mode: walk,
-            ..self
         }
     }
 
@@ -177,25 +151,21 @@ impl FieldGame {
         }
         let field =
             Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
-        Ok(Box::new(field.with_walk_mode(WalkMode::from_word(
-            parameters.word("walk"),
-        ))))
+        Ok(Box::new(field))
     }
 
-    /// Brings bolts, walkers and timers up to now.
+    /// Brings bolts and timers up to now.
     fn catch_up(&mut self, world: &mut World) {
         let now = world.now();
         if self.settled_until >= now {
             return;
         }
         self.move_bolts(world, self.settled_until);
-        self.walkers.move_steered(world, self.settled_until);
         while let Some((object, wake)) = self.timers.pop_due(now) {
             match wake {
                 WakeReason::Unveil => self.unveil(world, object),
                 WakeReason::Respawn => self.respawn(world, object),
                 WakeReason::Wander => self.wander(world, object),
-                WakeReason::Walk => self.walkers.next_leg(world, &mut self.timers, object),
             }
         }
         self.settled_until = now;
@@ -222,11 +192,6 @@ impl Game for FieldGame {
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
         self.catch_up(world);
         let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
-        if self.walk_mode != WalkMode::Played {
-            return self
-                .walkers
-                .join(world, &mut self.timers, self.walk_mode, player, rng);
-        }
         let place = map::spawn_place(world, self.creatures.avatar_count() + 1, &mut rng);
         let avatar = schema::spawn_avatar(world, place, name);
         self.creatures.add_avatar(player, avatar, rng);
@@ -241,11 +206,7 @@ impl Game for FieldGame {
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
         self.catch_up(world);
-        if let Some(avatar) = self
-            .creatures
-            .remove_avatar(player)
-            .or_else(|| self.walkers.leave(player))
-        {
+        if let Some(avatar) = self.creatures.remove_avatar(player) {
             world.despawn(avatar);
         }
     }
@@ -257,9 +218,6 @@ impl Game for FieldGame {
         action: &Action,
     ) -> Result<(), Refusal> {
         self.catch_up(world);
-        if self.walkers.contains(player) {
-            return Ok(()); // Ignored: the server moves this avatar.
-        }
         let avatar = self
             .creatures
             .avatar(player)
@@ -267,7 +225,7 @@ impl Game for FieldGame {
         match *action {
             Action::Move { x, y } => self.walk(world, avatar, (x, y)),
             Action::Cast { spell, at } => self.cast(world, avatar, spell, at),
-            Action::Keys(_) | Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
+            Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
         }
     }
 
@@ -304,18 +262,12 @@ impl Game for FieldGame {
         carried: &[u8],
     ) -> ObjectId {
         self.catch_up(world);
-        if self.walk_mode == WalkMode::Played {
-            return self.spawn_arrival(world, player, name, at, carried);
-        }
-        let avatar = self.join(world, player, name);
-        world.put_at(avatar, at);
-        avatar
+        self.spawn_arrival(world, player, name, at, carried)
     }
 
     fn save(&self) -> Option<Vec<u8>> {
         Some(saved::of(&(
             &self.creatures,
-            &self.walkers,
             &self.bolts,
             &self.timers,
             self.settled_until,
@@ -323,13 +275,7 @@ impl Game for FieldGame {
     }
 
     fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        (
-            self.creatures,
-            self.walkers,
-            self.bolts,
-            self.timers,
-            self.settled_until,
-        ) = saved::all(saved)?;
+        (self.creatures, self.bolts, self.timers, self.settled_until) = saved::all(saved)?;
         Ok(())
     }
 }

@@ -3,7 +3,6 @@
 //! The constants are positions in the lists of [`schema`]; a test compares them.
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{
     Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind, Schema,
 };
@@ -16,10 +15,6 @@ use ambit_room::logic::world::World;
 pub(super) const AVATAR: u8 = 0;
 pub(super) const NPC: u8 = 1;
 pub(super) const BOLT: u8 = 2;
-/// Has only a path.
-pub(super) const WALKER: u8 = 3;
-/// Has only a pose.
-pub(super) const STEERED: u8 = 4;
 
 /// Of avatars and wanderers.
 pub(super) const HEALTH: u8 = 1;
@@ -36,12 +31,6 @@ pub(super) const HEALED: u8 = 2;
 pub(super) const DIED: u8 = 3;
 pub(super) const RESPAWNED: u8 = 4;
 
-/// Centimetres, and 256 headings: 1.4 degrees each.
-const STEERED_FORMAT: PoseFormat = PoseFormat {
-    per_metre: 100,
-    turn: Turning::Yaw { bits: 8 },
-    motion: None,
-};
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 
@@ -92,11 +81,6 @@ pub(super) fn schema() -> Schema {
             kind("avatar", avatar),
             kind("npc", npc),
             kind("bolt", vec![path()]),
-            kind("walker", vec![path()]),
-            kind(
-                "steered",
-                vec![ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT))],
-            ),
         ],
         events: vec![
             event(
@@ -150,26 +134,6 @@ pub(super) fn spawn_bolt(world: &mut World, from: Position, to: Position) -> (Ob
     (bolt, arrival)
 }
 
-pub(super) fn spawn_walker(world: &mut World, position: Position) -> ObjectId {
-    world.spawn(WALKER, vec![Component::at_rest(world.now(), position)])
-}
-
-pub(super) fn spawn_steered(
-    world: &mut World,
-    position: Position,
-    yaw_rad: f32,
-    speed_m_per_s: f32,
-) -> ObjectId {
-    world.spawn(
-        STEERED,
-        vec![Component::Pose(STEERED_FORMAT.pose(
-            position,
-            yaw_rad,
-            speed_m_per_s,
-        ))],
-    )
-}
-
 fn kind(name: &str, components: Vec<ComponentSpec>) -> ObjectKind {
     ObjectKind {
         name: name.into(),
@@ -200,9 +164,8 @@ mod tests {
     fn the_indices_are_those_of_the_schema() {
         let schema = schema();
         assert_eq!(schema.check(), Ok(()));
-        let kinds =
-            ["avatar", "npc", "bolt", "walker", "steered"].map(|name| schema.kind_index(name));
-        assert_eq!(kinds, [AVATAR, NPC, BOLT, WALKER, STEERED].map(Some));
+        let kinds = ["avatar", "npc", "bolt"].map(|name| schema.kind_index(name));
+        assert_eq!(kinds, [AVATAR, NPC, BOLT].map(Some));
         let component = |name| schema.kinds[usize::from(AVATAR)].component_index(name);
         let names = ["health", "mana", "name", "alive", "veiled"];
         assert_eq!(

@@ -6,7 +6,6 @@ mod life;
 mod order;
 mod spells;
 mod veil;
-mod walkers;
 mod walking;
 
 use std::collections::BTreeMap;

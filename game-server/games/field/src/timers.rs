@@ -21,8 +21,6 @@ pub(super) enum WakeReason {
     Respawn,
     /// A wanderer starts its next leg.
     Wander,
-    /// A walker has reached its waypoint.
-    Walk,
 }
 
 /// A timer; the order of the fields is the order in which timers come out.

@@ -95,7 +95,7 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
         })) => Ok(join),
         Ok(
             Some(ClientToGame {
-                body: Some(client_to_game::Body::Leave(_) | client_to_game::Body::AskCommands(_)),
+                body: Some(client_to_game::Body::Leave(_)),
             })
             | None,
         ) => Err(codes::error(
@@ -200,14 +200,6 @@ async fn read_control(
                 // read after that: a client that goes on must not fill the room's queue.
                 let _ = inlet.post(FromClient(client, ClientMessage::Leave));
                 return std::future::pending().await;
-            }
-            // Waits for its turn, so that a client which asks too often has one message at the
-            // room.
-            Ok(Some(ClientToGame {
-                body: Some(client_to_game::Body::AskCommands(_)),
-            })) => {
-                let ask = FromClient(client, ClientMessage::AskCommands);
-                let _ = inlet.actor.send(ask).await;
             }
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Join(_)),

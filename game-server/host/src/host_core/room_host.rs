@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{Commands, Joined, Out, game_to_client};
+use ambit_proto::control::game::{Joined, Out, game_to_client};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -20,7 +20,6 @@ use bytes::Bytes;
 use super::checkpoints::{CheckpointSender, member_changes};
 use super::messages::{HostMessage, RoomMember, RoomOrder};
 use ambit_room::journal::JournalEntry;
-use ambit_room::logic::executed_commands::ExecutedCommands;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_transport::ticket::Ticket;
 
@@ -80,8 +79,6 @@ pub enum RoomHostOutput {
 pub enum ClientMessage {
     /// The player leaves for good.
     Leave,
-    /// The client asks which of its commands were executed.
-    AskCommands,
 }
 
 /// See the module.
@@ -221,12 +218,6 @@ impl RoomHost {
                 let reason = ErrorCode::ErrorUnspecified;
                 self.remove(player, reason, "you have left the game");
                 self.send_player_out(player, reason);
-            }
-            ClientMessage::AskCommands => {
-                let executed = self.room.executed_commands(player).unwrap_or_default();
-                let body = game_to_client::Body::Commands(commands(executed));
-                self.outputs
-                    .push_back(RoomHostOutput::Message { client, body });
             }
         }
     }
@@ -536,16 +527,6 @@ fn transfer_of(room: RoomId, output: RoomOutput) -> Option<HostMessage> {
         },
         _ => return None,
     })
-}
-
-fn commands(executed: ExecutedCommands) -> Commands {
-    let (newest, bits, doubled) = executed.to_parts();
-    Commands {
-        newest,
-        latest: bits as u64,
-        before: (bits >> 64) as u64,
-        doubled,
-    }
 }
 
 #[cfg(test)]

@@ -243,8 +243,7 @@ pub trait Game: Send {
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
     /// Executes a command of a player in the room, effective at `world.now()`, or refuses it.
-    /// Numbers are as the client sent them: check them. `Action::Keys` never arrives here: it
-    /// counts as holding these controls.
+    /// Numbers are as the client sent them: check them.
     fn command(
         &mut self,
         world: &mut World,

@@ -68,7 +68,7 @@ impl CommandFilter {
 
     /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
     fn is_outdated(&mut self, command: &Command) -> bool {
-        if !matches!(command.action, Action::Move { .. } | Action::Keys(_)) {
+        if !matches!(command.action, Action::Move { .. }) {
             return false;
         }
         let is_newer = |last: u32| command.number.wrapping_sub(last).cast_signed() > 0;
@@ -85,12 +85,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_key_command_wins_whatever_the_order() {
+    fn the_newest_move_wins_whatever_the_order() {
         let mut filter = CommandFilter::default();
         let accepted = [7, 6, 9].map(|number| {
             let bytes = wire::encode(&mut Command {
                 number,
-                action: Action::Keys(number),
+                action: Action::Move { x: 1.0, y: 1.0 },
             });
             matches!(
                 filter.handle_message(GameTime::ZERO, &bytes),

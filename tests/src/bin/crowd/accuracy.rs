@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::ambit_room::{CrowdRun, Motion, map_edge_m};
+use crate::ambit_room::{CrowdRun, Motion, map_edge_m, walked_by_server};
 use crate::pinned_process::{ScratchFolder, WAIT_LIMIT};
 
 /// A small room: accuracy does not depend on the number of clients.
@@ -50,7 +50,7 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
         CLIENTS,
         WINDOW,
         &room,
-        &["--shown".into(), path(&shown)],
+        &[walked_by_server(), vec!["--shown".into(), path(&shown)]].concat(),
         &["--trace".into(), path(&trace)],
     )?;
     run.bots.wait_for_line("measuring", WAIT_LIMIT)?;

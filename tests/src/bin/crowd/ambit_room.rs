@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
+use ambit_tests::walking_crowd::WalkingCrowd;
 use anyhow::Context as _;
 use serde_json::Value;
 
@@ -88,7 +89,11 @@ fn measure_on(
         count,
         window,
         &room,
-        &["--full".into(), full.min(count).to_string()],
+        &[
+            walked_by_server(),
+            vec!["--full".into(), full.min(count).to_string()],
+        ]
+        .concat(),
         &[],
     )?;
     run.bots
@@ -135,13 +140,17 @@ fn measure_on(
 pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleRoom> {
     let scratch = ScratchFolder::new()?;
     let edge = map_edge_m(Motion::Waypoints, count);
-    let room = [("size", format!("{edge:.1}x{edge:.1}"))];
+    let room = [
+        ("size", format!("{edge:.1}x{edge:.1}")),
+        ("obstacles", "0".to_owned()),
+        ("npcs", "0".to_owned()),
+    ];
     let run = CrowdRun::start(
         &scratch.0,
         count,
         window,
         &room,
-        &["--profile".into(), "idle".into()],
+        &["--game", "field", "--profile", "idle"].map(String::from),
         &[],
     )?;
     run.bots.wait_for_line("measuring", WAIT_LIMIT)?;
@@ -155,6 +164,13 @@ pub(crate) fn measure_idle(count: u32, window: Duration) -> anyhow::Result<IdleR
         datagrams_per_s: figure("datagrams_down_per_s"),
         bytes_up_per_s: figure("bytes_up_per_s"),
     })
+}
+
+/// The bots' flags for a room whose avatars the server moves.
+pub(crate) fn walked_by_server() -> Vec<String> {
+    ["--game", WalkingCrowd::INFO.name, "--profile", "hold"]
+        .map(String::from)
+        .to_vec()
 }
 
 impl CrowdRun {
@@ -176,7 +192,7 @@ impl CrowdRun {
         }
         arguments.extend_from_slice(server);
         let server =
-            PinnedProcess::start(SERVER_CORE, &binary("world-server")?, &arguments, scratch)?;
+            PinnedProcess::start(SERVER_CORE, &binary("test-server")?, &arguments, scratch)?;
         let ready = server.wait_for_line("ready ", WAIT_LIMIT)?;
         let field = |key: &str| {
             ready
@@ -198,7 +214,7 @@ impl CrowdRun {
         ]);
         arguments.extend(["--seconds".into(), window.as_secs().to_string()]);
         arguments.extend(["--settle".into(), SETTLE_TIME.as_secs().to_string()]);
-        let fixed = ["inner=1", "outer=1", "margin=0", "obstacles=0", "npcs=0"].map(String::from);
+        let fixed = ["inner=1", "outer=1", "margin=0"].map(String::from);
         for parameter in fixed
             .into_iter()
             .chain(room.iter().map(|(key, value)| format!("{key}={value}")))

@@ -2,8 +2,8 @@
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
-use ambit_proto::message::Command;
-use ambit_proto::wire;
+use ambit_proto::message::{KeyInput, Uplink};
+use ambit_proto::wire::Wire;
 
 use super::*;
 use ambit_room::room::{Room, RoomInput};
@@ -86,16 +86,17 @@ impl Connections {
     /// A datagram from the first client.
     fn hold(&mut self, keys: Keymap) {
         let at = GameTime::from_millis(50 * self.ticks);
-        let command = wire::encode(&mut Command {
-            number: 1,
-            action: Action::Keys(keys.0),
-        })
-        .into();
-        self.link
-            .send_reliable(at.into(), command, None)
-            .expect("the queue has room");
+        let input = Some(KeyInput::new(keys, at));
         let mut bytes = Vec::new();
-        self.link.write_datagram(at.into(), &mut bytes, |_, _| {});
+        self.link
+            .write_datagram(at.into(), &mut bytes, |writer, _| {
+                Uplink {
+                    input,
+                    ..Uplink::default()
+                }
+                .wire(writer)
+                .expect("a writer refuses nothing");
+            });
         self.tick(Some(RoomInput::Datagram {
             client: ClientId(1),
             at,

@@ -121,15 +121,6 @@ fn a_player_who_leaves_is_out_at_once() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    host.room
-        .handle_message(ClientId(1), ClientMessage::AskCommands);
-    assert!(matches!(
-        host.poll()[..],
-        [RoomHostOutput::Message {
-            body: game_to_client::Body::Commands(_),
-            ..
-        }]
-    ));
     host.room.handle_message(ClientId(1), ClientMessage::Leave);
     let outputs = host.poll();
     assert!(

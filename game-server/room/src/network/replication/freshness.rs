@@ -24,13 +24,6 @@ pub enum FreshnessClass {
     Far,
 }
 
-/// All classes, by their index.
-pub const FRESHNESS_CLASSES: [FreshnessClass; 3] = [
-    FreshnessClass::Engaged,
-    FreshnessClass::Near,
-    FreshnessClass::Far,
-];
-
 /// The factor by which a class may exceed its target age before the next class exceeds its own.
 const CLASS_RATIO: f32 = 4.0;
 /// Metres beyond `near_m` for each further unit of the position grid that a far object may be off.

@@ -303,11 +303,6 @@ impl ObjectSlots {
         &mut self.poses
     }
 
-    /// Whether any record may be due.
-    pub fn has_due(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
     /// When the first due record has to be sent.
     pub fn send_deadline(&self) -> Option<GameTime> {
         self.send_deadline

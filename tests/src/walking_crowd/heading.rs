@@ -5,39 +5,40 @@
 //! way, bit for bit, on every machine; the functions of the standard library differ in their last
 //! bits between platforms. Error: below 1e-7.
 
-use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
+
+use serde::{Deserialize, Serialize};
 
 const QUARTER_TURN: u16 = 1 << 14;
 const HALF_TURN: u16 = 1 << 15;
 
 /// A direction on the ground. See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Heading(pub(super) u16);
+pub struct Heading(pub u16);
 
 impl Heading {
     /// This heading, turned by `by` 65,536ths of a turn.
-    pub(super) fn turned(self, by: i16) -> Self {
+    pub fn turned(self, by: i16) -> Self {
         Self(self.0.wrapping_add_signed(by))
     }
 
     /// The heading after a bounce off a wall along y.
-    pub(super) fn mirrored_x(self) -> Self {
+    pub fn mirrored_x(self) -> Self {
         Self(HALF_TURN.wrapping_sub(self.0))
     }
 
     /// The heading after a bounce off a wall along x.
-    pub(super) fn mirrored_y(self) -> Self {
+    pub fn mirrored_y(self) -> Self {
         Self(self.0.wrapping_neg())
     }
 
     /// In radians, from 0 to two pi.
-    pub(super) fn to_radians(self) -> f32 {
+    pub fn to_radians(self) -> f32 {
         f32::from(self.0) / 65_536.0 * std::f32::consts::TAU
     }
 
     /// The unit vector in this direction: cosine and sine.
-    pub(super) fn direction(self) -> (f32, f32) {
+    pub fn direction(self) -> (f32, f32) {
         let part = self.0 % QUARTER_TURN;
         let (cos, sin) = (quarter_sine(QUARTER_TURN - part), quarter_sine(part));
         match self.0 / QUARTER_TURN {
@@ -69,49 +70,4 @@ fn quarter_sine(part: u16) -> f32 {
         .into_iter()
         .fold(0.0, |sum, coefficient| sum * square + coefficient);
     (x * sum) as f32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_direction_is_that_of_the_angle() {
-        for angle in 0..=u16::MAX {
-            let heading = Heading(angle);
-            let (cos, sin) = heading.direction();
-            let radians = f64::from(angle) / 65_536.0 * std::f64::consts::TAU;
-            assert!((f64::from(cos) - radians.cos()).abs() < 1e-7, "{angle}");
-            assert!((f64::from(sin) - radians.sin()).abs() < 1e-7, "{angle}");
-            assert!(
-                (f64::from(heading.to_radians()) - radians).abs() < 1e-6,
-                "{angle}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_bounce_reverses_only_the_direction_across_the_wall() {
-        for angle in (0..=u16::MAX).step_by(77) {
-            let (x, y) = Heading(angle).direction();
-            let (mirrored_x, mirrored_y) = (
-                Heading(angle).mirrored_x().direction(),
-                Heading(angle).mirrored_y().direction(),
-            );
-            assert!(
-                (mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6,
-                "{angle}"
-            );
-            assert!(
-                (mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6,
-                "{angle}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_turn_wraps_around() {
-        assert_eq!(Heading(10).turned(-20), Heading(65_526));
-        assert_eq!(Heading(65_530).turned(20), Heading(14));
-    }
 }

@@ -1,7 +1,6 @@
-//! Walkers: avatars that the server moves, to measure the cost of a crowd (`walk=...`).
+//! A test game whose avatars the server moves, to measure the cost of a crowd.
 //!
-//! Obstacles do not stop them, nothing damages them, and commands of their players are accepted and
-//! ignored. There are two motions, both at 4 m/s:
+//! Commands of the players are accepted and ignored. There are two motions, both at 4 m/s:
 //! - `waypoints`: from one random position of the map to the next; a path, sent once for each leg.
 //! - `steered`: the heading turns by a random angle of at most 10 degrees at every tick, and is
 //!   mirrored at the map's edge; a pose, since it cannot be predicted.
@@ -18,61 +17,78 @@
 //! Cost: for `waypoints`, the end of each leg; for `steered`, a step per tick and walker, without
 //! allocation. Source of the first position on a leg: Le Boudec and Vojnovic, "Perfect simulation
 //! and stationarity of a class of mobility models" (INFOCOM 2005).
+//!
+//! Benches of the game server, which cannot depend on this crate, include this folder as a module.
 
-use std::collections::BTreeMap;
+pub mod heading;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
+use ambit_proto::pose::{PoseFormat, Turning};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
+use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
+use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::world::World;
+use ambit_room::saved::{self, BadState};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::heading::Heading;
-use super::schema;
-use super::timers::{WakeReason, WakeTimers};
-use ambit_room::logic::world::World;
+use self::heading::Heading;
+
+/// The kind of walkers between waypoints: it has only a path.
+pub const WALKER: u8 = 0;
+/// The kind of steered walkers: it has only a pose.
+pub const STEERED: u8 = 1;
 
 const WALK_M_PER_S: f32 = 4.0;
 /// The largest turn of a tick: 10 degrees in 65,536ths of a turn.
 const MAX_TURN: i16 = 1_820;
+/// The purpose of the walkers' random numbers (see `World::rng_for`).
+const PLAYER_RNG_DOMAIN: u64 = 3;
+/// Centimetres, and 256 headings: 1.4 degrees each.
+const STEERED_FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 
 /// How avatars move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkMode {
-    /// Their players move them: the normal game.
-    #[default]
-    Played,
     /// From one random position to the next.
     Waypoints,
     /// With a heading that turns at random.
     Steered,
 }
 
-impl WalkMode {
-    /// The words of the parameter `walk`.
-    pub(super) const WORDS: &'static [&'static str] = &["none", "waypoints", "steered"];
-
-    pub(super) fn from_word(word: &str) -> Self {
-        match word {
-            "waypoints" => Self::Waypoints,
-            "steered" => Self::Steered,
-            _ => Self::Played,
-        }
-    }
+/// The game. See the module.
+#[derive(Debug)]
+pub struct WalkingCrowd {
+    mode: WalkMode,
+    walkers: Walkers,
 }
 
-/// All avatars that the server moves. See the module.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ServerWalkers {
+struct Walkers {
     avatars: BTreeMap<PlayerId, ObjectId>,
     /// Random generators of walkers between waypoints.
     #[serde(with = "ambit_room::saved::dice_by")]
     waypoint_rngs: BTreeMap<ObjectId, Rng>,
+    /// When walkers reach their waypoints, the earliest on top.
+    arrivals: BinaryHeap<Reverse<(GameTime, ObjectId)>>,
     /// In the order of their creation.
     steered: Vec<SteeredWalker>,
+    /// The time up to which all have walked.
+    settled_until: GameTime,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,43 +101,137 @@ struct SteeredWalker {
     heading: Heading,
 }
 
-impl ServerWalkers {
-    /// Creates a player's avatar and starts its walk.
-    pub(super) fn join(
-        &mut self,
-        world: &mut World,
-        timers: &mut WakeTimers,
-        walk: WalkMode,
-        player: PlayerId,
-        rng: Rng,
-    ) -> ObjectId {
-        let avatar = match walk {
-            WalkMode::Steered => self.spawn_steered(world, rng),
-            WalkMode::Waypoints | WalkMode::Played => {
-                self.spawn_between_waypoints(world, timers, rng)
-            }
+impl WalkingCrowd {
+    pub const INFO: GameInfo = GameInfo {
+        name: "walking_crowd",
+        description: "A crowd that the server walks.",
+        min_players: 1,
+        join_running: true,
+        parameters: &[Parameter {
+            key: "walk",
+            default: "waypoints",
+            allowed: Allowed::Word(&["waypoints", "steered"]),
+            about: "how the server moves avatars, at 4 m/s: waypoints moves from one random \
+                    position to the next, steered turns at random at every tick",
+        }],
+    };
+
+    pub fn new(mode: WalkMode) -> Self {
+        Self {
+            mode,
+            walkers: Walkers::default(),
+        }
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "the signature of `MakeGame`")]
+    pub fn create(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        let mode = match parameters.word("walk") {
+            "steered" => WalkMode::Steered,
+            _ => WalkMode::Waypoints,
         };
-        self.avatars.insert(player, avatar);
+        Ok(Box::new(Self::new(mode)))
+    }
+}
+
+impl Game for WalkingCrowd {
+    fn schema(&self) -> Schema {
+        let kind = |name: &str, component| ObjectKind {
+            name: name.into(),
+            components: vec![component],
+            ..ObjectKind::default()
+        };
+        Schema {
+            game: "walking_crowd".into(),
+            kinds: vec![
+                kind("walker", ComponentSpec::public("path", Codec::Path)),
+                kind(
+                    "steered",
+                    ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT)),
+                ),
+            ],
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, world: &mut World) {
+        self.walkers.settled_until = world.now();
+    }
+
+    fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
+        self.walkers.catch_up(world);
+        let rng = world.rng_for(PLAYER_RNG_DOMAIN, player.0);
+        let avatar = match self.mode {
+            WalkMode::Steered => self.walkers.spawn_steered(world, rng),
+            WalkMode::Waypoints => self.walkers.spawn_between_waypoints(world, rng),
+        };
+        self.walkers.avatars.insert(player, avatar);
         avatar
     }
 
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        self.walkers.catch_up(world);
+        if let Some(avatar) = self.walkers.remove(player) {
+            world.despawn(avatar);
+        }
+    }
+
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        _action: &Action,
+    ) -> Result<(), Refusal> {
+        self.walkers.catch_up(world);
+        if self.walkers.avatars.contains_key(&player) {
+            Ok(())
+        } else {
+            Err(Refusal(ErrorCode::OutOfState))
+        }
+    }
+
+    fn step(&mut self, world: &mut World, _dt: Duration) {
+        self.walkers.catch_up(world);
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(saved::of(&self.walkers))
+    }
+
+    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        self.walkers = saved::all(saved)?;
+        Ok(())
+    }
+}
+
+impl Walkers {
     /// Removes a player and returns its avatar.
-    pub(super) fn leave(&mut self, player: PlayerId) -> Option<ObjectId> {
+    fn remove(&mut self, player: PlayerId) -> Option<ObjectId> {
         let avatar = self.avatars.remove(&player)?;
         self.waypoint_rngs.remove(&avatar);
         self.steered.retain(|walker| walker.object != avatar);
         Some(avatar)
     }
 
-    pub(super) fn contains(&self, player: PlayerId) -> bool {
-        self.avatars.contains_key(&player)
+    /// Moves all walkers to now.
+    fn catch_up(&mut self, world: &mut World) {
+        let now = world.now();
+        if self.settled_until >= now {
+            return;
+        }
+        self.move_steered(world);
+        while let Some(&Reverse((at, walker))) = self.arrivals.peek()
+            && at <= now
+        {
+            self.arrivals.pop();
+            self.start_next_leg(world, walker);
+        }
+        self.settled_until = now;
     }
 
-    /// Moves all steered walkers from `since` to now.
-    pub(super) fn move_steered(&mut self, world: &mut World, since: GameTime) {
+    fn move_steered(&mut self, world: &mut World) {
         let (grid, step_m) = (
             *world.grid(),
-            WALK_M_PER_S * world.now().since(since).as_secs_f32(),
+            WALK_M_PER_S * world.now().since(self.settled_until).as_secs_f32(),
         );
         for walker in &mut self.steered {
             walker.step(grid, step_m);
@@ -136,12 +246,7 @@ impl ServerWalkers {
 
     /// Starts the next leg of a walker that reached its waypoint since the last tick, at the time
     /// of its arrival.
-    pub(super) fn next_leg(
-        &mut self,
-        world: &mut World,
-        timers: &mut WakeTimers,
-        walker: ObjectId,
-    ) {
+    fn start_next_leg(&mut self, world: &mut World, walker: ObjectId) {
         let Some(rng) = self.waypoint_rngs.get_mut(&walker) else {
             return;
         };
@@ -160,7 +265,7 @@ impl ServerWalkers {
                 (next, Waypoint::walk(target)),
             ],
         );
-        timers.add(next, walker, WakeReason::Walk);
+        self.arrivals.push(Reverse((next, walker)));
     }
 
     fn spawn_steered(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
@@ -168,7 +273,8 @@ impl ServerWalkers {
             random_position(*world.grid(), &mut rng),
             Heading(rng.u16(..)),
         );
-        let object = schema::spawn_steered(world, place, heading.to_radians(), WALK_M_PER_S);
+        let pose = STEERED_FORMAT.pose(place, heading.to_radians(), WALK_M_PER_S);
+        let object = world.spawn(STEERED, vec![Component::Pose(pose)]);
         self.steered.push(SteeredWalker {
             object,
             rng,
@@ -178,17 +284,12 @@ impl ServerWalkers {
         object
     }
 
-    fn spawn_between_waypoints(
-        &mut self,
-        world: &mut World,
-        timers: &mut WakeTimers,
-        mut rng: Rng,
-    ) -> ObjectId {
+    fn spawn_between_waypoints(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
         let (here, target) = random_leg(*world.grid(), &mut rng);
-        let object = schema::spawn_walker(world, here);
+        let object = world.spawn(WALKER, vec![Component::at_rest(world.now(), here)]);
         let arrival = world.walk_to(object, target, WALK_M_PER_S);
         self.waypoint_rngs.insert(object, rng);
-        timers.add(arrival, object, WakeReason::Walk);
+        self.arrivals.push(Reverse((arrival, object)));
         object
     }
 }

@@ -1,10 +1,19 @@
-//! Avatars that the server moves.
+//! The crowd that the server walks: how it moves.
 
-use ambit_proto::keymap::Keymap;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
 use ambit_proto::pose::Pose;
-
-use super::super::{WalkMode, schema};
-use super::*;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_room::config::RoomConfig;
+use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::world::{World, WorldChange};
+use ambit_tests::walking_crowd::heading::Heading;
+use ambit_tests::walking_crowd::{WalkMode, WalkingCrowd};
 
 const SPEED: f32 = 4.0;
 
@@ -217,10 +226,7 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
             let mut scene = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
                 if busy {
-                    scene
-                        .game
-                        .input(&mut scene.world, PlayerId(1), Keymap(u32::MAX));
-                    assert_eq!(scene.command(PlayerId(1), &Action::Keys(7)), Ok(()));
+                    assert_eq!(scene.command(PlayerId(1), &Action::Custom(vec![7])), Ok(()));
                     assert_eq!(
                         scene.command(
                             PlayerId(1),
@@ -249,9 +255,6 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let mut scene = crowd(walk, 3, 40.0, 11);
         let leaving = walkers(&scene)[1];
-        scene
-            .game
-            .rename(&mut scene.world, PlayerId(2), "another name");
         scene.game.leave(&mut scene.world, PlayerId(2));
         assert!(!scene.world.contains(leaving));
         let before = positions(&scene);
@@ -264,10 +267,50 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
                 .all(|(after, before)| *after != before)
         );
         assert_eq!(
-            scene.command(PlayerId(2), &Action::Keys(7)),
-            refused(ErrorCode::OutOfState)
+            scene.command(PlayerId(2), &Action::Custom(vec![7])),
+            Err(Refusal(ErrorCode::OutOfState))
         );
     }
+}
+
+#[test]
+fn a_direction_is_that_of_the_angle() {
+    for angle in 0..=u16::MAX {
+        let heading = Heading(angle);
+        let (cos, sin) = heading.direction();
+        let radians = f64::from(angle) / 65_536.0 * std::f64::consts::TAU;
+        assert!((f64::from(cos) - radians.cos()).abs() < 1e-7, "{angle}");
+        assert!((f64::from(sin) - radians.sin()).abs() < 1e-7, "{angle}");
+        assert!(
+            (f64::from(heading.to_radians()) - radians).abs() < 1e-6,
+            "{angle}"
+        );
+    }
+}
+
+#[test]
+fn a_bounce_reverses_only_the_direction_across_the_wall() {
+    for angle in (0..=u16::MAX).step_by(77) {
+        let (x, y) = Heading(angle).direction();
+        let (mirrored_x, mirrored_y) = (
+            Heading(angle).mirrored_x().direction(),
+            Heading(angle).mirrored_y().direction(),
+        );
+        assert!(
+            (mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6,
+            "{angle}"
+        );
+        assert!(
+            (mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6,
+            "{angle}"
+        );
+    }
+}
+
+#[test]
+fn a_turn_wraps_around() {
+    assert_eq!(Heading(10).turned(-20), Heading(65_526));
+    assert_eq!(Heading(65_530).turned(20), Heading(14));
 }
 
 /// A square map with `count` walkers.
@@ -278,10 +321,7 @@ fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> Scene {
         seed,
         ..RoomConfig::default()
     };
-    scene_with(
-        Scene::with(FieldGame::new(0, 0).with_walk_mode(walk), &config),
-        1..count + 1,
-    )
+    scene_with(Scene::new(WalkingCrowd::new(walk), &config), 1..count + 1)
 }
 
 fn scene_with(mut scene: Scene, players: std::ops::Range<u64>) -> Scene {
@@ -302,9 +342,7 @@ fn tick(scene: &mut Scene) -> Vec<WorldChange> {
 }
 
 fn walkers(scene: &Scene) -> Vec<ObjectId> {
-    let mut walkers = scene.of_kind(schema::WALKER);
-    walkers.extend(scene.of_kind(schema::STEERED));
-    walkers
+    scene.world.objects().collect()
 }
 
 fn positions(scene: &Scene) -> Vec<Position> {
@@ -317,4 +355,52 @@ fn positions(scene: &Scene) -> Vec<Position> {
 /// Equal up to one step of the grid.
 fn is_at_the_edge(pose: &Pose, edge: i32) -> bool {
     pose.at[..2].iter().any(|at| *at <= 22 || *at >= edge - 22)
+}
+
+/// The game and its world, tick by tick.
+struct Scene {
+    game: WalkingCrowd,
+    world: World,
+    tick: Duration,
+    changes: Vec<WorldChange>,
+}
+
+impl Scene {
+    fn new(game: WalkingCrowd, config: &RoomConfig) -> Self {
+        let world = World::new(config, game.schema());
+        let tick = Duration::from_secs(1) / config.tick_hz;
+        let mut scene = Self {
+            game,
+            world,
+            tick,
+            changes: Vec::new(),
+        };
+        scene.world.begin_tick(GameTime::ZERO + config.delay);
+        scene.game.start(&mut scene.world);
+        scene.world.finish_tick();
+        scene
+    }
+
+    fn command(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {
+        self.game.command(&mut self.world, player, action)
+    }
+
+    /// Ends the current tick and begins the next one.
+    fn tick(&mut self) {
+        self.game.step(&mut self.world, self.tick);
+        self.world.finish_tick();
+        self.world.drain_changes(&mut self.changes);
+        let next = self.world.now() + self.tick + Duration::from_micros(999);
+        self.world.begin_tick(next);
+    }
+
+    /// Ticks until at least this many milliseconds have passed.
+    fn run(&mut self, millis: u64) {
+        self.changes.clear();
+        let end = self.world.now() + Duration::from_millis(millis);
+        while self.world.now() < end {
+            self.tick();
+        }
+        self.game.step(&mut self.world, Duration::ZERO);
+    }
 }

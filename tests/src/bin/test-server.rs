@@ -1,0 +1,13 @@
+//! A world-server that also offers test games, for benchmarks and tests with real processes.
+
+use std::process::ExitCode;
+
+use ambit_tests::counting_game::CountingGame;
+use ambit_tests::walking_crowd::WalkingCrowd;
+
+fn main() -> ExitCode {
+    let registry = ambit_game_server::standard()
+        .with(WalkingCrowd::INFO, WalkingCrowd::create)
+        .with(CountingGame::INFO, CountingGame::create);
+    ambit_world_server::run(registry)
+}

@@ -1,0 +1,197 @@
+//! Players of the game `counting`, for tests that end hosts.
+//!
+//! Each player has a room of its own and sends numbers. At the end, the commands that the client
+//! reported as confirmed are compared with the avatar's later state: the game counts every command
+//! that it executes, so a lost one is missing there, and one that was executed twice is one too
+//! many.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::{ComponentValue, ViewEvent};
+use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
+use ambit_client_core::trust::KnownHosts;
+use ambit_proto::message::Action;
+use ambit_proto::time::LocalTime;
+use anyhow::{Context, Result, bail, ensure};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::{ScratchFolder, WAIT_LIMIT};
+use crate::counting_game::CountingGame;
+
+const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
+/// After the last command has been confirmed: longer than the local lag, so that a second execution
+/// would show, too.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
+
+/// Players in a thread of their own, until [`CountingPlayers::finish`].
+pub struct CountingPlayers {
+    thread: JoinHandle<Result<Vec<u64>>>,
+    is_over: watch::Sender<bool>,
+}
+
+impl CountingPlayers {
+    /// Starts `count` players at a server that offers the game.
+    pub fn start(scratch: &ScratchFolder, server: SocketAddr, count: usize) -> Self {
+        let (is_over, over) = watch::channel(false);
+        let known_hosts = scratch.path().join("counting_known_hosts");
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                let mut players = Vec::new();
+                for index in 0..count {
+                    let trust = ServerTrust::FirstUse(KnownHosts::from_path(&known_hosts));
+                    let player = CountingPlayer::join(server, trust, index).await?;
+                    players.push(tokio::spawn(player.play(over.clone())));
+                }
+                let mut counts = Vec::new();
+                for player in players {
+                    counts.push(player.await??);
+                }
+                Ok(counts)
+            })
+        });
+        Self { thread, is_over }
+    }
+
+    /// Ends the game and returns how many commands of each player were confirmed. An error if the
+    /// game has executed any other number of them.
+    pub fn finish(self) -> Result<Vec<u64>> {
+        let _ = self.is_over.send(true);
+        self.thread.join().expect("the players do not panic")
+    }
+}
+
+struct CountingPlayer {
+    handle: ClientHandle,
+    events: ClientEvents,
+    sent: u32,
+    confirmed: u64,
+}
+
+impl CountingPlayer {
+    /// Connects, creates a room and starts it.
+    async fn join(server: SocketAddr, trust: ServerTrust, index: usize) -> Result<Self> {
+        let options = ClientOptions {
+            server: server.to_string(),
+            trust,
+            impairment: None,
+            number: index as u64,
+            client: ClientConfig {
+                name: format!("counter-{index}"),
+                seed: index as u64,
+                ..ClientConfig::default()
+            },
+        };
+        let (handle, events) = shell::start(options, ());
+        let mut player = Self {
+            handle,
+            events,
+            sent: 0,
+            confirmed: 0,
+        };
+        player
+            .wait_for(|event| matches!(event, ViewEvent::Welcome(_)))
+            .await?;
+        let room = NewRoom {
+            name: format!("counting-{index}"),
+            game: CountingGame::INFO.name.to_owned(),
+            key: [index as u8 + 1; 16],
+            ..NewRoom::default()
+        };
+        player
+            .handle
+            .request(LobbyRequest::CreateRoom(room))
+            .await?;
+        player
+            .wait_for(|event| matches!(event, ViewEvent::Created { .. }))
+            .await?;
+        player.handle.request(LobbyRequest::StartRoom).await?;
+        let begins = async {
+            while player.count().await?.is_none() {
+                player.pause().await;
+            }
+            Ok(player)
+        };
+        timeout(WAIT_LIMIT, begins)
+            .await
+            .context("the game did not begin")?
+    }
+
+    async fn wait_for(&mut self, is_wanted: impl Fn(&ViewEvent) -> bool) -> Result<()> {
+        let wanted = async {
+            while let Some(event) = self.events.next().await {
+                if is_wanted(&event) {
+                    return Ok(());
+                }
+            }
+            bail!("the client ended")
+        };
+        timeout(WAIT_LIMIT, wanted).await?
+    }
+
+    /// Sends numbers until `over`, then compares.
+    async fn play(mut self, over: watch::Receiver<bool>) -> Result<u64> {
+        while !*over.borrow() {
+            let action = Action::Custom(self.sent.to_le_bytes().to_vec());
+            // Refused while too many commands wait for the next host: then this one was not sent.
+            if self.handle.act(action).await.is_ok() {
+                self.sent += 1;
+            }
+            self.take_confirmed().await?;
+            self.pause().await;
+        }
+        let rest = async {
+            while self.confirmed < u64::from(self.sent) {
+                self.take_confirmed().await?;
+                self.pause().await;
+            }
+            anyhow::Ok(())
+        };
+        timeout(WAIT_LIMIT, rest)
+            .await
+            .context("not all commands were confirmed")??;
+        sleep(SETTLE_TIME).await;
+        let executed = self.count().await?;
+        ensure!(
+            executed == Some(self.sent.into()),
+            "all {} commands were confirmed; the game has executed {executed:?}",
+            self.sent
+        );
+        self.handle.quit().await?;
+        Ok(self.confirmed)
+    }
+
+    async fn take_confirmed(&mut self) -> Result<()> {
+        let confirmed = self
+            .handle
+            .run(|client: &mut Client, _| client.take_confirmed().count())
+            .await?;
+        self.confirmed += confirmed as u64;
+        Ok(())
+    }
+
+    /// How many commands the game has executed, as the avatar shows it.
+    async fn count(&self) -> Result<Option<i64>> {
+        let read = |client: &mut Client, now: LocalTime| {
+            let t = client.shown_time(now)?;
+            match client.avatar()?.value("count", t)? {
+                ComponentValue::Number(count) => Some(count),
+                _ => None,
+            }
+        };
+        Ok(self.handle.run(read).await?)
+    }
+
+    async fn pause(&mut self) {
+        sleep(COMMAND_INTERVAL).await;
+        while self.events.try_next().is_some() {}
+    }
+}
