@@ -27,7 +27,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::client::Client;
 use crate::client::config::ClientConfig;
 use crate::client::event::ViewEvent;
-use crate::client::game::CommandError;
+use crate::client::game_results::CommandError;
 use crate::client::lobby::RequestError;
 use crate::client::request::LobbyRequest;
 use crate::replica::factory::ViewFactory;

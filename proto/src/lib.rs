@@ -5,7 +5,7 @@
 //!
 //! The modules, from the bottom up:
 //! - [`time`], [`ids`] and [`space`]: basic types;
-//! - [`wire`]: the bit stream and the list of all formats;
+//! - [`wire`]: the bit stream;
 //! - [`timeline`]: values over time;
 //! - [`pose`]: poses of objects whose motion cannot be predicted, in the range coder of
 //!   [`entropy`];
@@ -13,7 +13,8 @@
 //!   player's controls;
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
-//! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes.
+//! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
+//! - [`formats`]: the list of all formats.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
 //! wire.
@@ -37,6 +38,7 @@ pub mod control;
 #[cfg(feature = "serde")]
 pub mod dice;
 pub mod entropy;
+pub mod formats;
 pub mod ids;
 pub mod keymap;
 pub mod link;

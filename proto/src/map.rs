@@ -11,8 +11,7 @@
 //! the announced number.
 
 use crate::space::Position;
-use crate::wire::formats::Example;
-use crate::wire::{self, Coder, Wire, WireError};
+use crate::wire::{self, Coder, Example, Wire, WireError};
 
 /// The highest number of boxes in a map.
 pub const MAX_BOXES: usize = 65_536;
@@ -55,7 +54,7 @@ impl StaticBox {
 
 impl Wire for StaticBox {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.position(&mut self.centre)?;
+        self.centre.wire(coder)?;
         self.half
             .iter_mut()
             .try_for_each(|half| coder.quantised(half, 0.0, MAX_HALF, HALF_PER_METRE))

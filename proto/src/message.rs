@@ -198,17 +198,17 @@
 //! ends.
 
 mod body;
-pub(crate) mod example;
+mod example;
 mod record;
 mod uplink;
 
 pub use self::body::{
-    BODY_OVERHEAD_BITS, BodyContext, DatagramBody, STAMP_BITS, end_records, low_time_bits,
-    nearest_time, read_body, write_poses, write_record, write_stamp,
+    BODY_OVERHEAD_BITS, DatagramBody, STAMP_BITS, end_records, low_time_bits, nearest_time,
+    read_body, write_poses, write_record, write_stamp,
 };
 pub use self::example::{ExampleBody, ExampleRecord};
 pub use self::record::{
-    ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
+    BodyContext, ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
 pub use self::uplink::{
     KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,
@@ -453,7 +453,7 @@ impl Wire for EventValue {
         )?;
         match self {
             Self::Object(alias) => coder.option(alias),
-            Self::Position(position) => coder.position(position),
+            Self::Position(position) => position.wire(coder),
             Self::Number(number) => coder.signed_varint(number),
         }
     }

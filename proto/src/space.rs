@@ -91,7 +91,9 @@ impl Position {
 /// 22 + 22 + 16 bits.
 impl Wire for Position {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.position(self)
+        coder.quantised(&mut self.x, 0.0, MAX_XY, UNITS_PER_METRE)?;
+        coder.quantised(&mut self.y, 0.0, MAX_XY, UNITS_PER_METRE)?;
+        coder.quantised(&mut self.z, MIN_Z, MAX_Z, UNITS_PER_METRE)
     }
 }
 

@@ -33,7 +33,6 @@ use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, Origin};
-use crate::session::{ClientSession, CloseSession, SendFrame};
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
 /// than one client is sent while a NATS broker elects a leader.
@@ -44,12 +43,31 @@ const MAX_PENDING_ORDERS: usize = 4_096;
 /// Messages in the mailbox; senders beyond that wait.
 const MAILBOX_MESSAGES: usize = 1_024;
 
+/// For a session: sends a frame to the client.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct SendFrame(pub(crate) Bytes);
+
+/// For a session: closes the connection after the frames that were sent before.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct CloseSession {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+}
+
+/// Where the messages for a session go.
+pub(crate) struct SessionAddress {
+    pub(crate) frames: Recipient<SendFrame>,
+    pub(crate) close: Recipient<CloseSession>,
+}
+
 /// A client has connected.
 #[derive(Message)]
 #[rtype(result = "ConnId")]
 pub(crate) struct Connect {
     pub(crate) address: IpAddr,
-    pub(crate) session: Addr<ClientSession>,
+    pub(crate) session: SessionAddress,
     pub(crate) connection: ClientConnection,
 }
 
@@ -114,7 +132,7 @@ pub(crate) struct SetServers(pub(crate) Servers);
 pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);
 
 struct ConnectedClient {
-    session: Addr<ClientSession>,
+    session: SessionAddress,
     connection: ClientConnection,
     /// Messages that wait for a directory write.
     pending: PendingWrites<Bytes>,
@@ -379,7 +397,11 @@ impl WorldServer {
 
     fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
         if let Some(client) = self.clients.get(&conn)
-            && client.session.try_send(SendFrame(frame.clone())).is_err()
+            && client
+                .session
+                .frames
+                .try_send(SendFrame(frame.clone()))
+                .is_err()
         {
             self.close_slow_client(conn);
         }
@@ -389,6 +411,7 @@ impl WorldServer {
         if let Some(client) = self.clients.get(&conn)
             && client
                 .session
+                .close
                 .try_send(CloseSession { code, message })
                 .is_err()
         {

@@ -18,7 +18,10 @@ use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::actor::{ClientFrame, Connect, Disconnect, Malformed, WorldServer};
+use crate::actor::{
+    ClientFrame, CloseSession, Connect, Disconnect, Malformed, SendFrame, SessionAddress,
+    WorldServer,
+};
 use crate::client_connection::ClientConnection;
 use crate::lobby::ConnId;
 
@@ -36,19 +39,6 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last frames may take to reach the client, and the client to close the connection. A
 /// close by this end may overtake data that the client has not read yet.
 const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Sends a frame to the client.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct SendFrame(pub(crate) Bytes);
-
-/// Closes the connection after the frames that were sent before.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct CloseSession {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-}
 
 /// The actor; see the module.
 pub(crate) struct ClientSession {
@@ -166,7 +156,10 @@ impl Actor for ClientSession {
         ctx.set_mailbox_capacity(QUEUE_FRAMES);
         let connect = Connect {
             address: self.connection.address(),
-            session: ctx.address(),
+            session: SessionAddress {
+                frames: ctx.address().recipient(),
+                close: ctx.address().recipient(),
+            },
             connection: self.connection.clone(),
         };
         let (line, registered) = (self.connection.clone(), self.world.send(connect));

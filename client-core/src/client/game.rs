@@ -17,7 +17,6 @@
 //!
 //! Source: `proto/ambit/game.proto`.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::codes as protocol;
@@ -27,11 +26,11 @@ use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Action, Command};
 use ambit_proto::time::LocalTime;
-use bytes::Bytes;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
 use super::event::{ConnectionStatus, GameStarted, ViewEvent, codes};
+use super::game_results::{CommandError, GameOutput, GameResults};
 use super::lobby::CloseReason;
 use super::model::GameTicket;
 use super::rules::Rules;
@@ -50,52 +49,9 @@ const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of commands that wait for another host.
 const MAX_PENDING_COMMANDS: usize = 64;
-/// Maximum number of confirmed commands that wait for the caller; more than are sent between two
-/// calls.
-const MAX_CONFIRMED: usize = 256;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
 /// ping at least every 3 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(5);
-
-/// An action that the game part requests.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GameOutput {
-    /// Dial the host; then call `handle_connected` or `handle_closed`.
-    Connect {
-        /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
-        address: String,
-        /// SHA-256 of the certificate that the host must present.
-        certificate_sha256: [u8; 32],
-    },
-    /// Send this on the control stream.
-    Send(ClientToGame),
-    /// Send this datagram.
-    Datagram(Bytes),
-    /// Close the connection after everything sent so far has left; do not call `handle_closed` for
-    /// it.
-    Close,
-    /// Emit this event to the views.
-    View(ViewEvent),
-    /// Request a ticket from the lobby.
-    RequestTicket,
-}
-
-/// Why a command was not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CommandError {
-    /// There is no game.
-    #[error("not in a game")]
-    NotPlaying,
-    /// Too many commands are unconfirmed: the host does not answer.
-    #[error("too many commands wait for the game host")]
-    TooMany,
-    /// The player is changing to another map.
-    #[error("changing to another map; wait until the game has started there")]
-    ChangingMap,
-    /// The action is longer than a message may be.
-    #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
-    TooLong,
-}
 
 /// A player's game connection and the game behind it.
 pub struct GameSession<F: ViewFactory> {
@@ -124,43 +80,6 @@ pub struct GameSession<F: ViewFactory> {
     /// Commands given meanwhile.
     pending_commands: Vec<Command>,
     out: GameResults,
-}
-
-/// Results of the game part.
-#[derive(Debug, Default)]
-pub struct GameResults {
-    /// Actions for the owner.
-    pub outputs: VecDeque<GameOutput>,
-    /// The counters.
-    pub stats: ClientStats,
-    /// When new data last arrived; kept over reconnects, which count as gaps.
-    pub last_fresh_at: Option<LocalTime>,
-    /// Whether the room is moving to another host, and no data has arrived from there yet.
-    is_moving: bool,
-    /// Confirmed commands that the caller has not taken yet; the newest [`MAX_CONFIRMED`].
-    confirmed: VecDeque<u32>,
-}
-
-impl GameResults {
-    /// New data has arrived.
-    pub fn note_fresh_data(&mut self, now: LocalTime) {
-        let Some(before) = self.last_fresh_at.replace(now) else {
-            return;
-        };
-        self.stats.gaps.add(now.since(before));
-        if std::mem::take(&mut self.is_moving) {
-            self.stats.move_gaps.add(now.since(before));
-        }
-    }
-
-    /// The host has confirmed a command.
-    pub fn note_confirmed(&mut self, number: u32) {
-        self.stats.confirmed += 1;
-        if self.confirmed.len() == MAX_CONFIRMED {
-            self.confirmed.pop_front();
-        }
-        self.confirmed.push_back(number);
-    }
 }
 
 enum GameState<V> {

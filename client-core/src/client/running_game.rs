@@ -30,7 +30,7 @@ use bytes::Bytes;
 use super::config::InputRate;
 use super::engaged_objects::EngagedObjects;
 use super::event::{ErrorSubject, Failure, ViewEvent};
-use super::game::{CommandError, GameOutput, GameResults};
+use super::game_results::{CommandError, GameOutput, GameResults};
 use super::held_events::{HeldEvents, ReceivedEvent};
 use super::input_sender::LinkActivity;
 use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};

@@ -8,12 +8,14 @@
 //!
 //! What always holds: a room is in `rooms` exactly while its actor takes clients.
 
+mod actor;
 mod connection;
 mod control;
 pub(crate) mod control_stream;
 pub(crate) mod counters;
 mod cpu;
-pub(crate) mod inlet;
+mod inbox;
+mod inlet;
 pub(crate) mod outlet;
 mod recent;
 

@@ -5,7 +5,6 @@
 //! WorldServer and hosts say to each other.
 
 pub mod accept;
-mod actor;
 pub mod admission;
 mod agones;
 pub mod carrier;

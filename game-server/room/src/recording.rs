@@ -11,12 +11,10 @@
 //! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
 //! snapshot, each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
 
-use std::collections::BTreeMap;
-
 use ambit_proto::time::GameTime;
-use serde::{Deserialize, Serialize};
 
 use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+pub use crate::logic::registry::Header;
 use crate::logic::registry::Registry;
 use crate::room::{Room, RoomInput, RoomOutput};
 use crate::saved::{self, BadState};
@@ -25,23 +23,6 @@ const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams and inputs are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`]) is a new version here.
 const VERSION: u32 = 4;
-
-/// How the room was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// Name of the game.
-    pub game: String,
-    /// The room's id.
-    pub room: u64,
-    /// The room's seed.
-    pub seed: u64,
-    /// Seats.
-    pub capacity: u32,
-    /// Grace period, in milliseconds.
-    pub grace_ms: u32,
-    /// The parameters that it was created with.
-    pub parameters: BTreeMap<String, String>,
-}
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,8 +4,7 @@
 use bytes::Bytes;
 
 use super::{MAX_MESSAGE, MESSAGE_WINDOW};
-use crate::wire::formats::Example;
-use crate::wire::{Coder, Measure, Wire, WireError};
+use crate::wire::{Coder, Example, Measure, Wire, WireError};
 
 /// Everything present: number, request, acknowledgement, ping, pong, and the flags of the parts
 /// after the messages.

@@ -8,8 +8,7 @@ use super::harness::{End, Pair, message, ms, parts, path};
 use super::*;
 use crate::clock::ClockEstimate;
 use crate::impair::Impairment;
-use crate::wire::formats::Example;
-use crate::wire::{Coder, Wire, encode};
+use crate::wire::{Coder, Example, Wire, encode};
 
 fn stormy(loss: f32, seed: u64) -> Impairment {
     Impairment {

@@ -5,10 +5,7 @@
 //! allows; a client reads it whole. Memory, when read: a record of some 20 bits takes some 70
 //! bytes, one of a path (of 80 bits or more) some 600.
 
-use std::time::Duration;
-
-use super::Record;
-use crate::schema::Schema;
+use super::record::{BodyContext, Record, WRITE_CANNOT_FAIL};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, WireError, Writer};
 
@@ -16,26 +13,6 @@ use crate::wire::{Coder, Reader, WireError, Writer};
 pub const STAMP_BITS: u32 = 24;
 /// Length of a body without any record or pose.
 pub const BODY_OVERHEAD_BITS: usize = STAMP_BITS as usize + 1;
-
-/// What both ends know before they read or write a body.
-#[derive(Clone, Copy, Debug)]
-pub struct BodyContext<'s> {
-    /// The game's schema.
-    pub schema: &'s Schema,
-    /// The local lag: the horizon of a datagram is its stamp plus this.
-    pub delay: Duration,
-    /// For a reader: the approximate current time. A stamp is the moment nearest to it with the
-    /// stamp's low bits. A writer ignores it.
-    pub near: GameTime,
-}
-
-impl BodyContext<'_> {
-    /// From when on the contents of a datagram with this stamp are valid, unless they give another
-    /// time.
-    pub fn horizon(&self, stamp: GameTime) -> GameTime {
-        (stamp.whole_millis() + self.delay).whole_millis()
-    }
-}
 
 /// The body of a server's datagram, as a client reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,8 +58,6 @@ pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
         writer.append_bytes(section);
     }
 }
-
-pub(super) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
 
 /// Reads the bits after the link's part of a datagram; `None` if there is no body. An error makes
 /// the whole body invalid.
@@ -164,6 +139,7 @@ mod tests {
     use crate::ids::Alias;
     use crate::message::example::context;
     use crate::schema::Component;
+    use crate::schema::Schema;
     use crate::space::Position;
 
     const NEAR: GameTime = GameTime::from_millis(5_000_000);

@@ -1,4 +1,4 @@
-//! Random messages for the list of formats ([`crate::wire::formats`]).
+//! Random messages for the list of formats ([`crate::formats`]).
 //!
 //! Test support. Records and bodies need a context to be read; here each comes with one:
 //! [`Schema::example_with_poses`], a local lag of 150 ms, and a fixed room time.
@@ -11,13 +11,12 @@ use super::{
 };
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
-use crate::pose::{MAX_AT, Motion, Pose, PoseFormat, Turning};
+use crate::pose::format_examples::any_pose;
 use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, ObjectKind, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
-use crate::wire::formats::Example;
-use crate::wire::{Coder, Wire, WireError};
+use crate::wire::{Coder, Example, Wire, WireError};
 
 /// Not on a whole millisecond, with room on both sides.
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
@@ -284,38 +283,6 @@ pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
     component
-}
-
-/// Any pose of this format, extremes included.
-pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
-    let coordinate = |rng: &mut fastrand::Rng| (rng.i32(..) >> rng.u8(..32)).clamp(-MAX_AT, MAX_AT);
-    let mut part = |bits: u8| rng.u16(..) & ((1 << bits) - 1);
-    let turn = match format.turn {
-        Turning::Fixed => [0; 4],
-        Turning::Yaw { bits } => [part(bits), 0, 0, 0],
-        Turning::Free { bits } => [part(2), part(bits), part(bits), part(bits)],
-    };
-    let speed = if matches!(format.turn, Turning::Yaw { .. }) {
-        rng.i16(..) >> rng.u8(..16)
-    } else {
-        0
-    };
-    let flag = rng.bool();
-    let mut velocity = || rng.i16(..) >> rng.u8(..16);
-    let motion = match format.motion {
-        Some(_) if !flag => Motion {
-            linear: [(); 3].map(|()| velocity()),
-            angular: [(); 3].map(|()| velocity()),
-        },
-        _ => Motion::default(),
-    };
-    Pose {
-        at: std::array::from_fn(|_| coordinate(rng)),
-        turn,
-        speed,
-        flag,
-        motion,
-    }
 }
 
 /// Points around [`BASE_TIME`], often close together, sometimes more than one record carries.

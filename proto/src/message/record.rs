@@ -4,18 +4,40 @@
 //! a client can skip the record of an object that it does not know. Invariant: components are in
 //! ascending order of their index, each at most once.
 
-use super::body::{BodyContext, WRITE_CANNOT_FAIL};
+use std::time::Duration;
+
 use super::wire_variant;
 use crate::ids::Alias;
-use crate::schema::{Component, ObjectKind};
+use crate::schema::{Component, ObjectKind, Schema};
 use crate::time::GameTime;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
 /// The highest number of effects in one record.
 pub const MAX_EFFECTS: usize = 8;
 
+pub(super) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
 const RECORD_BITS: u32 = 2;
 const KIND_BITS: u32 = 6;
+
+/// What both ends know before they read or write a body.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyContext<'s> {
+    /// The game's schema.
+    pub schema: &'s Schema,
+    /// The local lag: the horizon of a datagram is its stamp plus this.
+    pub delay: Duration,
+    /// For a reader: the approximate current time. A stamp is the moment nearest to it with the
+    /// stamp's low bits. A writer ignores it.
+    pub near: GameTime,
+}
+
+impl BodyContext<'_> {
+    /// From when on the contents of a datagram with this stamp are valid, unless they give another
+    /// time.
+    pub fn horizon(&self, stamp: GameTime) -> GameTime {
+        (stamp.whole_millis() + self.delay).whole_millis()
+    }
+}
 
 /// The state of one object, from the time `at` on. Components are referenced by their index in the
 /// kind.
@@ -445,7 +467,7 @@ mod tests {
             let parts = ComponentSelection {
                 all: &all,
                 mask,
-                from: stamp + std::time::Duration::from_millis(rng.u64(..90)),
+                from: stamp + Duration::from_millis(rng.u64(..90)),
             };
 
             let mut bytes = Vec::new();

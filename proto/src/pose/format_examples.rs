@@ -1,4 +1,4 @@
-//! Random pose sections for the list of formats ([`crate::wire::formats`]): test support.
+//! Random pose sections for the list of formats ([`crate::formats`]): test support.
 //!
 //! A section is read with the poses that the receiver has, and ends with its datagram; here each
 //! section has its own small set of objects, and its length in front.
@@ -10,12 +10,11 @@ use super::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
 use super::{
-    AckedSet, BaselineHistory, MAX_LAG, MotionFormat, Pose, PoseFormat, ReceivedPose, Turning, code,
+    AckedSet, BaselineHistory, MAX_AT, MAX_LAG, Motion, MotionFormat, Pose, PoseFormat,
+    ReceivedPose, Turning, code,
 };
-use crate::message::example::any_pose;
 use crate::time::GameTime;
-use crate::wire::formats::Example;
-use crate::wire::{Coder, Wire, WireError};
+use crate::wire::{Coder, Example, Wire, WireError};
 
 /// Number of the datagram that carries the section.
 const NUMBER: u64 = 1_000_000;
@@ -238,5 +237,37 @@ fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
             ..*from
         },
         _ => Pose { at: step, ..*from },
+    }
+}
+
+/// Any pose of this format, extremes included.
+pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
+    let coordinate = |rng: &mut fastrand::Rng| (rng.i32(..) >> rng.u8(..32)).clamp(-MAX_AT, MAX_AT);
+    let mut part = |bits: u8| rng.u16(..) & ((1 << bits) - 1);
+    let turn = match format.turn {
+        Turning::Fixed => [0; 4],
+        Turning::Yaw { bits } => [part(bits), 0, 0, 0],
+        Turning::Free { bits } => [part(2), part(bits), part(bits), part(bits)],
+    };
+    let speed = if matches!(format.turn, Turning::Yaw { .. }) {
+        rng.i16(..) >> rng.u8(..16)
+    } else {
+        0
+    };
+    let flag = rng.bool();
+    let mut velocity = || rng.i16(..) >> rng.u8(..16);
+    let motion = match format.motion {
+        Some(_) if !flag => Motion {
+            linear: [(); 3].map(|()| velocity()),
+            angular: [(); 3].map(|()| velocity()),
+        },
+        _ => Motion::default(),
+    };
+    Pose {
+        at: std::array::from_fn(|_| coordinate(rng)),
+        turn,
+        speed,
+        flag,
+        motion,
     }
 }

@@ -19,7 +19,7 @@ use crate::pose::Pose;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
-use crate::wire::{self, Coder, WireError};
+use crate::wire::{self, Coder, Wire, WireError};
 
 /// The highest number of points of one timeline in one record.
 pub const MAX_POINTS: usize = 15;
@@ -356,7 +356,7 @@ fn wire_time_after(
 }
 
 fn wire_waypoint(waypoint: &mut Waypoint, coder: &mut impl Coder) -> Result<(), WireError> {
-    coder.position(&mut waypoint.position)?;
+    waypoint.position.wire(coder)?;
     coder.flag(&mut waypoint.jump)
 }
 

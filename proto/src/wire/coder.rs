@@ -6,7 +6,6 @@
 
 use super::quantise::{QuantisationSteps, SmallestThree, last_step};
 use super::{Wire, WireError};
-use crate::space::{MAX_XY, MAX_Z, MIN_Z, Position, UNITS_PER_METRE};
 use crate::time::GameTime;
 
 /// A reader, a writer or a measure, for which a [`Wire`] format is written.
@@ -173,13 +172,6 @@ pub trait Coder: Sized {
             "{value} is not within {min} to {max}"
         );
         self.bits(&mut steps.step_of(*value), width_of(steps.last))
-    }
-
-    /// A position on the grid of [`crate::space`]: 22 + 22 + 16 bits.
-    fn position(&mut self, value: &mut Position) -> Result<(), WireError> {
-        self.quantised(&mut value.x, 0.0, MAX_XY, UNITS_PER_METRE)?;
-        self.quantised(&mut value.y, 0.0, MAX_XY, UNITS_PER_METRE)?;
-        self.quantised(&mut value.z, MIN_Z, MAX_Z, UNITS_PER_METRE)
     }
 
     /// An orientation, a unit quaternion: 2 bits for which component is the largest, `bits` (2 to

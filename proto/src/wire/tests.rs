@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::formats::{formats, unit_quaternion};
 use super::*;
+use crate::formats::{formats, unit_quaternion};
 use crate::ids::Alias;
 use crate::time::GameTime;
 

@@ -6,10 +6,10 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use ambit_proto::formats::{self, Format};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{BodyContext, DatagramBody, read_body, write_poses};
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::formats::{self, Format};
 use ambit_proto::wire::{Reader, Writer};
 
 use super::schemas;

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ambit_proto::formats;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Action, Command};
 use ambit_proto::time::{GameTime, LocalTime};
-use ambit_proto::wire::{self, formats};
+use ambit_proto::wire;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 use bytes::Bytes;
 

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use ambit_proto::formats::formats;
 use ambit_proto::message;
-use ambit_proto::wire::formats::formats;
 
 /// Examples of each format of the list.
 const EXAMPLES: u64 = 4;

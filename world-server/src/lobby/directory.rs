@@ -28,7 +28,7 @@ use ambit_proto::time::LocalTime;
 use prost::Message as _;
 
 use crate::lobby::fleet::hosts::Host;
-use crate::lobby::output::HostId;
+use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
@@ -43,53 +43,6 @@ use crate::lobby::{Lobby, LobbyAction};
 const RESERVED_IDS: u64 = 10_000;
 /// Marks a room that has just lost its host.
 const NO_HOST: u64 = u64::MAX;
-
-/// The key of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RecordKey {
-    /// The ids that may be in use.
-    Ids,
-    /// A host.
-    Host(HostId),
-    /// A session.
-    Player(PlayerId),
-    /// A room. Sorted after players, so that its members are restored first.
-    Room(RoomId),
-}
-
-impl std::fmt::Display for RecordKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Ids => f.write_str("ids"),
-            Self::Host(HostId(number)) => write!(f, "host.{number}"),
-            Self::Room(RoomId(number)) => write!(f, "room.{number}"),
-            Self::Player(PlayerId(number)) => write!(f, "player.{number}"),
-        }
-    }
-}
-
-impl std::str::FromStr for RecordKey {
-    type Err = UnknownRecordKey;
-
-    fn from_str(text: &str) -> Result<Self, UnknownRecordKey> {
-        if text == "ids" {
-            return Ok(Self::Ids);
-        }
-        let (kind, number) = text.split_once('.').ok_or(UnknownRecordKey)?;
-        let number = number.parse().map_err(|_| UnknownRecordKey)?;
-        match kind {
-            "host" => Ok(Self::Host(HostId(number))),
-            "room" => Ok(Self::Room(RoomId(number))),
-            "player" => Ok(Self::Player(PlayerId(number))),
-            _ => Err(UnknownRecordKey),
-        }
-    }
-}
-
-/// Not a key that this build knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a key of the directory")]
-pub struct UnknownRecordKey;
 
 /// The records that were put out, by key.
 #[derive(Debug, Default)]

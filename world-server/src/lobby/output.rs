@@ -8,9 +8,8 @@ use std::collections::VecDeque;
 use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{PlayerId, RoomId};
 
-use crate::lobby::directory::RecordKey;
 use crate::lobby::refusal::LobbyRefusal;
 
 /// The id of a lobby connection. The shell never uses an id twice.
@@ -20,6 +19,53 @@ pub struct ConnId(pub u64);
 /// The id of a process (or thread) that hosts rooms. The shell never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u64);
+
+/// The key of a record of the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKey {
+    /// The ids that may be in use.
+    Ids,
+    /// A host.
+    Host(HostId),
+    /// A session.
+    Player(PlayerId),
+    /// A room. Sorted after players, so that its members are restored first.
+    Room(RoomId),
+}
+
+impl std::fmt::Display for RecordKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ids => f.write_str("ids"),
+            Self::Host(HostId(number)) => write!(f, "host.{number}"),
+            Self::Room(RoomId(number)) => write!(f, "room.{number}"),
+            Self::Player(PlayerId(number)) => write!(f, "player.{number}"),
+        }
+    }
+}
+
+impl std::str::FromStr for RecordKey {
+    type Err = UnknownRecordKey;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRecordKey> {
+        if text == "ids" {
+            return Ok(Self::Ids);
+        }
+        let (kind, number) = text.split_once('.').ok_or(UnknownRecordKey)?;
+        let number = number.parse().map_err(|_| UnknownRecordKey)?;
+        match kind {
+            "host" => Ok(Self::Host(HostId(number))),
+            "room" => Ok(Self::Room(RoomId(number))),
+            "player" => Ok(Self::Player(PlayerId(number))),
+            _ => Err(UnknownRecordKey),
+        }
+    }
+}
+
+/// Not a key that this build knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a key of the directory")]
+pub struct UnknownRecordKey;
 
 /// The connection and the number of a request: where its answer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,10 +19,11 @@ use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
+use super::actor::{Attach, Detach, FromClient, GameConnection};
 use super::control_stream::{self, close};
 use super::counters::DropReason;
-use super::inlet::{RoomInlet, Slot};
-use crate::actor::{Attach, Detach, FromClient, GameConnection};
+use super::inbox::Slot;
+use super::inlet::RoomInlet;
 use crate::carrier::{FrameError, FrameReader};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::room_host::ClientMessage;

@@ -19,11 +19,12 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
+use super::actor::{Order, RoomActor, RoomSetup, tick_sender};
 use super::counters::DropReason;
 use super::cpu::CpuMeter;
-use super::inlet::{Inbox, RoomInlet};
+use super::inbox::Inbox;
+use super::inlet::RoomInlet;
 use super::outlet::Outlet;
-use crate::actor::{Order, RoomActor, RoomSetup, tick_sender};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{TickState, TickingRoom};
 use crate::host_core::clock::{RoomClock, TickSchedule};

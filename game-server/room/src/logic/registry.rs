@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::ids::RoomId;
+use serde::{Deserialize, Serialize};
 
 use super::game::Game;
 use crate::config::{BadParameter, Parameters, ROOM_PARAMETERS, RoomConfig, override_default};
-use crate::recording::Header;
 use crate::room::Room;
 
 pub use super::game::GameInfo;
@@ -27,6 +27,23 @@ pub type MakeGame = fn(&Parameters) -> Result<Box<dyn Game>, BadParameter>;
 #[derive(Clone, Default)]
 pub struct Registry {
     games: Vec<(GameInfo, MakeGame)>,
+}
+
+/// How the room was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Name of the game.
+    pub game: String,
+    /// The room's id.
+    pub room: u64,
+    /// The room's seed.
+    pub seed: u64,
+    /// Seats.
+    pub capacity: u32,
+    /// Grace period, in milliseconds.
+    pub grace_ms: u32,
+    /// The parameters that it was created with.
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// Why a room cannot be opened.

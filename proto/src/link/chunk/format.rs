@@ -2,8 +2,7 @@
 
 use super::super::format::{read_bytes, write_bytes};
 use super::{MAX_SLICES, SLICE_BYTES, SliceSet};
-use crate::wire::formats::Example;
-use crate::wire::{Coder, Wire, WireError, measure};
+use crate::wire::{Coder, Example, Wire, WireError, measure};
 
 /// Length of a slice without its bytes; the last one of a chunk takes 16 bits more.
 pub(in crate::link) const SLICE_HEADER_BITS: usize = 40;

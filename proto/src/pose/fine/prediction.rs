@@ -14,7 +14,6 @@ use self::features::{along, directions, position_features, spread_features};
 use super::decision_coder::{DecisionCoder, TrainingSample};
 use super::movement::MovementHistory;
 use super::neighbours::{Neighbour, NeighbourMeans};
-use super::section_coder::unchanged_context;
 use super::state::FineState;
 use super::tail_curve::TailCurve;
 use super::vector::{Quaternion, Vector, exp2, length, log2, sub};
@@ -198,4 +197,16 @@ impl<'a> PosePrediction<'a> {
         weighted_sum(&self.weights.spread[part][self.movement.class], features)
             .clamp(SPREAD_LIMITS.0, SPREAD_LIMITS.1)
     }
+}
+
+/// The context of "is it unchanged?": the size of the movements over the shortest span and over
+/// half of the longest, and whether the other one of position and turn is unchanged, if it is
+/// known.
+fn unchanged_context(shortest: Vector, half: Vector, other_is_unchanged: Option<bool>) -> usize {
+    let size = |movement: Vector| {
+        let length = length(movement);
+        usize::from(length > 0.0) + usize::from(length > 6.1) + usize::from(length > 20.0)
+    };
+    (size(half) * 4 + size(shortest)) * 3
+        + other_is_unchanged.map_or(0, |is_unchanged| 1 + usize::from(is_unchanged))
 }

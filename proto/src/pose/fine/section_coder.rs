@@ -13,7 +13,7 @@ use super::neighbours::Neighbour;
 use super::number::code_number;
 use super::prediction::PosePrediction;
 use super::state::FineState;
-use super::vector::{Vector, dot, length, sub};
+use super::vector::{Vector, dot, sub};
 use super::{KnownObject, MAX_STEP};
 use crate::pose::{MAX_AT, Motion, Pose, Turning, motion};
 use crate::wire::WireError;
@@ -379,20 +379,4 @@ fn code_adaptive<C: DecisionCoder>(
         *probability -= *probability >> ADAPTATION_SHIFT;
     }
     bit
-}
-
-/// The context of "is it unchanged?": the size of the movements over the shortest span and over
-/// half of the longest, and whether the other one of position and turn is unchanged, if it is
-/// known.
-pub(super) fn unchanged_context(
-    shortest: Vector,
-    half: Vector,
-    other_is_unchanged: Option<bool>,
-) -> usize {
-    let size = |movement: Vector| {
-        let length = length(movement);
-        usize::from(length > 0.0) + usize::from(length > 6.1) + usize::from(length > 20.0)
-    };
-    (size(half) * 4 + size(shortest)) * 3
-        + other_is_unchanged.map_or(0, |is_unchanged| 1 + usize::from(is_unchanged))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::entropy::RangeEncoder;
-use crate::message::example::any_pose;
+use crate::pose::format_examples::any_pose;
 use crate::space::Position;
 
 #[test]

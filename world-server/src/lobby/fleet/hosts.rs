@@ -279,7 +279,8 @@ impl Hosts {
         let staying = self.iter().filter(|(_, host)| !host.leaving);
         staying
             .map(|(id, host)| {
-                HostCandidate::new(id, host, booked.get(&id).copied().unwrap_or_default())
+                let booked = booked.get(&id).copied().unwrap_or_default();
+                HostCandidate::new(id, host.capacity, host.cores, booked, &host.measured)
             })
             .collect()
     }

@@ -11,7 +11,6 @@ use ambit_host::protocol::messages::HostStats;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::fleet::hosts::Host;
 use crate::lobby::output::HostId;
 
 /// Cost of an idle room, and of a player at 20 ticks a second, in thousandths of a core. Source:
@@ -85,19 +84,26 @@ pub struct HostCandidate {
 }
 
 impl HostCandidate {
-    /// Creates a candidate from a host with these rooms and players.
-    pub(in crate::lobby) fn new(id: HostId, host: &Host, booked: BookedLoad) -> Self {
+    /// A host of this many rooms at most and this many cores, with the rooms and players that are
+    /// booked and the load that it reports.
+    pub(in crate::lobby) fn new(
+        host: HostId,
+        capacity: u32,
+        cores: u32,
+        booked: BookedLoad,
+        measured: &ReportedLoad,
+    ) -> Self {
         let BookedLoad {
             rooms,
             players,
             expected_players: expected,
         } = booked;
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
-        let booked_permille = booked / host.cores.max(1);
-        let load_permille = booked_permille.max(host.measured.permille);
+        let booked_permille = booked / cores.max(1);
+        let load_permille = booked_permille.max(measured.permille);
         HostCandidate {
-            host: id,
-            capacity: host.capacity,
+            host,
+            capacity,
             rooms,
             players,
             expected_players: expected,

@@ -14,7 +14,6 @@ use ambit_proto::time::GameTime;
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
 use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m};
 use super::sent_datagrams::{DatagramWindow, SentDatagrams};
-use super::viewer_poses::PoseContext;
 
 /// A pose at rest that is in flight is sent again after this time, even if the link does not count
 /// it as lost yet.
@@ -28,6 +27,17 @@ const STILL_PRIORITY_FACTOR: f32 = 0.1;
 const WINDOW_DATAGRAMS: u64 = 32;
 /// No datagram: at 240 a second, this number would be reached after half a year.
 const NEVER: u32 = u32::MAX;
+
+/// What the choice of poses depends on at a tick, apart from the client.
+#[derive(Clone, Copy, Debug)]
+pub struct PoseContext<'b> {
+    /// The recent poses and how they are coded.
+    pub source: PoseSource<'b>,
+    /// Freshness by kind.
+    pub rates: &'b [FreshnessRates],
+    /// Whether poses are coded with the shared level.
+    pub is_shared_level: bool,
+}
 
 /// What one client was sent of one object's pose; see the module.
 #[derive(Clone, Copy, Debug)]

@@ -26,12 +26,12 @@ use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
-use super::freshness::{FreshnessClass, FreshnessRates};
+use super::freshness::FreshnessClass;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
 use super::sent_datagrams::SentDatagrams;
 
-pub use super::pose_track::Baseline;
+pub use super::pose_track::{Baseline, PoseContext};
 
 /// The poses of the objects that one client follows, by slot.
 #[derive(Debug, Default)]
@@ -63,17 +63,6 @@ pub struct PoseCandidate {
     stale_since: GameTime,
     /// Computed only if not all poses fit.
     priority: f32,
-}
-
-/// What the choice of poses depends on at a tick, apart from the client.
-#[derive(Clone, Copy, Debug)]
-pub struct PoseContext<'b> {
-    /// The recent poses and how they are coded.
-    pub source: PoseSource<'b>,
-    /// Freshness by kind.
-    pub rates: &'b [FreshnessRates],
-    /// Whether poses are coded with the shared level.
-    pub is_shared_level: bool,
 }
 
 /// How to collect the poses of one client.

@@ -21,12 +21,12 @@ use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 
+use super::control_stream::{self, Control};
+use super::counters::DropReason;
+use super::inbox::{Arrived, Inbox};
+use super::outlet::Outlet;
+use super::{ArbiterPlace, Shared};
 use crate::clock_thread::{SendTick, TickState};
-use crate::host::control_stream::{self, Control};
-use crate::host::counters::DropReason;
-use crate::host::inlet::{Arrived, Inbox};
-use crate::host::outlet::Outlet;
-use crate::host::{ArbiterPlace, Shared};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
 use crate::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};

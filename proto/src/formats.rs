@@ -1,5 +1,7 @@
 //! The one list of all formats, and the checks that each of them must pass.
 //!
+//! It stands above all other modules, and none of them uses it.
+//!
 //! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded
 //! generator; a format that needs a context, such as a schema, is wrapped in a type that contains
 //! one), and add one line to [`formats`]. The tests of `wire` go through the list; each format is
@@ -16,12 +18,9 @@
 
 mod primitives;
 
-use std::fmt::Debug;
-
 #[cfg(test)]
 pub(crate) use primitives::unit_quaternion;
 
-use super::{Measure, Reader, Wire, WireError, Writer};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
 use crate::map::StaticMap;
@@ -30,6 +29,7 @@ use crate::message::{
 };
 use crate::pose::format_examples::{ExampleHeader, ExampleSection};
 use crate::space::Position;
+use crate::wire::{self, Example, Measure, Reader, WireError, Writer};
 
 /// Every format of this crate.
 pub fn formats() -> Vec<Format> {
@@ -75,13 +75,6 @@ pub fn formats() -> Vec<Format> {
     ]
 }
 
-/// A format that can generate examples.
-pub trait Example: Wire + Default + PartialEq + Debug {
-    /// Any valid value that is exact on the wire (on the grid, in whole milliseconds). Extremes
-    /// should be likely.
-    fn example(rng: &mut fastrand::Rng) -> Self;
-}
-
 /// One entry of the list: a type that implements [`Example`], with the type erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -97,12 +90,12 @@ impl Format {
     pub const fn for_type<T: Example>(name: &'static str) -> Self {
         Self {
             name,
-            encode_example: |seed| super::encode(&mut example::<T>(seed)),
+            encode_example: |seed| wire::encode(&mut example::<T>(seed)),
             check_round_trip: check_round_trip::<T>,
             reencode: |bytes| {
                 let mut value = T::default();
                 value.wire(&mut Reader::new(bytes))?;
-                Ok(super::encode(&mut value))
+                Ok(wire::encode(&mut value))
             },
         }
     }

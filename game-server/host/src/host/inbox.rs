@@ -1,0 +1,113 @@
+//! The queue of datagrams between the connections' readers and the room.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ambit_proto::ids::ClientId;
+use ambit_proto::time::GameTime;
+use bytes::Bytes;
+
+/// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
+/// fifty times what a client sends. What is beyond it is dropped, as if the path had lost it.
+const SHARE: u32 = 64;
+
+/// A datagram, from whom it is, and the room's time at its arrival.
+pub(crate) type Arrived = (ClientId, GameTime, Bytes);
+
+/// What has arrived for a room since its last tick, in that order: at most [`SHARE`] datagrams of
+/// each client.
+///
+/// One queue for all: what a thousand readers write lies side by side, and the room takes it in one
+/// go. The lock is held for an append or a swap.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    datagrams: Vec<Arrived>,
+    /// How often the room has taken them.
+    taken: u64,
+}
+
+/// One client's way into the inbox, and how much of its share is used.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    inbox: Arc<Inbox>,
+    client: ClientId,
+    used: u32,
+    /// Of the inbox, when `used` was counted.
+    taken: u64,
+}
+
+impl Inbox {
+    /// A way in.
+    pub(crate) fn slot(self: &Arc<Self>, client: ClientId) -> Slot {
+        Slot {
+            inbox: Arc::clone(self),
+            client,
+            used: 0,
+            taken: 0,
+        }
+    }
+
+    /// Exchanges what has arrived for `empty`, so that both keep their memory.
+    pub(crate) fn swap(&self, empty: &mut Vec<Arrived>) {
+        let mut waiting = self.lock();
+        waiting.taken += 1;
+        std::mem::swap(&mut waiting.datagrams, empty);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Adds a datagram; `false` when the client's share is used up.
+    pub(crate) fn push(&mut self, at: GameTime, datagram: Bytes) -> bool {
+        let mut waiting = self.inbox.lock();
+        if self.taken != waiting.taken {
+            (self.taken, self.used) = (waiting.taken, 0);
+        }
+        let fits = self.used < SHARE;
+        if fits {
+            self.used += 1;
+            waiting.datagrams.push((self.client, at, datagram));
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flooding_client_loses_its_own_excess_and_no_other_s_messages() {
+        let inbox = Arc::new(Inbox::default());
+        let (mut loud, mut calm) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
+        let taken = |inbox: &Inbox| {
+            let mut datagrams = Vec::new();
+            inbox.swap(&mut datagrams);
+            datagrams
+                .iter()
+                .map(|(client, _, bytes)| (client.0, bytes[0]))
+                .collect::<Vec<_>>()
+        };
+        let said = |byte: u8| Bytes::from(vec![byte]);
+        let heard = (0..200)
+            .filter(|_| loud.push(GameTime::ZERO, said(7)))
+            .count();
+        assert_eq!(heard, SHARE as usize);
+        assert!(calm.push(GameTime::ZERO, said(8)));
+        let first = taken(&inbox);
+        assert_eq!((first.len(), first[0], first[64]), (65, (1, 7), (2, 8)));
+        assert!(
+            loud.push(GameTime::ZERO, said(9)),
+            "a share is for one tick"
+        );
+        assert_eq!(taken(&inbox), [(1, 9)]);
+        assert_eq!(taken(&inbox), []);
+    }
+}
