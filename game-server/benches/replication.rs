@@ -1,14 +1,14 @@
 //! The cost of a room with many clients that all move, and what it sends.
 //!
 //! The workload is that of `tests/bench crowd` without sockets: the test game `walking_crowd`, in
-//! which the server moves every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, sent
-//! as poses; `walk=waypoints`: straight lines, sent as paths), 20 ticks a second, zones of 3 x 3
-//! cells of 10 m, and a density at which a client follows some 30 avatars. Each client is a link of
-//! its own: it acknowledges each datagram one tick later, with the keys that it sends 20 times a
-//! second. The benchmark measures `Room::tick`, which is all that a server does for a client except
-//! sockets and encryption, in CPU time of the thread. Clients are not measured; they evict caches
-//! between two ticks as sockets do. Machine: any; a client should cost the same however many there
-//! are.
+//! which the server moves every avatar at 4 m/s (`walk=steered`: headings turn at random at each
+//! tick, sent as poses; `walk=waypoints`: straight lines, sent as paths), 20 ticks a second, zones
+//! of 3 x 3 cells of 10 m, and a density at which a client follows some 30 avatars. Each client is
+//! a link of its own: it acknowledges each datagram one tick later, with the keys that it sends 20
+//! times a second. The benchmark measures `Room::tick`, which is all that a server does for a
+//! client except sockets and encryption, in CPU time of the thread. Clients are not measured; they
+//! evict caches between two ticks as sockets do. Machine: any; a client should cost the same
+//! however many there are.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
 

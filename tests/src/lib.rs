@@ -1,8 +1,8 @@
 //! What the project's tests share: the simulator ([`sim`]), oracles for interest and poses
 //! ([`oracle`]), test games ([`counting_game`], [`crowd_game`], [`rolling_cubes`],
 //! [`walking_crowd`]), a room with measurements of its clients ([`measured_room`]), `cubes` with
-//! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics ([`physics_sync`]), fuzz
-//! targets ([`fuzz`]) and real processes ([`real`]).
+//! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics
+//! ([`physics_sync`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
 
 #![expect(
     missing_docs,

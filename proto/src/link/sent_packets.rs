@@ -11,8 +11,9 @@
 //! 3. `oldest` is not newer than the oldest one in flight.
 //!
 //! Cost: proportional to the datagrams between `oldest` and `next`, usually a few. Memory: 24 bytes
-//! for each of the last 64 datagrams, if the payload has up to 6 bytes. It grows up to [`SENT_WINDOW`] of them only when that many
-//! were in flight, or counted as lost, within [`REMEMBER_FOR`].
+//! for each of the last 64 datagrams, if the payload has up to 6 bytes. It grows up to
+//! [`SENT_WINDOW`] of them only when that many were in flight, or counted as lost, within
+//! [`REMEMBER_FOR`].
 
 use std::time::Duration;
 
@@ -166,8 +167,8 @@ impl<P: Copy + Default> SentPackets<P> {
     }
 
     /// Which datagrams the peer is known to have: the newest one with the outcome
-    /// [`DeliveryOutcome::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One that
-    /// was reported as lost is never included: its owner has given up its contents.
+    /// [`DeliveryOutcome::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One
+    /// that was reported as lost is never included: its owner has given up its contents.
     pub fn acked_set(&self) -> Option<(u64, u32)> {
         let newest = self.newest_acked?;
         let is_acked = |back: &u64| {

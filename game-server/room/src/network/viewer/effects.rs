@@ -1,8 +1,8 @@
 //! Reports to one client when its inputs take effect.
 //!
 //! Effect times go in, at most one a tick. Out come whether a report is due and which effects a
-//! datagram reports. The outcomes of the datagrams that reported effects go in. An effect is repeated in each datagram
-//! until a datagram that reported it is acknowledged.
+//! datagram reports. The outcomes of the datagrams that reported effects go in. An effect is
+//! repeated in each datagram until a datagram that reported it is acknowledged.
 //!
 //! Invariant: the times in the queue rise strictly, whatever times the client claims. Bound:
 //! [`MAX_EFFECTS`]; beyond that the oldest effects are dropped.
