@@ -173,8 +173,8 @@ pub fn run(command: &mut Command) -> Result<Output> {
 
 fn build(folder: &Path) {
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("release") => "release",
-        _ => "dev",
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

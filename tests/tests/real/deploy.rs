@@ -633,7 +633,7 @@ fn the_dockerfile_copies_and_builds_what_exists() {
     for program in ["world-server", "game-server"] {
         let path = format!("/usr/local/bin/{program}");
         assert!(
-            build.contains(&format!("target/release/{program} ")) && binary(program).exists(),
+            build.contains(&format!("target/dist/{program} ")) && binary(program).exists(),
             "{program}"
         );
         let copy = format!("--from=build /out/bin/{program} {path}");
