@@ -485,9 +485,10 @@ impl<P: Copy + Default> Link<P> {
             .due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
-    /// Queues an event, unless the owner does not poll.
+    /// Queues an event; of a datagram's outcome only if the owner polls.
     fn queue_event(&mut self, event: LinkEvent<P>) {
-        if self.events.len() >= 4 * MAX_EVENTS {
+        let is_outcome = matches!(event, LinkEvent::Acked(..) | LinkEvent::Lost(..));
+        if is_outcome && self.events.len() >= 2 * MAX_EVENTS {
             // This happens only if the owner writes and never polls, and only for outcomes of
             // datagrams. Messages are kept, since the peer already has their acknowledgement.
             self.stats.overrun += 1;

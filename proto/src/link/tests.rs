@@ -466,7 +466,8 @@ fn a_refused_datagram_changes_nothing() {
 fn a_late_acknowledgement_still_confirms_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    left.send_reliable(LocalTime::ZERO, message(1, 100), None)
+    let id = left
+        .send_reliable(LocalTime::ZERO, message(1, 100), None)
         .expect("the queue has room");
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
     let late = LocalTime::from_millis(3_000);
@@ -476,6 +477,7 @@ fn a_late_acknowledgement_still_confirms_the_messages() {
     right.handle_datagram(late, &there).expect("well formed");
     right.write_datagram(late, &mut back, |_, _| ());
     left.handle_datagram(late, &back).expect("well formed");
+    assert_eq!(left.poll_event(), Some(LinkEvent::MessageAcked(id)));
     assert_eq!(left.poll_event(), None);
     assert!(!left.wants_to_send(late));
     let stats = left.stats();
