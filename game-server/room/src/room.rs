@@ -647,7 +647,7 @@ impl Room {
         let grace: Duration = self.config.grace;
         let over = |seat: &Seat| match seat.presence {
             Presence::Away(since) => now.since(since) >= grace,
-            _ => false,
+            Presence::Here(_) => false,
         };
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not in the journal: it follows from the time.
