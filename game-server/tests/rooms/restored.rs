@@ -390,7 +390,7 @@ impl Life {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
         let action = match self.rng.u8(..4) {
             0 => Action::Move { x, y },
-            1 => Action::Custom(vec![1, 2, 3]),
+            1 => Action::Custom(self.rng.u32(..128).to_le_bytes().to_vec()),
             _ => Action::Cast {
                 spell: self.rng.u8(..4),
                 at: Some((x, y)),

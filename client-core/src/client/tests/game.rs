@@ -509,7 +509,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     let mut scene = Scene::playing();
     let keys = scene
         .client
-        .act(scene.now, Action::Custom(vec![1]))
+        .act(scene.now, Action::Cast { spell: 0, at: None })
         .expect("in a game");
     assert_eq!(scene.client.take_confirmed().count(), 0);
     scene.pass(ms(100));
@@ -519,7 +519,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     // It is unknown whether the host applied it in time.
     scene
         .client
-        .act(scene.now, Action::Custom(vec![1]))
+        .act(scene.now, Action::Cast { spell: 0, at: None })
         .expect("in a game");
     scene.pass(ms(1_500));
     scene.send(&[]);
