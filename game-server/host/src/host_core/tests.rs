@@ -1,3 +1,5 @@
+//! The host core by itself: orders, joins, tickets, the lease, the end of a link.
+
 use crate::protocol::messages::host_to_world;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::message;

@@ -27,8 +27,8 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! # use crate::config::RoomConfig;
-//! # use crate::logic::world::World;
+//! # use ambit_room::config::RoomConfig;
+//! # use ambit_room::logic::world::World;
 //! # use ambit_proto::ids::PlayerId;
 //! # use ambit_proto::keymap::Keymap;
 //! # use ambit_proto::schema::Schema;
@@ -77,10 +77,10 @@
 //! use std::collections::BTreeMap;
 //! use std::time::Duration;
 //!
-//! use crate::config::Parameters;
-//! use crate::logic::game::{Game, GameInfo, Refusal};
-//! use crate::logic::registry::Registry;
-//! use crate::logic::world::World;
+//! use ambit_room::config::Parameters;
+//! use ambit_room::logic::game::{Game, GameInfo, Refusal};
+//! use ambit_room::logic::registry::Registry;
+//! use ambit_room::logic::world::World;
 //! use ambit_proto::codes::ErrorCode;
 //! use ambit_proto::ids::{ObjectId, PlayerId};
 //! use ambit_proto::message::Action;
@@ -184,7 +184,7 @@
 //! assert!(registry.check("stones", &BTreeMap::new()).is_ok());
 //!
 //! // A test needs only a world and a few ticks.
-//! use crate::config::RoomConfig;
+//! use ambit_room::config::RoomConfig;
 //! use ambit_proto::time::GameTime;
 //! let mut game = Stones::default();
 //! let mut world = World::new(&RoomConfig::default(), game.schema());

@@ -1,3 +1,5 @@
+//! A room of the field at a host, ticked by hand: joins, orders, checkpoints, handover.
+
 use super::*;
 use ambit_field::FieldGame;
 use ambit_room::journal::SavedRoom;
