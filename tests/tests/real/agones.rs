@@ -51,7 +51,7 @@ fn a_sidecar_that_starts_late_gets_all_and_rooms_run_without_it() -> Result<()> 
     let address = host.wait_for_address()?;
     let missing = host.wait_for_log("Agones' sidecar is not at")?;
     assert!(
-        missing.contains(&format!("localhost:{port}")) && missing.contains("goes on without it"),
+        missing.contains(&format!("localhost:{port}")) && missing.contains("continues without it"),
         "{missing}"
     );
     let consoles = two_rooms(&scratch, &server, &address)?;
