@@ -78,7 +78,7 @@ fn a_world_server_that_gets_sigterm_hands_its_leadership_over() -> Result<()> {
         let log = host.take_log();
         assert!(
             log.iter()
-                .any(|line| line.contains("the link to the WorldServer has ended")),
+                .any(|line| line.contains("the link to the WorldServer is lost")),
             "{log:#?}"
         );
     }
