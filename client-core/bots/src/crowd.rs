@@ -182,7 +182,7 @@ mod tests {
                     moves += 1;
                 }
                 Action::Cast { spell, .. } => casts[usize::from(spell)] += 1,
-                other => panic!("{other:?}"),
+                other @ Action::Custom(_) => panic!("{other:?}"),
             }
         }
         assert!((40..=150).contains(&moves), "{moves} walks in ten minutes");
