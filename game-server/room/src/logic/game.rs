@@ -171,7 +171,7 @@
 //! }
 //!
 //! // A server with this registry: `ambit_host::process::run(registry)`.
-//! let registry = ambit_game_server::standard().with(
+//! let registry = Registry::default().with(
 //!     GameInfo {
 //!         name: "stones",
 //!         description: "Pick up stones.",
