@@ -8,7 +8,7 @@
 //! starts it anew.
 //!
 //! This module is the shell: tasks, connections and pauses. Why there is one leader, and what is
-//! lost when: ARCHITECTURE.md, "A cluster".
+//! lost when: docs/cluster.md.
 
 mod follow;
 mod lead;

@@ -14,7 +14,7 @@
 //!   and a connection attempt failed. Time in which the directory could not be read does not count,
 //!   since the leader could not write either.
 //!
-//! Source: ARCHITECTURE.md, "A cluster".
+//! Source: docs/cluster.md.
 
 use std::time::Duration;
 
