@@ -512,8 +512,4 @@ fn millis(duration: Duration) -> f32 {
 }
 
 #[cfg(test)]
-mod block_tests;
-#[cfg(test)]
-mod harness;
-#[cfg(test)]
 mod tests;

@@ -50,12 +50,12 @@ use prost::Message;
 
 pub use config::{CheckParameters, Entropy, LobbyConfig, LobbyGame};
 use directory::WrittenRecords;
+use fleet::heartbeats::serving_lease;
 use fleet::hosts::Hosts;
 pub use fleet::hosts::{Host, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
-use fleet::pool::serving_lease;
 pub use output::{ConnId, HostId, LobbyAction, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;

@@ -1,10 +1,13 @@
 //! Two links that communicate over impaired paths.
 
+mod blocks;
+mod harness;
+
 use std::collections::BTreeSet;
 
+use self::harness::{End, Pair, message, ms, parts, path};
 use super::format::Ack;
 use super::format::{HeaderExtras, ShortNumber};
-use super::harness::{End, Pair, message, ms, parts, path};
 use super::*;
 use crate::clock::ClockEstimate;
 use crate::impair::Impairment;

@@ -2,7 +2,9 @@
 //! many child processes there are.
 
 pub(super) mod failover;
+pub(super) mod heartbeats;
 pub(super) mod hosts;
 pub(super) mod placement;
 pub(super) mod policy;
 pub(super) mod pool;
+mod room_placement;

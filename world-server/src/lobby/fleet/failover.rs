@@ -13,7 +13,6 @@
 //! free host wait. The suspect that loses that host too is closed; the others are cleared once they
 //! have run there for long enough.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_host::protocol::messages::{Member, Members, Resume, RoomOpened};
@@ -22,7 +21,6 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::Lobby;
-use crate::lobby::fleet::placement::HostCandidate;
 use crate::lobby::output::{HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
@@ -157,54 +155,6 @@ impl Lobby {
                 })
                 .collect(),
         }
-    }
-
-    /// Chooses a host for a room. A room that has started needs a host of the same build; other
-    /// rooms prefer the newest build if it has capacity. Hosts in `excluded` are not used, and a
-    /// suspect room gets an idle host, if there is one.
-    pub(in crate::lobby) fn place_room(
-        &self,
-        id: RoomId,
-        excluded: &BTreeSet<HostId>,
-    ) -> Option<HostId> {
-        let room = self.rooms.at(id);
-        let mut hosts = self.hosts.candidates(&self.rooms);
-        hosts.retain(|host| !excluded.contains(&host.host));
-        if room.is_build_bound() {
-            hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
-        } else if let Some(newest) = self.hosts.newest_build() {
-            let is_newest = |host: &HostCandidate| self.hosts.has_build(host.host, newest);
-            if hosts
-                .iter()
-                .any(|host| is_newest(host) && host.has_capacity())
-            {
-                hosts.retain(is_newest);
-            }
-        }
-        if room.suspect
-            && hosts
-                .iter()
-                .any(|host| host.rooms == 0 && host.has_capacity())
-        {
-            hosts.retain(|host| host.rooms == 0);
-        }
-        self.placement.place(room.placement_request(), &hosts)
-    }
-
-    /// Chooses a host for a new room. If no other has capacity, a quarantined one is used, so that
-    /// players do not wait for long.
-    pub(in crate::lobby) fn place_new_room(&self, id: RoomId) -> Option<HostId> {
-        self.place_room(id, &self.quarantined_hosts())
-            .or_else(|| self.place_room(id, &BTreeSet::new()))
-    }
-
-    /// The hosts of suspect rooms.
-    pub(in crate::lobby) fn quarantined_hosts(&self) -> BTreeSet<HostId> {
-        self.rooms
-            .iter()
-            .filter(|room| room.suspect)
-            .filter_map(LobbyRoom::game_host)
-            .collect()
     }
 
     /// Clears a suspect room that has run on its host for long enough.

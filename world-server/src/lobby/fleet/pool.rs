@@ -6,12 +6,11 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Beat, Drain, Heard, world_to_host};
+use ambit_host::protocol::messages::{Drain, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
 use crate::lobby::output::HostId;
-use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, LobbyAction};
 
 /// Limits for child processes.
@@ -96,71 +95,3 @@ impl Lobby {
             .into_iter()
     }
 }
-
-/// Detection of silent hosts.
-impl Lobby {
-    /// Starts the silence timer of a host.
-    pub(in crate::lobby) fn watch_host(&mut self, now: LocalTime, id: HostId) {
-        if self.hosts.origin(id) != Origin::Embedded {
-            self.timers
-                .set(Timer::HostSilence(id), now + self.config.host_silence);
-        }
-    }
-
-    /// The silence timer that was due at `due` has expired. If the host has sent nothing since, it
-    /// hangs or its connection does: moves its rooms, closes the link, and kills a child, so that
-    /// players cannot use the old rooms.
-    pub(in crate::lobby) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
-        let Some(heard_at) = self.hosts.received_at(id) else {
-            return;
-        };
-        let silence = self.config.host_silence;
-        let again_at = if now.since(due) > STALL_THRESHOLD {
-            // This process was stopped or starved itself, and messages of hosts wait in its queues.
-            now + silence
-        } else if self.hosts.is_absent(id) {
-            // Its time to reconnect is over.
-            now
-        } else {
-            heard_at + silence
-        };
-        if again_at > now {
-            return self.timers.set(Timer::HostSilence(id), again_at);
-        }
-        let reason = format!(
-            "it gave no sign of life for {} ms",
-            now.since(heard_at).as_millis()
-        );
-        tracing::warn!(
-            host = id.0,
-            "host given up; its rooms resume on other hosts: {reason}"
-        );
-        self.hosts.retire(id);
-        self.outbox.push(LobbyAction::DisconnectHost { host: id });
-        self.move_rooms_of(now, id, &reason);
-        if self.hosts.is_absent(id) {
-            self.hosts.remove(id);
-        }
-    }
-
-    /// Acknowledges a heartbeat: the host's serving lease starts again.
-    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Beat) {
-        if self.hosts.origin(id) == Origin::Remote {
-            self.outbox.send_to_host(
-                id,
-                world_to_host::Body::Heard(Heard {
-                    number: beat.number,
-                }),
-            );
-        }
-    }
-}
-
-/// How long a host may serve players after an acknowledged heartbeat. It stops before its rooms are
-/// given to another host, also if clocks drift.
-pub(in crate::lobby) fn serving_lease(silence: Duration) -> Duration {
-    silence * 3 / 4
-}
-
-/// A timer this late means that this process was stopped or starved.
-const STALL_THRESHOLD: Duration = Duration::from_millis(500);

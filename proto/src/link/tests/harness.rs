@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::*;
 use crate::impair::{Impairer, Impairment};
+use crate::link::*;
 use crate::wire::{Coder, Wire};
 
 pub(super) fn path(loss: f32, delay_ms: u64, seed: u64) -> Impairment {

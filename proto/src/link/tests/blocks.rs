@@ -1,8 +1,8 @@
 //! Blocks beside the game, over impaired paths.
 
 use super::harness::{End, Pair, ms, path};
-use super::*;
 use crate::impair::Impairment;
+use crate::link::*;
 use crate::wire::{Coder, Wire};
 
 fn block(length: usize, seed: u64) -> Bytes {

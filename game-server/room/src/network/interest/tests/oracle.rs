@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ClientId, ObjectId};
 
-use super::{AreaOfInterest, Interest, InterestChange, Visibility};
+use crate::network::interest::{AreaOfInterest, Interest, InterestChange, Visibility};
 
 /// Column and row, as signed numbers for plain arithmetic.
 type CellPosition = (i32, i32);
