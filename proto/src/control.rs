@@ -25,7 +25,7 @@ pub const MAX_FROM_GAME: usize = 65_536;
     reason = "generated"
 )]
 pub mod world {
-    include!(concat!(env!("OUT_DIR"), "/ambit.world.rs"));
+    include!("generated/ambit.world.rs");
 }
 
 /// Between a client and the host of its room (ALPN `ambit-game/1`).
@@ -36,5 +36,5 @@ pub mod world {
     reason = "generated"
 )]
 pub mod game {
-    include!(concat!(env!("OUT_DIR"), "/ambit.game.rs"));
+    include!("generated/ambit.game.rs");
 }

@@ -7,4 +7,4 @@
     reason = "generated"
 )]
 
-include!(concat!(env!("OUT_DIR"), "/ambit.directory.rs"));
+include!("generated/ambit.directory.rs");

@@ -38,7 +38,7 @@ pub fn tick_bucket(work: Duration) -> usize {
     reason = "generated; a report comes once a second"
 )]
 pub mod messages {
-    include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
+    include!("generated/ambit.host.rs");
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! header on each module, the files at the top level, what the documentation names.
 
 mod circles;
+mod generated;
 mod source;
 mod words;
 

@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files of the project whose names end in one of `endings`, sorted.
+/// All files of the project whose names end in one of `endings`, sorted, without generated ones.
 pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root()];
@@ -44,7 +44,9 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
                 entry.file_name().to_string_lossy().into_owned(),
             );
             if path.is_dir() {
-                if name != "target" && name != "node_modules" && !name.starts_with('.') {
+                if !["target", "node_modules", "generated"].contains(&name.as_str())
+                    && !name.starts_with('.')
+                {
                     folders.push(path);
                 }
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
