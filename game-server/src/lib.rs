@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_game_is_answered_with_the_known_ones() {
+    fn the_error_for_an_unknown_game_lists_the_known_ones() {
         let error = standard().check("fjeld", &BTreeMap::new()).unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownGame);
         assert_eq!(
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a game \"field\" is registered already")]
-    fn two_games_of_one_name_are_a_mistake() {
+    fn registering_two_games_of_one_name_panics() {
         let _ = standard().with(FieldGame::INFO, FieldGame::make);
     }
 }

@@ -28,14 +28,14 @@ const BLOCK_BYTES: u64 = 64 * 1_024 - MAX_DATAGRAM as u64;
 #[test]
 fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     for walkers in [50, 200] {
-        let mut town = RoomWithClients::new(walkers);
+        let mut scene = RoomWithClients::new(walkers);
         // Buffers, links and their tables grow to their final size first.
         for _ in 0..400 {
-            town.tick();
+            scene.tick();
         }
-        let before = town.room.stats().clone();
-        let allocated: u64 = (0..TICKS).map(|_| town.tick()).sum();
-        let stats = town.room.stats();
+        let before = scene.room.stats().clone();
+        let allocated: u64 = (0..TICKS).map(|_| scene.tick()).sum();
+        let stats = scene.room.stats();
         let poses = stats.poses.sent - before.poses.sent;
         assert!(
             poses > u64::from(CLIENTS * TICKS * walkers / 2),
@@ -49,7 +49,7 @@ fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
     }
 }
 
-/// Clients that stand among walkers whose headings turn at each tick.
+/// A game of clients at rest among walkers whose headings turn at each tick.
 struct WalkerGame {
     count: u32,
     walkers: Vec<Walker>,
@@ -136,6 +136,7 @@ impl Game for WalkerGame {
     }
 }
 
+/// A room and the links of its clients.
 struct RoomWithClients {
     room: Room,
     now: GameTime,
@@ -186,7 +187,7 @@ impl RoomWithClients {
                     ..Uplink::default()
                 }
                 .wire(writer)
-                .expect("a writer refuses nothing");
+                .expect("writing cannot fail");
             });
             self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_do_not_disturb_each_other() {
+    fn controls_are_independent() {
         let mut keys = Keys {
             previous: Keymap(0b0110),
             current: Keymap(0b0011),

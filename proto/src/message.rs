@@ -594,12 +594,12 @@ mod tests {
         ));
         assert!(
             !fits(1, &[object, at, EventValue::Number(0)]),
-            "an unknown kind"
+            "the kind is unknown"
         );
-        assert!(!fits(0, &[object, at]), "a field less");
+        assert!(!fits(0, &[object, at]), "a field is missing");
         assert!(
             !fits(0, &[at, object, EventValue::Number(0)]),
-            "in another order"
+            "the fields are in another order"
         );
         assert!(Notice::default().fits(&schema));
     }

@@ -561,7 +561,7 @@ mod tests {
         assert_eq!(Schema::example().check(), Ok(()));
         assert_eq!(
             Schema {
-                game: "void".into(),
+                game: "empty".into(),
                 ..Schema::default()
             }
             .check(),
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_found_by_name_and_by_index() {
+    fn schema_entries_are_found_by_name_and_by_index() {
         let schema = Schema::example();
         assert_eq!(schema.kind_index("avatar"), Some(0));
         assert_eq!(schema.kind_index("Avatar"), None);

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_gets_its_share_and_leaves_the_rest_to_others() {
+    fn one_address_is_limited_to_its_share_of_all_permits() {
         let limits = AdmissionLimits::new(8, 2);
         let greedy: Vec<_> = (0..2_600)
             .map(|_| limits.take(address("10.0.0.1")))
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_permit_is_free_again_and_leaves_nothing_behind() {
+    fn a_dropped_permit_is_released_and_its_address_forgotten() {
         let limits = AdmissionLimits::new(2, 1);
         let first = limits.take(address("2001:db8:1:2::1")).unwrap();
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn one_subscriber_counts_as_one_address() {
+    fn addresses_of_one_subscriber_count_as_one() {
         let mut count = AddressCount::default();
         for text in [
             "10.0.0.1",

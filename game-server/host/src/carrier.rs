@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_host_over_a_pipe_looks_like_one_in_the_process() {
+    async fn messages_pass_both_ways_over_a_pipe_until_its_end() {
         let (world_side, host_side) = tokio::io::duplex(256);
         let (world_in, world_out) = tokio::io::split(world_side);
         let (host_in, host_out) = tokio::io::split(host_side);
@@ -255,10 +255,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_queued_is_written_before_the_end() {
+    async fn queued_messages_are_written_before_the_stream_ends() {
         let (output, input) = tokio::io::duplex(1 << 20);
-        let (silence, _keeps_it_open) = tokio::io::duplex(1);
-        let (host, carrying) = host_end_over(silence, output, None);
+        let (idle_input, _open_end) = tokio::io::duplex(1);
+        let (host, carrying) = host_end_over(idle_input, output, None);
         for n in 0..100 {
             host.news.send(ready(&n.to_string())).await.unwrap();
         }

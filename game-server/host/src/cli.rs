@@ -199,17 +199,17 @@ mod tests {
     #[test]
     fn an_advertised_address_takes_the_real_port_unless_it_names_one() {
         let listening: SocketAddr = "0.0.0.0:7777".parse().unwrap();
-        let told =
+        let advertised =
             |text: &str| Advertise::address(Some(text.parse().unwrap()), listening).to_string();
-        assert_eq!(told("192.0.2.1"), "192.0.2.1:7777");
-        assert_eq!(told("192.0.2.1:9"), "192.0.2.1:9");
-        assert_eq!(told("2001:db8::1"), "[2001:db8::1]:7777");
+        assert_eq!(advertised("192.0.2.1"), "192.0.2.1:7777");
+        assert_eq!(advertised("192.0.2.1:9"), "192.0.2.1:9");
+        assert_eq!(advertised("2001:db8::1"), "[2001:db8::1]:7777");
         assert_eq!(Advertise::address(None, listening), listening);
         assert!("example".parse::<Advertise>().is_err());
     }
 
     #[test]
-    fn a_world_is_an_address_or_the_pipes() {
+    fn a_world_address_is_a_list_of_addresses_or_stdio() {
         assert_eq!("stdio".parse(), Ok(WorldAddress::Stdio));
         let addresses = |list: &[&str]| {
             Ok(WorldAddress::Addresses(

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_silent_server_is_dialled_last_and_a_follower_names_the_leader() {
+    fn a_silent_server_is_tried_last_and_a_named_leader_first() {
         let mut targets = DialTargets::new(&["a".to_owned(), "b".to_owned()]);
         assert_eq!(targets.next(), "a");
         targets.move_to_end("a");
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(
             targets.next(),
             "b",
-            "the order of the others does not change"
+            "the order of the other servers does not change"
         );
         for _ in 0..DialTargets::MOST_FOLLOWS {
             targets.follow_leader("b", String::new());
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(
             targets.next(),
             "a",
-            "a server without a leader for so long is given up"
+            "a server that repeatedly names no leader is moved to the end"
         );
     }
 }

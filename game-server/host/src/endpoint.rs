@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_for_a_taken_port_says_so() {
+    fn the_error_for_a_port_in_use_names_the_port() {
         let first = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = first.local_addr().unwrap();
         let error = bind(address).unwrap_err();

@@ -306,7 +306,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_a_full_disk_does_not_take_is_counted() {
+    fn blocks_that_cannot_be_written_are_counted_as_lost() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut files = Files {
             trace: None,
@@ -315,7 +315,7 @@ mod tests {
         };
         let (blocks, arrivals) = sync_channel(QUEUE);
         let lost = Counters::default();
-        // Larger than the buffer, so that the first one fails by itself.
+        // A block is larger than the buffer, so that already the first one fails.
         for _ in 0..3 {
             blocks.send(Block::Record(vec![0; 1 << 16])).unwrap();
         }
@@ -325,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_hold_what_the_header_of_this_module_says() {
+    fn trace_lines_have_the_documented_format() {
         let position = Position::new(1.5, 2.25, 0.0);
-        let check = |what, expected: &str| {
+        let check = |event, expected: &str| {
             let line = TraceLine {
                 at: GameTime::from_micros(1_500),
                 object: ObjectId(7),
-                event: what,
+                event,
             };
             assert_eq!(
                 as_json(&line, &["orc".to_owned()]),

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_a_player_reach_the_room() {
+    fn given_parameters_are_applied_to_the_config() {
         let config = configure(&[
             ("size", "40x30"),
             ("delay", "200"),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_may_be_measured_more_finely_than_in_metres() {
+    fn a_map_size_may_have_decimals() {
         let config = configure(&[
             ("size", "57.5x140.8"),
             ("inner", "1"),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_s_budget_is_written_in_kbit_and_kept_in_bytes() {
+    fn a_budget_is_given_in_kbit_and_stored_in_bytes() {
         assert_eq!(RoomConfig::default().budget_bytes_per_s, 32_000);
         assert_eq!(
             configure(&[("budget", "100000")])
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_of_words_is_one_of_them() {
+    fn a_coding_is_chosen_by_its_name() {
         let coding = |word| configure(&[("coding", word)]).unwrap().coding;
         assert_eq!(RoomConfig::default().coding, PoseCoding::Auto);
         assert_eq!(
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_chooses_seed_and_grace_when_the_player_does_not() {
+    fn seed_and_grace_default_to_the_server_s_values() {
         assert_eq!(configure(&[]).unwrap().seed, 5);
         assert_eq!(configure(&[]).unwrap().grace, Duration::from_secs(30));
         assert_eq!(
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_answered_with_the_known_ones() {
+    fn the_error_for_an_unknown_key_lists_the_known_ones() {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_out_of_range_is_answered_with_what_is_allowed() {
+    fn the_error_for_a_value_out_of_range_states_the_range() {
         check(
             "delay",
             "99",
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_repeats_only_the_beginning_of_what_is_long() {
+    fn an_error_message_shortens_a_long_value() {
         let error = configure(&[("tick", "9".repeat(5_000).as_str())])
             .unwrap_err()
             .to_string();
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_do_not_go_together_are_refused() {
+    fn inconsistent_values_are_refused() {
         assert!(
             configure(&[("inner", "3")])
                 .unwrap_err()
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_may_have_its_own_default_for_what_every_room_has() {
+    fn a_game_may_override_the_default_of_a_room_parameter() {
         const OWN: &[Parameter] = &[
             override_default("size", "32x20"),
             override_default("inner", "2"),

@@ -175,7 +175,7 @@ mod tests {
     use crate::room::{TransferArrival, TransferId};
 
     #[test]
-    fn what_was_recorded_is_read_back() {
+    fn a_recording_reads_back_its_header_and_ticks() {
         let bytes = recording();
         let mut recording = Recording::read(&bytes).expect("a recording");
         assert_eq!(recording.header, header());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_ends_early_is_read_as_far_as_it_goes() {
+    fn a_truncated_recording_is_read_up_to_its_last_whole_tick() {
         let bytes = recording();
         for length in 0..bytes.len() {
             let Ok(mut recording) = Recording::read(&bytes[..length]) else {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_are_read_back_in_their_order_and_nothing_else_is() {
+    fn sections_are_read_back_in_order_and_invalid_ones_refused() {
         let mut bytes = Vec::new();
         put(&mut bytes, &(7_u32, "ann"));
         put(&mut bytes, &[1.5_f32, -0.0][..]);
@@ -111,7 +111,7 @@ mod tests {
             Err(BadState::Malformed),
             "a byte is left"
         );
-        // A length of 2^60 costs nothing.
+        // A claimed length of 2^60 allocates nothing.
         assert_eq!(all::<Vec<u64>>(&[0xFF; 9]), Err(BadState::Malformed));
     }
 }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn reuse_is_uses_for_each_encoding() {
+    fn the_reuse_rate_is_uses_per_encoding() {
         assert_eq!(EncodingReuse::default().uses_per_encoding(), 0.0);
         assert_eq!(
             EncodingReuse {

@@ -1,5 +1,5 @@
-//! Gates between maps: one room lets go, another one admits, and a room that goes on elsewhere has
-//! done so too.
+//! Gates between maps: one room releases a player, another one admits it, and a restored room
+//! repeats its answers.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
@@ -15,12 +15,12 @@ const BOB: PlayerId = PlayerId(2);
 const EAST: Position = Position::on_ground(199.0, 100.0);
 
 #[test]
-fn an_avatar_passes_a_gate_and_keeps_what_it_carries() {
+fn an_avatar_passes_a_gate_and_keeps_its_carried_state() {
     let (mut first, mut second) = (Map::new(0), Map::new(1));
     first.join(ANN);
     first.spend_mana(ANN);
     assert_eq!(first.tick(), []);
-    first.put(ANN, EAST);
+    first.teleport(ANN, EAST);
     let outputs = first.tick();
     let [
         RoomOutput::AtGate {
@@ -63,7 +63,7 @@ fn an_avatar_passes_a_gate_and_keeps_what_it_carries() {
             transfer: TransferId(7)
         }]
     );
-    let avatar = second.room.avatar(ANN).expect("it is there");
+    let avatar = second.room.avatar(ANN).expect("the avatar has arrived");
     assert!(second.room.world().position(avatar).ground_distance(at) < 2.0);
     assert!(
         (second.mana(ANN) - mana).abs() < 1.0 && mana < 95.0,
@@ -71,15 +71,19 @@ fn an_avatar_passes_a_gate_and_keeps_what_it_carries() {
         second.mana(ANN)
     );
     for _ in 0..40 {
-        assert_eq!(second.tick(), [], "no way back without a step");
+        assert_eq!(
+            second.tick(),
+            [],
+            "an avatar that stays in the gate is not transferred back"
+        );
     }
 }
 
 #[test]
-fn what_is_ordered_twice_is_done_once_and_answered_twice() {
+fn a_repeated_transfer_order_is_executed_once_and_answered_twice() {
     let (mut first, mut second) = (Map::new(0), Map::new(1));
     first.join(ANN);
-    first.put(ANN, EAST);
+    first.teleport(ANN, EAST);
     first.tick();
     first
         .inputs
@@ -88,7 +92,7 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
             transfer: TransferId(number),
         }));
     let outputs = first.tick();
-    let told: Vec<_> = outputs
+    let departures: Vec<_> = outputs
         .iter()
         .filter(|output| {
             matches!(
@@ -100,7 +104,10 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
             )
         })
         .collect();
-    assert!(told.len() == 2 && told[0] == told[1], "{outputs:?}");
+    assert!(
+        departures.len() == 2 && departures[0] == departures[1],
+        "{outputs:?}"
+    );
     second.admit(7, EAST, b"");
     second.admit(7, EAST, b"");
     assert_eq!(
@@ -110,13 +117,13 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
             transfer: TransferId(number),
         })
     );
-    // Of before the player came.
+    // This order is older than the player's arrival.
     second.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
         transfer: TransferId(7),
     });
     assert_eq!(second.tick(), []);
-    // Who comes with an old ticket meets nobody, and makes no second avatar.
+    // A client with an old ticket is disconnected and gets no second avatar.
     first.join(ANN);
     assert!(
         first
@@ -127,19 +134,19 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
         first.last
     );
     assert_eq!(first.room.avatar(ANN), None);
-    // Who is out for good begins anew.
+    // A removed player may join again.
     first.inputs.push(RoomInput::Remove { player: ANN });
     first.join(ANN);
     assert!(first.room.avatar(ANN).is_some());
 }
 
 #[test]
-fn who_has_stepped_out_of_the_gate_or_is_dead_stays() {
+fn a_player_who_is_not_in_the_gate_is_not_released() {
     let mut map = Map::new(0);
     map.join(ANN);
-    map.put(ANN, EAST);
+    map.teleport(ANN, EAST);
     map.tick();
-    map.put(ANN, Position::on_ground(190.0, 100.0));
+    map.teleport(ANN, Position::on_ground(190.0, 100.0));
     map.tick();
     map.inputs.extend([
         RoomInput::ReleaseForTransfer {
@@ -151,37 +158,39 @@ fn who_has_stepped_out_of_the_gate_or_is_dead_stays() {
             transfer: TransferId(4),
         },
     ]);
-    let stays = |player, number| RoomOutput::Departed {
+    let not_released = |player, number| RoomOutput::Departed {
         player,
         transfer: TransferId(number),
         carried: None,
     };
-    assert_eq!(map.tick(), [stays(ANN, 3), stays(BOB, 4)]);
+    assert_eq!(map.tick(), [not_released(ANN, 3), not_released(BOB, 4)]);
     assert!(map.room.avatar(ANN).is_some());
 }
 
 #[test]
-fn a_restored_room_has_released_and_admitted_and_reports_it_again() {
-    let mut life = Map::new(0);
-    life.join(ANN);
-    life.put(ANN, EAST);
-    life.tick();
-    let mut copy = life.copy();
-    life.inputs.push(RoomInput::ReleaseForTransfer {
+fn a_restored_room_reports_its_transfers_again() {
+    let mut original = Map::new(0);
+    original.join(ANN);
+    original.teleport(ANN, EAST);
+    original.tick();
+    let mut copy = original.restored_copy();
+    original.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
         transfer: TransferId(7),
     });
-    life.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
-        player: BOB,
-        transfer: TransferId(8),
-        name: "bob".into(),
-        at: EAST,
-        carried: vec![1],
-    }));
-    life.tick();
-    copy.room.replay(life.now, life.room.journal());
-    assert_eq!(copy.room.save(), life.room.save());
-    copy.now = life.now;
+    original
+        .inputs
+        .push(RoomInput::AdmitTransfer(TransferArrival {
+            player: BOB,
+            transfer: TransferId(8),
+            name: "bob".into(),
+            at: EAST,
+            carried: vec![1],
+        }));
+    original.tick();
+    copy.room.replay(original.now, original.room.journal());
+    assert_eq!(copy.room.save(), original.room.save());
+    copy.now = original.now;
     copy.room.finish_replay(copy.now);
     copy.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
@@ -216,27 +225,27 @@ fn a_restored_room_has_released_and_admitted_and_reports_it_again() {
 }
 
 #[test]
-fn a_wish_that_was_lost_with_its_host_is_said_again() {
-    let mut life = Map::new(0);
-    life.join(ANN);
-    life.put(ANN, EAST);
-    life.tick();
-    let mut copy = life.copy();
-    let said = (0..30)
+fn a_transfer_request_is_repeated_after_a_restore_until_answered() {
+    let mut original = Map::new(0);
+    original.join(ANN);
+    original.teleport(ANN, EAST);
+    original.tick();
+    let mut copy = original.restored_copy();
+    let requests = (0..30)
         .flat_map(|_| copy.tick())
         .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
-    assert_eq!(said, 1);
+    assert_eq!(requests, 1);
     copy.inputs.push(RoomInput::RefuseTransfer { player: ANN });
-    let said = (0..60)
+    let requests = (0..60)
         .flat_map(|_| copy.tick())
         .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
-    assert_eq!(said, 0, "answered");
+    assert_eq!(requests, 0, "the request was answered");
 }
 
 #[test]
-fn who_arrives_and_is_never_seen_is_out_when_the_grace_is_over() {
+fn an_arrival_that_never_connects_is_removed_after_the_grace_period() {
     let mut map = Map::new(1);
     map.admit(1, EAST, b"");
     let outputs: Vec<_> = (0..30 * 20 + 5).flat_map(|_| map.tick()).collect();
@@ -249,7 +258,7 @@ fn who_arrives_and_is_never_seen_is_out_when_the_grace_is_over() {
     );
 }
 
-/// A room that is one of two maps, without obstacles and wanderers.
+/// A room for one of two maps, without obstacles and wanderers.
 struct Map {
     room: Room,
     header: Header,
@@ -281,7 +290,7 @@ impl Map {
         };
         let room = ambit_game_server::standard()
             .create_room(&header)
-            .expect("such a room can be");
+            .expect("valid parameters");
         let mut map = Map {
             room,
             header,
@@ -295,18 +304,18 @@ impl Map {
         map
     }
 
-    /// What is said of players.
+    /// Runs a tick and returns its outputs except datagrams and unresponsive clients.
     fn tick(&mut self) -> Vec<RoomOutput> {
         self.now += TICK;
         self.last.clear();
         self.room.tick(self.now, &mut self.inputs, &mut self.last);
-        let is_datagram = |output: &&RoomOutput| {
+        let is_about_players = |output: &&RoomOutput| {
             !matches!(
                 output,
                 RoomOutput::Datagram { .. } | RoomOutput::Unresponsive { .. }
             )
         };
-        self.last.iter().filter(is_datagram).cloned().collect()
+        self.last.iter().filter(is_about_players).cloned().collect()
     }
 
     fn join(&mut self, player: PlayerId) {
@@ -329,8 +338,8 @@ impl Map {
         }));
     }
 
-    fn put(&mut self, player: PlayerId, place: Position) {
-        let avatar = self.room.avatar(player).expect("in the room");
+    fn teleport(&mut self, player: PlayerId, place: Position) {
+        let avatar = self.room.avatar(player).expect("the player is in the room");
         self.room.arrange().0.teleport(avatar, place);
     }
 
@@ -338,22 +347,29 @@ impl Map {
         let action = Action::Cast { spell: 2, at: None };
         let (world, game) = self.room.arrange();
         game.command(world, player, &action)
-            .expect("it has mana enough");
+            .expect("the avatar has enough mana");
     }
 
     fn mana(&self, player: PlayerId) -> f32 {
         self.room
             .world()
-            .gauge(self.room.avatar(player).expect("in the room"), 2)
+            .gauge(
+                self.room.avatar(player).expect("the player is in the room"),
+                2,
+            )
             .value
     }
 
-    fn copy(&self) -> Map {
+    fn restored_copy(&self) -> Map {
         let (config, game) = ambit_game_server::standard()
             .prepare(&self.header)
-            .expect("such a room can be");
-        let room = Room::restore(config, game, &self.room.save().expect("it can be saved"))
-            .expect("it can be restored");
+            .expect("valid parameters");
+        let room = Room::restore(
+            config,
+            game,
+            &self.room.save().expect("the room can be saved"),
+        )
+        .expect("the room can be restored");
         Map {
             room,
             header: self.header.clone(),

@@ -41,7 +41,7 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         )],
     };
     let recording = recording_of(&header, &saved);
-    let again = replay(&recording, &registry, |_, _| {}).expect("a recording");
-    assert_eq!(again.last_tick(), first.last_tick());
-    assert_eq!(again.avatar(ANN), first.avatar(ANN));
+    let replayed = replay(&recording, &registry, |_, _| {}).expect("a recording");
+    assert_eq!(replayed.last_tick(), first.last_tick());
+    assert_eq!(replayed.avatar(ANN), first.avatar(ANN));
 }

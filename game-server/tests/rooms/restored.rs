@@ -1,5 +1,4 @@
-//! Rooms that go on elsewhere: saved, restored, and brought up to now by what the first one has
-//! taken.
+//! Saved rooms that are restored and brought up to date with the journal of the original.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,83 +20,94 @@ use fastrand::Rng;
 use super::TICK;
 
 #[test]
-fn a_restored_room_goes_on_bit_for_bit() {
-    let mut life = Life::new(
+fn a_restored_room_replays_the_journal_bit_for_bit() {
+    let mut original = PlayedRoom::new(
         "field",
         &[("npcs", "60"), ("obstacles", "20"), ("size", "90x90")],
     );
     let mut copies: Vec<Room> = Vec::new();
     for tick in 0..500 {
-        life.tick();
+        original.tick();
         for copy in &mut copies {
-            copy.replay(life.now, life.room.journal());
-            assert!(state(copy) == state(&life.room), "tick {tick} differs");
+            copy.replay(original.now, original.room.journal());
+            assert!(state(copy) == state(&original.room), "tick {tick} differs");
         }
         if tick % 120 == 60 {
-            copies.push(life.copy());
+            copies.push(original.restored_copy());
         }
     }
-    let stats = life.room.stats();
+    let stats = original.room.stats();
     assert!(
-        stats.commands > 100 && life.room.world().len() > 60,
+        stats.commands > 100 && original.room.world().len() > 60,
         "{stats:?}"
     );
 }
 
 #[test]
-fn restored_physics_stays_close_and_what_rests_is_the_same() {
-    let mut life = Life::new("cubes", &[("drive", "dice")]);
+fn restored_physics_stays_close_and_objects_at_rest_are_exact() {
+    let mut original = PlayedRoom::new("cubes", &[("drive", "dice")]);
     for _ in 0..200 {
-        life.tick();
+        original.tick();
     }
-    let mut copy = life.copy();
+    let mut copy = original.restored_copy();
     for _ in 0..20 {
-        life.tick();
-        copy.replay(life.now, life.room.journal());
+        original.tick();
+        copy.replay(original.now, original.room.journal());
     }
-    let objects = life.room.world().objects();
+    let objects = original.room.world().objects();
     assert!(objects.eq(copy.world().objects()));
-    let mut apart_m: Vec<f32> = Vec::new();
+    let mut distances_m: Vec<f32> = Vec::new();
     let (mut resting, mut moved) = (0, 0);
-    for object in life.room.world().objects() {
-        let (ours, theirs) = (life.room.world().pose(object), copy.world().pose(object));
-        apart_m.push(
-            POSE_FORMAT
-                .position(&ours)
-                .distance(POSE_FORMAT.position(&theirs)),
+    for object in original.room.world().objects() {
+        let (expected, restored) = (
+            original.room.world().pose(object),
+            copy.world().pose(object),
         );
-        if life.room.world().is_moving(object) {
+        distances_m.push(
+            POSE_FORMAT
+                .position(&expected)
+                .distance(POSE_FORMAT.position(&restored)),
+        );
+        if original.room.world().is_moving(object) {
             moved += 1;
         } else {
             resting += 1;
         }
     }
-    apart_m.sort_unstable_by(f32::total_cmp);
+    distances_m.sort_unstable_by(f32::total_cmp);
     println!(
-        "after a second: {moved} move, {resting} rest, apart by {:?}",
-        &apart_m[apart_m.len() - 8..]
+        "after a second: {moved} objects move, {resting} are at rest; largest distances: {:?}",
+        &distances_m[distances_m.len() - 8..]
     );
-    let exact = apart_m.iter().filter(|apart| **apart == 0.0).count();
+    let exact = distances_m
+        .iter()
+        .filter(|distance| **distance == 0.0)
+        .count();
     assert!(
         moved > 4 && exact >= resting,
-        "{exact} of {resting} that rest are where they were"
+        "{exact} exact poses, {resting} objects at rest"
     );
     assert!(
-        apart_m.last().is_some_and(|most| *most < 1.0),
-        "{apart_m:?}"
+        distances_m.last().is_some_and(|largest| *largest < 1.0),
+        "{distances_m:?}"
     );
 }
 
 #[test]
 fn players_return_to_their_avatars_within_the_grace_period() {
-    let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
+    let mut original = PlayedRoom::new("field", &[("npcs", "5"), ("size", "60x60")]);
     for _ in 0..40 {
-        life.tick();
+        original.tick();
     }
-    let mut copy = life.copy();
-    copy.finish_replay(life.now);
+    let mut copy = original.restored_copy();
+    copy.finish_replay(original.now);
     let (ann, bob) = (PlayerId(0), PlayerId(1));
-    let avatars = [ann, bob].map(|player| life.room.avatar(player).expect("it plays"));
+    let avatars = [ann, bob].map(|player| {
+        original
+            .room
+            .avatar(player)
+            .expect("the player is in the room")
+    });
     assert_eq!(
         [ann, bob].map(|player| copy.avatar(player)),
         avatars.map(Some)
@@ -109,11 +119,15 @@ fn players_return_to_their_avatars_within_the_grace_period() {
         name: "ann".into(),
     }];
     for _ in 0..30 {
-        life.now += TICK;
-        copy.tick(life.now, &mut inputs, &mut outputs);
+        original.now += TICK;
+        copy.tick(original.now, &mut inputs, &mut outputs);
     }
     assert_eq!(copy.avatar(ann), Some(avatars[0]));
-    assert_eq!(copy.avatar(bob), None, "a second of grace is over");
+    assert_eq!(
+        copy.avatar(bob),
+        None,
+        "the grace period of a second is over"
+    );
     assert!(outputs.contains(&RoomOutput::PlayerOut {
         player: bob,
         reason: ErrorCode::Idle
@@ -128,99 +142,112 @@ fn players_return_to_their_avatars_within_the_grace_period() {
 }
 
 #[test]
-fn what_is_said_again_at_another_host_counts_once() {
-    let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
-    while life.clients.len() < 4 {
-        life.tick();
+fn a_command_repeated_at_another_host_is_executed_once() {
+    let mut original = PlayedRoom::new("field", &[("npcs", "5"), ("size", "60x60")]);
+    while original.clients.len() < 4 {
+        original.tick();
     }
-    let (ann, first) = (PlayerId(0), life.clients[&PlayerId(0)]);
-    let said = |number: u32| Command {
+    let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
+    let command = |number: u32| Command {
         number,
         action: Action::Cast { spell: 1, at: None },
     };
-    let said_at_first = life.said(first, &[said(1_000), said(1_002)]);
-    life.now += TICK;
-    life.room
-        .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
+    let first_datagram = original.datagram(first, &[command(1_000), command(1_002)]);
+    original.now += TICK;
+    original
+        .room
+        .tick(original.now, &mut vec![first_datagram], &mut Vec::new());
     assert!(
-        life.room
+        original
+            .room
             .journal()
             .iter()
-            .any(|accepted| matches!(accepted, RoomInput::Command { number: 1_002, .. }))
+            .any(|input| matches!(input, RoomInput::Command { number: 1_002, .. }))
     );
 
-    let mut copy = life.copy();
-    copy.finish_replay(life.now);
-    let mut take = |life: &mut Life, client: ClientId, commands: &[Command]| {
+    let mut copy = original.restored_copy();
+    copy.finish_replay(original.now);
+    let mut execute = |original: &mut PlayedRoom, client: ClientId, commands: &[Command]| {
         let mut inputs = Vec::new();
-        if let Entry::Vacant(place) = life.links.entry(client) {
-            place.insert(Link::new(LinkConfig::client()));
+        if let Entry::Vacant(entry) = original.links.entry(client) {
+            entry.insert(Link::new(LinkConfig::client()));
             inputs.push(RoomInput::Join {
                 client,
                 player: ann,
                 name: "ann".into(),
             });
         }
-        inputs.push(life.said(client, commands));
-        life.now += TICK;
-        copy.tick(life.now, &mut inputs, &mut Vec::new());
-        let numbers = copy.journal().iter().filter_map(|accepted| match accepted {
+        inputs.push(original.datagram(client, commands));
+        original.now += TICK;
+        copy.tick(original.now, &mut inputs, &mut Vec::new());
+        let numbers = copy.journal().iter().filter_map(|input| match input {
             RoomInput::Command { number, .. } => Some(*number),
             _ => None,
         });
         (numbers.collect::<Vec<_>>(), copy.stats().commands_repeated)
     };
-    // The one that the first host never heard of counts, though it is older than what that one
-    // carried out.
-    let again = [said(1_000), said(1_001), said(1_002), said(1_003)];
+    // Command 1,001 did not reach the first host. It is executed, though the first host has
+    // executed a newer one.
+    let repeated = [
+        command(1_000),
+        command(1_001),
+        command(1_002),
+        command(1_003),
+    ];
     assert_eq!(
-        take(&mut life, ClientId(91), &again),
+        execute(&mut original, ClientId(91), &repeated),
         (vec![1_001, 1_003], 2)
     );
-    // However late a line that was cut brings it.
-    life.now += Duration::from_secs(5);
+    // Repeated commands are recognized after any delay.
+    original.now += Duration::from_secs(5);
     assert_eq!(
-        take(&mut life, ClientId(91), &[said(1_002), said(1_004)]),
+        execute(
+            &mut original,
+            ClientId(91),
+            &[command(1_002), command(1_004)]
+        ),
         (vec![1_004], 3)
     );
-    // Another client of the player's begins anew.
+    // Another client of the player has command numbers of its own.
     assert_eq!(
-        take(&mut life, ClientId(92), &[said(1_000)]),
+        execute(&mut original, ClientId(92), &[command(1_000)]),
         (vec![1_000], 3)
     );
 }
 
 #[test]
 fn an_outdated_move_stays_outdated_at_the_next_host() {
-    let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
-    while life.clients.len() < 4 {
-        life.tick();
+    let mut original = PlayedRoom::new("field", &[("npcs", "5"), ("size", "60x60")]);
+    while original.clients.len() < 4 {
+        original.tick();
     }
-    let (ann, first) = (PlayerId(0), life.clients[&PlayerId(0)]);
-    let said = |number: u32| Command {
+    let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
+    let command = |number: u32| Command {
         number,
         action: Action::Move {
             x: 5.0,
             y: number as f32 / 100.0,
         },
     };
-    let said_at_first = life.said(first, &[said(1_002)]);
-    life.now += TICK;
-    life.room
-        .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
-    let mut copy = life.copy();
-    copy.finish_replay(life.now);
-    life.links
+    let first_datagram = original.datagram(first, &[command(1_002)]);
+    original.now += TICK;
+    original
+        .room
+        .tick(original.now, &mut vec![first_datagram], &mut Vec::new());
+    let mut copy = original.restored_copy();
+    copy.finish_replay(original.now);
+    original
+        .links
         .insert(ClientId(91), Link::new(LinkConfig::client()));
-    let again = life.said(ClientId(91), &[said(1_001), said(1_003)]);
-    life.now += TICK;
+    let repeated = original.datagram(ClientId(91), &[command(1_001), command(1_003)]);
+    original.now += TICK;
     let join = RoomInput::Join {
         client: ClientId(91),
         player: ann,
         name: "ann".into(),
     };
-    copy.tick(life.now, &mut vec![join, again], &mut Vec::new());
-    let done = copy.executed_commands(ann).expect("she is in");
+    copy.tick(original.now, &mut vec![join, repeated], &mut Vec::new());
+    let done = copy.executed_commands(ann).expect("ann is in the room");
     assert_eq!(
         [1_001, 1_002, 1_003].map(|number| done.contains(number)),
         [false, true, true]
@@ -229,14 +256,14 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
 }
 
 #[test]
-fn what_is_no_saved_room_is_refused() {
-    let mut life = Life::new("field", &[("npcs", "3"), ("size", "60x60")]);
+fn an_invalid_saved_room_is_refused() {
+    let mut original = PlayedRoom::new("field", &[("npcs", "3"), ("size", "60x60")]);
     for _ in 0..60 {
-        life.tick();
+        original.tick();
     }
-    let saved = life.room.save().expect("field can be saved");
+    let saved = original.room.save().expect("the room can be saved");
     for length in 0..saved.len() {
-        let (config, game) = prepared(&life.header);
+        let (config, game) = prepared(&original.header);
         assert!(
             Room::restore(config, game, &saved[..length]).is_err(),
             "{length} of {} bytes",
@@ -248,11 +275,11 @@ fn what_is_no_saved_room_is_refused() {
         let mut bytes = saved.clone();
         let place = rng.usize(..bytes.len());
         bytes[place] ^= 1 << rng.u8(..8);
-        let (config, game) = prepared(&life.header);
-        // It may make sense, and be another room.
+        let (config, game) = prepared(&original.header);
+        // The result may be a valid, but different room. Only a panic is an error.
         let _ = Room::restore(config, game, &bytes);
     }
-    let (config, _) = prepared(&life.header);
+    let (config, _) = prepared(&original.header);
     let (_, other) = prepared(&Header {
         game: "cubes".into(),
         ..Header::default()
@@ -260,7 +287,7 @@ fn what_is_no_saved_room_is_refused() {
     assert!(Room::restore(config, other, &saved).is_err());
 }
 
-/// All that goes on.
+/// The saved states of the world and of the game.
 fn state(room: &Room) -> (Vec<u8>, Option<Vec<u8>>) {
     let mut world = Vec::new();
     room.world().save(&mut world);
@@ -270,11 +297,11 @@ fn state(room: &Room) -> (Vec<u8>, Option<Vec<u8>>) {
 fn prepared(header: &Header) -> (RoomConfig, Box<dyn Game>) {
     ambit_game_server::standard()
         .prepare(header)
-        .expect("a game that can be played")
+        .expect("valid parameters")
 }
 
-/// Four players who do what comes to their minds.
-struct Life {
+/// A room with four players who act at random.
+struct PlayedRoom {
     header: Header,
     room: Room,
     now: GameTime,
@@ -284,7 +311,7 @@ struct Life {
     commands: u32,
 }
 
-impl Life {
+impl PlayedRoom {
     fn new(game: &str, parameters: &[(&str, &str)]) -> Self {
         let parameters = parameters
             .iter()
@@ -301,7 +328,7 @@ impl Life {
         let (config, game) = prepared(&header);
         let mut room = Room::new(config, game);
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        Life {
+        PlayedRoom {
             header,
             room,
             now: GameTime::ZERO,
@@ -312,13 +339,13 @@ impl Life {
         }
     }
 
-    fn copy(&self) -> Room {
+    fn restored_copy(&self) -> Room {
         let (config, game) = prepared(&self.header);
         let saved = self.room.save().expect("a game that can be saved");
         let copy = Room::restore(config, game, &saved).expect("a saved room");
         assert!(
             state(&copy) == state(&self.room),
-            "restored to something else"
+            "the restored state differs"
         );
         assert_eq!(copy.last_tick(), Some(self.now));
         copy
@@ -369,9 +396,9 @@ impl Life {
         }
     }
 
-    /// A datagram with these commands.
-    fn said(&mut self, client: ClientId, commands: &[Command]) -> RoomInput {
-        let link = self.links.get_mut(&client).expect("a client of the scene");
+    /// Writes a datagram with these commands.
+    fn datagram(&mut self, client: ClientId, commands: &[Command]) -> RoomInput {
+        let link = self.links.get_mut(&client).expect("a client of the room");
         for command in commands {
             let bytes = wire::encode(&mut command.clone()).into();
             link.send_reliable(self.now.into(), bytes, None)
@@ -397,7 +424,7 @@ impl Life {
             },
         };
         self.commands += 1;
-        self.said(
+        self.datagram(
             client,
             &[Command {
                 number: self.commands,

@@ -1,4 +1,4 @@
-//! Round trips, lengths, and what arbitrary bytes do.
+//! Round trips, lengths, and arbitrary bytes.
 
 use super::{RangeDecoder, RangeEncoder};
 use crate::wire::WireError;
@@ -105,7 +105,7 @@ fn encode(decisions: &[Decision]) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_encoded_is_decoded() {
+fn decoding_returns_the_encoded_decisions() {
     let mut rng = fastrand::Rng::with_seed(1);
     for round in 0..2_000 {
         let decisions: Vec<_> = (0..rng.usize(0..300))
@@ -126,7 +126,7 @@ fn what_was_encoded_is_decoded() {
 }
 
 #[test]
-fn the_length_is_close_to_what_the_probabilities_say() {
+fn the_length_is_close_to_the_entropy_of_the_decisions() {
     let mut rng = fastrand::Rng::with_seed(2);
     for _ in 0..200 {
         let decisions: Vec<_> = (0..1_000).map(|_| Decision::random(&mut rng)).collect();
@@ -149,13 +149,13 @@ fn a_stream_is_appended_and_its_length_known_beforehand() {
         for decision in &decisions {
             decision.encode(&mut encoder);
         }
-        let most = encoder.bytes_if_finished();
+        let max = encoder.bytes_if_finished();
         encoder.finish();
         assert_eq!(out[..3], [0xff; 3]);
         assert_eq!(out[3..], encode(&decisions)[..]);
         assert!(
-            (most - 1..=most).contains(&(out.len() - 3)),
-            "{most} promised, {} written",
+            (max - 1..=max).contains(&(out.len() - 3)),
+            "{max} promised, {} written",
             out.len() - 3
         );
     }
@@ -163,7 +163,7 @@ fn a_stream_is_appended_and_its_length_known_beforehand() {
 
 #[test]
 fn a_carry_runs_through_written_bytes() {
-    // Close to one, then over it: each decision takes the top of the interval.
+    // Each decision takes the top of the interval, so that the sum exceeds one and carries.
     let decisions: Vec<_> = (0..64)
         .map(|_| Decision::Symbol {
             start: 32_767,
@@ -179,7 +179,7 @@ fn a_carry_runs_through_written_bytes() {
 }
 
 #[test]
-fn nothing_takes_no_byte() {
+fn an_empty_stream_takes_no_byte() {
     assert_eq!(encode(&[]), []);
     assert_eq!(RangeDecoder::new(&[]).finish(), Ok(()));
 }
@@ -205,7 +205,7 @@ fn arbitrary_bytes_are_read_without_a_panic() {
 }
 
 #[test]
-fn a_decoder_knows_when_it_has_read_past_the_end() {
+fn a_decoder_detects_reading_past_the_end() {
     let mut rng = fastrand::Rng::with_seed(5);
     let decisions: Vec<_> = (0..200)
         .map(|_| Decision::Raw(rng.u32(0..65_536), 16))

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_agrees_with_a_set_in_the_window_and_refuses_all_older_ids() {
+    fn the_filter_matches_a_set_in_its_window_and_refuses_older_ids() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut filter, mut delivered) = (DuplicateFilter::default(), BTreeSet::new());

@@ -325,7 +325,7 @@ mod tests {
     use crate::wire::measure;
 
     #[test]
-    fn a_number_is_found_again_from_its_lowest_bits() {
+    fn a_number_is_restored_from_its_lowest_bits() {
         for seed in 0..1_000 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let number = rng.u64(..1 << 20);

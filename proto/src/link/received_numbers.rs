@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_agrees_with_a_plain_set_for_33_datagrams() {
+    fn received_numbers_match_a_plain_set_for_33_datagrams() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut received = ReceivedNumbers::default();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_opposite_the_latest_is_old() {
+    fn a_number_half_the_range_ahead_is_taken_for_an_old_one() {
         let mut received = ReceivedNumbers::default();
         received.record(LocalTime::ZERO, 20_000, true);
         let seen = |number| {

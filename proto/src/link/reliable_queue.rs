@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_sent_again_only_when_its_last_carrier_is_lost() {
+    fn a_message_is_sent_again_only_when_its_last_datagram_is_lost() {
         let mut queue = queue(8, 1);
         assert_eq!(carry(&mut queue, 1), 1);
         assert_eq!(carry(&mut queue, 2), 0);
@@ -311,13 +311,13 @@ mod tests {
         queue.handle_lost(Seq(1));
         assert_eq!(carry(&mut queue, 4), 0);
         let mut reported = Vec::new();
-        queue.handle_acked(Seq(1), |id| reported.push(id)); // It was late, but it did arrive.
+        queue.handle_acked(Seq(1), |id| reported.push(id)); // The acknowledgement is late.
         assert_eq!(reported, [MessageId(u32::MAX - 5)]);
         assert!(queue.is_empty());
     }
 
     #[test]
-    fn the_oldest_go_first_and_a_large_one_does_not_block_small_ones() {
+    fn the_oldest_messages_go_first_and_a_large_one_blocks_no_small_one() {
         let mut queue = ReliableQueue::new(8, 0, ROOM);
         for length in [100, 400, 10] {
             queue
@@ -398,12 +398,16 @@ mod tests {
         assert_eq!(
             picked(&queue, at(50), ROOM),
             [0],
-            "any datagram takes it along"
+            "any datagram carries a delayed message"
         );
         push(&mut queue, 30, None);
         push(&mut queue, 20, Some(at(90)));
         assert_eq!(picked(&queue, at(50), ROOM), [0, 1, 2]);
-        assert_eq!(picked(&queue, at(50), 300), [1], "the due one first");
+        assert_eq!(
+            picked(&queue, at(50), 300),
+            [1],
+            "the message that is due comes first"
+        );
         assert_eq!(picked(&queue, at(95), 500), [1, 2]);
         queue.note_carried(
             Seq(1),
@@ -416,7 +420,7 @@ mod tests {
         (0..30).for_each(|_| push(&mut queue, 10, Some(at(1_000))));
         assert!(!due(&queue, at(50)));
         push(&mut queue, 300, Some(at(1_000)));
-        assert!(due(&queue, at(50)), "they fill a datagram");
+        assert!(due(&queue, at(50)), "the delayed messages fill a datagram");
         queue.handle_acked(Seq(1), |_| ());
         let mut all = Messages::default();
         queue.pick(at(50), ROOM, &mut all);
@@ -425,8 +429,8 @@ mod tests {
         assert!(due(&queue, at(50)), "a lost message does not wait again");
     }
 
-    /// One message never gets through while thousands of newer ones do. New ones are refused in the
-    /// end, and everything that arrives at last, in any order, is delivered once.
+    /// One message is never acknowledged while newer ones are. In the end the queue refuses new
+    /// messages, and the receiver still accepts the old one once.
     #[test]
     fn a_stuck_message_stops_new_ones_before_the_receiver_forgets() {
         let (mut queue, mut filter) = (queue(256, 1), DuplicateFilter::default());
@@ -446,7 +450,7 @@ mod tests {
         assert_eq!(queue.queue.len(), 1);
         assert!(
             filter.insert(queue.queue[0].id),
-            "the stuck one is behind the window"
+            "the old message is behind the window"
         );
         assert!(!filter.insert(queue.queue[0].id));
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_round_trip_brings_the_time_out_close_to_it() {
+    fn the_timeout_approaches_a_steady_round_trip_time() {
         let mut rtt = RttEstimator::new(&LinkConfig::default());
         for _ in 0..100 {
             rtt.handle_sample(ms(80));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn time_outs_stay_within_their_bounds() {
+    fn timeouts_stay_within_their_bounds() {
         let mut rtt = RttEstimator::new(&LinkConfig::default());
         rtt.handle_sample(Duration::ZERO);
         assert_eq!(rtt.timeout(), ms(50));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn time_outs_double_once_a_round_and_a_sample_ends_that() {
+    fn a_timeout_doubles_once_a_round_trip_until_the_next_sample() {
         let mut rtt = RttEstimator::new(&LinkConfig::default());
         for _ in 0..100 {
             rtt.handle_sample(ms(80));

@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_count_on_where_sequences_wrap() {
+    fn numbers_continue_where_sequences_wrap() {
         let (sent, _) = sender(65_530, 10);
         assert_eq!((sent.next(), sent.next_seq()), (65_540, Seq(4)));
     }

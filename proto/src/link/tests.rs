@@ -13,7 +13,7 @@ use crate::clock::ClockEstimate;
 use crate::impair::Impairment;
 use crate::wire::{Coder, Example, Wire, encode};
 
-fn stormy(loss: f32, seed: u64) -> Impairment {
+fn impaired(loss: f32, seed: u64) -> Impairment {
     Impairment {
         duplicate: 10.0,
         reorder: 10.0,
@@ -49,9 +49,9 @@ fn about_to_wrap(impairment: Impairment) -> Pair {
 }
 
 #[test]
-fn messages_are_delivered_exactly_once_at_half_the_datagrams_lost() {
+fn messages_are_delivered_exactly_once_at_50_percent_loss() {
     for seed in 0..20 {
-        let mut pair = about_to_wrap(stormy(50.0, seed));
+        let mut pair = about_to_wrap(impaired(50.0, seed));
         for number in 0..300 {
             let length = 8 + (number as usize * 37) % 300;
             pair.send(0, number, length, None);
@@ -71,7 +71,7 @@ fn every_datagram_is_reported_exactly_once() {
     // The harness checks "at most once" and "in time" in every step; this test checks that every
     // datagram has an outcome, and that most were acknowledged.
     for seed in 0..5 {
-        let mut pair = about_to_wrap(stormy(20.0, seed));
+        let mut pair = about_to_wrap(impaired(20.0, seed));
         pair.run(ms(20_000));
         pair.ends[1].sends_bodies = false;
         pair.run(ms(5_000));
@@ -115,9 +115,9 @@ fn few_messages_are_resent_needlessly() {
 
 #[test]
 fn a_lost_message_is_resent_soon_and_delays_no_other() {
-    for talks in [true, false] {
+    for sends_bodies in [true, false] {
         let mut pair = Pair::client_and_server(path(0.0, 40, 1));
-        pair.ends[1].sends_bodies = talks;
+        pair.ends[1].sends_bodies = sends_bodies;
         pair.run(ms(3_000)); // The round trip is known: 80 ms, and up to 50 of the tick.
         pair.send(0, 1, 20, None);
         pair.set_path(path(100.0, 40, 1));
@@ -136,7 +136,7 @@ fn a_lost_message_is_resent_soon_and_delays_no_other() {
         };
         assert!(
             arrived(2) <= 50,
-            "it waited for the lost message: {}",
+            "message 2 waited for the lost one: {}",
             arrived(2)
         );
         assert!(arrived(1) <= 4 * 130, "{} ms", arrived(1));
@@ -203,7 +203,10 @@ fn small_messages_leave_together_and_by_their_deadline() {
         .iter()
         .filter(|sent| !sent.messages.is_empty())
         .count();
-    assert_eq!(carriers, 34, "messages that are due take the others along");
+    assert_eq!(
+        carriers, 34,
+        "datagrams with due messages carry the delayed ones too"
+    );
     for (sent, late) in pair.ends[0].sent[before..]
         .iter()
         .flat_map(|sent| sent.messages.iter().map(move |&number| (sent, number)))
@@ -247,7 +250,7 @@ fn bodies_without_an_ack_request_cause_no_answers() {
     (pair.ends[0].sends_bodies, pair.ends[0].quiet) = (true, true);
     pair.run(ms(10_000));
     assert_eq!((pair.ends[0].sent.len(), pair.ends[1].sent.len()), (200, 0));
-    pair.ends[1].sends_bodies = true; // What it says tells of all that it has received.
+    pair.ends[1].sends_bodies = true; // Its datagrams acknowledge all that it has received.
     pair.run(ms(1_000));
     assert!(
         (45..=55).contains(&pair.ends[0].acked()),
@@ -257,7 +260,7 @@ fn bodies_without_an_ack_request_cause_no_answers() {
 }
 
 #[test]
-fn numbers_count_on_where_the_wire_wraps() {
+fn numbers_continue_where_the_numbers_on_the_wire_wrap() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let mut now = LocalTime::from_millis(1_000);
     for number in 0..70_000 {
@@ -432,14 +435,14 @@ fn a_refused_datagram_changes_nothing() {
         latest: ShortNumber::from_number(0),
         earlier: 0,
     });
-    let mut lying = encode(&mut DatagramHeader {
+    let mut invalid = encode(&mut DatagramHeader {
         number: ShortNumber::from_number(500),
         ack,
         ..DatagramHeader::default()
     });
-    lying.resize(100, 0);
+    invalid.resize(100, 0);
     assert!(
-        right.handle_datagram(now, &lying).is_err(),
+        right.handle_datagram(now, &invalid).is_err(),
         "nothing was sent that it could acknowledge"
     );
     assert!(right.handle_datagram(now, &[0; MAX_DATAGRAM + 1]).is_err());
@@ -668,7 +671,7 @@ fn an_owner_that_does_not_poll_loses_no_messages() {
 
 #[test]
 fn storage_does_not_grow_with_traffic() {
-    let mut pair = Pair::client_and_server(stormy(20.0, 1));
+    let mut pair = Pair::client_and_server(impaired(20.0, 1));
     let capacities = |pair: &Pair| {
         pair.ends
             .each_ref()

@@ -145,7 +145,7 @@ mod tests {
     const NEAR: GameTime = GameTime::from_millis(5_000_000);
 
     #[test]
-    fn the_documented_example_is_what_is_written() {
+    fn the_writer_produces_the_documented_example() {
         let stamp = GameTime::from_millis(10_000);
         let at = context(&Schema::example(), stamp).horizon(stamp);
         assert_eq!(at, GameTime::from_millis(10_150));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_not_a_body_and_an_empty_body_is() {
+    fn padding_is_not_read_as_a_body_but_an_empty_body_is() {
         assert_eq!(read(&[], NEAR), Ok(None));
         let mut reader = Reader::new(&[0]);
         reader.skip(1).expect("a bit");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_the_moment_nearest_to_the_reader_s_time() {
+    fn a_stamp_resolves_to_the_time_nearest_to_the_reader_s() {
         let hour = 3_600_000;
         for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
             let back = u64::min(near, (1 << 23) - 1);

@@ -18,7 +18,7 @@ use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
 use crate::wire::{Coder, Example, Wire, WireError};
 
-/// Not on a whole millisecond, with room on both sides.
+/// The time of the examples. It is not on a whole millisecond and far from both ends.
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
 /// A context with this schema.
@@ -128,7 +128,7 @@ impl Example for ExampleRecord {
 
 impl Example for ExampleBody {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        // Within half of a stamp's period.
+        // The stamp lies within half of its period.
         let stamp = GameTime::from_millis(
             rng.u64(..1 << (super::STAMP_BITS - 1)) >> rng.u32(..super::STAMP_BITS),
         );
@@ -203,7 +203,7 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
     }
 }
 
-/// As many as fit in the time since the room began.
+/// Random effect times: as many as fit in the time since the room began.
 fn any_effect_times(rng: &mut fastrand::Rng) -> Vec<EffectTime> {
     let mut effects = vec![EffectTime {
         sampled_until: any_time(rng),

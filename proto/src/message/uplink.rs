@@ -319,7 +319,7 @@ mod tests {
                 base,
                 samples.clone(),
             )))
-            .expect("ours");
+            .expect("the encoding is valid");
             samples.push(KeySample { at: now, keys });
             let near = now + Duration::from_secs(rng.u64(..3_600));
             assert_eq!(

@@ -264,7 +264,7 @@ mod tests {
     use crate::wire::{Measure, Reader, Writer};
 
     #[test]
-    fn a_set_holds_the_newest_and_those_of_its_mask() {
+    fn an_acked_set_contains_the_newest_and_those_in_its_mask() {
         let acked = AckedSet {
             newest: 100,
             mask: 0b1000_0101,
@@ -318,12 +318,12 @@ mod tests {
             let mut measure = Measure::new();
             acked
                 .wire_mask(&mut measure)
-                .expect("a measure refuses nothing");
+                .expect("measuring cannot fail");
             assert_eq!(measure.bits(), bits, "{mask:b}");
             let mut bytes = Vec::new();
             acked
                 .wire_mask(&mut Writer::new(&mut bytes))
-                .expect("a writer refuses nothing");
+                .expect("writing cannot fail");
             let mut read = AckedSet {
                 newest: 100,
                 mask: 0,
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_the_poses_that_are_too_old_stays() {
+    fn of_poses_older_than_the_window_the_newest_is_kept() {
         let mut received = BaselineHistory::default();
         for number in [1, 2, 3, 100, 131] {
             received.insert(entry(number));
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn poses_of_an_earlier_tenant_are_not_of_the_present_one() {
+    fn a_history_separates_the_poses_of_successive_tenants() {
         let mut received = BaselineHistory::new(7);
         assert!(received.is_of_present_tenant(7) && !received.is_of_present_tenant(6));
         received.insert(entry(8));

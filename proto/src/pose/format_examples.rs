@@ -97,14 +97,14 @@ impl<const FINE: bool> ExampleSection<FINE> {
     }
 
     fn section(&self) -> Vec<u8> {
-        let (mut bytes, mut scene) = (Vec::new(), FineState::default());
+        let (mut bytes, mut state) = (Vec::new(), FineState::default());
         let level = if FINE { Level::Fine } else { Level::Shared };
         let header = SectionHeader {
             level,
             number: NUMBER,
             acked: Some(ACKED),
         };
-        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
         for (slot, pose) in &self.0 {
             let (format, received) = known().object(*slot).expect("a known slot");
             let (window, old) = (
@@ -151,7 +151,7 @@ const ACKED: AckedSet = AckedSet {
     mask: 0xffff_fff5,
 };
 
-/// What the receiver knows of the objects in sections.
+/// The poses that the receiver has of the objects in sections.
 struct ExampleObjects(Vec<(PoseFormat, BaselineHistory)>);
 
 impl BaselineSource for ExampleObjects {
@@ -184,16 +184,16 @@ fn known() -> &'static ExampleObjects {
                 at: [5_000, 4_000, 100],
                 ..any_pose(&mut rng, format)
             };
-            let backs = match slot % 4 {
+            let ages = match slot % 4 {
                 0 => Vec::new(),
                 1 => vec![300],
                 _ => vec![40, 9, 6, 5, 3],
             };
-            for back in backs {
+            for age in ages {
                 pose = any_step(&mut rng, format, &pose);
-                let stamp = GameTime::from_millis(STAMP.millis() - 50 * back);
+                let stamp = GameTime::from_millis(STAMP.millis() - 50 * age);
                 received.insert(ReceivedPose {
-                    number: NUMBER - back,
+                    number: NUMBER - age,
                     stamp,
                     pose,
                 });
@@ -204,7 +204,7 @@ fn known() -> &'static ExampleObjects {
     })
 }
 
-/// Every other one of the formats that can have a motion has it.
+/// Half of the formats that may have a motion have one.
 fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     let can = !matches!(turn, Turning::Yaw { .. });
     (can && slot % 2 == 1).then_some(MotionFormat {
@@ -213,7 +213,7 @@ fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     })
 }
 
-/// A pose near another one, or the same, or anywhere.
+/// The same pose, one near it, or any pose.
 fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
     let anywhere = any_pose(rng, format);
     let step = from.at.map(|at| at + rng.i32(-60..60));

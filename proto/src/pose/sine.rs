@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_direction_equals_that_of_the_library() {
+    fn directions_agree_with_the_standard_library() {
         for angle in -5_000..5_000 {
             let radians = f64::from(angle) / f64::from(ANGLES) * std::f64::consts::TAU;
             let (cos, sin) = direction(angle);

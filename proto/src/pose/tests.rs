@@ -1,4 +1,4 @@
-//! Metres and radians to whole numbers and back; what lies between two poses and beyond them.
+//! Conversion between metres and the grid; interpolation and extrapolation of poses.
 
 use std::f32::consts::{PI, TAU};
 
@@ -53,7 +53,7 @@ fn a_pose_is_off_by_half_a_step_at_most() {
 }
 
 #[test]
-fn a_pose_that_became_metres_becomes_itself_again() {
+fn a_pose_converted_to_metres_and_back_is_unchanged() {
     let mut rng = fastrand::Rng::with_seed(2);
     for _ in 0..10_000 {
         // Within the resolution of an f32 on this grid.
@@ -112,10 +112,10 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
             let (mut bytes, mut read, mut measure) = (Vec::new(), Pose::default(), Measure::new());
             format
                 .wire(&mut { pose }, &mut Writer::new(&mut bytes))
-                .expect("a writer refuses nothing");
+                .expect("writing cannot fail");
             format
                 .wire(&mut { pose }, &mut measure)
-                .expect("a measure refuses nothing");
+                .expect("measuring cannot fail");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, pose);
             assert!(measure.bits() <= format.max_bits(), "{format:?}, {pose:?}");
@@ -224,8 +224,8 @@ fn interpolation_with_velocities_follows_the_cubic_curve() {
         turn: Turning::Free { bits: 15 },
         motion: Some(grid),
     };
-    // Thrown up at 1 m/s under 10 m/s2, sent 200 ms apart: back where it was, and 5 cm up in
-    // between.
+    // An object is thrown up at 1 m/s under 10 m/s2. After 200 ms it is back where it was; halfway
+    // it is 5 cm up.
     let thrown = |speed: f32| {
         format.moving(
             Position::default(),
@@ -268,40 +268,40 @@ fn an_object_at_rest_has_no_velocity_and_stays() {
         turn: Turning::Free { bits: 9 },
         motion: Some(grid),
     };
-    let rests = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
-    assert!(rests.flag && format.fits(&rests));
+    let at_rest = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
+    assert!(at_rest.flag && format.fits(&at_rest));
     assert_eq!(
         extrapolate(
             &format,
-            (GameTime::ZERO, &rests),
+            (GameTime::ZERO, &at_rest),
             None,
             GameTime::from_millis(500)
         ),
-        rests
+        at_rest
     );
-    let moves = Pose {
+    let moving = Pose {
         motion: Motion {
             linear: [1, 0, 0],
             angular: [0; 3],
         },
-        ..rests
+        ..at_rest
     };
     assert!(
-        !format.fits(&moves)
+        !format.fits(&moving)
             && format.fits(&Pose {
                 flag: false,
-                ..moves
+                ..moving
             })
     );
-    let mute = PoseFormat {
+    let without_motion = PoseFormat {
         motion: None,
         ..format
     };
     assert!(
-        mute.fits(&rests)
-            && !mute.fits(&Pose {
+        without_motion.fits(&at_rest)
+            && !without_motion.fits(&Pose {
                 flag: false,
-                ..moves
+                ..moving
             })
     );
 }

@@ -428,7 +428,7 @@ mod tests {
             assert_eq!(stored.quantised(), stored);
             assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
             let sent = Component::Gauge(Timeline::starting_with(2, BASE, stored));
-            let Component::Gauge(read) = through(&sent, &Codec::Gauge { max }) else {
+            let Component::Gauge(read) = round_trip(&sent, &Codec::Gauge { max }) else {
                 panic!("another type")
             };
             let read = *read.last().expect("one point").1;
@@ -479,8 +479,8 @@ mod tests {
         }
         let path = Component::Path(path);
         let clipped = path.clip(BASE);
-        assert_eq!(through(&path, &Codec::Path), clipped);
-        assert_eq!(through(&clipped, &Codec::Path), clipped);
+        assert_eq!(round_trip(&path, &Codec::Path), clipped);
+        assert_eq!(round_trip(&clipped, &Codec::Path), clipped);
         let Component::Path(clipped) = clipped else {
             panic!("another type")
         };
@@ -498,7 +498,7 @@ mod tests {
         for (micros, value) in [(10_000_100, true), (10_000_200, false), (10_001_000, true)] {
             flag.insert(GameTime::from_micros(micros), StepValue(value));
         }
-        let Component::Flag(read) = through(&Component::Flag(flag), &Codec::Flag) else {
+        let Component::Flag(read) = round_trip(&Component::Flag(flag), &Codec::Flag) else {
             panic!("another type")
         };
         let points = read
@@ -516,7 +516,7 @@ mod tests {
             StepValue(true),
         );
         assert_eq!(
-            through(&Component::Flag(flag), &Codec::Flag),
+            round_trip(&Component::Flag(flag), &Codec::Flag),
             Component::flag(BASE, true)
         );
     }
@@ -526,7 +526,7 @@ mod tests {
         let nothing = Component::unknown(&Codec::Flag);
         assert_eq!(bits_of(&nothing, &Codec::Flag), 4);
         let mut known = Component::flag(BASE, true);
-        known.merge(&through(&nothing, &Codec::Flag));
+        known.merge(&round_trip(&nothing, &Codec::Flag));
         assert_eq!(known, Component::flag(BASE, true));
     }
 
@@ -616,7 +616,7 @@ mod tests {
         assert!(path.max(text) + 200 < 8 * crate::link::MIN_BODY_BYTES);
     }
 
-    fn through(component: &Component, codec: &Codec) -> Component {
+    fn round_trip(component: &Component, codec: &Codec) -> Component {
         let mut bytes = Vec::new();
         component
             .clone()

@@ -1,4 +1,4 @@
-//! The reference is a plain sorted list with linear search.
+//! Timelines, checked against a plain sorted list with linear search.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Oracle {
     }
 }
 
-fn some_point(rng: &mut fastrand::Rng) -> (GameTime, Gauge) {
+fn random_point(rng: &mut fastrand::Rng) -> (GameTime, Gauge) {
     let gauge = Gauge {
         value: rng.f32() * 100.0,
         rate: rng.f32() * 200.0 - 100.0,
@@ -85,8 +85,10 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
             capacity,
         };
         for step in 0..60 {
-            let (time, value) = some_point(&mut rng);
-            let points: Vec<_> = (0..rng.usize(..4)).map(|_| some_point(&mut rng)).collect();
+            let (time, value) = random_point(&mut rng);
+            let points: Vec<_> = (0..rng.usize(..4))
+                .map(|_| random_point(&mut rng))
+                .collect();
             match rng.u8(..8) {
                 0 => {
                     timeline.forget_before(time);
@@ -107,12 +109,12 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
                     oracle.insert(time, value);
                 }
             }
-            agree(&timeline, &oracle, &format!("seed {seed}, step {step}"));
+            check_against_oracle(&timeline, &oracle, &format!("seed {seed}, step {step}"));
         }
     }
 }
 
-fn agree(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
+fn check_against_oracle(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
     let owned = |(time, value): (GameTime, &Gauge)| (time, *value);
     let points: Vec<_> = oracle
         .points
@@ -207,7 +209,7 @@ fn a_walker_moves_straight_between_points_and_stops_at_the_last() {
 fn a_new_target_replaces_the_rest_of_the_path() {
     let mut path = Timeline::starting_with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(4_000), Waypoint::walk(on_x(20.0)));
-    let turn = path.value_at(at(1_000)).expect("it is on its way");
+    let turn = path.value_at(at(1_000)).expect("the path has points");
     path.replace_from(
         at(1_000),
         [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))],

@@ -10,7 +10,7 @@ use crate::time::GameTime;
 const SEEDS: std::ops::Range<u64> = 0..300;
 
 #[test]
-fn each_format_stands_in_the_list_once() {
+fn each_format_is_listed_once() {
     let names: BTreeSet<_> = formats().iter().map(|format| format.name).collect();
     assert_eq!(names.len(), formats().len());
 }
@@ -122,7 +122,7 @@ fn bits_encoded_before_are_copied_to_any_offset() {
 fn reading_beyond_the_end_does_not_move_the_reader() {
     let mut reader = Reader::new(&[0xab, 0xcd]);
     let mut value = 0;
-    reader.bits(&mut value, 4).expect("there are 16 bits");
+    reader.bits(&mut value, 4).expect("the source has 16 bits");
     assert_eq!(reader.bits(&mut value, 13), Err(WireError::Truncated));
     assert_eq!(reader.skip(13), Err(WireError::Truncated));
     assert_eq!((reader.position(), reader.remaining_bits()), (4, 12));
@@ -201,7 +201,7 @@ fn a_number_has_one_encoding() {
 }
 
 #[test]
-fn a_reader_refuses_what_is_out_of_range() {
+fn a_reader_refuses_values_out_of_range() {
     let ones = || Reader::new(&[0xff; 16]);
     let refused = |what| Err(WireError::OutOfRange { what });
     assert_eq!(ones().bounded(&mut 0, 0, 4), refused("bounded integer"));
@@ -264,7 +264,7 @@ fn a_time_is_sent_in_whole_milliseconds() {
 }
 
 #[test]
-fn a_time_before_the_beginning_or_after_the_end_is_refused() {
+fn a_time_before_zero_or_beyond_the_maximum_is_refused() {
     for offset in [
         -11,
         i64::MIN,

@@ -113,7 +113,7 @@ mod tests {
                 ["cube", "player"].map(|name| schema.kind_index(name)),
                 [Some(CUBE), Some(PLAYER)]
             );
-            let player = schema.kind(PLAYER).expect("it has one");
+            let player = schema.kind(PLAYER).expect("the schema has a player");
             assert_eq!(player.component_index("name"), Some(component::NAME));
             let controls = [
                 ("left", control::LEFT),

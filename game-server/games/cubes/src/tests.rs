@@ -72,7 +72,7 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
     let avatar = scene.join(ANN);
     scene.ticks(40);
     let (before, since) = (scene.world.pose(avatar), scene.world.now());
-    assert!(before.flag, "it has dropped and lies still");
+    assert!(before.flag, "the avatar fell to the floor and is at rest");
     scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
     let flags =
         |scene: &Scene| component::HELD_CONTROLS.map(|(flag, _)| scene.world.flag(avatar, flag));
@@ -81,11 +81,11 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
         !scene
             .world
             .flag_at(avatar, 2, frame_end(frame_at(since) - 1)),
-        "not before"
+        "the flag is not set before the next step"
     );
     assert!(
         scene.world.flag_at(avatar, 2, frame_end(frame_at(since))),
-        "in the step that follows"
+        "the flag is set with the next step"
     );
     assert_eq!(scene.world.pose(avatar), before);
     scene.ticks(20);
@@ -95,7 +95,7 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
 }
 
 #[test]
-fn there_are_no_commands() {
+fn the_cubes_game_refuses_all_commands() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     scene.join(ANN);
     let refused = Err(Refusal(ErrorCode::UnknownCommand));
@@ -109,7 +109,7 @@ fn there_are_no_commands() {
 }
 
 #[test]
-fn each_press_of_jump_counts() {
+fn each_press_of_the_jump_key_causes_a_jump() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
@@ -131,8 +131,8 @@ fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
-    // Held; landed again; released and pressed within one tick, so that at its end the key is held
-    // as before.
+    // The key is held and the avatar lands again. Then the key is released and pressed within one
+    // tick: at the end of the tick it is held as before.
     scene.receive_keys(ANN, &[&[control::JUMP]]);
     scene.ticks(60);
     assert!(scene.place(avatar).z < PLAYER_EDGE_M);
@@ -143,7 +143,7 @@ fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
         "{:?}",
         scene.place(avatar)
     );
-    // Pressed and released within one tick.
+    // The key is pressed and released within one tick.
     scene.receive_keys(ANN, &[&[]]);
     scene.ticks(60);
     scene.receive_keys(ANN, &[&[control::JUMP], &[]]);
@@ -157,19 +157,22 @@ fn a_jump_pressed_and_released_within_a_tick_is_not_lost() {
     scene.ticks(60);
     assert!(
         scene.world.pose(avatar).flag,
-        "one jump a press, and then it rests"
+        "the avatar jumps once for each press and then comes to rest"
     );
 }
 
 #[test]
-fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
+fn a_tap_waits_for_the_next_step_if_ticks_outpace_frames() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);
     scene.ticks(40);
     let frame = scene.game.frame;
     scene.hold(ANN, &[control::JUMP]);
     scene.hold(ANN, &[]);
-    assert_eq!(scene.game.frame, frame, "no step between the two");
+    assert_eq!(
+        scene.game.frame, frame,
+        "there is no step between press and release"
+    );
     scene.ticks(6);
     assert!(
         scene.place(avatar).z > PLAYER_EDGE_M,
@@ -177,11 +180,11 @@ fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
         scene.place(avatar)
     );
     scene.ticks(60);
-    assert!(scene.world.pose(avatar).flag, "it is held no more");
+    assert!(scene.world.pose(avatar).flag, "the key is no longer held");
 }
 
 #[test]
-fn a_new_player_has_room_and_lands_among_the_cubes() {
+fn a_new_player_spawns_apart_from_others_and_lands_near_the_middle() {
     for cubes in ["0", "100", "900"] {
         let mut scene = Scene::new(&[("cubes", cubes)]);
         let avatars: Vec<ObjectId> = (1..=12)
@@ -206,17 +209,20 @@ fn a_new_player_has_room_and_lands_among_the_cubes() {
 }
 
 #[test]
-fn a_later_player_finds_room_although_the_middle_is_occupied() {
+fn a_later_player_spawns_on_the_floor_beside_an_earlier_one() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let ann = scene.join(ANN);
     scene.ticks(10);
     let bob = scene.join(BOB);
     assert!(scene.place(ann).distance(scene.place(bob)) > 1.5);
-    assert!(scene.place(bob).z < PLAYER_EDGE_M, "on the floor");
+    assert!(
+        scene.place(bob).z < PLAYER_EDGE_M,
+        "the player spawns on the floor"
+    );
 }
 
 #[test]
-fn a_player_who_leaves_removes_its_cube_and_cubes_on_it_fall() {
+fn when_a_player_leaves_its_cube_is_removed_and_cubes_on_it_fall() {
     let mut scene = Scene::new(&[("cubes", "100"), ("spacing", "0.5")]);
     let ann = scene.join(ANN);
     scene.ticks(60);
@@ -233,14 +239,14 @@ fn a_player_who_leaves_removes_its_cube_and_cubes_on_it_fall() {
     assert!(highest < 1.5, "{highest}");
     assert_eq!(scene.game.physics.changed_bodies().len(), 0);
     assert_eq!(scene.game.physics.bodies().count(), 100);
-    // The slot is reused, and the object of the slot with it.
+    // The next player reuses the slot of the removed body.
     let bob = scene.join(BOB);
     scene.ticks(5);
     assert_eq!(scene.world.kind(bob), PLAYER);
 }
 
 #[test]
-fn thousands_of_sleeping_cubes_cost_nothing() {
+fn thousands_of_sleeping_cubes_are_not_simulated() {
     let mut scene = Scene::new(&[("cubes", "9000"), ("size", "320x320"), ("spacing", "3")]);
     assert_eq!(scene.world.len(), 9_000);
     let awake = |scene: &Scene| scene.game.physics.changed_bodies().len();
@@ -321,12 +327,13 @@ fn the_game_overrides_defaults_of_room_parameters() {
             .map(|(config, _)| config)
             .map_err(|error| error.to_string())
     };
-    let usual = config(&[]).expect("the defaults go together");
+    let usual = config(&[]).expect("the defaults are consistent");
     assert_eq!(
         (usual.width, usual.height, usual.inner, usual.outer),
         (32.0, 32.0, 3, 4)
     );
-    let given = config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("possible");
+    let given =
+        config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("valid parameters");
     assert_eq!(
         (given.width, given.height, given.inner, given.outer),
         (40.0, 50.0, 1, 2)
@@ -338,7 +345,7 @@ fn the_game_overrides_defaults_of_room_parameters() {
     );
 }
 
-/// Avatars, and with how many objects each was engaged since `changes` was cleared.
+/// The number of objects with which each avatar was engaged since `changes` was cleared.
 fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
     let mut pairs = BTreeMap::<ObjectId, std::collections::BTreeSet<ObjectId>>::new();
     for change in &scene.changes {
@@ -352,7 +359,7 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
         .collect()
 }
 
-/// The result of the registry for these parameters, without the game.
+/// Prepares a room with these parameters, as the registry does.
 fn prepare(
     given: &[(&str, &str)],
 ) -> Result<(RoomConfig, Box<dyn Game>), ambit_room::logic::registry::OpenRoomError> {
@@ -372,7 +379,7 @@ fn prepare(
         .prepare(&header)
 }
 
-/// A game and its world, tick by tick.
+/// A game and its world. The tests run each tick.
 struct Scene {
     game: CubesGame,
     world: World,
@@ -385,14 +392,14 @@ struct Scene {
 impl Scene {
     /// A room with these parameters, after its first tick.
     fn new(given: &[(&str, &str)]) -> Self {
-        let (config, _) = prepare(given).expect("possible parameters");
+        let (config, _) = prepare(given).expect("valid parameters");
         let given = given
             .iter()
             .map(|&(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         let parameters = Parameters::parse(&given, &[ROOM_PARAMETERS, CubesGame::INFO.parameters])
-            .expect("as before");
-        let game = CubesGame::from_parameters(&parameters).expect("as before");
+            .expect("valid parameters");
+        let game = CubesGame::from_parameters(&parameters).expect("valid parameters");
         let world = World::new(&config, game.schema());
         let mut scene = Self {
             game,
@@ -408,11 +415,12 @@ impl Scene {
         scene
     }
 
-    /// Sets the keys at the horizon of the last tick, as if it had not ended.
+    /// Adds a player at the horizon of the last tick.
     fn join(&mut self, player: PlayerId) -> ObjectId {
         self.game.join(&mut self.world, player, "player")
     }
 
+    /// Sets the held controls at the horizon of the last tick, as if it had not ended.
     fn hold(&mut self, player: PlayerId, controls: &[u8]) {
         let keys = controls
             .iter()
@@ -420,7 +428,8 @@ impl Scene {
         self.game.input(&mut self.world, player, keys);
     }
 
-    /// A tick in which these keys are held one after the other, reported to the game as by a room.
+    /// Runs a tick in which these controls are held one after the other. The game is notified of
+    /// them as by a room.
     fn receive_keys(&mut self, player: PlayerId, held: &[&[u8]]) {
         self.ticks += 1;
         self.room_time =

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_map_and_another_one_another() {
+    fn equal_seeds_give_equal_maps_and_other_seeds_do_not() {
         let boxes = |seed| map(200.0, 200.0, 40, seed).statics().boxes().to_vec();
         assert_eq!(boxes(3), boxes(3));
         assert_ne!(boxes(3), boxes(4));
@@ -200,15 +200,16 @@ mod tests {
     fn most_of_the_densest_map_is_free() {
         let world = map(200.0, 200.0, 5_000, 2);
         let mut rng = Rng::with_seed(1);
-        let somewhere = |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
+        let random_position =
+            |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
         let free = (0..2_000)
-            .filter(|_| is_free(&world, somewhere(&mut rng)))
+            .filter(|_| is_free(&world, random_position(&mut rng)))
             .count();
         assert!(free > 700, "{free} of 2000");
     }
 
     #[test]
-    fn free_places_are_free_and_all_over_the_map() {
+    fn free_places_avoid_obstacles_and_cover_the_whole_map() {
         let world = map(200.0, 100.0, 800, 5);
         let mut rng = Rng::with_seed(1);
         let places: Vec<_> = (0..500).map(|_| free_place(&world, &mut rng)).collect();
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_players_spawn_free_and_in_sight_of_each_other() {
+    fn the_first_players_spawn_close_together_and_off_obstacles() {
         let world = map(200.0, 200.0, 600, 6);
         let places: Vec<_> = (0..400)
             .map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player)))
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn many_new_players_spread_out_but_not_far() {
+    fn many_new_players_spread_out_within_a_bound() {
         let world = map(200.0, 200.0, 600, 6);
         let far = |crowd| {
             let places =

@@ -1,9 +1,9 @@
 //! Tests of the game through its world, by topic.
 
 mod bolts;
+mod determinism;
 mod fights;
 mod life;
-mod order;
 mod spells;
 mod veil;
 mod walking;
@@ -32,13 +32,13 @@ const HEAL: u8 = 1;
 const VEIL: u8 = 2;
 const BLINK: u8 = 3;
 
-/// A game and its world, tick by tick.
+/// A game and its world. The tests run each tick.
 struct Scene {
     game: FieldGame,
     world: World,
     tick: Duration,
     avatars: BTreeMap<PlayerId, ObjectId>,
-    /// The changes of the last tick, or all since `since` last cleared them.
+    /// The changes since `run` last cleared them.
     changes: Vec<WorldChange>,
 }
 

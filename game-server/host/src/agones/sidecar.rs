@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_game_server_is_read_in_both_spellings() {
+    fn game_server_fields_are_read_in_snake_case_and_camel_case() {
         for (text, period_s) in [
             (
                 concat!(
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_s_figures_are_strings_as_64_bit_integers_are_in_json() {
+    fn counter_values_are_sent_as_json_strings() {
         let (method, path, body) = request_parts(SidecarCall::Count(
             FleetCounter::Rooms,
             CounterValue {

@@ -288,11 +288,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_drop_has_its_own_name_and_place() {
-        for (index, (what, name)) in DropReason::ALL.into_iter().enumerate() {
-            assert_eq!(what as usize, index, "{name}");
+    fn each_drop_reason_has_its_own_name_and_counter() {
+        for (index, (reason, name)) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, index, "{name}");
             let counters = Counters::default();
-            counters.dropped(what);
+            counters.dropped(reason);
             let drops = counters.read().drops;
             assert_eq!(drops[name], 1);
             assert_eq!(drops.len(), DropReason::ALL.len() + 6);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_counts_for_as_long_as_it_is_here() {
+    fn a_client_is_counted_while_it_is_connected() {
         let counters = Counters::default();
         let (first, second) = (counters.client(), counters.client());
         assert_eq!(counters.read().clients, 2);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_adds_only_what_is_new() {
+    fn a_room_adds_only_the_difference_to_its_last_stats() {
         let counters = Counters::default();
         let first = RoomStats {
             enters: 3,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_land_in_their_buckets() {
+    fn ticks_are_counted_in_their_buckets() {
         let counters = Counters::default();
         counters.ticked(Duration::from_micros(100), Duration::ZERO);
         counters.ticked(Duration::from_secs(2), Duration::from_millis(3));

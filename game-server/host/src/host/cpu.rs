@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_and_system_time_are_found_behind_any_name() {
+    fn cpu_time_is_parsed_after_any_process_name() {
         let stat = "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 123 77 0 0 20 0 5 0 1000 1 2";
         assert_eq!(parse(stat), Some(Duration::from_secs(2)));
         assert_eq!(parse(""), None);

@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flooding_client_loses_its_own_excess_and_no_other_s_messages() {
+    fn a_flooding_client_loses_its_excess_but_no_other_client_s_datagrams() {
         let inbox = Arc::new(Inbox::default());
-        let (mut loud, mut calm) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
-        let taken = |inbox: &Inbox| {
+        let (mut flooding, mut quiet) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
+        let drain = |inbox: &Inbox| {
             let mut datagrams = Vec::new();
             inbox.swap(&mut datagrams);
             datagrams
@@ -95,19 +95,19 @@ mod tests {
                 .map(|(client, _, bytes)| (client.0, bytes[0]))
                 .collect::<Vec<_>>()
         };
-        let said = |byte: u8| Bytes::from(vec![byte]);
-        let heard = (0..200)
-            .filter(|_| loud.push(GameTime::ZERO, said(7)))
+        let datagram = |byte: u8| Bytes::from(vec![byte]);
+        let accepted = (0..200)
+            .filter(|_| flooding.push(GameTime::ZERO, datagram(7)))
             .count();
-        assert_eq!(heard, SHARE as usize);
-        assert!(calm.push(GameTime::ZERO, said(8)));
-        let first = taken(&inbox);
+        assert_eq!(accepted, SHARE as usize);
+        assert!(quiet.push(GameTime::ZERO, datagram(8)));
+        let first = drain(&inbox);
         assert_eq!((first.len(), first[0], first[64]), (65, (1, 7), (2, 8)));
         assert!(
-            loud.push(GameTime::ZERO, said(9)),
-            "a share is for one tick"
+            flooding.push(GameTime::ZERO, datagram(9)),
+            "each tick has a new share"
         );
-        assert_eq!(taken(&inbox), [(1, 9)]);
-        assert_eq!(taken(&inbox), []);
+        assert_eq!(drain(&inbox), [(1, 9)]);
+        assert_eq!(drain(&inbox), []);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_ticks_count_and_older_ones_are_forgotten() {
+    fn only_the_newest_ticks_count() {
         let recent = RecentTicks::default();
         assert_eq!(
             recent.read(),

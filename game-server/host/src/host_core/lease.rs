@@ -141,10 +141,14 @@ mod tests {
     const BEGIN: LocalTime = LocalTime::from_millis(10_000);
 
     #[test]
-    fn the_lease_counts_from_the_sending_of_an_acknowledged_beat() {
+    fn the_lease_counts_from_when_an_acknowledged_heartbeat_was_sent() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
-        assert_eq!(lease.until(), Some(BEGIN), "nothing is acknowledged yet");
+        assert_eq!(
+            lease.until(),
+            Some(BEGIN),
+            "no heartbeat is acknowledged yet"
+        );
         assert!(!lease.may_serve(BEGIN));
         let first = lease.next_beat(BEGIN);
         let second = lease.next_beat(at(250));
@@ -160,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_over_goes_on_with_the_next_acknowledged_beat() {
+    fn an_expired_lease_resumes_with_the_next_acknowledged_heartbeat() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
         let first = lease.next_beat(BEGIN);
@@ -174,13 +178,17 @@ mod tests {
     }
 
     #[test]
-    fn another_link_does_not_extend_the_lease() {
+    fn a_heartbeat_of_another_link_does_not_extend_the_lease() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
         let old = lease.next_beat(BEGIN);
         lease.configure(at(5_000), LENGTH, Duration::ZERO);
         lease.acknowledge(at(5_001), old);
-        assert_eq!(lease.until(), Some(BEGIN), "sent on another link");
+        assert_eq!(
+            lease.until(),
+            Some(BEGIN),
+            "the heartbeat was sent on another link"
+        );
         let new = lease.next_beat(at(5_002));
         lease.acknowledge(at(5_003), new);
         assert_eq!(lease.until(), Some(at(5_002) + LENGTH));

@@ -115,33 +115,34 @@ mod tests {
         assert_eq!(check(0, 3, 2), Release::Wait(Some(at(100))));
         assert_eq!(check(100, 3, 2), Release::Now);
         assert_eq!(check(150, 4, 2), Release::Now);
-        // It acknowledges something, so it is waited for again.
+        // The WorldServer has acknowledged an entry, so the gate waits for it again.
         assert_eq!(check(200, 5, 4), Release::Wait(Some(at(300))));
     }
 
     #[test]
-    fn nothing_leaves_after_the_end_of_the_lease() {
+    fn no_datagram_leaves_after_the_end_of_the_lease() {
         let (mut gate, mut lease) = (ReleaseGate::default(), remote(1_000));
         assert_eq!(gate.check(at(999), 3, 3, &mut lease), Release::Now);
         let held = gate.check(at(1_000), 4, 4, &mut lease);
         assert_eq!(held, Release::Wait(None));
-        let beat = lease.next_beat(at(4_990));
-        lease.acknowledge(at(5_000), beat);
+        let heartbeat = lease.next_beat(at(4_990));
+        lease.acknowledge(at(5_000), heartbeat);
         assert_eq!(gate.check(at(5_000), 4, 4, &mut lease), Release::Now);
     }
 
-    /// Given up after two seconds.
+    /// The lease of a child, which the WorldServer gives up after two seconds.
     fn child() -> ServingLease {
         let mut lease = ServingLease::default();
         lease.configure(at(0), Duration::ZERO, Duration::from_secs(2));
         lease
     }
 
+    /// The lease of a remote host whose heartbeat at time zero is acknowledged.
     fn remote(lease_ms: u64) -> ServingLease {
         let mut lease = ServingLease::default();
         lease.configure(at(0), Duration::from_millis(lease_ms), Duration::ZERO);
-        let beat = lease.next_beat(at(0));
-        lease.acknowledge(at(0), beat);
+        let heartbeat = lease.next_beat(at(0));
+        lease.acknowledge(at(0), heartbeat);
         lease
     }
 

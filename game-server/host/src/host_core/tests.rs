@@ -1,4 +1,4 @@
-//! The host core by itself: orders, joins, tickets, the lease, the end of a link.
+//! The host core alone: orders, joins, tickets, the lease, the end of a link.
 
 use crate::protocol::messages::host_to_world;
 use ambit_proto::ids::PlayerId;
@@ -16,7 +16,7 @@ const BOB: PlayerId = PlayerId(2);
 const LEASE: Duration = Duration::from_millis(1_500);
 
 #[test]
-fn a_room_starts_after_it_was_reported_with_the_orders_of_meanwhile() {
+fn a_room_starts_after_it_was_reported_and_gets_orders_that_waited() {
     let mut host = Host::configured(Duration::ZERO);
     host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
     assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
@@ -26,7 +26,7 @@ fn a_room_starts_after_it_was_reported_with_the_orders_of_meanwhile() {
         revoked_until: 3,
     };
     host.order(WorldOrder::Room(ROOM, remove.clone()));
-    assert_eq!(host.poll(), [], "the room is not there yet");
+    assert_eq!(host.poll(), [], "the room is not created yet");
     host.made(1, Ok(Some(RoomSnapshot::default())));
     let clock = RoomClock::start(host.now());
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_room_starts_after_it_was_reported_with_the_orders_of_meanwhile() {
 }
 
 #[test]
-fn a_room_that_comes_from_another_host_has_its_clock_from_the_order_on() {
+fn a_restored_room_s_clock_runs_from_the_time_of_the_order() {
     let mut host = Host::configured(Duration::ZERO);
     let resume = messages::RoomResume {
         now: GameTime::from_millis(60_000),
@@ -65,7 +65,7 @@ fn a_room_that_comes_from_another_host_has_its_clock_from_the_order_on() {
         HostOutput::StartRoom { clock, .. } => Some(clock),
         _ => None,
     });
-    let clock = clock.expect("it starts");
+    let clock = clock.expect("the room starts");
     assert_eq!(clock.room_time(ordered_at), GameTime::from_millis(60_000));
     assert_eq!(clock.room_time(host.now()), GameTime::from_millis(60_700));
 }
@@ -86,7 +86,7 @@ fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
 }
 
 #[test]
-fn a_room_that_was_closed_while_it_was_made_does_not_start() {
+fn a_room_that_was_closed_during_its_creation_does_not_start() {
     let mut host = Host::configured(Duration::ZERO);
     host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
     host.order(WorldOrder::CloseRoom {
@@ -100,7 +100,7 @@ fn a_room_that_was_closed_while_it_was_made_does_not_start() {
 }
 
 #[test]
-fn a_room_whose_link_was_lost_while_it_was_made_does_not_start() {
+fn a_room_whose_link_was_lost_during_its_creation_does_not_start() {
     let mut host = Host::configured(LEASE);
     host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
     host.lose_link();
@@ -111,7 +111,7 @@ fn a_room_whose_link_was_lost_while_it_was_made_does_not_start() {
     assert_eq!(
         host.poll(),
         [HostOutput::DiscardRoom(ROOM)],
-        "a late answer"
+        "the answer to the order of the lost link"
     );
     host.made(2, Ok(None));
     assert!(host.core.has_rooms());
@@ -133,7 +133,7 @@ fn the_late_end_of_a_room_does_not_end_its_next_incarnation() {
 }
 
 #[test]
-fn a_revoked_ticket_lets_nobody_in_and_a_newer_one_does() {
+fn a_revoked_ticket_is_refused_and_a_newer_one_admitted() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
     host.order(WorldOrder::Room(
@@ -201,7 +201,7 @@ fn rooms_end_with_the_link_unless_there_is_a_lease() {
     remote.open(1);
     remote.lose_link();
     assert_eq!(remote.poll(), [HostOutput::End(HostEnding::LinkLost)]);
-    // The next WorldServer learns what runs here, and gets a snapshot.
+    // The host reports its rooms to the next WorldServer and sends it a snapshot.
     remote.connect();
     let ready = remote.poll().into_iter().find_map(|output| match output {
         HostOutput::World(HostMessage::Ready(ready)) => Some(ready.rooms),
@@ -224,7 +224,7 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
     host.lose_link();
     host.poll();
     for _ in 0..3 {
-        // A WorldServer that follows another one.
+        // This WorldServer is a follower.
         host.wait(10_000);
         host.connect();
         host.lose_link();
@@ -241,34 +241,34 @@ fn rooms_that_no_world_server_asks_for_are_closed_after_a_minute() {
 }
 
 #[test]
-fn a_host_gives_a_world_server_up_that_acknowledges_nothing() {
+fn a_host_disconnects_a_world_server_that_acknowledges_nothing() {
     let mut host = Host::configured(LEASE);
-    let mut beats = 0;
+    let mut heartbeats = 0;
     while host.now() < LocalTime::from_millis(60_000) {
         host.wait(250);
         host.timeout();
         for output in host.poll() {
             match output {
                 HostOutput::World(HostMessage::Beat(number)) => {
-                    beats += 1;
-                    if beats < 20 {
+                    heartbeats += 1;
+                    if heartbeats < 20 {
                         host.order(WorldOrder::AcknowledgeBeat(number));
                     }
                 }
                 HostOutput::End(ending) => {
                     assert_eq!(ending, HostEnding::LinkLost);
-                    assert!((22..26).contains(&beats), "{beats}");
+                    assert!((22..26).contains(&heartbeats), "{heartbeats}");
                     return;
                 }
                 _ => {}
             }
         }
     }
-    panic!("it goes on for ever");
+    panic!("the host does not end the link");
 }
 
 #[test]
-fn a_stopped_child_ends_without_a_word() {
+fn a_child_that_was_stopped_ends_without_a_message() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
     host.wait(250);
@@ -291,7 +291,7 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
             HostOutput::End(HostEnding::HandedOver)
         ]
     );
-    // What the rooms still send counts.
+    // Messages that the rooms send now are passed on until the link is closed.
     let last = HostMessage::Snapshot(ROOM, RoomSnapshot::default());
     host.core.handle_room_message(last.clone());
     assert_eq!(host.poll(), [HostOutput::World(last.clone())]);
@@ -301,26 +301,26 @@ fn a_child_that_is_asked_to_end_hands_its_rooms_over_at_once() {
 }
 
 #[test]
-fn a_remote_host_hands_over_to_a_world_server_that_lives() {
+fn a_remote_host_hands_over_only_to_a_live_world_server() {
     let mut host = Host::configured(LEASE);
     host.open(1);
     host.stop();
-    let beat = match &host.poll()[..] {
+    let heartbeat = match &host.poll()[..] {
         [HostOutput::World(HostMessage::Beat(number))] => *number,
         other => panic!("{other:?}"),
     };
-    host.order(WorldOrder::AcknowledgeBeat(beat - 1));
-    assert_eq!(host.poll(), [], "an answer to an earlier beat");
-    // That one was lost; the next one has to know first that these rooms are its own.
+    host.order(WorldOrder::AcknowledgeBeat(heartbeat - 1));
+    assert_eq!(host.poll(), [], "the answer is to an earlier heartbeat");
+    // The link is lost. The next WorldServer must take over the rooms first.
     host.lose_link();
     host.connect();
     host.poll();
     host.configure(LEASE);
-    let beat = host.poll().into_iter().find_map(|output| match output {
+    let heartbeat = host.poll().into_iter().find_map(|output| match output {
         HostOutput::World(HostMessage::Beat(number)) => Some(number),
         _ => None,
     });
-    host.order(WorldOrder::AcknowledgeBeat(beat.expect("a beat")));
+    host.order(WorldOrder::AcknowledgeBeat(heartbeat.expect("a heartbeat")));
     assert_eq!(
         host.poll(),
         [
@@ -362,7 +362,7 @@ fn a_world_server_of_another_version_is_refused() {
 }
 
 #[test]
-fn figures_and_beats_may_be_lost_and_nothing_else() {
+fn only_stats_and_heartbeats_are_expendable() {
     let expendable = [HostMessage::Beat(1), HostMessage::Stats(Box::default())];
     assert!(expendable.iter().all(HostMessage::is_expendable));
     let opened = HostMessage::RoomOpened {
@@ -401,8 +401,8 @@ fn orders_and_messages_survive_the_conversion() {
             order.clone().into(),
         )),
     };
-    let again = protobuf::order_of(message);
-    assert_eq!(again, Some(WorldOrder::OpenRoom(Box::new(order))));
+    let converted = protobuf::order_of(message);
+    assert_eq!(converted, Some(WorldOrder::OpenRoom(Box::new(order))));
     let journal = HostMessage::Journal {
         room: ROOM,
         entry: ambit_room::journal::JournalEntry::new(GameTime::from_millis(50), &[]),
@@ -415,7 +415,7 @@ fn orders_and_messages_survive_the_conversion() {
     assert_eq!((tick.room, tick.at_us, tick.serial), (7, 50_000, 9));
 }
 
-/// A host with its time and its lease.
+/// A host core with its time and its lease.
 struct Host {
     core: HostCore,
     lease: ServingLease,
@@ -446,7 +446,7 @@ impl Host {
         }
     }
 
-    /// A host that serves a WorldServer.
+    /// A host that a WorldServer has configured.
     fn configured(lease: Duration) -> Self {
         let mut host = Host::new();
         host.configure(lease);
@@ -485,7 +485,7 @@ impl Host {
         self.core.handle_made(self.time, ROOM, incarnation, made);
     }
 
-    /// Opens the room, which is there at once.
+    /// Opens the room, which is created at once.
     fn open(&mut self, incarnation: u32) {
         self.order(WorldOrder::OpenRoom(Box::new(assignment(incarnation))));
         self.made(incarnation, Ok(None));
@@ -543,7 +543,8 @@ impl Host {
     }
 }
 
-/// A child that is given up after two seconds, or a host with this lease.
+/// The settings of a remote host with this lease; with a lease of zero, of a child that is given up
+/// after two seconds of silence.
 fn settings(lease: Duration) -> HostSettings {
     HostSettings {
         version: crate::protocol::VERSION,

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fast_object_meets_one_that_stands_exactly_at_its_reach() {
+    fn a_fast_object_meets_a_standing_one_at_its_exact_reach() {
         let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
         let orc = path(&[(0, 10.0, 0.0)]);
         assert_eq!(contact(&bolt, &orc, 0, 1_000), Some(475_000));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_a_pose_is_met_on_its_line_of_the_tick_and_at_rest() {
+    fn a_posed_object_is_met_on_its_segment_of_the_tick_and_at_rest() {
         let post = path(&[(0, 5.0, 0.0)]);
         let (start, end) = (
             Position::on_ground(0.0, 0.0),
@@ -265,7 +265,7 @@ mod tests {
     fn random_paths_agree_with_small_steps() {
         let mut rng = fastrand::Rng::with_seed(11);
         for case in 0..300 {
-            let (one, other) = (wandering(&mut rng), wandering(&mut rng));
+            let (one, other) = (random_path(&mut rng), random_path(&mut rng));
             let exact = contact(&one, &other, 0, 2_000);
             let distance = |micros: u64| {
                 let at = |path: &Timeline<Waypoint>| {
@@ -316,7 +316,7 @@ mod tests {
         path
     }
 
-    fn wandering(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
+    fn random_path(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
         let points: Vec<_> = (0..4)
             .map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0))
             .collect();

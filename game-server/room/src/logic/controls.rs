@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_are_all_too_far_ahead_each_count() {
+    fn changes_too_far_ahead_are_each_applied() {
         let mut controls = Controls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
             controls.receive_sample(
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(
             pressed_and_edges(&controls).0,
             0,
-            "what was released is not held"
+            "a released control is not held"
         );
     }
 
@@ -272,7 +272,7 @@ mod tests {
             for _ in 0..1_000 {
                 link.step(true);
             }
-            // What is unacknowledged at the end arrives in time.
+            // Afterwards all unacknowledged changes arrive.
             for _ in 0..100 {
                 link.step(false);
             }
@@ -298,9 +298,10 @@ mod tests {
         keys: Keymap,
         /// Unacknowledged changes, with the first datagram that contained each.
         unconfirmed: Vec<(KeySample, Seq)>,
-        base: Keymap,
+        /// The keys of the newest acknowledged change.
+        acked_keys: Keymap,
         seq: Seq,
-        flying: Vec<(u64, Seq, KeyInput)>,
+        in_flight: Vec<(u64, Seq, KeyInput)>,
         acks: Vec<(u64, Seq)>,
         controls: Controls,
         /// By control: the client's changes, and those that the ticks reported; true for a press.
@@ -311,10 +312,10 @@ mod tests {
     impl LossyInputLink {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
-            let (flying, acks, unconfirmed) = Default::default();
+            let (in_flight, acks, unconfirmed) = Default::default();
             let (sampled, reported) = Default::default();
             let loss = (seed % 60) as f32 / 100.0;
-            let (base, keys) = (Keymap(0), Keymap(0));
+            let (acked_keys, keys) = (Keymap(0), Keymap(0));
             let controls = Controls::default();
             LossyInputLink {
                 rng,
@@ -322,9 +323,9 @@ mod tests {
                 now: 1_000,
                 keys,
                 unconfirmed,
-                base,
+                acked_keys,
                 seq: Seq(9),
-                flying,
+                in_flight,
                 acks,
                 controls,
                 sampled,
@@ -332,9 +333,9 @@ mod tests {
             }
         }
 
-        fn step(&mut self, plays: bool) {
+        fn step(&mut self, makes_changes: bool) {
             self.now += 10;
-            if plays && self.rng.u8(..) < 40 && self.unconfirmed.len() < 30 {
+            if makes_changes && self.rng.u8(..) < 40 && self.unconfirmed.len() < 30 {
                 self.change();
             }
             if self.now.is_multiple_of(50) || self.rng.u8(..) < 50 {
@@ -363,11 +364,14 @@ mod tests {
         fn send(&mut self) {
             self.seq = self.seq.next();
             let samples = self.unconfirmed.iter().map(|(sample, _)| *sample);
-            let input = KeyInput::with_changes(ms(self.now), self.base, samples);
+            let input = KeyInput::with_changes(ms(self.now), self.acked_keys, samples);
             for _ in 0..self.rng.usize(1..=2) {
                 if self.rng.f32() >= self.loss {
-                    self.flying
-                        .push((self.now + self.rng.u64(10..200), self.seq, input.clone()));
+                    self.in_flight.push((
+                        self.now + self.rng.u64(10..200),
+                        self.seq,
+                        input.clone(),
+                    ));
                 }
             }
         }
@@ -375,8 +379,8 @@ mod tests {
         fn deliver(&mut self) {
             let now = self.now;
             let mut arrived: Vec<_> = self
-                .flying
-                .extract_if(.., |parcel| parcel.0 <= now)
+                .in_flight
+                .extract_if(.., |datagram| datagram.0 <= now)
                 .collect();
             self.rng.shuffle(&mut arrived);
             for (_, seq, input) in arrived {
@@ -391,13 +395,13 @@ mod tests {
                 while let Some((sample, first)) = self.unconfirmed.first().copied()
                     && !first.newer_than(seq)
                 {
-                    self.base = sample.keys;
+                    self.acked_keys = sample.keys;
                     self.unconfirmed.remove(0);
                 }
             }
         }
 
-        /// If both edges occur in a tick, the state at its end tells which came first.
+        /// If both edges occur in a tick, the state at its end shows which came first.
         fn record_edges(&mut self) {
             let edges = self.controls.edges();
             for control in 0..4_u8 {

@@ -87,7 +87,7 @@ mod tests {
             let (mut done, mut plain) = (ExecutedCommands::default(), BTreeSet::new());
             assert!(!done.contains(start));
             for step in 0_u32..500 {
-                // Up to 30 numbers late, some never.
+                // Numbers arrive up to 30 steps late, and some never.
                 let offset = step.saturating_sub(rng.u32(..30));
                 if rng.u8(..4) > 0 {
                     done.insert(start.wrapping_add(offset));

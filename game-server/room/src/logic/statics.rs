@@ -316,7 +316,7 @@ mod tests {
     fn a_body_that_grazes_a_wall_ends_beside_it() {
         for length in [40.0, 500.0] {
             let mut statics = Statics::default();
-            // Its face is the line y = 50.
+            // The face of the box is the line y = 50.
             statics.add_box(Obstacle::on_ground(50.0, 49.0, length, 1.0, 3.0));
             let mut rng = fastrand::Rng::with_seed(7);
             for _ in 0..500 {

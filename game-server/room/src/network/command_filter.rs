@@ -99,6 +99,7 @@ mod tests {
         });
         assert_eq!(accepted, [true, false, true]);
     }
+
     #[test]
     fn commands_above_the_rate_are_refused_with_one_answer_a_second() {
         let mut filter = CommandFilter::default();

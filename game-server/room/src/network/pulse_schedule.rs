@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pulses_come_soon_while_something_moves_and_late_otherwise() {
+    fn pulses_are_frequent_while_objects_move_and_rare_otherwise() {
         let mut schedule = PulseSchedule::new(GameTime::ZERO);
         let at = GameTime::from_millis;
         assert!(!schedule.is_due(at(50), || true));

@@ -146,15 +146,31 @@ mod tests {
         assert_eq!(watch(&mut gates, 0, 50.0), None);
         assert_eq!(watch(&mut gates, 50, 99.0), Some(3));
         assert_eq!(watch(&mut gates, 100, 99.0), None);
-        assert_eq!(watch(&mut gates, 1_050, 99.0), Some(3), "not answered");
+        assert_eq!(
+            watch(&mut gates, 1_050, 99.0),
+            Some(3),
+            "the request is not answered"
+        );
         gates.refuse(ANN);
-        assert_eq!(watch(&mut gates, 9_000, 99.0), None, "refused");
-        assert_eq!(watch(&mut gates, 9_050, 97.0), None, "steps out");
-        assert_eq!(watch(&mut gates, 9_100, 99.0), Some(3), "and tries again");
+        assert_eq!(
+            watch(&mut gates, 9_000, 99.0),
+            None,
+            "the request is refused"
+        );
+        assert_eq!(
+            watch(&mut gates, 9_050, 97.0),
+            None,
+            "the player leaves the gate"
+        );
+        assert_eq!(
+            watch(&mut gates, 9_100, 99.0),
+            Some(3),
+            "the player enters the gate again"
+        );
     }
 
     #[test]
-    fn a_player_who_arrives_in_a_gate_stays() {
+    fn a_player_who_arrives_in_a_gate_is_not_transferred_back() {
         let mut gates = gates();
         gates.arrive(ANN, Position::on_ground(99.0, 50.0));
         assert_eq!(watch(&mut gates, 0, 99.0), None);

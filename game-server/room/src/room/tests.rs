@@ -1,4 +1,4 @@
-//! A room ticked by hand, with a game that does next to nothing and clients that are links.
+//! A room with a minimal game and clients that are bare links. The tests run each tick.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,28 +11,28 @@ use ambit_proto::wire;
 
 use super::*;
 
-mod crowd;
-mod herd;
-mod mirror;
+mod budgets;
+mod delivery;
+mod moving_avatars;
 mod poses;
-mod quiet;
+mod simulation;
 
 const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);
 
 #[test]
-fn a_game_that_can_not_be_saved_says_so() {
+fn a_game_without_saving_returns_no_saved_state() {
     let mut scene = Scene::new();
     scene.ticks(1);
     assert_eq!(scene.room.save(), None);
 }
 
 #[test]
-fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
+fn events_before_an_object_became_visible_are_not_sent() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and
-    // one that is now; it is told a little later, but in time.
+    // At its tenth tick the game reveals the ghost and emits two events about it, one of an earlier
+    // time and one of the present. Only the second one is sent.
     scene.ticks(12);
     assert_eq!(scene.room.stats().events, 1);
     let effects: Vec<_> = scene
@@ -50,10 +50,10 @@ fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
 }
 
 #[test]
-fn a_client_is_heard_from_the_tick_of_its_join_on() {
+fn commands_of_a_client_count_from_the_tick_of_its_join() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.act(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
     scene.ticks(1);
     assert_eq!(scene.room.stats().commands, 1);
 }
@@ -62,9 +62,9 @@ fn a_client_is_heard_from_the_tick_of_its_join_on() {
 fn a_move_that_comes_after_a_newer_one_is_ignored() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.act(ann, 2, Action::Move { x: 2.0, y: 2.0 });
+    scene.send_command(ann, 2, Action::Move { x: 2.0, y: 2.0 });
     scene.ticks(1);
-    scene.act(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
     scene.ticks(1);
     assert_eq!(
         (
@@ -76,30 +76,30 @@ fn a_move_that_comes_after_a_newer_one_is_ignored() {
 }
 
 #[test]
-fn who_speaks_too_often_is_refused_and_told_so_once_a_second() {
+fn commands_above_the_rate_are_refused_with_one_notice_a_second() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
     for number in 0..200 {
-        scene.act(ann, number, Action::Cast { spell: 0, at: None });
+        scene.send_command(ann, number, Action::Cast { spell: 0, at: None });
     }
     scene.ticks(10);
     let stats = scene.room.stats();
     assert!(stats.commands_over_rate >= 100, "{stats:?}");
-    let told = scene
+    let refusals = scene
         .notices(ann)
         .iter()
         .filter(|notice| matches!(notice, Notice::Refused { .. }))
         .count();
-    assert!((1..=2).contains(&told), "told {told} times");
+    assert!((1..=2).contains(&refusals), "{refusals} refusals");
 }
 
 #[test]
-fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
+fn a_client_that_acknowledges_nothing_is_removed_after_ten_seconds() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.ticks_unheard(195);
+    scene.ticks_without_delivery(195);
     assert_eq!(scene.room.stats().clients, 1);
-    let outputs = scene.ticks_unheard(15);
+    let outputs = scene.ticks_without_delivery(15);
     assert!(
         outputs.contains(&RoomOutput::Unresponsive { client: ann }),
         "{outputs:?}"
@@ -107,12 +107,12 @@ fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
     assert_eq!(
         (scene.room.stats().clients, scene.room.stats().players),
         (0, 1),
-        "the avatar waits"
+        "the avatar must stay"
     );
 }
 
 #[test]
-fn a_name_taken_before_the_ticket_is_shown_wins_over_the_ticket_s() {
+fn a_rename_before_the_join_overrides_the_ticket_s_name() {
     let mut scene = Scene::new();
     scene.inputs.push(RoomInput::Rename {
         player: ANN,
@@ -140,12 +140,12 @@ fn a_second_connection_takes_the_avatar_over() {
 }
 
 #[test]
-fn a_handover_sends_a_datagram_only_to_clients_that_got_none() {
+fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
     scene.ticks(30);
     let bob = scene.join(PlayerId(2), "bob");
-    let to = |outputs: &[RoomOutput]| -> BTreeSet<ClientId> {
+    let receivers = |outputs: &[RoomOutput]| -> BTreeSet<ClientId> {
         let client = |output: &RoomOutput| {
             if let RoomOutput::Datagram { client, .. } = output {
                 Some(*client)
@@ -155,41 +155,48 @@ fn a_handover_sends_a_datagram_only_to_clients_that_got_none() {
         };
         outputs.iter().filter_map(client).collect()
     };
-    let (mut told, mut both) = (0, 0);
+    let (mut final_count, mut tick_count) = (0, 0);
     for round in 0..200 {
         scene.ticks(round % 70);
-        let heard = to(&scene.ticks(1));
+        let in_last_tick = receivers(&scene.ticks(1));
         let mut last = Vec::new();
         scene.room.send_final_updates(&mut last);
-        let parted = to(&last);
+        let in_handover = receivers(&last);
         for output in last.drain(..) {
             let RoomOutput::Datagram { client, bytes } = output else {
                 panic!("{output:?}")
             };
-            scene.hear(client, &bytes);
+            scene.receive(client, &bytes);
         }
         assert_eq!(
-            &heard | &parted,
+            &in_last_tick | &in_handover,
             [ann, bob].into(),
-            "each knows where the room stands"
+            "each client gets a datagram of the last tick"
         );
-        assert!(heard.is_disjoint(&parted), "{heard:?}, {parted:?}");
-        (told, both) = (told + parted.len(), both + heard.len());
+        assert!(
+            in_last_tick.is_disjoint(&in_handover),
+            "{in_last_tick:?}, {in_handover:?}"
+        );
+        final_count += in_handover.len();
+        tick_count += in_last_tick.len();
         scene.room.send_final_updates(&mut last);
         assert_eq!(last, []);
     }
-    assert!(told > 100 && both > 5, "{told}, {both}");
+    assert!(
+        final_count > 100 && tick_count > 5,
+        "{final_count}, {tick_count}"
+    );
 }
 
-/// Avatars stand about; a ghost beside them is hidden until the game's tenth tick.
+/// A game of avatars at rest, with a ghost beside them that is hidden until the tenth tick.
 #[derive(Default)]
-struct Haunted {
+struct HiddenGhostGame {
     ghost: Option<ObjectId>,
     ticks: u32,
     revealed: bool,
 }
 
-impl Game for Haunted {
+impl Game for HiddenGhostGame {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         let kinds = vec![ObjectKind {
@@ -202,7 +209,7 @@ impl Game for Haunted {
             fields: Vec::new(),
         }];
         Schema {
-            game: "haunted".into(),
+            game: "ghost".into(),
             kinds,
             events,
             ..Schema::default()
@@ -226,7 +233,7 @@ impl Game for Haunted {
     fn step(&mut self, world: &mut World, _: Duration) {
         self.ticks += 1;
         if self.ticks == 10 {
-            let ghost = self.ghost.expect("it was there from the start");
+            let ghost = self.ghost.expect("the ghost exists from the start");
             self.revealed = true;
             world.reveal(ghost);
             world.emit(
@@ -254,6 +261,7 @@ fn body(world: &mut World) -> ObjectId {
     )
 }
 
+/// A room and the links of its clients.
 struct Scene {
     room: Room,
     now: GameTime,
@@ -264,7 +272,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let room = Room::new(RoomConfig::default(), Box::new(Haunted::default()));
+        let room = Room::new(RoomConfig::default(), Box::new(HiddenGhostGame::default()));
         Scene {
             room,
             now: GameTime::ZERO,
@@ -285,16 +293,16 @@ impl Scene {
         client
     }
 
-    /// A command on its way: heard at the next tick.
-    fn act(&mut self, client: ClientId, number: u32, action: Action) {
+    /// Sends a command, which arrives before the next tick.
+    fn send_command(&mut self, client: ClientId, number: u32, action: Action) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
         let bytes = wire::encode(&mut Command { number, action }).into();
         link.send_reliable(self.now.into(), bytes, None)
             .expect("the queue has room");
-        self.post(client);
+        self.send_datagram(client);
     }
 
-    fn post(&mut self, client: ClientId) {
+    fn send_datagram(&mut self, client: ClientId) {
         let (at, mut bytes) = (self.now, Vec::new());
         let link = self.links.get_mut(&client).expect("a client of the scene");
         link.write_datagram(at.into(), &mut bytes, |_, _| {});
@@ -305,24 +313,24 @@ impl Scene {
         });
     }
 
-    /// Ticks during which everything arrives at once.
+    /// Runs ticks and delivers all datagrams to the clients at once.
     fn ticks(&mut self, count: usize) -> Vec<RoomOutput> {
         let mut all = Vec::new();
         for _ in 0..count {
-            let outputs = self.ticks_unheard(1);
+            let outputs = self.ticks_without_delivery(1);
             for output in &outputs {
                 let RoomOutput::Datagram { client, bytes } = output else {
                     continue;
                 };
-                self.hear(*client, bytes);
+                self.receive(*client, bytes);
             }
             all.extend(outputs);
         }
         all
     }
 
-    /// Ticks during which nothing reaches the clients.
-    fn ticks_unheard(&mut self, count: usize) -> Vec<RoomOutput> {
+    /// Runs ticks without delivering any datagram to the clients.
+    fn ticks_without_delivery(&mut self, count: usize) -> Vec<RoomOutput> {
         let mut outputs = Vec::new();
         for _ in 0..count {
             self.now += TICK;
@@ -331,7 +339,7 @@ impl Scene {
         outputs
     }
 
-    fn hear(&mut self, client: ClientId, bytes: &[u8]) {
+    fn receive(&mut self, client: ClientId, bytes: &[u8]) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
         link.handle_datagram(self.now.into(), bytes)
             .expect("the room's own datagram");
@@ -343,13 +351,13 @@ impl Scene {
                 ));
             }
         }
-        self.post(client);
+        self.send_datagram(client);
     }
 
     fn notices(&self, client: ClientId) -> Vec<Notice> {
         self.notices
             .iter()
-            .filter(|(whose, _)| *whose == client)
+            .filter(|(receiver, _)| *receiver == client)
             .map(|(_, notice)| notice.clone())
             .collect()
     }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_the_last_second_and_at_most_one_slot_more() {
+    fn the_ledger_counts_the_last_second_and_at_most_one_slot_more() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut ledger, mut departures, mut now) = (Ledger::default(), Vec::new(), 5_000_000);

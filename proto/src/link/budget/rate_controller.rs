@@ -522,7 +522,7 @@ mod tests {
         rng: fastrand::Rng,
         bytes: usize,
         jitter: Duration,
-        /// When a loss is known, at the earliest.
+        /// The earliest time after sending at which a loss is known.
         lost_after: Duration,
         outcomes: std::collections::VecDeque<(LocalTime, LocalTime, Option<Duration>)>,
         now: LocalTime,
@@ -700,7 +700,7 @@ mod tests {
 
     #[test]
     fn a_policer_without_a_queue_is_detected_by_its_losses() {
-        // Half of the traffic is too much, and is dropped at once.
+        // Half of the traffic exceeds the limit and is dropped at once.
         let (mut controller, mut path) =
             (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
         let mut mean = 0.0;
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_path_is_soon_recognised_as_such() {
+    fn a_longer_path_is_taken_for_a_queue_only_briefly() {
         let (mut controller, mut path) =
             (RateController::new(32_000), SimulatedPath::new(1e9, 0.0, 1));
         path.run(&mut controller, 20_000);

@@ -1,4 +1,4 @@
-//! Random traffic against a plain list of what left.
+//! Random traffic, checked against a plain list of departures.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn budget(bytes_per_s: u32) -> Budget {
     })
 }
 
-/// Everything that left.
+/// All departures: time in microseconds and bytes.
 #[derive(Default)]
 struct Departures(Vec<(u64, usize)>);
 
@@ -189,22 +189,23 @@ fn a_credited_burst_does_not_exceed_the_rate_of_a_second() {
     assert!(budget.available(TrafficClass::Game, at(1_000_000)) >= 200);
 }
 
-/// How many of 400 senders of 20 datagrams a second take the path's own random loss for congestion
-/// within a minute.
-fn misled_by(loss: f64) -> usize {
+/// The number of 400 senders, each with 20 datagrams a second, that take the path's random loss for
+/// congestion within a minute.
+fn misled_senders(loss: f64) -> usize {
     let is_misled = |seed: u64| {
-        let (mut adapt, mut rng) = (RateController::new(32_000), fastrand::Rng::with_seed(seed));
+        let (mut controller, mut rng) =
+            (RateController::new(32_000), fastrand::Rng::with_seed(seed));
         (20..1_220_u64).any(|tick| {
             let (sent, now) = (at(tick * 50_000), at(tick * 50_000 + 130_000));
-            adapt.handle_sent(sent);
+            controller.handle_sent(sent);
             if rng.f64() < loss {
-                adapt.handle_lost(sent);
+                controller.handle_lost(sent);
             } else {
-                adapt.handle_acked(now, sent, 400, false);
-                adapt.handle_round_trip(sent, Duration::from_millis(130));
+                controller.handle_acked(now, sent, 400, false);
+                controller.handle_round_trip(sent, Duration::from_millis(130));
             }
-            adapt.handle_timeout(now);
-            adapt.state().1 != Pressure::None
+            controller.handle_timeout(now);
+            controller.state().1 != Pressure::None
         })
     };
     (0..400).filter(|&seed| is_misled(seed)).count()
@@ -212,7 +213,7 @@ fn misled_by(loss: f64) -> usize {
 
 #[test]
 fn random_loss_is_rarely_taken_for_a_bottleneck() {
-    let misled = [0.05, 0.2, 0.3, 0.37].map(misled_by);
+    let misled = [0.05, 0.2, 0.3, 0.37].map(misled_senders);
     assert!(
         misled.iter().all(|&count| count <= 20),
         "of 400: {misled:?}"

@@ -33,7 +33,7 @@ const SLIDER: PoseFormat = PoseFormat {
 const EVEN: u16 = 1 << 15;
 /// The simulation's step.
 const TICK_US: u32 = 16_667;
-/// A packet is acknowledged after so many ticks.
+/// The number of ticks after which a packet is acknowledged.
 const LAG: usize = 6;
 
 /// A body in metres and radians, moved by additions and multiplications only so that its bytes are
@@ -44,7 +44,7 @@ struct Body {
     velocity: [f32; 3],
     turn: [f32; 4],
     spin: [f32; 3],
-    rests: bool,
+    at_rest: bool,
 }
 
 impl Body {
@@ -60,13 +60,13 @@ impl Body {
             velocity,
             turn: [0.0, 0.0, 0.0, 1.0],
             spin,
-            rests: false,
+            at_rest: false,
         }
     }
 
     fn step(&mut self, rng: &mut fastrand::Rng) {
         const DT: f32 = 1.0 / 60.0;
-        if self.rests {
+        if self.at_rest {
             if rng.u32(0..200) == 0 {
                 *self = Self {
                     at: self.at,
@@ -91,7 +91,7 @@ impl Body {
                 -self.velocity[2] * 0.5,
             ];
             self.spin = self.spin.map(|spin| spin * 0.8 + (rng.f32() - 0.5));
-            self.rests = self.velocity[2] < 0.3;
+            self.at_rest = self.velocity[2] < 0.3;
         }
     }
 
@@ -127,7 +127,7 @@ impl Body {
             at,
             turn,
             speed,
-            flag: self.rests,
+            flag: self.at_rest,
             ..Pose::default()
         }
     }
@@ -167,7 +167,7 @@ impl World {
         }
     }
 
-    /// What is known of a body at a tick: its poses in the last 32 packets that arrived.
+    /// The acknowledged poses of a body at a tick: those in the last 32 packets that arrived.
     fn history(&self, tick: usize, body: usize) -> Vec<AgedPose> {
         (LAG..33.min(tick + 1))
             .filter(|back| self.arrived[tick - back])
@@ -217,7 +217,7 @@ impl World {
         (out, spent)
     }
 
-    /// The poses of those that are in, by body.
+    /// The decoded poses by body; `None` for a body that is not in the section.
     fn decode(
         &self,
         tick: usize,
@@ -283,8 +283,9 @@ fn a_reference_is_interpolated_where_a_datagram_lacks_it() {
     (1..12).for_each(|body| encoder.write_object(&known(body), Some(&world.frames[50][body])));
     encoder.finish();
     let mut decoder = FineDecoder::new(entropy::RangeDecoder::new(&out), &mut state);
-    read.push(decoder.read_reference(&known(0)).expect("what we wrote"));
-    (1..12).for_each(|body| read.push(decoder.read_object(&known(body)).expect("what we wrote")));
+    let valid = "the encoding is valid";
+    read.push(decoder.read_reference(&known(0)).expect(valid));
+    (1..12).for_each(|body| read.push(decoder.read_object(&known(body)).expect(valid)));
     assert!(
         read.iter()
             .zip(&world.frames[50])
@@ -386,7 +387,7 @@ fn the_length_is_known_before_the_end() {
 }
 
 #[test]
-fn a_section_that_was_cut_is_never_read_as_the_whole() {
+fn a_truncated_section_is_never_read_as_the_whole() {
     let world = World::new(9, all_formats(), 60, 20);
     let mut state = FineState::default();
     for tick in [0, 10, 30, 59] {
@@ -442,8 +443,8 @@ fn arbitrary_bytes_are_refused_or_poses_that_fit() {
 }
 
 #[test]
-fn poses_at_the_ends_of_the_map_come_back() {
-    let most = MAX_AT;
+fn poses_at_the_edge_of_the_grid_are_read_back_exactly() {
+    let max = MAX_AT;
     let corner = |at: i32, largest: u16| Pose {
         at: [at, -at, at],
         turn: [largest, 511, 0, 511],
@@ -452,11 +453,11 @@ fn poses_at_the_ends_of_the_map_come_back() {
     let history = [
         AgedPose {
             age_us: 1,
-            pose: corner(most, 0),
+            pose: corner(max, 0),
         },
         AgedPose {
             age_us: 2,
-            pose: corner(-most, 3),
+            pose: corner(-max, 3),
         },
         AgedPose {
             age_us: u32::MAX,
@@ -468,7 +469,7 @@ fn poses_at_the_ends_of_the_map_come_back() {
         half_edge_m: 1e6,
         history: &history,
     };
-    for pose in [corner(-most, 2), corner(most, 3), corner(0, 0)] {
+    for pose in [corner(-max, 2), corner(max, 3), corner(0, 0)] {
         let (mut out, mut state) = (Vec::new(), FineState::default());
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), &mut state);
         encoder.write_reference(&known, Some(&pose));
@@ -497,8 +498,8 @@ fn candidates_are_sorted_by_their_distance_from_the_reference() {
     assert_eq!(order.indices().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
-/// By hand: a bit for each body that is or isn't in, and for what is in x and y in 14 bits (32 m),
-/// z in 12 (8 m), the turn in 29, the flag in 1.
+/// Packing by hand takes a bit for each body. A body in the section takes 14 bits each for x and y
+/// (32 m), 12 for z (8 m), 29 for the turn and 1 for the flag.
 #[test]
 fn tumbling_cubes_take_less_than_two_thirds_of_packing_by_hand() {
     let world = World::new(12, vec![FREE; 100], 90, 5);

@@ -1,4 +1,4 @@
-//! A sender and a receiver over a bad channel: every pose that comes out is the one that went in.
+//! A sender and a receiver over a lossy channel: every decoded pose equals the one that was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use crate::pose::trained::train_walker::{FORMAT, SteeredWalk};
 use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;
-/// Not whole milliseconds, as at 60 Hz.
+/// The time between two ticks at 60 Hz, which is not a whole number of milliseconds.
 const TICK_US: u64 = 16_667;
-/// How far behind the newest datagram the link still takes one.
-const LATE: u64 = 32;
+/// The link accepts datagrams up to this far behind the newest one.
+const MAX_LATE: u64 = 32;
 
 #[test]
-fn each_pose_read_is_the_one_sent_whatever_the_loss() {
+fn each_decoded_pose_equals_the_sent_one_at_any_loss() {
     let mut poses_read = 0;
     for seed in 0..60 {
         let mut scene = Exchange::new(seed);
@@ -24,11 +24,11 @@ fn each_pose_read_is_the_one_sent_whatever_the_loss() {
         }
         poses_read += scene.poses_read;
     }
-    assert!(poses_read > 100_000, "{poses_read} poses came out");
+    assert!(poses_read > 100_000, "{poses_read} poses were read");
 }
 
 #[test]
-fn a_receiver_that_lost_its_poses_reports_it_and_recovers() {
+fn a_receiver_without_baselines_reports_it_and_recovers() {
     for seed in 0..20 {
         let mut scene = Exchange::new(seed);
         scene.loss = 0.2;
@@ -38,23 +38,23 @@ fn a_receiver_that_lost_its_poses_reports_it_and_recovers() {
                     .receiver
                     .values_mut()
                     .for_each(|object| object.received.clear());
-                scene.may_lose_track = true;
+                scene.may_miss_baselines = true;
             }
             scene.tick();
             if tick % 60 == 30 {
                 assert_eq!(
-                    scene.lost_track, None,
-                    "seed {seed}, tick {tick}: not healed"
+                    scene.missing_baseline, None,
+                    "seed {seed}, tick {tick}: not recovered"
                 );
-                scene.may_lose_track = false;
+                scene.may_miss_baselines = false;
             }
         }
-        assert!(scene.lost_tracks > 0, "seed {seed}");
+        assert!(scene.missing_baselines > 0, "seed {seed}");
     }
 }
 
 #[test]
-fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
+fn arbitrary_bytes_decode_only_to_poses_of_known_objects() {
     let mut scene = Exchange::new(7);
     (0..50).for_each(|_| scene.tick());
     let (number, stamp) = (scene.number, scene.now());
@@ -83,7 +83,7 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
         };
         let mut poses = Vec::new();
         let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
-        // All but the reference, which may come first.
+        // All poses but that of the reference, which may come first.
         let others = usize::from(poses.len() > 1 && poses[0].0 > poses[1].0);
         assert!(
             poses[others..].is_sorted_by(|a, b| a.0 < b.0),
@@ -102,14 +102,14 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
                 .map(|(_, received)| received.poses().len());
             assert!(
                 received.is_none() || header(&bytes, number).is_some(),
-                "seed {seed}: a baseline was claimed"
+                "seed {seed}: the header names no acknowledged set"
             );
         }
     }
 }
 
 #[test]
-fn a_baseline_that_was_not_named_is_refused() {
+fn a_missing_or_unnamed_baseline_is_refused() {
     let format = PoseFormat {
         per_metre: 100,
         turn: Turning::Yaw { bits: 8 },
@@ -151,14 +151,14 @@ fn a_baseline_that_was_not_named_is_refused() {
         read(BaselineMode::Old, acked, 3),
         (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
-    let no_base = SectionError::Wire(WireError::OutOfRange {
+    let no_baseline = SectionError::Wire(WireError::OutOfRange {
         what: "baseline of a pose",
     });
-    assert_eq!(read(BaselineMode::Window, None, 3), (Err(no_base), 0));
+    assert_eq!(read(BaselineMode::Window, None, 3), (Err(no_baseline), 0));
 }
 
 #[test]
-fn a_set_that_lies_too_far_back_is_not_named() {
+fn an_acked_set_too_far_back_is_not_sent() {
     let acked = Some(AckedSet {
         newest: 100,
         mask: 0,
@@ -302,6 +302,7 @@ struct Datagram {
     section: Vec<u8>,
 }
 
+/// A sender, a receiver, and the datagrams between them.
 struct Exchange {
     rng: fastrand::Rng,
     level: Level,
@@ -310,17 +311,17 @@ struct Exchange {
     sender: BTreeMap<u16, SentObject>,
     tenants: u32,
     acked: BTreeSet<u64>,
-    /// Datagrams before this number are no baselines any more.
+    /// Datagrams before this number are no longer baselines.
     floor: u64,
     sent: Vec<Datagram>,
-    under_way: Vec<Datagram>,
+    in_flight: Vec<Datagram>,
     receiver: BTreeMap<u16, ReceiverObject>,
     received: BTreeSet<u64>,
-    lost_track: Option<u64>,
-    lost_tracks: u32,
+    missing_baseline: Option<u64>,
+    missing_baselines: u32,
     /// Datagrams that could not be read.
     failed: Vec<u64>,
-    may_lose_track: bool,
+    may_miss_baselines: bool,
     poses_read: u32,
 }
 
@@ -337,13 +338,13 @@ impl Exchange {
             acked: BTreeSet::new(),
             floor: 0,
             sent: Vec::new(),
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             receiver: BTreeMap::new(),
             received: BTreeSet::new(),
-            lost_track: None,
-            lost_tracks: 0,
+            missing_baseline: None,
+            missing_baselines: 0,
             failed: Vec::new(),
-            may_lose_track: false,
+            may_miss_baselines: false,
             poses_read: 0,
         }
     }
@@ -354,14 +355,14 @@ impl Exchange {
     }
 
     fn tick(&mut self) {
-        self.live();
+        self.update_objects();
         self.send();
         self.deliver();
         self.acknowledge();
     }
 
-    /// Objects come, go, move and rest.
-    fn live(&mut self) {
+    /// Adds, removes and moves objects at random.
+    fn update_objects(&mut self) {
         for slot in 0..40 {
             let format = format_of(slot);
             let Some(object) = self.sender.get_mut(&slot) else {
@@ -444,15 +445,15 @@ impl Exchange {
         }
         self.sent.push(datagram.clone());
         if self.rng.f64() >= self.loss {
-            self.under_way.push(datagram.clone());
+            self.in_flight.push(datagram.clone());
             if self.rng.u8(..10) == 0 {
-                self.under_way.push(datagram);
+                self.in_flight.push(datagram);
             }
         }
         self.number += 1;
     }
 
-    /// Which of the objects that the receiver certainly follows are in a datagram: some, at random.
+    /// The slots in a datagram: a random choice of the objects whose Enter is acknowledged.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
         let known = self
@@ -466,9 +467,9 @@ impl Exchange {
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
-        let (mut bytes, mut scene) = (Vec::new(), FineState::default());
+        let (mut bytes, mut state) = (Vec::new(), FineState::default());
         let header = SectionHeader::new(self.level, number, acked);
-        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
         let (mut reference, mut fine) = (None, Vec::new());
         for slot in self.chosen(number) {
             let object = &self.sender[&slot];
@@ -512,7 +513,7 @@ impl Exchange {
                 history.extend(baseline);
             }
             fine.push((slot, mode, object, history));
-            // In every other section one of them goes first, as what the others move with.
+            // In every other section one object comes first, as the reference of the others.
             if mode == BaselineMode::Window && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
@@ -528,7 +529,7 @@ impl Exchange {
         (bytes, announced)
     }
 
-    /// The pose that a datagram has of the object, in a record or in its section.
+    /// The pose of the object in a datagram, in a record or in the section.
     fn pose_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
         let datagram = self.sent.get(number as usize)?;
         let mut object = datagram.enters.iter().chain(&datagram.poses);
@@ -537,14 +538,14 @@ impl Exchange {
             .map(|object| (datagram.stamp, object.2))
     }
 
-    /// Datagrams under way arrive in any order, or later.
+    /// Delivers some of the datagrams in flight, in any order.
     fn deliver(&mut self) {
-        self.rng.shuffle(&mut self.under_way);
-        let stays = self.rng.usize(..=self.under_way.len().min(4));
-        let arrived = self.under_way.split_off(stays);
+        self.rng.shuffle(&mut self.in_flight);
+        let stays = self.rng.usize(..=self.in_flight.len().min(4));
+        let arrived = self.in_flight.split_off(stays);
         for datagram in arrived {
             let latest = self.received.last().copied().unwrap_or(0);
-            if datagram.number + LATE >= latest && self.received.insert(datagram.number) {
+            if datagram.number + MAX_LATE >= latest && self.received.insert(datagram.number) {
                 self.receive(&datagram);
             }
         }
@@ -574,7 +575,7 @@ impl Exchange {
         // The sender counts a datagram that could not be read as received, until it is notified.
         let named = header(&datagram.section, number);
         if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
-            self.lost_track = self.lost_track.max(Some(number));
+            self.missing_baseline = self.missing_baseline.max(Some(number));
             self.failed.push(number);
             return;
         }
@@ -602,10 +603,10 @@ impl Exchange {
         match end {
             Ok(acked) => {
                 if self
-                    .lost_track
+                    .missing_baseline
                     .is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost))
                 {
-                    self.lost_track = None;
+                    self.missing_baseline = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
                     self.receiver
@@ -613,21 +614,21 @@ impl Exchange {
                         .for_each(|known| known.received.prune(&acked));
                 }
             }
-            Err(SectionError::MissingBaseline { .. }) if self.may_lose_track => {
-                self.lost_tracks += 1;
+            Err(SectionError::MissingBaseline { .. }) if self.may_miss_baselines => {
+                self.missing_baselines += 1;
                 self.failed.push(number);
-                self.lost_track = self.lost_track.max(Some(number));
+                self.missing_baseline = self.missing_baseline.max(Some(number));
             }
             Err(error) => panic!("datagram {number}: {error}"),
         }
     }
 
-    /// Acknowledges what the receiver has, unless that is lost.
+    /// Acknowledges the received datagrams, unless the acknowledgement is lost.
     fn acknowledge(&mut self) {
         if self.rng.f64() < self.loss || self.rng.bool() {
             return;
         }
-        if let Some(lost) = self.lost_track {
+        if let Some(lost) = self.missing_baseline {
             self.floor = self.floor.max(lost + 1);
         }
         let Some(latest) = self.received.last().copied() else {
@@ -670,8 +671,8 @@ impl Exchange {
     }
 }
 
-/// A slot's kind of object stays the same, so that a receiver that learns late of a new tenant can
-/// read poses of the old one.
+/// The format of the objects in a slot. It never changes, so that a receiver that gets the Enter of
+/// a new tenant late can still read poses of the old one.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [
         Turning::Yaw { bits: 8 },
@@ -690,7 +691,7 @@ fn format_of(slot: u16) -> PoseFormat {
 }
 
 impl AckedSet {
-    /// The oldest of them.
+    /// The oldest number in the set.
     fn window_floor(&self) -> u64 {
         self.newest - u64::from(32 - self.mask.leading_zeros())
     }

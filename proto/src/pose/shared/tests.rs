@@ -1,4 +1,4 @@
-//! Round trips through the range coder, for walkers and for everything else.
+//! Round trips through the range coder, for walkers and other objects.
 
 use super::*;
 use crate::entropy::RangeEncoder;
@@ -6,7 +6,7 @@ use crate::pose::format_examples::any_pose;
 use crate::space::Position;
 
 #[test]
-fn any_pose_is_read_as_it_was_coded_whatever_its_base() {
+fn any_pose_is_read_as_it_was_coded_whatever_its_baseline() {
     for seed in 0..40_000 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let format = any_format(&mut rng);
@@ -21,7 +21,7 @@ fn any_pose_is_read_as_it_was_coded_whatever_its_base() {
 }
 
 #[test]
-fn the_cost_is_what_the_coder_takes() {
+fn the_computed_cost_matches_the_written_bits() {
     let mut rng = fastrand::Rng::with_seed(1);
     let (mut bytes, mut cost) = (Vec::new(), 0);
     let mut encoder = RangeEncoder::new(&mut bytes);
@@ -69,7 +69,7 @@ fn an_object_at_rest_costs_at_most_two_bits() {
 }
 
 #[test]
-fn without_a_base_a_walker_takes_about_fifty_bits() {
+fn without_a_baseline_a_walker_takes_about_fifty_bits() {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut sum = 0;
     for _ in 0..1_000 {

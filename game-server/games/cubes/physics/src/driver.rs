@@ -133,7 +133,7 @@ mod tests {
     };
 
     #[test]
-    fn the_same_seed_gives_the_same_keys_and_another_seed_others() {
+    fn equal_seeds_give_equal_keys_and_other_seeds_do_not() {
         let keys = |seed, player| {
             let mut driver = RandomDriver::new(seed, player);
             (0..3_000)
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_control_is_held_at_times_and_at_times_none() {
+    fn each_control_is_held_some_of_the_time() {
         let mut driver = RandomDriver::new(3, 0);
         let keys: Vec<Keymap> = (0..60 * 120)
             .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_sixty_frames_a_second_and_each_has_its_time() {
+    fn frame_times_convert_back_to_frame_numbers_at_60_hz() {
         for frame in 0..10_000 {
             assert_eq!(frame_at(frame_time(frame)), frame);
             assert_eq!(frame_at(frame_end(frame)), frame);

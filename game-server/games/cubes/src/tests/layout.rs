@@ -1,4 +1,4 @@
-//! What fits on the floor, and its positions.
+//! Layouts of cubes: which ones fit on the floor, and their positions.
 
 use ambit_cubes_physics::POSE_FORMAT;
 
@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn the_default_cubes_lie_in_a_square_in_the_middle() {
-    let places = places("32x32", "100", "1").expect("they fit");
+    let places = places("32x32", "100", "1").expect("the cubes fit");
     assert_eq!(places.len(), 100);
     assert_eq!(extent(&places, 0), (11.5, 20.5));
     assert_eq!(extent(&places, 1), (11.5, 20.5));

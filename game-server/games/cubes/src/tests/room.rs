@@ -1,4 +1,4 @@
-//! In a room: connections come and go, cubes stay.
+//! The game in a room: avatars while connections end and players return.
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
@@ -10,10 +10,10 @@ use ambit_room::room::{Room, RoomInput};
 
 #[test]
 fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
-    let mut scene = Connections::new();
+    let mut scene = RoomWithClient::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
-    let avatar = scene.room.avatar(ANN).expect("she is in");
+    let avatar = scene.room.avatar(ANN).expect("ann is in the room");
     let before = scene.room.world().pose(avatar);
     scene.tick(Some(RoomInput::Disconnect {
         client: ClientId(1),
@@ -28,10 +28,10 @@ fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
 
 #[test]
 fn the_keys_of_a_disconnected_player_are_released() {
-    let mut scene = Connections::new();
+    let mut scene = RoomWithClient::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
-    let avatar = scene.room.avatar(ANN).expect("she is in");
+    let avatar = scene.room.avatar(ANN).expect("ann is in the room");
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
@@ -42,15 +42,15 @@ fn the_keys_of_a_disconnected_player_are_released() {
     assert!(!scene.room.world().flag(avatar, 2));
     scene.ticks(100);
     let pose = scene.room.world().pose(avatar);
-    assert!(pose.flag, "it has rolled to a stop: {pose:?}");
+    assert!(pose.flag, "the avatar has rolled to a stop: {pose:?}");
 }
 
 #[test]
-fn a_player_who_stays_away_is_removed_with_the_cube() {
-    let mut scene = Connections::new();
+fn removing_a_player_removes_its_cube() {
+    let mut scene = RoomWithClient::new();
     scene.tick(Some(join(1)));
     scene.ticks(20);
-    let avatar = scene.room.avatar(ANN).expect("she is in");
+    let avatar = scene.room.avatar(ANN).expect("ann is in the room");
     scene.tick(Some(RoomInput::Remove { player: ANN }));
     assert!(!scene.room.world().contains(avatar));
     scene.ticks(20);
@@ -65,16 +65,17 @@ fn join(client: u32) -> RoomInput {
     }
 }
 
-struct Connections {
+/// A room and the link of its first client.
+struct RoomWithClient {
     room: Room,
     ticks: u64,
     link: Link,
 }
 
-impl Connections {
+impl RoomWithClient {
     fn new() -> Self {
         let (config, game) =
-            prepare(&[("cubes", "20"), ("spacing", "3")]).expect("possible parameters");
+            prepare(&[("cubes", "20"), ("spacing", "3")]).expect("valid parameters");
         let grace = Duration::from_secs(30);
         Self {
             room: Room::new(RoomConfig { grace, ..config }, game),
@@ -83,7 +84,7 @@ impl Connections {
         }
     }
 
-    /// A datagram from the first client.
+    /// Runs a tick with a datagram of the first client that holds these keys.
     fn hold(&mut self, keys: Keymap) {
         let at = GameTime::from_millis(50 * self.ticks);
         let input = Some(KeyInput::new(keys, at));
@@ -95,7 +96,7 @@ impl Connections {
                     ..Uplink::default()
                 }
                 .wire(writer)
-                .expect("a writer refuses nothing");
+                .expect("writing cannot fail");
             });
         self.tick(Some(RoomInput::Datagram {
             client: ClientId(1),

@@ -1,4 +1,4 @@
-//! Which targets a bolt hits, and when.
+//! Bolts: which targets they hit, and when.
 
 use ambit_proto::timeline::Gauge;
 
@@ -7,7 +7,7 @@ use super::*;
 use ambit_room::logic::statics::Obstacle;
 
 #[test]
-fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
+fn a_bolt_hits_at_the_exact_time_at_any_tick_rate() {
     for tick_hz in [10, 20, 33, 60] {
         let config = RoomConfig {
             tick_hz,
@@ -19,7 +19,7 @@ fn a_bolt_hits_at_the_exact_moment_whatever_the_tick_rate() {
         let start = scene.millis();
         scene.cast_at(ANN, BOLT, 101.0, 100.0).unwrap();
         let changes = scene.run(2_000);
-        // 9.5 m at 20 m/s: half a metre before the target's centre.
+        // The bolt hits half a metre before the target's centre: after 9.5 m at 20 m/s.
         assert_eq!(
             events(&changes, DAMAGE),
             [(scene.avatar(BOB), start + 475)],
@@ -54,7 +54,7 @@ fn a_bolt_hits_a_runner_across_its_path_and_misses_one_out_of_reach() {
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 97.5)
         .player(CID, 105.0, 99.3);
-    scene.walk(BOB, 110.0, 110.0).unwrap(); // There after half a second, as the bolt.
+    scene.walk(BOB, 110.0, 110.0).unwrap(); // BOB crosses when the bolt passes.
     scene.cast_at(ANN, BOLT, 130.0, 100.0).unwrap();
     let changes = scene.run(2_000);
     assert_eq!(events(&changes, DAMAGE).len(), 1);
@@ -67,14 +67,14 @@ fn a_runner_beside_the_path_of_a_bolt_is_not_hit() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 110.0, 95.0);
-    // At the line after a second; the bolt passes after half a second.
+    // BOB reaches the bolt's path after a second; the bolt passes there after half a second.
     scene.walk(BOB, 110.0, 105.0).unwrap();
     scene.cast_at(ANN, BOLT, 130.0, 100.0).unwrap();
     assert_eq!(events(&scene.run(3_000), DAMAGE), []);
 }
 
 #[test]
-fn an_obstacle_the_range_and_the_map_s_edge_end_a_bolt() {
+fn a_bolt_ends_at_an_obstacle_at_its_range_or_at_the_map_s_edge() {
     let end = |scene: &mut Scene, x: f32, y: f32| {
         scene.set_mana(ANN, 100.0);
         let start = scene.world.now();
@@ -100,7 +100,7 @@ fn an_obstacle_the_range_and_the_map_s_edge_end_a_bolt() {
         .statics_mut()
         .add_box(Obstacle::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     assert!((end(&mut scene, 115.0, 100.0).x - 108.88).abs() < 0.01);
-    assert_eq!(scene.health(BOB), 100.0); // Behind the box.
+    assert_eq!(scene.health(BOB), 100.0); // BOB is behind the box.
     scene.put(ANN, 190.0, 10.0);
     assert_eq!(
         end(&mut scene, 195.0, 10.0),
@@ -115,7 +115,7 @@ fn an_obstacle_the_range_and_the_map_s_edge_end_a_bolt() {
 }
 
 #[test]
-fn a_bolt_cast_against_a_wall_is_gone_at_once() {
+fn a_bolt_cast_against_a_wall_is_removed_at_once() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene
         .world
@@ -154,7 +154,7 @@ fn of_two_bolts_in_a_tick_the_earlier_kills_and_the_other_flies_on() {
         .player(CID, 100.0, 104.0);
     scene.set_health(BOB, 25.0);
     scene.tick();
-    // Towards the line behind BOB, and farther away.
+    // CID aims past BOB from farther away than ANN.
     scene.cast_at(CID, BOLT, 104.0, 96.0).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let start = scene.millis();
@@ -164,7 +164,7 @@ fn of_two_bolts_in_a_tick_the_earlier_kills_and_the_other_flies_on() {
 }
 
 #[test]
-fn a_hit_within_reach_at_the_cast_takes_effect_after_it() {
+fn a_target_within_reach_of_the_caster_is_hit_just_after_the_cast() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 100.2, 100.0);
@@ -235,7 +235,7 @@ fn random_bolts_hit_the_same_targets_as_small_steps() {
                 );
                 assert!(effect.abs_diff(at(micros).millis()) <= 1, "case {case}");
             }
-            // A grazing contact between two steps.
+            // The objects touch only between two steps.
             ([(_, effect)], None) => assert!(
                 nearest((effect - start.millis()) * 1_000).0 < 0.52,
                 "case {case}"

@@ -15,7 +15,7 @@ fn a_caster_is_engaged_with_its_target_for_five_seconds() {
         [(scene.avatar(ANN), scene.avatar(BOB), until)]
     );
     scene.cast_at(ANN, BOLT, 100.0, 120.0).unwrap();
-    assert_eq!(engaged(&scene.run(0)), []); // Aims at no object.
+    assert_eq!(engaged(&scene.run(0)), []); // ANN aims at no object.
 }
 
 #[test]

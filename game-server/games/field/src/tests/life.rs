@@ -40,15 +40,15 @@ fn an_avatar_without_health_is_dead_and_refuses_commands() {
 }
 
 #[test]
-fn the_dead_come_back_after_five_seconds_with_full_health_near_the_middle() {
+fn a_dead_avatar_respawns_after_five_seconds_near_the_middle() {
     let (mut scene, died) = killed();
     let changes = scene.run(6_000);
     let bob = scene.avatar(BOB);
     let returned = events(&changes, RESPAWNED);
     assert_eq!(returned.len(), 1);
-    let (who, at) = returned[0];
+    let (object, at) = returned[0];
     assert!(
-        who == bob && (died + 5_000..died + 5_050).contains(&at),
+        object == bob && (died + 5_000..died + 5_050).contains(&at),
         "{at} {died}"
     );
     assert_eq!(scene.health(BOB), 100.0);
@@ -73,7 +73,7 @@ fn dead_avatars_are_not_hit() {
 }
 
 #[test]
-fn a_command_at_the_moment_of_death_finds_the_caster_dead() {
+fn a_command_at_the_time_of_death_is_refused() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 105.0, 100.0);
@@ -92,7 +92,7 @@ fn a_command_at_the_moment_of_death_finds_the_caster_dead() {
 }
 
 #[test]
-fn a_wanderer_that_dies_comes_back_elsewhere_and_wanders_on() {
+fn a_dead_wanderer_respawns_elsewhere_and_wanders_on() {
     let mut scene =
         Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
     let npc = scene.of_kind(schema::NPC)[0];
@@ -128,7 +128,7 @@ fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
 }
 
 #[test]
-fn wanderers_stroll_between_obstacles_and_rest() {
+fn wanderers_walk_between_obstacles_with_pauses() {
     let config = RoomConfig {
         width: 60.0,
         height: 60.0,
@@ -168,7 +168,7 @@ fn a_crowded_map_starts_and_runs() {
     scene.run(5_000);
 }
 
-/// ANN has killed BOB with a bolt; returns the time of death.
+/// A scene in which ANN has killed BOB with a bolt, and the time of death.
 fn killed() -> (Scene, u64) {
     let mut scene = Scene::new().player(ANN, 60.0, 60.0).player(BOB, 70.0, 60.0);
     scene.set_health(BOB, 20.0);

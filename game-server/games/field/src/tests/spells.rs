@@ -5,7 +5,7 @@ use super::*;
 use ambit_room::logic::statics::Obstacle;
 
 #[test]
-fn a_cast_costs_mana_at_its_effect_time_and_mana_comes_back() {
+fn a_cast_costs_mana_at_its_effect_time_and_mana_regenerates() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
         let before = scene.mana(ANN);
@@ -44,12 +44,12 @@ fn a_refused_command_changes_nothing() {
     check(BLINK, None, ErrorCode::BadPosition);
     check(BOLT, Some((f32::NAN, 1.0)), ErrorCode::BadPosition);
     check(BOLT, Some((-1.0, 1.0)), ErrorCode::BadPosition);
-    check(BOLT, Some((100.0, 100.0)), ErrorCode::BadPosition); // In no direction.
+    check(BOLT, Some((100.0, 100.0)), ErrorCode::BadPosition); // The caster's own position.
     check(BLINK, Some((100.0, f32::INFINITY)), ErrorCode::BadPosition);
     check(BLINK, Some((100.0, 200.5)), ErrorCode::BadPosition);
     check(BLINK, Some((100.0, 115.01)), ErrorCode::OutOfRange);
     check(BLINK, Some((110.0, 100.0)), ErrorCode::Blocked);
-    check(BLINK, Some((108.7, 100.0)), ErrorCode::Blocked); // Half in the wall.
+    check(BLINK, Some((108.7, 100.0)), ErrorCode::Blocked); // Too close to the wall.
 }
 
 #[test]

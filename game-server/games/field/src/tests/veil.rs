@@ -1,4 +1,4 @@
-//! Veils: other players learn nothing of a veiled avatar.
+//! Veils: other players receive nothing about a veiled avatar.
 
 use super::super::schema::{self, CAST, DAMAGE, DIED, HEALED, VEILED};
 use super::*;
@@ -95,7 +95,7 @@ fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
 }
 
 #[test]
-fn a_bolt_wounds_a_veiled_avatar_once_and_flies_on_to_the_next() {
+fn a_bolt_damages_a_veiled_avatar_once_and_flies_on_to_the_next() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 108.0, 100.0)
@@ -125,7 +125,7 @@ fn a_bolt_hits_a_veiled_avatar_that_walks_along_with_it_only_once() {
 }
 
 #[test]
-fn a_hidden_bolt_hurts_a_visible_victim_and_no_event_names_its_caster() {
+fn a_hidden_bolt_hits_a_visible_victim_without_naming_its_caster() {
     let mut scene = Scene::new()
         .player(ANN, 100.0, 100.0)
         .player(BOB, 108.0, 100.0);
@@ -166,12 +166,12 @@ fn death_and_healing_keep_a_veil_and_notify_no_other_client() {
 }
 
 /// Two runs that differ only in the moves of a veiled player, and in what it casts on itself,
-/// report the same changes of everything else, in the same order. Shooters shoot at it, and at each
-/// other through it; wanderers walk, players come and go.
+/// report the same changes of everything else, in the same order. Meanwhile other players shoot at
+/// it and at each other, wanderers walk, and players join and leave.
 #[test]
 fn a_veiled_player_changes_nothing_for_other_players() {
     for seed in 0..4 {
-        let quiet = bystanders(seed, 0);
+        let quiet = changes_of_others(seed, 0);
         assert!(
             quiet
                 .iter()
@@ -180,7 +180,7 @@ fn a_veiled_player_changes_nothing_for_other_players() {
                 > 10
         );
         for ann_moves in 1..4 {
-            let busy = bystanders(seed, ann_moves);
+            let busy = changes_of_others(seed, ann_moves);
             let same = quiet.iter().zip(&busy).take_while(|(a, b)| a == b).count();
             assert!(
                 quiet == busy,
@@ -192,8 +192,8 @@ fn a_veiled_player_changes_nothing_for_other_players() {
     }
 }
 
-/// All changes of others while ANN is veiled. With `ann_moves` 0 she stands still.
-fn bystanders(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
+/// All changes of other objects while ANN is veiled. With `ann_moves` 0 she stands still.
+fn changes_of_others(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
     let config = RoomConfig {
         seed,
         width: 40.0,
@@ -249,7 +249,7 @@ fn bystanders(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
     }
     assert!(
         ann_moves == 0 || busy > 100,
-        "a veiled player that does nothing proves nothing"
+        "the veiled player acts too rarely for this test"
     );
     reported
 }

@@ -1,4 +1,4 @@
-//! Click to move.
+//! Movement of avatars to the position of a click.
 
 use super::*;
 use ambit_room::logic::statics::Obstacle;
@@ -81,7 +81,7 @@ fn a_walk_ends_at_the_first_obstacle() {
 }
 
 #[test]
-fn the_map_s_edge_can_be_walked_to_but_not_beyond() {
+fn an_avatar_can_walk_to_the_map_s_edge_but_not_beyond() {
     let mut scene = Scene::new().player(ANN, 190.0, 190.0);
     scene.walk(ANN, 200.0, 200.0).unwrap();
     scene.run(5_000);
@@ -106,7 +106,7 @@ fn the_map_s_edge_can_be_walked_to_but_not_beyond() {
 }
 
 #[test]
-fn a_held_click_that_steers_at_every_tick_walks_on() {
+fn an_avatar_steered_at_every_tick_keeps_its_speed() {
     let mut scene = Scene::with(
         FieldGame::new(0, 0),
         &RoomConfig {

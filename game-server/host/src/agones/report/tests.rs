@@ -15,7 +15,7 @@ const GAME_SERVER: SidecarAnswer = SidecarAnswer::GameServer {
 };
 
 #[test]
-fn a_host_is_ready_once_and_only_when_a_world_server_has_taken_it() {
+fn a_host_reports_ready_once_after_a_world_server_accepted_it() {
     let mut scene = Scene::new();
     scene.load(HostLoad {
         in_service: false,
@@ -37,12 +37,12 @@ fn a_host_is_ready_once_and_only_when_a_world_server_has_taken_it() {
 #[test]
 fn health_is_reported_twice_in_each_period() {
     let mut scene = Scene::new();
-    scene.looked = SidecarAnswer::GameServer {
+    scene.game_server = SidecarAnswer::GameServer {
         has_address: true,
         health_period: Some(Duration::from_secs(10)),
     };
     let calls = scene.run_until(59_000);
-    // The first call leaves before the period is known.
+    // The first call is sent before the period is known.
     assert_eq!(
         calls
             .iter()
@@ -55,7 +55,7 @@ fn health_is_reported_twice_in_each_period() {
 #[test]
 fn disabled_health_checks_are_not_sent() {
     let mut scene = Scene::new();
-    scene.looked = SidecarAnswer::GameServer {
+    scene.game_server = SidecarAnswer::GameServer {
         has_address: true,
         health_period: None,
     };
@@ -132,7 +132,11 @@ fn a_change_while_a_counter_call_is_in_flight_is_sent_after_it() {
     let calls = poll_all(&mut report, LocalTime::ZERO);
     assert!(calls.contains(&rooms(0, 8)), "{calls:?}");
     report.handle_load(at(10), HostLoad { rooms: 1, ..IDLE });
-    assert_eq!(poll_all(&mut report, at(500)), [], "one at a time");
+    assert_eq!(
+        poll_all(&mut report, at(500)),
+        [],
+        "only one call may be in flight"
+    );
     report.handle_answer(at(700), rooms(0, 8), Ok(SidecarAnswer::Done));
     assert_eq!(poll_all(&mut report, at(1_600)), []);
     assert_eq!(poll_all(&mut report, at(1_700)), [rooms(1, 8)]);
@@ -185,7 +189,7 @@ fn a_slow_answer_delays_no_other_call() {
 #[test]
 fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     let mut scene = Scene::new();
-    scene.trouble = Some(CallError::Unreachable("refused".into()));
+    scene.failure = Some(CallError::Unreachable("refused".into()));
     scene.load(IDLE);
     let calls = scene.run_until(60_000);
     assert_eq!(
@@ -206,9 +210,9 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
         .count();
     assert!(
         (20..=30).contains(&pings),
-        "{pings}: health comes back soonest"
+        "{pings}: health calls are retried most often"
     );
-    scene.trouble = None;
+    scene.failure = None;
     scene.events.clear();
     let calls = scene.run_until(75_000);
     assert_eq!(
@@ -233,19 +237,19 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
 fn a_refused_call_is_logged_once_and_again_when_it_succeeds() {
     let mut scene = Scene::new();
     scene.load(IDLE);
-    scene.refused = Some(CallKind::Count(FleetCounter::Players));
+    scene.refused_call = Some(CallKind::Count(FleetCounter::Players));
     let calls = scene.run_until(60_000);
-    let fails = ReportEvent::CallFailed(CallKind::Count(FleetCounter::Players), "no".into());
+    let failed = ReportEvent::CallFailed(CallKind::Count(FleetCounter::Players), "no".into());
     assert_eq!(
         scene.events,
-        [ReportEvent::CallSucceeded(CallKind::Ready), fails]
+        [ReportEvent::CallSucceeded(CallKind::Ready), failed]
     );
     assert_eq!(
         calls.iter().filter(|call| **call == rooms(0, 8)).count(),
         1,
-        "the others go on"
+        "other calls are not repeated"
     );
-    scene.refused = None;
+    scene.refused_call = None;
     scene.run_until(75_000);
     assert_eq!(
         scene.events[2..],
@@ -258,7 +262,7 @@ fn a_refused_call_is_logged_once_and_again_when_it_succeeds() {
 #[test]
 fn a_change_does_not_shorten_the_backoff_of_a_failing_call() {
     let mut scene = Scene::new();
-    scene.refused = Some(CallKind::Count(FleetCounter::Rooms));
+    scene.refused_call = Some(CallKind::Count(FleetCounter::Rooms));
     let mut tries = 0;
     for step in 0..600 {
         scene.load(HostLoad {
@@ -277,7 +281,7 @@ fn a_change_does_not_shorten_the_backoff_of_a_failing_call() {
 #[test]
 fn a_host_without_an_address_asks_until_it_is_known() {
     let mut scene = Scene::with_address_need(true);
-    scene.looked = SidecarAnswer::GameServer {
+    scene.game_server = SidecarAnswer::GameServer {
         has_address: false,
         health_period: None,
     };
@@ -289,7 +293,7 @@ fn a_host_without_an_address_asks_until_it_is_known() {
             .count()
             > 5
     );
-    scene.looked = GAME_SERVER;
+    scene.game_server = GAME_SERVER;
     scene.run_until(6_000);
     assert!(
         !scene
@@ -299,11 +303,11 @@ fn a_host_without_an_address_asks_until_it_is_known() {
 }
 
 #[test]
-fn after_the_end_only_shutdown_is_sent() {
+fn after_shutdown_was_requested_no_other_call_is_sent() {
     let mut scene = Scene::new();
     scene.load(IDLE);
     scene.run_until(1_000);
-    scene.refused = Some(CallKind::Shutdown);
+    scene.refused_call = Some(CallKind::Shutdown);
     scene.report.handle_shutdown(scene.now);
     scene.load(HostLoad { rooms: 3, ..IDLE });
     let calls = scene.run_until(4_000);
@@ -312,7 +316,7 @@ fn after_the_end_only_shutdown_is_sent() {
         "{calls:?}"
     );
     assert!(!scene.report.has_ended());
-    scene.refused = None;
+    scene.refused_call = None;
     scene.run_until(20_000);
     assert!(scene.report.has_ended());
     assert_eq!(
@@ -324,20 +328,20 @@ fn after_the_end_only_shutdown_is_sent() {
 #[test]
 fn shutdown_ends_at_once_without_a_sidecar() {
     let mut scene = Scene::new();
-    scene.trouble = Some(CallError::Unreachable("refused".into()));
+    scene.failure = Some(CallError::Unreachable("refused".into()));
     scene.run_until(1_000);
     scene.report.handle_shutdown(scene.now);
     scene.run_until(1_001);
     assert!(scene.report.has_ended());
 }
 
-/// A sidecar that answers at once.
+/// A reporter with a sidecar that answers at once.
 struct Scene {
     report: AgonesReporter,
     now: LocalTime,
-    looked: SidecarAnswer,
-    trouble: Option<CallError>,
-    refused: Option<CallKind>,
+    game_server: SidecarAnswer,
+    failure: Option<CallError>,
+    refused_call: Option<CallKind>,
     events: Vec<ReportEvent>,
 }
 
@@ -351,9 +355,9 @@ impl Scene {
         Self {
             report,
             now: LocalTime::ZERO,
-            looked: GAME_SERVER,
-            trouble: None,
-            refused: None,
+            game_server: GAME_SERVER,
+            failure: None,
+            refused_call: None,
             events: Vec::new(),
         }
     }
@@ -388,10 +392,10 @@ impl Scene {
     }
 
     fn answer(&self, call: SidecarCall) -> Result<SidecarAnswer, CallError> {
-        match &self.trouble {
-            Some(trouble) => Err(trouble.clone()),
-            None if self.refused == Some(call.kind()) => Err(CallError::Refused("no".into())),
-            None if call == SidecarCall::GetGameServer => Ok(self.looked.clone()),
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None if self.refused_call == Some(call.kind()) => Err(CallError::Refused("no".into())),
+            None if call == SidecarCall::GetGameServer => Ok(self.game_server.clone()),
             None => Ok(SidecarAnswer::Done),
         }
     }

@@ -1,4 +1,5 @@
-//! A room of the field at a host, ticked by hand: joins, orders, checkpoints, handover.
+//! A room host with a room of the game `field`: joins, orders, checkpoints, handover. The tests run
+//! each tick.
 
 use super::*;
 use ambit_field::FieldGame;
@@ -40,7 +41,7 @@ fn a_full_room_answers_with_an_error_and_closes_the_connection() {
     host.tick();
     host.join(3, BOB, 3);
     assert_eq!(host.refusals(), [(ClientId(3), ErrorCode::RoomFull)]);
-    // A player with a seat comes again.
+    // A player who has a seat may join again.
     host.join(4, ANN, 4);
     assert_eq!(host.refusals(), []);
     assert_eq!(host.room.seats_taken(), 1);
@@ -76,14 +77,14 @@ fn a_removed_player_is_disconnected_unless_back_with_a_newer_ticket() {
     assert_eq!(host.poll(), [], "the player has come back since");
     host.remove(ANN, 5);
     assert_eq!(host.last_messages(), [(ClientId(1), ErrorCode::Kicked)]);
-    // The connection's end comes later.
+    // The end of the connection is reported later.
     host.room.handle_closed(ClientId(1));
     host.tick();
     assert_eq!(host.room.room().avatar(ANN), None);
 }
 
 #[test]
-fn members_are_synchronized_also_those_who_have_just_come() {
+fn sync_members_applies_to_players_who_have_just_joined_too() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
@@ -96,8 +97,8 @@ fn members_are_synchronized_also_those_who_have_just_come() {
         }],
         revoked_until: 2,
     });
-    let put_out = host.last_messages();
-    assert_eq!(put_out, [(ClientId(2), ErrorCode::ErrorUnspecified)]);
+    let disconnected = host.last_messages();
+    assert_eq!(disconnected, [(ClientId(2), ErrorCode::ErrorUnspecified)]);
     host.tick();
     let seated: Vec<_> = host.room.room().seated().collect();
     assert_eq!(seated, [(ANN, "anna")]);
@@ -112,14 +113,14 @@ fn a_player_with_a_newer_connection_loses_the_older_one() {
     let outputs = host.tick();
     let last = last_messages(outputs);
     assert_eq!(last, [(ClientId(1), ErrorCode::TakenOver)]);
-    // The late end of the older one changes nothing.
+    // The late end of the older connection changes nothing.
     host.room.handle_closed(ClientId(1));
     host.tick();
     assert_eq!(host.room.room().stats().clients, 1);
 }
 
 #[test]
-fn a_player_who_leaves_is_out_at_once() {
+fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
@@ -133,13 +134,13 @@ fn a_player_who_leaves_is_out_at_once() {
         }))
     );
     assert_eq!(last_messages(outputs).len(), 1);
-    // A client that is out is not answered any more.
+    // A client that has left gets no more answers.
     host.room.handle_message(ClientId(1), ClientMessage::Leave);
     assert_eq!(host.poll(), []);
 }
 
 #[test]
-fn a_closed_room_tells_its_clients_and_does_nothing_more() {
+fn a_closed_room_notifies_its_clients_and_ignores_further_input() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
@@ -154,7 +155,7 @@ fn a_closed_room_tells_its_clients_and_does_nothing_more() {
 }
 
 #[test]
-fn a_crashed_room_is_reported_and_its_clients_are_told() {
+fn a_crashed_room_is_reported_and_its_clients_are_notified() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
@@ -193,7 +194,7 @@ fn a_room_that_is_handed_over_sends_a_snapshot_and_keeps_its_connections() {
 }
 
 #[test]
-fn the_next_host_has_the_room_of_the_last_journal_entry() {
+fn a_restored_room_continues_from_the_last_journal_entry() {
     let mut host = Host::new(4);
     let mut saved = SavedRoom::default();
     host.join(1, ANN, 1);
@@ -227,13 +228,13 @@ fn the_next_host_has_the_room_of_the_last_journal_entry() {
     };
     let now = host.now;
     let next = super::super::checkpoints::restore_room(config, game, || now, &resume);
-    let next = next.expect("it can be restored");
+    let next = next.expect("the room can be restored");
     assert_eq!(next.last_tick(), Some(now + Duration::from_millis(1)));
     assert_eq!(next.avatar(ANN), host.room.room().avatar(ANN));
     assert_eq!(next.seated().collect::<Vec<_>>(), [(ANN, "anna")]);
 }
 
-/// A room of the field with its time.
+/// A room host with a room of the game `field`, and its time.
 struct Host {
     room: RoomHost,
     now: GameTime,
@@ -244,9 +245,9 @@ impl Host {
         let mut room = Registry::default()
             .with(FieldGame::INFO, FieldGame::make)
             .create_room(&header())
-            .expect("such a room can be made");
+            .expect("valid parameters");
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("it can be saved");
+        let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("the room can be saved");
         assert!(first.is_some());
         Host {
             room: RoomHost::new(ID, capacity, room, Some(checkpoints)),
@@ -289,7 +290,7 @@ impl Host {
         std::iter::from_fn(|| self.room.poll()).collect()
     }
 
-    /// Who got an error as the last message.
+    /// The clients whose last message is an error, with its code.
     fn refusals(&mut self) -> Vec<(ClientId, ErrorCode)> {
         let refusal = |output| match output {
             RoomHostOutput::LastMessage {
@@ -305,7 +306,7 @@ impl Host {
         self.poll().into_iter().filter_map(refusal).collect()
     }
 
-    /// Who was put out.
+    /// The clients that were disconnected, with the code.
     fn last_messages(&mut self) -> Vec<(ClientId, ErrorCode)> {
         last_messages(self.poll())
     }
@@ -324,7 +325,7 @@ fn last_messages(outputs: Vec<RoomHostOutput>) -> Vec<(ClientId, ErrorCode)> {
 }
 
 fn position(outputs: &[RoomHostOutput], is: impl Fn(&RoomHostOutput) -> bool) -> usize {
-    outputs.iter().position(is).expect("it is among them")
+    outputs.iter().position(is).expect("the output is present")
 }
 
 fn header() -> Header {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_in_the_order_of_birth_whatever_their_slots() {
+    fn ids_are_listed_in_order_of_creation_whatever_their_slots() {
         let mut objects = Objects::default();
         let ids: Vec<_> = (0..4).map(|_| insert(&mut objects)).collect();
         objects.remove(ids[1]);

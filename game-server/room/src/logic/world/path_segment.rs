@@ -51,7 +51,7 @@ mod tests {
     fn a_segment_agrees_with_its_path_bit_for_bit() {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..200 {
-            let path = wandering(&mut rng);
+            let path = random_path(&mut rng);
             let end = path.last().expect("a point").0;
             let mut leg = None::<PathSegment>;
             for now in (0..3_100).map(GameTime::from_millis) {
@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    fn wandering(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
+    fn random_path(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
         let mut path = Timeline::new(8);
         for _ in 0..rng.usize(1..8) {
             let position = Position::on_ground(rng.f32() * 100.0, rng.f32() * 100.0);

@@ -56,7 +56,7 @@ fn an_object_at_rest_is_not_processed() {
     world.walk_to(orc, at(6.0, 5.0), 5.0);
     world.begin_tick(ms(100));
     assert_eq!(world.moving, [orc]);
-    world.begin_tick(ms(200)); // It has arrived.
+    world.begin_tick(ms(200)); // The orc has arrived.
     assert!(world.moving.is_empty());
     assert_eq!(world.position(orc), at(6.0, 5.0));
     world.walk_to(orc, at(7.0, 5.0), 5.0);
@@ -121,7 +121,7 @@ fn a_teleport_takes_no_time_and_keeps_the_path_before_it() {
 }
 
 #[test]
-fn an_object_that_stops_in_the_past_stands_there_now() {
+fn an_object_stopped_in_the_past_is_at_that_position_now() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.walk_to(orc, at(60.0, 10.0), 5.0);
@@ -247,7 +247,8 @@ fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
         world.begin_tick(now + Duration::from_millis(tick * 50));
     }
     let clock = |tick: u64| world.position_at(orc, now + Duration::from_millis((tick - 1) * 50));
-    // It fits once the clients' clock, three ticks behind, has passed all but the last points.
+    // The change fits into one record once the clients' clock, three ticks behind, has passed all
+    // but the last points.
     assert!(
         (5..30).contains(&last_reported),
         "{last_reported} {:?}",
@@ -256,7 +257,7 @@ fn changes_too_large_for_one_record_repeat_until_all_are_reported() {
 }
 
 #[test]
-fn a_search_finds_present_objects_in_the_order_of_birth() {
+fn a_search_finds_present_objects_in_order_of_creation() {
     let mut world = world();
     let mut rng = fastrand::Rng::with_seed(4);
     let mut all: Vec<ObjectId> = Vec::new();
@@ -267,8 +268,8 @@ fn a_search_finds_present_objects_in_the_order_of_birth() {
         if all.len() > 30 {
             world.despawn(all.swap_remove(rng.usize(..all.len())));
         }
-        let newcomer = orc(&mut world, random_position(&mut rng));
-        all.push(newcomer);
+        let new_orc = orc(&mut world, random_position(&mut rng));
+        all.push(new_orc);
         let walker = all[rng.usize(..all.len())];
         world.walk_to(walker, random_position(&mut rng), 9.0);
         let jumper = all[rng.usize(..all.len())];
@@ -314,12 +315,12 @@ fn spawns_and_despawns_are_reported_in_order() {
 #[test]
 fn random_numbers_of_one_domain_do_not_depend_on_another_domain() {
     let mut world = world();
-    let throws = |mut rng: fastrand::Rng| [rng.u64(..), rng.u64(..)];
-    let before = throws(world.rng_for(1, 2));
+    let draws = |mut rng: fastrand::Rng| [rng.u64(..), rng.u64(..)];
+    let before = draws(world.rng_for(1, 2));
     let _ = world.rng().u64(..);
-    assert_eq!(throws(world.rng_for(1, 2)), before);
-    assert_ne!(throws(world.rng_for(2, 1)), before);
-    assert_ne!(throws(world.rng_for(1, 3)), before);
+    assert_eq!(draws(world.rng_for(1, 2)), before);
+    assert_ne!(draws(world.rng_for(2, 1)), before);
+    assert_ne!(draws(world.rng_for(1, 3)), before);
     let other = World::new(
         &RoomConfig {
             seed: 1,
@@ -327,7 +328,7 @@ fn random_numbers_of_one_domain_do_not_depend_on_another_domain() {
         },
         schema(),
     );
-    assert_ne!(throws(other.rng_for(1, 2)), before);
+    assert_ne!(draws(other.rng_for(1, 2)), before);
 }
 
 #[test]
@@ -355,7 +356,7 @@ fn the_changes_of_some_objects_do_not_depend_on_others() {
             if tick % 10 == 0 {
                 world.despawn(orcs.remove(rng.usize(..orcs.len())));
                 orcs.push(orc(&mut world, at(rng.f32() * 100.0, rng.f32() * 100.0)));
-                // A hidden object that takes an id and a slot, and gives them back.
+                // A hidden object takes an id and a slot and releases them.
                 if with_ghost {
                     let trap = orc(&mut world, at(1.0, 1.0));
                     world.despawn(trap);
@@ -412,7 +413,7 @@ fn the_same_seed_and_calls_give_the_same_changes() {
 }
 
 #[test]
-fn the_trace_reports_the_truth_when_enabled() {
+fn the_trace_records_all_changes_when_enabled() {
     let mut world = World::new(
         &RoomConfig {
             trace: true,
@@ -471,16 +472,16 @@ fn the_trace_reports_the_truth_when_enabled() {
     ];
     assert_eq!(
         lines,
-        expected.map(|(at, what)| TraceLine {
+        expected.map(|(at, event)| TraceLine {
             at: ms(at),
             object: orc,
-            event: what
+            event
         })
     );
 }
 
 #[test]
-fn a_disabled_trace_costs_nothing() {
+fn a_disabled_trace_records_nothing() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     world.teleport(orc, at(25.0, 5.0));

@@ -58,7 +58,7 @@ mod tests {
 
     use super::super::{AreaOfInterest, Interest, InterestChange};
 
-    /// A step that just crosses a border; exact in an `f32`, like all coordinates here.
+    /// A step that just crosses a border. It is exact in an `f32`, like all coordinates here.
     const STEP_M: f32 = 1.0 / 64.0;
     const USUAL_AREA: AreaOfInterest = AreaOfInterest { inner: 1, outer: 2 };
 
@@ -173,7 +173,7 @@ mod tests {
             self.settle();
         }
 
-        /// How often the first pair came back into sight.
+        /// The number of times that the first pair entered again.
         fn cycles(&self) -> u32 {
             self.enters.get(&(0, 0)).map_or(0, |enters| enters - 1)
         }
@@ -268,8 +268,8 @@ mod tests {
         );
     }
 
-    /// A pair that moves for ever: the positions where each may be. Each step goes to any position
-    /// within the stride.
+    /// The motion of a pair in an endless cycle: the positions where each may be. Each step goes to
+    /// any position within the stride.
     struct CyclicMotion {
         grid: Grid,
         zone: AreaOfInterest,
@@ -517,7 +517,7 @@ mod tests {
             let near = |rng: &mut fastrand::Rng, spot_m: f32, spread_m: f32| {
                 spot_m + (rng.f32() - 0.5) * spread_m
             };
-            // At a corner of cells, or along a border, next to the edge of the map or away from it.
+            // The pair is at a corner of cells or along a border, near the edge of the map or not.
             let (x_m, y_m) = (
                 10.0 * f32::from(rng.u16(1..=2)),
                 [5.0, 10.0, 20.0][rng.usize(..3)],

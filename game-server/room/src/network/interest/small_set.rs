@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_behaves_as_a_sorted_set_at_any_size() {
+    fn a_small_set_behaves_as_a_sorted_set_at_any_size() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let (mut set, mut plain) = (SmallSet::default(), BTreeSet::new());

@@ -243,7 +243,7 @@ mod tests {
             for baseline in (10..39).rev() {
                 let key = cache
                     .coded_against(source, 1, at(baseline))
-                    .expect("it is kept");
+                    .expect("the baseline is stored");
                 let coded = pose::code(
                     &YAW,
                     Some((at(baseline), &pose(baseline))),

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn no_fine_section_is_too_long_whatever_jumps() {
+    fn no_fine_section_is_too_long_even_if_poses_jump() {
         let motion = Some(MotionFormat {
             linear: 128,
             angular: 64,
@@ -589,12 +589,12 @@ mod tests {
             }
         }
 
-        /// Moves all objects. Returns the slots that are in a section of at most so many bytes, and
-        /// those that are not.
+        /// Moves all objects and fills a section of at most `max_bytes`. Returns its slots and
+        /// the slots that are still due.
         fn tick(&mut self, max_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
             let stamp = GameTime::from_millis(tick * 50);
             for slot in 0..u32::from(OBJECTS) {
-                // All walk north and turn at each tick.
+                // All objects walk north and turn at each tick.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
                 let mut pose =
                     self.format
@@ -619,7 +619,7 @@ mod tests {
                 stamp,
                 tick_hz: 20,
             };
-            let scene = PoseContext {
+            let context = PoseContext {
                 source,
                 rates: &rates,
                 is_shared_level: self.fine.is_none(),
@@ -630,7 +630,7 @@ mod tests {
                 typical_bits_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
             };
             self.poses.collect(
-                scene,
+                context,
                 &mut self.cache,
                 self.sent_datagrams.view(),
                 options,
@@ -639,7 +639,7 @@ mod tests {
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             (0..self.slices).for_each(|_| self.sent_datagrams.note_sent(stamp, false));
             let section = SectionFiller {
-                context: scene,
+                context,
                 cache: &self.cache,
                 sent_datagrams: self.sent_datagrams.view(),
                 own_slot: None,

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_past_pose_is_what_a_plain_list_holds_or_none() {
+    fn past_poses_match_a_plain_list_until_they_are_dropped() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut table = PoseTable::default();
@@ -147,7 +147,7 @@ mod tests {
                     let change = plain
                         .iter()
                         .rposition(|&(stamp, _)| stamp <= asked)
-                        .expect("it began at 0");
+                        .expect("the list begins at 0");
                     let kept = plain.len() - change <= MAX_CHANGES;
                     let expected = kept.then(|| pose(plain[change].1));
                     assert_eq!(

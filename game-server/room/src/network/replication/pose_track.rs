@@ -363,14 +363,14 @@ mod tests {
                 changed_now: false,
                 stale_since: at(1)
             },
-            "it is in flight for too long"
+            "the pose is in flight for too long"
         );
         scene.send();
         scene.sent_datagrams.note_acked(0);
         assert_eq!(
             scene.status(5),
             PoseStatus::InFlight,
-            "another one is in flight"
+            "the second pose is in flight"
         );
         scene.sent_datagrams.note_lost(1);
         assert_eq!(scene.status(6), PoseStatus::Settled);
@@ -393,12 +393,16 @@ mod tests {
         assert_eq!(
             stale_since(&mut scene),
             at(5),
-            "the last one may be in flight"
+            "the last pose may be in flight"
         );
         scene.sent_datagrams.note_lost(4);
         assert_eq!(stale_since(&mut scene), at(2));
         scene.sent_datagrams.revoke_baselines();
-        assert_eq!(stale_since(&mut scene), at(2), "revoked or not");
+        assert_eq!(
+            stale_since(&mut scene),
+            at(2),
+            "revoking the baselines changes nothing"
+        );
     }
 
     #[test]

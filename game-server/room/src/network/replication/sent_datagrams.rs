@@ -126,7 +126,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The table of a link, filled by hand.
+    /// The table of sent datagrams of a link, filled by the test.
     pub(crate) struct TestDatagrams {
         packets: SentPackets<SentContents>,
         baseline_floor: u64,
@@ -239,7 +239,7 @@ pub(super) mod tests {
         assert_eq!(
             datagrams.view().outcome(0),
             DeliveryOutcome::Lost,
-            "it was never sent"
+            "datagram 0 was never sent"
         );
         (0..3).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
         datagrams.note_acked(0);

@@ -1,145 +1,166 @@
-//! Poses, from the world to clients that read them bit for bit: whatever the line does, what is
-//! decoded is what was.
+//! Poses from the world to clients: each decoded pose equals the one of the world bit for bit,
+//! whatever the path loses or delays.
 
 use super::super::*;
-use super::herd::{FREE, Herd, YAW};
-use super::mirror::{CLEAR, Line, Scene, herd_of, near};
+use super::moving_avatars::{FREE, MovingAvatars, YAW};
+use super::simulation::{PERFECT_PATH, PathQuality, RoomSimulation, all_in_sight, simulation_of};
 use crate::config::PoseCoding;
 
-const BAD: Line = Line {
+const BAD_PATH: PathQuality = PathQuality {
     loss: 20,
     late: 15,
-    twice: 5,
+    duplicate: 5,
 };
 
 #[test]
 fn each_decoded_pose_is_exact_despite_loss_and_reordering() {
-    let lines = [CLEAR, BAD, Line { loss: 50, ..BAD }];
-    for (seed, line) in (0..).zip(lines) {
+    let paths = [
+        PERFECT_PATH,
+        BAD_PATH,
+        PathQuality {
+            loss: 50,
+            ..BAD_PATH
+        },
+    ];
+    for (seed, path) in (0..).zip(paths) {
         for (format, coding) in [
             (YAW, PoseCoding::Shared),
             (FREE, PoseCoding::Shared),
             (YAW, PoseCoding::Fine),
             (FREE, PoseCoding::Fine),
         ] {
-            let herd = Herd {
+            let game = MovingAvatars {
                 pauses: true,
-                ..Herd::new(format)
+                ..MovingAvatars::new(format)
             };
-            let mut scene = herd_of(20, line, seed, RoomConfig { coding, ..near() }, herd);
-            scene.ticks(300);
-            let stats = scene.room.stats();
+            let mut simulation = simulation_of(
+                20,
+                path,
+                seed,
+                RoomConfig {
+                    coding,
+                    ..all_in_sight()
+                },
+                game,
+            );
+            simulation.ticks(300);
+            let stats = simulation.room.stats();
             assert!(stats.poses.sent > 10_000, "{:?}", stats.poses);
-            let lost_tracks: u32 = scene
-                .mirrors
+            let unreadable_sections: u32 = simulation
+                .test_clients
                 .values()
-                .map(|mirror| mirror.lost_tracks)
+                .map(|test_client| test_client.unreadable_sections)
                 .sum();
             assert_eq!(
-                (lost_tracks, stats.malformed),
+                (unreadable_sections, stats.malformed),
                 (0, 0),
                 "{format:?}, {coding:?}, loss {}",
-                line.loss
+                path.loss
             );
         }
     }
 }
 
 #[test]
-fn objects_at_rest_end_exact_despite_loss_and_then_cost_nothing() {
+fn objects_at_rest_become_exact_despite_loss_then_nothing_is_sent() {
     for seed in 0..4 {
         for format in [YAW, FREE] {
-            let herd = Herd {
+            let game = MovingAvatars {
                 rest_from: 60,
-                ..Herd::new(format)
+                ..MovingAvatars::new(format)
             };
-            let mut scene = herd_of(
+            let mut simulation = simulation_of(
                 12,
-                Line {
+                PathQuality {
                     loss: 30,
                     late: 10,
-                    twice: 5,
+                    duplicate: 5,
                 },
                 seed,
-                near(),
-                herd,
+                all_in_sight(),
+                game,
             );
-            scene.ticks(60 + 80);
+            simulation.ticks(60 + 80);
             for client in 0..12 {
                 for other in 0..12 {
-                    let object = scene.avatar(other);
-                    let (_, known) = scene.known(client, object).expect("in sight");
+                    let object = simulation.avatar(other);
+                    let (_, known) = simulation.newest_pose(client, object).expect("in sight");
                     assert_eq!(
                         known,
-                        scene.room.world().pose(object),
+                        simulation.room.world().pose(object),
                         "client {client}, seed {seed}"
                     );
                 }
             }
-            scene.ticks(60);
-            let before = scene.room.stats().clone();
-            scene.ticks(30);
-            let after = scene.room.stats();
+            simulation.ticks(60);
+            let before = simulation.room.stats().clone();
+            simulation.ticks(30);
+            let after = simulation.room.stats();
             assert_eq!(after.poses.sent, before.poses.sent, "seed {seed}");
         }
     }
 }
 
 #[test]
-fn what_stirs_after_a_long_rest_is_told_from_where_it_lay() {
-    let herd = Herd {
+fn an_object_active_after_a_long_rest_is_coded_against_its_rest_pose() {
+    let game = MovingAvatars {
         pauses: true,
-        ..Herd::new(YAW)
+        ..MovingAvatars::new(YAW)
     };
-    let mut scene = herd_of(4, CLEAR, 1, near(), herd);
-    // Pauses take up to three seconds: more datagrams than a window holds.
-    scene.ticks(1_000);
-    let bits = scene.room.stats().bits;
-    let a_pose = bits.pose_contents as f64 / scene.room.stats().poses.sent as f64;
-    assert!(a_pose < 16.0, "{a_pose:.1} bits a pose");
+    let mut simulation = simulation_of(4, PERFECT_PATH, 1, all_in_sight(), game);
+    // A pause takes up to three seconds, which is more datagrams than the window holds.
+    simulation.ticks(1_000);
+    let bits = simulation.room.stats().bits;
+    let bits_per_pose = bits.pose_contents as f64 / simulation.room.stats().poses.sent as f64;
+    assert!(bits_per_pose < 16.0, "{bits_per_pose:.1} bits a pose");
 }
 
 #[test]
-fn a_client_that_lost_track_says_so_and_is_told_everything_anew() {
-    let mut scene = herd_of(10, BAD, 7, near(), Herd::new(YAW));
-    scene.ticks(60);
-    scene
-        .mirrors
+fn a_client_without_baselines_reports_it_and_recovers() {
+    let mut simulation = simulation_of(10, BAD_PATH, 7, all_in_sight(), MovingAvatars::new(YAW));
+    simulation.ticks(60);
+    simulation
+        .test_clients
         .get_mut(&ClientId(3))
         .expect("it joined")
-        .forget = true;
-    scene.ticks(60);
-    assert!(scene.mirrors[&ClientId(3)].lost_tracks >= 1);
-    assert!(scene.room.stats().missing_baselines >= 1);
-    let lost_tracks = scene.mirrors[&ClientId(3)].lost_tracks;
-    scene.ticks(60);
+        .clears_history = true;
+    simulation.ticks(60);
+    assert!(simulation.test_clients[&ClientId(3)].unreadable_sections >= 1);
+    assert!(simulation.room.stats().missing_baselines >= 1);
+    let unreadable_sections = simulation.test_clients[&ClientId(3)].unreadable_sections;
+    simulation.ticks(60);
     assert_eq!(
-        scene.mirrors[&ClientId(3)].lost_tracks,
-        lost_tracks,
+        simulation.test_clients[&ClientId(3)].unreadable_sections,
+        unreadable_sections,
         "it has recovered"
     );
     let stale = (0..10).filter(|&other| {
-        let (stamp, _) = scene.known(3, scene.avatar(other)).expect("in sight");
-        scene.now.since(stamp) > Duration::from_millis(500)
+        let (stamp, _) = simulation
+            .newest_pose(3, simulation.avatar(other))
+            .expect("in sight");
+        simulation.now.since(stamp) > Duration::from_millis(500)
     });
     assert_eq!(stale.count(), 0);
 }
 
 #[test]
-fn after_a_cut_line_the_picture_is_right_again_within_a_second() {
-    let mut scene = herd_of(15, CLEAR, 3, near(), Herd::new(YAW));
-    scene.ticks(60);
-    scene.cut = true;
-    scene.ticks(40);
-    scene.cut = false;
-    scene.ticks(20);
+fn all_poses_are_fresh_within_a_second_after_an_outage() {
+    let mut simulation =
+        simulation_of(15, PERFECT_PATH, 3, all_in_sight(), MovingAvatars::new(YAW));
+    simulation.ticks(60);
+    simulation.is_cut = true;
+    simulation.ticks(40);
+    simulation.is_cut = false;
+    simulation.ticks(20);
     for client in 0..15 {
         for other in 0..15 {
-            let (stamp, _) = scene.known(client, scene.avatar(other)).expect("in sight");
+            let (stamp, _) = simulation
+                .newest_pose(client, simulation.avatar(other))
+                .expect("in sight");
             assert!(
-                scene.now.since(stamp) <= Duration::from_millis(400),
+                simulation.now.since(stamp) <= Duration::from_millis(400),
                 "{client}: {stamp:?} at {:?}",
-                scene.now
+                simulation.now
             );
         }
     }
@@ -147,66 +168,85 @@ fn after_a_cut_line_the_picture_is_right_again_within_a_second() {
 
 #[test]
 fn extrapolated_poses_are_sent_at_the_rate_of_their_class() {
-    let herd = Herd {
+    let game = MovingAvatars {
         straight: true,
-        ..Herd::new(YAW)
+        ..MovingAvatars::new(YAW)
     };
-    let mut scene = herd_of(15, CLEAR, 5, near(), herd);
-    scene.ticks(200);
-    let counts = scene.room.stats().poses;
+    let mut simulation = simulation_of(15, PERFECT_PATH, 5, all_in_sight(), game);
+    simulation.ticks(200);
+    let counts = simulation.room.stats().poses;
     assert!(counts.extrapolated > counts.sent, "{counts:?}");
     for client in 0..15 {
         for other in 0..15 {
-            let object = scene.avatar(other);
-            let (stamp, known) = scene.known(client, object).expect("in sight");
+            let object = simulation.avatar(other);
+            let (stamp, known) = simulation.newest_pose(client, object).expect("in sight");
             let shown = ambit_proto::pose::extrapolate(
                 &YAW,
                 (stamp, &known),
                 None,
-                scene.now.whole_millis(),
+                simulation.now.whole_millis(),
             );
-            let is = scene.room.world().pose(object);
+            let actual = simulation.room.world().pose(object);
             let off = shown
                 .at
                 .iter()
-                .zip(is.at)
-                .map(|(shown, is)| shown.abs_diff(is))
+                .zip(actual.at)
+                .map(|(shown, actual)| shown.abs_diff(actual))
                 .max()
                 .expect("three axes");
-            // One tick of news is under way: it may have turned at the edge.
+            // The newest tick is still in flight: the avatar may have turned at the edge.
             assert!(off <= 40, "{off} units off");
         }
     }
 }
 
 #[test]
-fn what_a_hidden_object_does_changes_no_other_client_s_bytes() {
+fn actions_of_a_hidden_object_change_no_other_client_s_datagrams() {
     for coding in [PoseCoding::Auto, PoseCoding::Shared, PoseCoding::Fine] {
         for format in [YAW, FREE] {
-            let run = |secret| {
-                let herd = Herd {
+            let run = |hidden_moves| {
+                let game = MovingAvatars {
                     hidden: Some(PlayerId(0)),
-                    secret,
+                    hidden_moves,
                     pauses: true,
-                    ..Herd::new(format)
+                    ..MovingAvatars::new(format)
                 };
-                let mut scene = herd_of(8, BAD, 11, RoomConfig { coding, ..near() }, herd);
-                scene.keeps = true;
-                scene.ticks(200);
-                scene
+                let mut simulation = simulation_of(
+                    8,
+                    BAD_PATH,
+                    11,
+                    RoomConfig {
+                        coding,
+                        ..all_in_sight()
+                    },
+                    game,
+                );
+                simulation.records_sent = true;
+                simulation.ticks(200);
+                simulation
             };
             let (idle, busy) = (run(false), run(true));
-            let of_others = |scene: &Scene| -> Vec<_> {
-                scene
+            let datagrams_of_others = |simulation: &RoomSimulation| -> Vec<_> {
+                simulation
                     .sent
                     .iter()
                     .filter(|(_, client, _)| client.0 != 0)
                     .cloned()
                     .collect()
             };
-            assert_eq!(of_others(&idle), of_others(&busy), "{coding:?}, {format:?}");
-            let ways = |scene: &Scene| scene.room.world().position(scene.avatar(0));
-            assert_ne!(ways(&idle), ways(&busy), "it did nothing else");
+            assert_eq!(
+                datagrams_of_others(&idle),
+                datagrams_of_others(&busy),
+                "{coding:?}, {format:?}"
+            );
+            let hidden_position = |simulation: &RoomSimulation| {
+                simulation.room.world().position(simulation.avatar(0))
+            };
+            assert_ne!(
+                hidden_position(&idle),
+                hidden_position(&busy),
+                "the hidden avatar moved the same way in both runs"
+            );
         }
     }
 }

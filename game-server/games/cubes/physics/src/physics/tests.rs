@@ -1,4 +1,4 @@
-//! The shared step is the same everywhere, comes to rest and obeys the keys.
+//! The shared physics: deterministic steps, bodies that come to rest, and control by keys.
 
 use super::*;
 use crate::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
@@ -25,7 +25,7 @@ fn a_heap_comes_to_rest_and_then_keeps_its_exact_bits() {
     assert_eq!(
         poses(&physics),
         before,
-        "changed after {steps} steps at rest"
+        "changed after the heap came to rest in {steps} steps"
     );
 }
 
@@ -120,9 +120,9 @@ fn attract_pulls_near_cubes_only() {
     let place = |body| POSE_FORMAT.position(&physics.pose(body));
     assert!(place(cubes[0]).x < 17.0, "{:?}", place(cubes[0]));
     assert!((place(cubes[1]).x - 19.0).abs() < 0.001 && physics.pose(cubes[1]).flag);
-    let mut company = Vec::new();
-    physics.bodies_within_influence(player, &mut company);
-    assert_eq!(company, [cubes[0]]);
+    let mut influenced = Vec::new();
+    physics.bodies_within_influence(player, &mut influenced);
+    assert_eq!(influenced, [cubes[0]]);
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn a_jump_begins_on_the_ground_once_for_each_press() {
     let mut rises = 0;
     let mut keys = Keys::default();
     for frame in 0..240 {
-        // Held from frame 10 on; released and pressed again in the air, at 20, and never after
-        // that.
+        // The key is held from frame 10 on. At frame 20, in the air, it is released and then
+        // pressed again.
         keys.advance(Keymap(0).with(control::JUMP, frame >= 10 && frame != 20));
         physics.set_keys(player, keys);
         let before = POSE_FORMAT.velocities(&physics.pose(player)).0[2];
@@ -175,7 +175,7 @@ fn a_press_that_is_not_repeated_counts_once() {
 }
 
 #[test]
-fn a_leaning_cube_falls_when_its_support_is_removed() {
+fn a_stacked_cube_falls_when_its_support_is_removed() {
     let mut physics = Physics::new(ARENA);
     let below = physics.add(CUBE, &at_rest(16.0, 16.0, CUBE_EDGE_M / 2.0));
     let above = physics.add(CUBE, &at_rest(16.0, 16.0, 1.5 * CUBE_EDGE_M));
@@ -212,7 +212,7 @@ fn a_cube_on_a_player_falls_when_the_player_rolls_away() {
 }
 
 #[test]
-fn a_set_pose_holds_and_sleeps_if_its_flag_is_set() {
+fn a_set_pose_is_kept_exactly_and_sleeps_if_its_flag_is_set() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
     let pose = at_rest(11.0, 11.0, CUBE_EDGE_M / 2.0);
     physics.set_pose(cubes[0], &pose);
@@ -268,7 +268,7 @@ fn a_space_is_free_if_no_body_is_near() {
 }
 
 #[test]
-fn the_grid_is_fine_enough_to_stand_on() {
+fn a_cube_comes_to_rest_on_the_floor_despite_the_pose_grid() {
     assert_eq!(
         POSE_FORMAT.motion,
         Some(MotionFormat {
@@ -289,7 +289,7 @@ fn the_grid_is_fine_enough_to_stand_on() {
     assert!((POSE_FORMAT.position(&physics.pose(cube)).z - CUBE_EDGE_M / 2.0).abs() < 0.002);
 }
 
-/// Cubes that fall on each other.
+/// A heap of cubes that fall on each other.
 fn heap(cubes: u8) -> Physics {
     let mut physics = Physics::new(ARENA);
     for number in 0..cubes {
@@ -429,16 +429,16 @@ fn run(physics: &mut Physics, steps: u32) {
     (0..steps).for_each(|_| physics.step());
 }
 
-/// Steps until no body is awake; at most `most`.
-fn steps_to_rest(physics: &mut Physics, most: u32) -> u32 {
-    for step in 0..most {
+/// Runs steps until all bodies are at rest and returns their number. Panics after `max` steps.
+fn steps_to_rest(physics: &mut Physics, max: u32) -> u32 {
+    for step in 0..max {
         physics.step();
         if physics.changed_bodies().len() == 0 {
             return step;
         }
     }
     panic!(
-        "{} are awake after {most} steps",
+        "{} are awake after {max} steps",
         physics.changed_bodies().len()
     );
 }

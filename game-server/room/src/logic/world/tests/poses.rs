@@ -1,4 +1,4 @@
-//! Objects with poses, and a small game of them.
+//! Objects with poses, and a small game that moves them.
 
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
@@ -142,9 +142,9 @@ fn pose_slots_are_dense_and_belong_to_one_object_for_its_life() {
     );
     assert!(!world.has_pose(post));
     world.despawn(cars[2]);
-    let young = car(&mut world, at(9.0, 9.0));
-    assert_eq!((world.pose_slot(young), world.pose_slot(cars[3])), (2, 3));
-    assert_eq!(world.pose(young).at, [900, 900, 0]);
+    let new_car = car(&mut world, at(9.0, 9.0));
+    assert_eq!((world.pose_slot(new_car), world.pose_slot(cars[3])), (2, 3));
+    assert_eq!(world.pose(new_car).at, [900, 900, 0]);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
         first_contact(world.motion(post), world.motion(one), span, 1.0),
         Some(ms(75))
     );
-    tick(&mut world, 3); // It rests.
+    tick(&mut world, 3); // The object is at rest.
     assert_eq!(world.position_at(one, ms(100)), at(14.0, 5.0));
 }
 
@@ -291,15 +291,15 @@ fn static_obstacles_are_encoded_once_at_the_end_of_the_first_tick() {
     assert!(empty.static_map().is_empty());
 }
 
-/// 900 cubes that roll about, and come to rest where nothing pushes them.
+/// A game of 900 cubes that move while a control is held and otherwise come to rest.
 #[derive(Default)]
-struct TumblingCubes {
+struct PushedCubesGame {
     cubes: Vec<ObjectId>,
     pushed: bool,
     ticks: u32,
 }
 
-impl Game for TumblingCubes {
+impl Game for PushedCubesGame {
     fn schema(&self) -> Schema {
         schema()
     }
@@ -360,7 +360,7 @@ impl Game for TumblingCubes {
 
 #[test]
 fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
-    let (mut game, mut world) = (TumblingCubes::default(), garage());
+    let (mut game, mut world) = (PushedCubesGame::default(), garage());
     tick(&mut world, 1);
     game.start(&mut world);
     world.finish_tick();
@@ -383,7 +383,7 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
             .filter(|change| matches!(change, WorldChange::BecameActive { .. }))
             .count();
     }
-    assert_eq!(activated, 900); // When the push began.
+    assert_eq!(activated, 900); // All were activated when the push began.
     assert!(game.cubes.iter().all(|&cube| !world.is_moving(cube)));
     let (first, second) = (world.pose(game.cubes[0]), world.pose(game.cubes[1]));
     assert_eq!((first.flag, second.flag), (true, false));

@@ -1,4 +1,4 @@
-//! A game for tests of poses: avatars that move about unpredictably, or as the test says.
+//! A game for tests of poses: avatars that move at random, or as the fields of the game say.
 
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, ObjectKind, Schema};
@@ -7,46 +7,46 @@ use ambit_proto::space::Position;
 use super::super::*;
 use crate::logic::statics::Obstacle;
 
-/// Yaw of 8 bits, centimetres.
+/// A yaw of 8 bits, 100 units a metre.
 pub(super) const YAW: PoseFormat = PoseFormat {
     per_metre: 100,
     turn: Turning::Yaw { bits: 8 },
     motion: None,
 };
-/// Turns freely.
+/// Free orientation of 9 bits, 512 units a metre.
 pub(super) const FREE: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
     motion: None,
 };
 
-/// See the module. Each avatar goes its way by dice of its own.
-pub(super) struct Herd {
+/// The game. Each avatar moves by random numbers of its own.
+pub(super) struct MovingAvatars {
     pub format: PoseFormat,
-    /// The square in which they are, in metres.
+    /// The lowest and the highest coordinate of the avatars on both axes, in metres.
     pub extent: (f32, f32),
-    /// Whether they go straight on; else they turn at each tick.
+    /// Whether avatars keep their heading; otherwise they turn at each tick.
     pub straight: bool,
-    /// So many boxes stand about.
+    /// The number of static boxes.
     pub boxes: u32,
-    /// Whether the numbers change every 37 ticks.
-    pub counts: bool,
-    /// All rest from this tick on.
+    /// Whether the number components change every 37 ticks.
+    pub numbers_change: bool,
+    /// All avatars are at rest from this tick on.
     pub rest_from: u32,
-    /// Now and then one rests for a while.
+    /// Whether avatars pause at random.
     pub pauses: bool,
-    /// Nobody else sees this one, and what it does hangs on `secret`.
+    /// This player's avatar is hidden from all others, and moves only if `hidden_moves`.
     pub hidden: Option<PlayerId>,
-    pub secret: bool,
-    /// Teams by player.
+    pub hidden_moves: bool,
+    /// The team of a player.
     pub team: fn(PlayerId) -> Option<u8>,
-    /// Who fights whom.
+    /// Whether the first player is engaged with the second.
     pub engaged: fn(PlayerId, PlayerId) -> bool,
     pub tick: u32,
-    pub sheep: Vec<Sheep>,
+    pub avatars: Vec<MovingAvatar>,
 }
 
-pub(super) struct Sheep {
+pub(super) struct MovingAvatar {
     player: PlayerId,
     object: ObjectId,
     rng: fastrand::Rng,
@@ -56,29 +56,29 @@ pub(super) struct Sheep {
     pause: u32,
 }
 
-impl Herd {
+impl MovingAvatars {
     pub(super) fn new(format: PoseFormat) -> Self {
-        Herd {
+        MovingAvatars {
             format,
             extent: (40.0, 60.0),
             straight: false,
             boxes: 0,
-            counts: true,
+            numbers_change: true,
             rest_from: u32::MAX,
             pauses: false,
             hidden: None,
-            secret: false,
+            hidden_moves: false,
             team: |_| None,
             engaged: |_, _| false,
             tick: 0,
-            sheep: Vec::new(),
+            avatars: Vec::new(),
         }
     }
 }
 
-const M_PER_S: f32 = 4.0;
+const SPEED_M_PER_S: f32 = 4.0;
 
-impl Game for Herd {
+impl Game for MovingAvatars {
     fn schema(&self) -> Schema {
         let components = vec![
             ComponentSpec::public("pose", Codec::Pose(self.format)),
@@ -97,7 +97,7 @@ impl Game for Herd {
                 },
             ),
             ComponentSpec::owner(
-                "purse",
+                "gold",
                 Codec::Number {
                     min: 0,
                     max: 1_000_000,
@@ -109,13 +109,13 @@ impl Game for Herd {
             ..Freshness::default()
         };
         let kinds = vec![ObjectKind {
-            name: "sheep".into(),
+            name: "avatar".into(),
             components,
             freshness,
             ..ObjectKind::default()
         }];
         Schema {
-            game: "herd".into(),
+            game: "avatars".into(),
             kinds,
             ..Schema::default()
         }
@@ -142,7 +142,7 @@ impl Game for Herd {
         let object = world.spawn(0, [vec![Component::Pose(pose)], numbers.to_vec()].concat());
         world.set_team(object, (self.team)(player));
         let heading = rng.f32() * 6.0;
-        self.sheep.push(Sheep {
+        self.avatars.push(MovingAvatar {
             player,
             object,
             rng,
@@ -155,11 +155,11 @@ impl Game for Herd {
     }
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
-        self.sheep.retain(|sheep| {
-            if sheep.player == player {
-                world.despawn(sheep.object);
+        self.avatars.retain(|avatar| {
+            if avatar.player == player {
+                world.despawn(avatar.object);
             }
-            sheep.player != player
+            avatar.player != player
         });
     }
 
@@ -173,9 +173,9 @@ impl Game for Herd {
             self.engage(world);
         }
         let (tick, extent, pauses) = (self.tick, self.extent, self.pauses);
-        for sheep in &mut self.sheep {
-            let idle = Some(sheep.player) == self.hidden && !self.secret;
-            sheep.step(
+        for avatar in &mut self.avatars {
+            let idle = Some(avatar.player) == self.hidden && !self.hidden_moves;
+            avatar.step(
                 world,
                 self.format,
                 extent,
@@ -183,10 +183,10 @@ impl Game for Herd {
                 pauses,
                 self.straight,
             );
-            if self.counts && tick.is_multiple_of(37) {
-                world.set_number(sheep.object, 1, i64::from(tick));
-                world.set_number(sheep.object, 2, i64::from(tick) + 1);
-                world.set_number(sheep.object, 3, i64::from(tick) + 2);
+            if self.numbers_change && tick.is_multiple_of(37) {
+                world.set_number(avatar.object, 1, i64::from(tick));
+                world.set_number(avatar.object, 2, i64::from(tick) + 1);
+                world.set_number(avatar.object, 3, i64::from(tick) + 2);
             }
         }
     }
@@ -197,12 +197,12 @@ impl Game for Herd {
     }
 }
 
-impl Herd {
+impl MovingAvatars {
     fn engage(&self, world: &mut World) {
         let until = world.now() + Duration::from_secs(10);
-        for a in &self.sheep {
+        for a in &self.avatars {
             for b in self
-                .sheep
+                .avatars
                 .iter()
                 .filter(|b| (self.engaged)(a.player, b.player))
             {
@@ -212,13 +212,13 @@ impl Herd {
     }
 }
 
-impl Sheep {
+impl MovingAvatar {
     fn step(
         &mut self,
         world: &mut World,
         format: PoseFormat,
         (low, high): (f32, f32),
-        rests: bool,
+        at_rest: bool,
         pauses: bool,
         straight: bool,
     ) {
@@ -226,14 +226,14 @@ impl Sheep {
             self.pause = self.rng.u32(1..60);
         }
         self.pause = self.pause.saturating_sub(1);
-        let speed = if rests || self.pause > 0 {
+        let speed = if at_rest || self.pause > 0 {
             0.0
         } else {
-            M_PER_S
+            SPEED_M_PER_S
         };
         if !straight && speed > 0.0 {
             self.heading += (self.rng.f32() - 0.5) * 0.35;
-            self.turn = tumbled(self.turn, &mut self.rng);
+            self.turn = rotated_randomly(self.turn, &mut self.rng);
         }
         let stride = speed * 0.05;
         let (x, y) = (
@@ -255,7 +255,7 @@ impl Sheep {
     }
 }
 
-fn tumbled(turn: [f32; 4], rng: &mut fastrand::Rng) -> [f32; 4] {
+fn rotated_randomly(turn: [f32; 4], rng: &mut fastrand::Rng) -> [f32; 4] {
     let turn = turn.map(|part| part + (rng.f32() - 0.5) * 0.05);
     let length = turn.iter().map(|part| part * part).sum::<f32>().sqrt();
     turn.map(|part| part / length)

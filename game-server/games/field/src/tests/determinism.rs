@@ -1,5 +1,5 @@
-//! The same seed and inputs give the same game; random numbers of one creature do not affect
-//! others.
+//! Determinism: the same seed and inputs give the same game, and random numbers of one creature do
+//! not affect others.
 
 use super::super::schema;
 use super::*;
@@ -67,7 +67,7 @@ fn decisions_of_a_tick_take_effect_after_the_previous_horizon() {
 }
 
 #[test]
-fn parameters_make_the_game_and_bad_ones_are_refused() {
+fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
     let make = |given: &[(&str, &str)]| {
         let given = given
             .iter()
@@ -86,7 +86,8 @@ fn parameters_make_the_game_and_bad_ones_are_refused() {
             .map_err(|error| error.to_string())
     };
     assert_eq!(make(&[]), Ok("field".into()));
-    assert_eq!(make(&[("size", "10x10")]), Ok("field".into())); // Fewer obstacles than usual.
+    // The default number of obstacles shrinks with the map.
+    assert_eq!(make(&[("size", "10x10")]), Ok("field".into()));
     assert_eq!(make(&[("obstacles", "5000")]), Ok("field".into()));
     let crowded = make(&[("size", "10x10"), ("obstacles", "13")]);
     assert_eq!(

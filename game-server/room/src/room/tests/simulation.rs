@@ -1,0 +1,530 @@
+//! A room with clients that read all that they receive, checked against the true state.
+//!
+//! Every pose that a client decodes must equal, bit for bit, the one that the world had at the tick
+//! of the datagram. Datagrams are delayed, lost and reordered as the [`PathQuality`] says, all from
+//! one seed. Each client has random numbers of its own, so that datagrams to one client do not
+//! change what happens to those of another.
+
+use std::collections::BTreeSet;
+
+use ambit_proto::ids::Alias;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::link::{Link, LinkConfig, LinkEvent};
+use ambit_proto::message::{self, BodyContext, Record, Uplink, read_body};
+use ambit_proto::pose::{
+    BaselineHistory, BaselineSource, Pose, PoseFormat, ReceivedPose, SectionError, read_section,
+};
+use ambit_proto::schema::{Component, Schema};
+use ambit_proto::wire::Wire;
+use bytes::Bytes;
+
+use super::super::*;
+use super::moving_avatars::MovingAvatars;
+
+/// The time between two ticks.
+pub(super) const TICK: Duration = Duration::from_millis(50);
+
+/// What happens to datagrams between the room and its clients, in both directions. All fields are
+/// in per cent.
+#[derive(Clone, Copy)]
+pub(super) struct PathQuality {
+    pub loss: u32,
+    /// These datagrams arrive one to three ticks late.
+    pub late: u32,
+    /// These datagrams arrive twice.
+    pub duplicate: u32,
+}
+
+/// Every datagram arrives once and in time.
+pub(super) const PERFECT_PATH: PathQuality = PathQuality {
+    loss: 0,
+    late: 0,
+    duplicate: 0,
+};
+
+/// A client: its link and what it has received.
+pub(super) struct TestClient {
+    link: Link,
+    schema: Schema,
+    pub slots: BTreeMap<u16, ReceivedObject>,
+    missing_baseline: Option<u64>,
+    /// The number of pose sections that could not be read.
+    pub unreadable_sections: u32,
+    /// The static world, once it is complete.
+    pub map: Option<Bytes>,
+    /// The stamp of the newest datagram.
+    pub stamp: GameTime,
+    /// All components that were received, by object and index.
+    pub received_components: BTreeSet<(ObjectId, u8)>,
+    /// Clears the pose history of all objects once, as a restart would.
+    pub clears_history: bool,
+}
+
+/// The state of one slot at a client.
+pub(super) struct ReceivedObject {
+    pub alias: Alias,
+    pub object: Option<ObjectId>,
+    format: Option<PoseFormat>,
+    history: BaselineHistory,
+    /// The newest pose and its stamp.
+    pub newest: Option<(GameTime, Pose)>,
+    /// Whether the Leave of the object was received.
+    has_left: bool,
+}
+
+struct ReceivedSlots<'m>(&'m BTreeMap<u16, ReceivedObject>);
+
+impl BaselineSource for ReceivedSlots<'_> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
+        let known = self.0.get(&slot)?;
+        Some((known.format.as_ref()?, &known.history))
+    }
+}
+
+/// A room, its clients, the paths between them, and the true state at each tick.
+pub(super) struct RoomSimulation {
+    pub room: Room,
+    pub now: GameTime,
+    pub inputs: Vec<RoomInput>,
+    pub test_clients: BTreeMap<ClientId, TestClient>,
+    path: PathQuality,
+    seed: u64,
+    rngs: BTreeMap<ClientId, fastrand::Rng>,
+    /// Datagrams in flight, by the time of their arrival.
+    downlink: BTreeMap<GameTime, Vec<(ClientId, Bytes)>>,
+    uplink: BTreeMap<GameTime, Vec<(ClientId, Bytes)>>,
+    /// The true poses of each tick.
+    poses: BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    /// All aliases that the room has given, by client.
+    objects_by_alias: BTreeMap<(ClientId, Alias), ObjectId>,
+    /// Datagrams that the room has sent to observed clients, if `records_sent`.
+    pub sent: Vec<(GameTime, ClientId, Bytes)>,
+    /// Whether datagrams are recorded in `sent`.
+    pub records_sent: bool,
+    /// Whether all datagrams are lost, in both directions.
+    pub is_cut: bool,
+    /// One client of this many is observed; the others only acknowledge datagrams.
+    pub observed_every: u32,
+}
+
+impl RoomSimulation {
+    pub(super) fn new(
+        config: RoomConfig,
+        game: Box<dyn Game>,
+        path: PathQuality,
+        seed: u64,
+    ) -> Self {
+        RoomSimulation {
+            room: Room::new(config, game),
+            now: GameTime::ZERO,
+            inputs: Vec::new(),
+            test_clients: BTreeMap::new(),
+            path,
+            seed,
+            rngs: BTreeMap::new(),
+            downlink: BTreeMap::new(),
+            uplink: BTreeMap::new(),
+            poses: BTreeMap::new(),
+            objects_by_alias: BTreeMap::new(),
+            sent: Vec::new(),
+            records_sent: false,
+            is_cut: false,
+            observed_every: 1,
+        }
+    }
+
+    pub(super) fn join(&mut self, count: u32) {
+        let schema = self.room.world().schema().clone();
+        for client in (0..count).map(ClientId) {
+            self.test_clients
+                .insert(client, TestClient::new(schema.clone()));
+            self.rngs.insert(
+                client,
+                fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)),
+            );
+            let player = PlayerId(client.0.into());
+            self.inputs.push(RoomInput::Join {
+                client,
+                player,
+                name: client.to_string(),
+            });
+        }
+    }
+
+    pub(super) fn ticks(&mut self, count: u32) {
+        for _ in 0..count {
+            self.tick();
+        }
+    }
+
+    /// Delivers what has arrived since the last tick, runs a tick and transmits its datagrams.
+    pub(super) fn tick(&mut self) {
+        self.now += TICK;
+        self.deliver_to_clients();
+        self.deliver_to_room();
+        let mut outputs = Vec::new();
+        self.room.tick(self.now, &mut self.inputs, &mut outputs);
+        self.record_true_state();
+        for output in outputs {
+            let RoomOutput::Datagram { client, bytes } = output else {
+                continue;
+            };
+            if self.records_sent && client.0.is_multiple_of(self.observed_every) {
+                self.sent.push((self.now, client, bytes.clone()));
+            }
+            self.transmit(client, &bytes, true);
+        }
+    }
+
+    /// The avatar of a client.
+    pub(super) fn avatar(&self, client: u32) -> ObjectId {
+        self.room
+            .avatar(PlayerId(client.into()))
+            .expect("the player is in the room")
+    }
+
+    /// The newest pose that a client has received of an object, and its stamp.
+    pub(super) fn newest_pose(&self, client: u32, object: ObjectId) -> Option<(GameTime, Pose)> {
+        let test_client = &self.test_clients[&ClientId(client)];
+        test_client
+            .slots
+            .values()
+            .find(|known| known.object == Some(object) && !known.has_left)?
+            .newest
+    }
+
+    fn deliver_to_clients(&mut self) {
+        for (client, bytes) in self.downlink.remove(&self.now).unwrap_or_default() {
+            let test_client = self
+                .test_clients
+                .get_mut(&client)
+                .expect("a client of the simulation");
+            if !client.0.is_multiple_of(self.observed_every) {
+                test_client.acknowledge(self.now, &bytes);
+                continue;
+            }
+            let delay = self.room.config().delay;
+            test_client.receive(
+                self.now,
+                &bytes,
+                delay,
+                |alias| self.objects_by_alias.get(&(client, alias)).copied(),
+                &self.poses,
+            );
+        }
+        for (client, mut test_client) in std::mem::take(&mut self.test_clients) {
+            let bytes = test_client.write_uplink(self.now);
+            self.test_clients.insert(client, test_client);
+            self.transmit(client, &bytes, false);
+        }
+    }
+
+    fn deliver_to_room(&mut self) {
+        for (client, bytes) in self.uplink.remove(&self.now).unwrap_or_default() {
+            self.inputs.push(RoomInput::Datagram {
+                client,
+                at: self.now,
+                bytes,
+            });
+        }
+    }
+
+    fn transmit(&mut self, client: ClientId, bytes: &Bytes, to_client: bool) {
+        let PathQuality {
+            loss,
+            late,
+            duplicate,
+        } = self.path;
+        let rng = self
+            .rngs
+            .get_mut(&client)
+            .expect("a client of the simulation");
+        let copies = 1 + u32::from(rng.u32(..100) < duplicate);
+        for _ in 0..copies {
+            if self.is_cut || rng.u32(..100) < loss {
+                continue;
+            }
+            let extra = if rng.u32(..100) < late {
+                rng.u32(1..4)
+            } else {
+                0
+            };
+            // A datagram takes half a tick each way: one that a client sends at a tick arrives
+            // before the next tick of the room.
+            let ticks = u32::from(to_client) + extra;
+            let queue = if to_client {
+                &mut self.downlink
+            } else {
+                &mut self.uplink
+            };
+            queue
+                .entry(self.now + ticks * TICK)
+                .or_default()
+                .push((client, bytes.clone()));
+        }
+    }
+
+    fn record_true_state(&mut self) {
+        let world = self.room.world();
+        let with_pose = world.objects().filter(|&object| world.has_pose(object));
+        self.poses.insert(
+            self.now.whole_millis(),
+            with_pose
+                .map(|object| (object, world.pose(object)))
+                .collect(),
+        );
+        while self.poses.len() > 400 {
+            self.poses.pop_first();
+        }
+        let observed_every = self.observed_every;
+        for viewer in self
+            .room
+            .network()
+            .viewers()
+            .filter(|viewer| viewer.client.0.is_multiple_of(observed_every))
+        {
+            for object in viewer.slots.objects() {
+                let alias = viewer
+                    .slots
+                    .alias(object)
+                    .expect("a followed object has an alias");
+                self.objects_by_alias.insert((viewer.client, alias), object);
+            }
+        }
+    }
+}
+
+impl TestClient {
+    fn new(schema: Schema) -> Self {
+        TestClient {
+            link: Link::new(LinkConfig::client()),
+            schema,
+            slots: BTreeMap::new(),
+            missing_baseline: None,
+            unreadable_sections: 0,
+            map: None,
+            stamp: GameTime::ZERO,
+            received_components: BTreeSet::new(),
+            clears_history: false,
+        }
+    }
+
+    /// Receives a datagram for acknowledgement only; its contents are not read.
+    fn acknowledge(&mut self, now: GameTime, bytes: &[u8]) {
+        self.link
+            .handle_datagram(now.into(), bytes)
+            .expect("the room's own datagram");
+        while self.link.poll_event().is_some() {}
+    }
+
+    fn receive(
+        &mut self,
+        now: GameTime,
+        bytes: &[u8],
+        delay: Duration,
+        object_of: impl Fn(Alias) -> Option<ObjectId>,
+        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
+        let body = self
+            .link
+            .handle_datagram(now.into(), bytes)
+            .expect("the room's own datagram");
+        let number = self.link.last_received_number().unwrap_or_default();
+        let context = BodyContext {
+            schema: &self.schema,
+            delay,
+            near: now,
+        };
+        let body = body.map(|body| read_body(body, &context).expect("the room's own body"));
+        while let Some(event) = self.link.poll_event() {
+            if let LinkEvent::Block(block) = event {
+                self.map = Some(block);
+            }
+        }
+        let Some(Some(body)) = body else { return };
+        self.stamp = self.stamp.max(body.stamp);
+        if std::mem::take(&mut self.clears_history) {
+            self.slots
+                .values_mut()
+                .for_each(|known| known.history.clear());
+        }
+        for record in &body.records {
+            self.apply(number, body.stamp, record, &object_of, true_poses);
+        }
+        if !body.poses.is_empty() {
+            self.read_poses(number, body.stamp, &body.poses, true_poses);
+        }
+    }
+
+    fn apply(
+        &mut self,
+        number: u64,
+        stamp: GameTime,
+        record: &Record,
+        object_of: &impl Fn(Alias) -> Option<ObjectId>,
+        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
+        let Some(alias) = record.alias() else { return };
+        let object = object_of(alias);
+        match record {
+            Record::Enter {
+                kind, components, ..
+            } => {
+                let format = self
+                    .schema
+                    .kind(*kind)
+                    .and_then(|kind| kind.pose_format().copied());
+                let known = self
+                    .slots
+                    .entry(alias.slot)
+                    .or_insert_with(|| ReceivedObject::new(alias, object, format, number));
+                if known.alias != alias {
+                    if !Alias::newer_than(alias.epoch, known.alias.epoch) {
+                        return;
+                    }
+                    *known = ReceivedObject {
+                        history: std::mem::take(&mut known.history),
+                        ..ReceivedObject::new(alias, object, format, number)
+                    };
+                    known.history.start_tenant(number);
+                }
+                if let Some((_, Component::Pose(pose))) = components.first() {
+                    known.store_pose(number, stamp, *pose, true_poses);
+                }
+            }
+            Record::Update { .. } | Record::Effects(_) => {}
+            Record::Leave { .. } => {
+                let known = self
+                    .slots
+                    .entry(alias.slot)
+                    .or_insert_with(|| ReceivedObject::new(alias, object, None, number));
+                if known.alias == alias || Alias::newer_than(alias.epoch, known.alias.epoch) {
+                    known.alias = alias;
+                    known.has_left = true;
+                }
+            }
+        }
+        for (index, _) in record.components() {
+            self.received_components
+                .extend(object.map(|object| (object, *index)));
+        }
+    }
+
+    fn read_poses(
+        &mut self,
+        number: u64,
+        stamp: GameTime,
+        section: &[u8],
+        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
+        let mut poses = Vec::new();
+        match read_section(
+            section,
+            number,
+            stamp,
+            &ReceivedSlots(&self.slots),
+            &mut poses,
+        ) {
+            Ok(acked) => {
+                let is_later =
+                    |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
+                if self.missing_baseline.is_some_and(is_later) {
+                    self.missing_baseline = None;
+                }
+            }
+            Err(SectionError::MissingBaseline { .. }) => {
+                self.unreadable_sections += 1;
+                self.missing_baseline = self.missing_baseline.max(Some(number));
+            }
+            Err(error) => panic!("the room's own section: {error}"),
+        }
+        for (slot, pose) in poses {
+            self.slots
+                .get_mut(&slot)
+                .expect("a section has poses of known slots only")
+                .store_pose(number, stamp, pose, true_poses);
+        }
+    }
+
+    /// Writes a datagram with acknowledgements, an input, and the missing baseline if there is one.
+    fn write_uplink(&mut self, now: GameTime) -> Bytes {
+        let mut bytes = Vec::new();
+        let input = Some(message::KeyInput::new(Keymap(1), now));
+        let mut uplink = Uplink {
+            input,
+            missing_baseline: self.missing_baseline.map(|number| number as u16),
+            ..Uplink::default()
+        };
+        self.link
+            .write_datagram_without_ack_request(now.into(), &mut bytes, |writer, _| {
+                uplink.wire(writer).expect("writing cannot fail");
+            });
+        bytes.into()
+    }
+}
+
+impl ReceivedObject {
+    fn new(
+        alias: Alias,
+        object: Option<ObjectId>,
+        format: Option<PoseFormat>,
+        number: u64,
+    ) -> Self {
+        ReceivedObject {
+            alias,
+            object,
+            format,
+            history: BaselineHistory::new(number),
+            newest: None,
+            has_left: false,
+        }
+    }
+
+    /// Checks a decoded pose against the true one and stores it.
+    fn store_pose(
+        &mut self,
+        number: u64,
+        stamp: GameTime,
+        pose: Pose,
+        true_poses: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
+        let object = self.object.expect("an alias that the room has given");
+        if let Some(poses) = true_poses.get(&stamp) {
+            assert_eq!(
+                Some(&pose),
+                poses.get(&object),
+                "object {object} at {stamp:?}, in datagram {number}"
+            );
+        }
+        self.history.insert(ReceivedPose {
+            number,
+            stamp,
+            pose,
+        });
+        if self.newest.is_none_or(|(newest, _)| newest <= stamp) {
+            self.newest = Some((stamp, pose));
+        }
+    }
+}
+
+/// A simulation of this game with `count` avatars, each with a client.
+pub(super) fn simulation_of(
+    count: u32,
+    path: PathQuality,
+    seed: u64,
+    config: RoomConfig,
+    game: MovingAvatars,
+) -> RoomSimulation {
+    let mut simulation = RoomSimulation::new(config, Box::new(game), path, seed);
+    simulation.join(count);
+    simulation
+}
+
+/// Areas of interest so large that every avatar is in sight of every other one.
+pub(super) fn all_in_sight() -> RoomConfig {
+    RoomConfig {
+        inner: 3,
+        outer: 4,
+        ..RoomConfig::default()
+    }
+}
