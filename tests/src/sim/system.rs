@@ -642,15 +642,15 @@ impl System {
         }
     }
 
-    fn handle_client_output(&mut self, number: usize, output: ClientOutput) {
+    fn handle_client_output(&mut self, id: usize, output: ClientOutput) {
         let now = self.now;
-        let user = &mut self.users[number];
+        let user = &mut self.users[id];
         match output {
             ClientOutput::ConnectWorld => {
                 self.next_conn += 1;
                 let conn = ConnId(self.next_conn);
                 user.world = Some(conn);
-                self.lobby_conns.insert(conn, number);
+                self.lobby_conns.insert(conn, id);
                 self.events.push(
                     user.up.send_on_stream(now),
                     SimEvent::LobbyConnecting { conn },
@@ -684,33 +684,29 @@ impl System {
                     .find(|(_, process)| process.host.address() == address);
                 match target {
                     Some((&host, process)) => {
-                        self.game_conns.insert(conn, (number, host));
+                        self.game_conns.insert(conn, (id, host));
                         if process.is_embedded() {
                             self.events.push(
                                 user.down.send_on_stream(arrives_at),
-                                SimEvent::GameConnected { user: number, conn },
+                                SimEvent::GameConnected { user: id, conn },
                             );
                         } else {
                             self.events.push(
                                 arrives_at,
                                 SimEvent::Host {
                                     host,
-                                    event: HostEvent::Connecting { user: number, conn },
+                                    event: HostEvent::Connecting { user: id, conn },
                                 },
                             );
                         }
                     }
                     // No host has this address.
-                    None => _ = self.game_conns.insert(conn, (number, HostId(0))),
+                    None => _ = self.game_conns.insert(conn, (id, HostId(0))),
                 }
                 if target.is_none_or(|(_, process)| !process.is_embedded()) {
-                    self.events.push(
-                        now + CONNECTION_TIMEOUT,
-                        SimEvent::Host {
-                            host: HostId(0),
-                            event: HostEvent::ConnectTimeout { conn },
-                        },
-                    );
+                    let (host, event) = (HostId(0), HostEvent::ConnectTimeout { conn });
+                    self.events
+                        .push(now + CONNECTION_TIMEOUT, SimEvent::Host { host, event });
                 }
             }
             ClientOutput::Game(message) => {
