@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_and_its_inverse_are_none() {
+    fn a_rotation_times_its_inverse_is_the_identity() {
         let turn = rotate(
             rotate(IDENTITY, [0.3, -0.5, 0.2], 1.0),
             [1.0, 0.0, 0.4],
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_turn_in_small_steps_is_one() {
+    fn small_steps_add_up_to_a_quarter_turn() {
         let turn = (0..90).fold(IDENTITY, |turn, _| {
             rotate(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0)
         });
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_way_is_the_shorter_one() {
+    fn interpolation_takes_the_shorter_way() {
         let turn = rotate(IDENTITY, [0.0, 0.0, 0.2], 1.0);
         let half = interpolate(IDENTITY, turn.map(|part| -part), 0.5);
         assert!(dot(half, rotate(IDENTITY, [0.0, 0.0, 0.1], 1.0)).abs() > 0.999_99);

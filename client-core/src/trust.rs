@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_where_the_environment_says() {
+    fn the_environment_sets_the_path_of_the_file() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let lookup = |name: &str| {
                 variables

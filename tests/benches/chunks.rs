@@ -48,37 +48,37 @@ const TIME_LIMIT: Duration = Duration::from_mins(5);
 
 const INTRODUCTION: &str = "# Chunks
 
-How long 256 KiB take from server to client, in seconds: mean / longest of 20 seeds. 100 ms of round
-trip, the loss of the first column in both directions, on virtual time. `cargo bench -p ambit-tests
---bench chunks` makes this page.
+Time to transfer 256 KiB from server to client, in seconds: mean / longest of 20 seeds. The round
+trip is 100 ms, with the loss of the second column in both directions, on virtual time. `cargo
+bench -p ambit-tests --bench chunks` makes this page.
 
-- *ideal*: selective repeat by a sender that learns of each loss after exactly one round trip; 36
-  bytes of overhead a slice of 1 KiB.
-- *chunk*: a block of Ambit's link with the rate as its budget, every byte counted: 53 bytes of IP,
-  UDP and QUIC a datagram. The network carries more.
+- *ideal*: selective repeat by a sender that detects each loss after exactly one round trip, with 36
+  bytes of overhead for each slice of 1 KiB.
+- *chunk*: a block of Ambit's link with the rate as its budget. Every byte counts, with 53 bytes of
+  IP, UDP and QUIC for each datagram. The network's own rate is not limited.
 - *chunk, narrow path*: the same on a path with exactly this rate (and a queue of 200 ms that drops
   the excess).
 - *stream, fixed window*: a QUIC stream on that narrow path with the congestion controller that
   Ambit uses, 128 KiB in flight.
-- *stream, cubic*: with quinn's default.
-- *game beside ...*: the same on the narrow path, while the server also sends 300 bytes of game 20
-  times a second. Per cent of these datagrams that arrive, and the 99th percentile of their delay in
-  milliseconds.
+- *stream, cubic*: the same with quinn's default congestion controller.
+- *game beside ...*: the same on the narrow path, while the server also sends 300 bytes of game data
+  20 times a second. The columns show the percentage of these datagrams that arrive, and the 99th
+  percentile of their delay in milliseconds.
 
 ";
 
 const CONCLUSION: &str = "
-What the game uses, and why:
+Conclusions:
 
 - **Static world (map, obstacles): a chunk.** It takes at most a tenth longer than the ideal sender
-  at every loss rate, and shares the budget with the game slice by slice: half belongs to the game
-  as long as it has data to send. So the game loses only what the network loses, and waits little
-  behind slices. A stream with a fixed window is as fast, but does not know the budget: it puts 128
-  KiB in flight at once, and the game's datagrams are dropped in the same full queue or wait in it.
-  With cubic it is slow as soon as the network itself loses packets, and it delays the game's
-  datagrams, which are under the same window.
+  at every loss rate, and shares the budget with the game slice by slice: half of the budget belongs
+  to the game as long as it has data to send. So game datagrams are lost only on the network, and
+  wait only briefly behind slices. A stream with a fixed window is as fast, but ignores the budget:
+  it puts 128 KiB in flight at once, and the game's datagrams wait in the same full queue or are
+  dropped there. With cubic a stream is slow as soon as the network loses packets, and it delays the
+  game's datagrams, which share its window.
 - **Control messages (join, leave, chat, lists): the stream.** They are few and small, so the rate
-  does not matter, and a stream gives what they need: all data, in order, of any length.
+  does not matter, and a stream delivers all data in order, of any length.
 - **Events and commands: reliable messages of the link.** They must not wait for one another.
 ";
 
@@ -220,7 +220,7 @@ fn ideal_time(rate: u32, loss: f32, seed: u64) -> Duration {
 }
 
 /// Sends the block over two links that are polled on every event.
-fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
+fn send_over_link(rate: u32, path_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
     let budget = Some(BudgetConfig {
         bytes_per_s: rate,
         ..BudgetConfig::default()
@@ -234,12 +234,12 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
     ]
     .map(Link::new);
     let mut impairers = [
-        impairment(line_rate, loss, seed),
-        impairment(line_rate, loss, seed ^ u64::MAX),
+        impairment(path_rate, loss, seed),
+        impairment(path_rate, loss, seed ^ u64::MAX),
     ]
     .map(Impairer::new);
     // Ordered by arrival time, then by order of sending.
-    let (mut on_the_way, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
+    let (mut in_flight, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
     let start = LocalTime::from_millis(10_000);
     let mut run = Run {
         time: TIME_LIMIT,
@@ -251,10 +251,7 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
         .expect("the queue is empty");
     for millis in 0..TIME_LIMIT.as_millis() as u64 {
         let now = start + Duration::from_millis(millis);
-        while let Some(arrival) = on_the_way
-            .first_entry()
-            .filter(|entry| entry.key().0 <= now)
-        {
+        while let Some(arrival) = in_flight.first_entry().filter(|entry| entry.key().0 <= now) {
             let (to, bytes) = arrival.remove();
             let body = ends[to].handle_datagram(now, &bytes).expect("well formed");
             run.game_arrived.extend(
@@ -286,7 +283,7 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
                 has_body = false;
                 for delay in impairers[from].send(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
                     sent += 1;
-                    on_the_way.insert((now + delay, sent), (1 - from, bytes.clone()));
+                    in_flight.insert((now + delay, sent), (1 - from, bytes.clone()));
                 }
             }
         }
@@ -343,12 +340,12 @@ async fn run_stream(
     congestion: Congestion,
     with_game: bool,
 ) -> Run {
-    let line_rate = Some(u64::from(rate) * 8);
-    let wires = SimulatedSocket::pair([
-        impairment(line_rate, loss, seed),
-        impairment(line_rate, loss, seed ^ u64::MAX),
+    let path_rate = Some(u64::from(rate) * 8);
+    let sockets = SimulatedSocket::pair([
+        impairment(path_rate, loss, seed),
+        impairment(path_rate, loss, seed ^ u64::MAX),
     ]);
-    let (near, far) = connect(&wires, seed, congestion).await;
+    let (near, far) = connect(&sockets, seed, congestion).await;
     let (mut to_server, mut from_server) = near.open_bi().await.expect("a connection");
     to_server.write_all(b"?").await.expect("a connection");
     to_server.finish().expect("an open stream");
@@ -410,7 +407,7 @@ async fn run_stream(
 
 /// Connects; returns the connections of the client and of the server.
 async fn connect(
-    wires: &[Arc<SimulatedSocket>; 2],
+    sockets: &[Arc<SimulatedSocket>; 2],
     seed: u64,
     congestion: Congestion,
 ) -> (Connection, Connection) {
@@ -431,20 +428,20 @@ async fn connect(
     };
     server.transport_config(transport(Side::Server));
     client.transport_config(transport(Side::Client));
-    let endpoint = |wire: &Arc<SimulatedSocket>, server, seed: u64| {
+    let endpoint = |socket: &Arc<SimulatedSocket>, server, seed: u64| {
         let mut config = EndpointConfig::default();
         config.rng_seed(Some([seed as u8; 32]));
-        Endpoint::new_with_abstract_socket(config, server, wire.clone(), Arc::new(TokioRuntime))
+        Endpoint::new_with_abstract_socket(config, server, socket.clone(), Arc::new(TokioRuntime))
             .expect("a socket")
     };
     let (host, player) = (
-        endpoint(&wires[0], Some(server), seed),
-        endpoint(&wires[1], None, seed + 100),
+        endpoint(&sockets[0], Some(server), seed),
+        endpoint(&sockets[1], None, seed + 100),
     );
     loop {
         let near = async {
             player
-                .connect_with(client.clone(), wires[0].address, "lobby.test")
+                .connect_with(client.clone(), sockets[0].address, "lobby.test")
                 .expect("a name")
                 .await
         };

@@ -15,17 +15,17 @@ const SECONDS: u64 = 30;
 
 const INTRODUCTION: &str = "# Loss
 
-What a client gets over a lossy network. A room of the test game `rolling_cubes`: 900 loose cubes
-and two players' cubes, of which some hundred move at a time; 60 ticks a second, 256 kbit/s a
-client, ten cubes a second removed and replaced. The network has 40 ms each way +- 10 ms, 5 %
-reordering, 2 % duplicates, and the loss of the first column, in both directions. 30 s of simulated
-time a row.
+Bytes, poses and their ages over a lossy network. The room runs the test game `rolling_cubes`: 900
+loose cubes and two players' cubes, of which some hundred move at a time; 60 ticks a second, 256
+kbit/s for each client; ten cubes a second are removed and replaced. The network has a delay of 40
+ms each way +- 10 ms, 5 % reordering, 2 % duplicates, and the loss of the first column, in both
+directions. Each row is 30 s of simulated time.
 
 `cargo bench -p ambit-tests --bench loss` makes this page. While it runs, the simulator's oracles
-compare every decoded pose with the truth at its stamp, bit for bit, and every shown object with
-what the client was sent: one wrong baseline or one revived object would end it. Ages: for how long
-the pose that the client would show of a moving object has been more than 2 mm off. Bytes count IP,
-UDP and QUIC.
+compare every decoded pose with the truth at its stamp, bit for bit, and every shown object with the
+objects that were sent to the client: one wrong baseline or one revived object ends the run. The age
+of a moving object is the time for which its shown pose has been more than 2 mm off. Bytes include
+IP, UDP and QUIC.
 
 ";
 

@@ -57,12 +57,12 @@ impl CubePlayers {
             name: format!("p{player}"),
             ..ClientConfig::default()
         };
-        let guests: Vec<usize> = (0..players)
-            .map(|player| system.arrive_with(config(player), network))
+        let users: Vec<usize> = (0..players)
+            .map(|player| system.add_user_with(config(player), network))
             .collect();
         let seed_text = seed.to_string();
-        let room = system.gather(
-            &guests,
+        let room = system.start_room(
+            &users,
             "cubes",
             &[&[("seed", &*seed_text)], parameters].concat(),
         );
@@ -70,14 +70,14 @@ impl CubePlayers {
         let tick = now(&system);
         system.run_until("a tick", |system| now(system) > tick);
         system.run_for(Duration::from_secs(1) / (2 * FRAME_HZ as u32));
-        let begun = system.now();
+        let started_at = system.now();
         CubePlayers {
             system,
             room,
             clock: None,
             client_frame_times: Vec::new(),
             players,
-            started_at: begun,
+            started_at,
             frames_run: 0,
         }
     }
@@ -85,27 +85,28 @@ impl CubePlayers {
     /// Connects one more player; it joins the room only when it asks to.
     pub fn add_player(&mut self, network: &Impairment) -> usize {
         self.players += 1;
-        self.system.arrive(&format!("p{}", self.players), network)
+        self.system.add_user(&format!("p{}", self.players), network)
     }
 
-    /// Runs one frame. `keys` gives the keys that a guest's player holds, from the physics frame
+    /// Runs one frame. `keys` gives the keys that a user's player holds, from the physics frame
     /// and the position of its cube.
     pub fn run_frame(&mut self, mut keys: impl FnMut(usize, u64, Position) -> Keymap) {
         self.frames_run += 1;
         let next = self.started_at + Duration::from_micros(self.frames_run * 1_000_000 / FRAME_HZ);
         self.system.run_for(next.since(self.system.now()));
         let frame = self.physics_frame();
-        for guest in 0..self.players {
-            let Some(avatar) = self.avatar(guest) else {
+        for user in 0..self.players {
+            let Some(avatar) = self.avatar(user) else {
                 continue;
             };
             let at = self.pose_of(avatar);
             self.system
-                .input(guest, keys(guest, frame, POSE_FORMAT.position(&at)));
-            let begun = self.clock.map(|clock| clock());
-            self.system.with(guest, Client::handle_timeout);
-            if let Some((clock, begun)) = self.clock.zip(begun) {
-                self.client_frame_times.push(clock().saturating_sub(begun));
+                .hold_keys(user, keys(user, frame, POSE_FORMAT.position(&at)));
+            let started = self.clock.map(|clock| clock());
+            self.system.with_client(user, Client::handle_timeout);
+            if let Some((clock, started)) = self.clock.zip(started) {
+                self.client_frame_times
+                    .push(clock().saturating_sub(started));
             }
         }
     }
@@ -126,16 +127,16 @@ impl CubePlayers {
         )
     }
 
-    /// The cube of a guest, while it is in the room.
-    pub fn avatar(&self, guest: usize) -> Option<ObjectId> {
+    /// The cube of a user, while it is in the room.
+    pub fn avatar(&self, user: usize) -> Option<ObjectId> {
         self.system
             .room(self.room)?
-            .avatar(self.system.guest(guest).client.player()?)
+            .avatar(self.system.user(user).client.player()?)
     }
 
-    /// Client id of a guest in the room, while it is connected.
-    pub fn client_id(&self, guest: usize) -> Option<ClientId> {
-        let player = self.system.guest(guest).client.player()?;
+    /// Client id of a user in the room, while it is connected.
+    pub fn client_id(&self, user: usize) -> Option<ClientId> {
+        let player = self.system.user(user).client.player()?;
         let mut viewers = self.system.room(self.room)?.network().viewers();
         viewers
             .find(|viewer| viewer.player == player)
@@ -151,13 +152,16 @@ impl CubePlayers {
             .pose(object)
     }
 
-    /// What a guest's client draws of the room's objects.
-    pub fn drawn_objects(&self, guest: usize) -> Vec<(ObjectId, DrawnObject)> {
-        let (now, client) = (self.system.local(guest), &self.system.guest(guest).client);
-        let Some(viewer) = self.client_id(guest) else {
+    /// What a user's client draws of the room's objects.
+    pub fn drawn_objects(&self, user: usize) -> Vec<(ObjectId, DrawnObject)> {
+        let (now, client) = (self.system.local_time(user), &self.system.user(user).client);
+        let Some(viewer) = self.client_id(user) else {
             return Vec::new();
         };
-        let oracle = self.system.poses(self.room).expect("the room has ticked");
+        let oracle = self
+            .system
+            .pose_oracle(self.room)
+            .expect("the room has ticked");
         let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
         client.objects().filter_map(|seen| drawn(seen.id)).collect()
     }
@@ -168,16 +172,16 @@ impl CubePlayers {
         world.objects().all(|object| world.pose(object).flag)
     }
 
-    /// Checks that all objects are at rest, and that a guest draws every object that it follows at
+    /// Checks that all objects are at rest, and that a user draws every object that it follows at
     /// its true position, to a unit of the grid along each axis. Returns the number of objects.
-    pub fn check_drawn_at_rest(&self, guest: usize) -> Result<usize, String> {
+    pub fn check_drawn_at_rest(&self, user: usize) -> Result<usize, String> {
         let room = self.system.room(self.room).expect("the room runs");
-        let viewer = self.client_id(guest).ok_or("the guest is not connected")?;
-        let drawn = self.drawn_objects(guest);
+        let viewer = self.client_id(user).ok_or("the user is not connected")?;
+        let drawn = self.drawn_objects(user);
         let followed = room.network().interest().followed(viewer).count();
         if drawn.len() != followed {
             return Err(format!(
-                "guest {guest} draws {} of {followed} objects",
+                "user {user} draws {} of {followed} objects",
                 drawn.len()
             ));
         }
@@ -196,7 +200,7 @@ impl CubePlayers {
                     .any(|off| *off > 1.0 / f32::from(POSE_FORMAT.per_metre))
             {
                 return Err(format!(
-                    "guest {guest} draws {object:?} at {position:?}; its true pose is {pose:?}"
+                    "user {user} draws {object:?} at {position:?}; its true pose is {pose:?}"
                 ));
             }
         }
@@ -216,8 +220,8 @@ impl CubePlayers {
             } = world.pose(object);
             (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
         }
-        for guest in 0..self.players {
-            for (object, drawn) in self.drawn_objects(guest) {
+        for user in 0..self.players {
+            for (object, drawn) in self.drawn_objects(user) {
                 let Position { x, y, z } = drawn.position;
                 (object, [x, y, z].map(f32::to_bits)).hash(hash);
             }

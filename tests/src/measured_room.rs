@@ -46,7 +46,7 @@ pub struct PoseAges {
 pub struct MeasuredRoom {
     pub system: System,
     pub room: RoomId,
-    /// Number of clients: guests 0 to `clients` - 1.
+    /// Number of clients: users 0 to `clients` - 1.
     pub clients: usize,
 }
 
@@ -60,10 +60,10 @@ impl MeasuredRoom {
         parameters: &[(&str, &str)],
     ) -> Self {
         let mut system = System::new(seed, &test_registry());
-        let guests: Vec<usize> = (0..clients)
-            .map(|number| system.arrive(&format!("player{number}"), network))
+        let users: Vec<usize> = (0..clients)
+            .map(|number| system.add_user(&format!("player{number}"), network))
             .collect();
-        let room = system.gather(&guests, game, parameters);
+        let room = system.start_room(&users, game, parameters);
         MeasuredRoom {
             system,
             room,
@@ -73,18 +73,18 @@ impl MeasuredRoom {
 
     /// Records from now on what the clients are sent.
     pub fn record_traffic(&mut self) {
-        for guest in 0..self.clients {
-            self.system.guest_mut(guest).sent_to = Some(Vec::new());
+        for user in 0..self.clients {
+            self.system.user_mut(user).sent_datagrams = Some(Vec::new());
         }
     }
 
     /// Lets time pass and samples, 20 times a second, the age of each object that has moved within
-    /// the last second, as these guests know it: for how long the pose that they would show has
-    /// been more than `units` of its grid off. `engaged` tells which objects matter most to an
+    /// the last second, as these users know it: for how long the pose that they would show has
+    /// been more than `units` of its grid off. `engaged` returns which objects matter most to an
     /// avatar.
     pub fn measure_ages(
         &mut self,
-        guests: &[usize],
+        users: &[usize],
         how_long: Duration,
         units: u32,
         engaged: impl Fn(&System, ObjectId, ObjectId) -> bool,
@@ -92,8 +92,8 @@ impl MeasuredRoom {
         let mut ages = PoseAges::default();
         for _ in 0..how_long.as_millis() / 50 {
             self.system.run_for(Duration::from_millis(50));
-            for &guest in guests {
-                self.sample_ages(guest, units, &engaged, &mut ages);
+            for &user in users {
+                self.sample_ages(user, units, &engaged, &mut ages);
             }
         }
         ages
@@ -101,19 +101,22 @@ impl MeasuredRoom {
 
     fn sample_ages(
         &self,
-        guest: usize,
+        user: usize,
         units: u32,
         engaged: &impl Fn(&System, ObjectId, ObjectId) -> bool,
         ages: &mut PoseAges,
     ) {
         let room = self.system.room(self.room).expect("the room runs");
-        let oracle = self.system.poses(self.room).expect("the room has ticked");
-        let Some((client, avatar)) = self.viewer_of(guest) else {
+        let oracle = self
+            .system
+            .pose_oracle(self.room)
+            .expect("the room has ticked");
+        let Some((client, avatar)) = self.viewer_of(user) else {
             return;
         };
         let here = room.world().position(avatar);
         let shown: std::collections::BTreeMap<_, _> = oracle
-            .shown_objects(client, &self.system.guest(guest).client)
+            .shown_objects(client, &self.system.user(user).client)
             .collect();
         for object in room.network().interest().followed(client) {
             let Some(seen) = shown.get(&object) else {
@@ -138,26 +141,26 @@ impl MeasuredRoom {
         }
     }
 
-    /// Client id and avatar of a guest.
-    pub fn viewer_of(&self, guest: usize) -> Option<(ClientId, ObjectId)> {
+    /// Client id and avatar of a user.
+    pub fn viewer_of(&self, user: usize) -> Option<(ClientId, ObjectId)> {
         let room = self.system.room(self.room)?;
-        let player = self.system.guest(guest).client.player()?;
+        let player = self.system.user(user).client.player()?;
         room.network()
             .viewers()
             .find(|viewer| viewer.player == player)
             .map(|viewer| (viewer.client, viewer.avatar))
     }
 
-    /// Errors of what a guest shows now.
-    pub fn view_errors(&self, guest: usize) -> crate::oracle::poses::ViewErrors {
+    /// Errors of what a user shows now.
+    pub fn view_errors(&self, user: usize) -> crate::oracle::poses::ViewErrors {
         let room = self.system.room(self.room).expect("the room runs");
-        let (client, _) = self.viewer_of(guest).expect("the guest plays");
-        let view = &self.system.guest(guest).client;
+        let (client, _) = self.viewer_of(user).expect("the user is in the room");
+        let view = &self.system.user(user).client;
         let t = view
-            .room_time(self.system.local(guest))
-            .expect("the guest plays");
+            .room_time(self.system.local_time(user))
+            .expect("the user is in the room");
         self.system
-            .poses(self.room)
+            .pose_oracle(self.room)
             .expect("the room has ticked")
             .view_errors(room, client, view, t)
     }
@@ -198,7 +201,7 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
     measured.record_traffic();
     let poses = |measured: &MeasuredRoom| -> u64 {
         (0..2)
-            .map(|guest| measured.system.guest(guest).client.stats().poses)
+            .map(|user| measured.system.user(user).client.stats().poses)
             .sum()
     };
     let before = poses(&measured);
@@ -209,11 +212,11 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
         |_, _, _| false,
     );
     let sent: Vec<_> = (0..2)
-        .map(|guest| {
+        .map(|user| {
             measured
                 .system
-                .guest(guest)
-                .sent_to
+                .user(user)
+                .sent_datagrams
                 .as_ref()
                 .expect("recorded")
         })
@@ -229,11 +232,11 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
         poses_per_s: (poses(&measured) - before) / (2 * seconds),
         compared: measured
             .system
-            .poses(measured.room)
+            .pose_oracle(measured.room)
             .expect("the room has ticked")
             .compared_poses,
         missing_baselines: (0..2)
-            .map(|guest| measured.system.guest(guest).client.stats().lost_tracks)
+            .map(|user| measured.system.user(user).client.stats().lost_tracks)
             .sum(),
         ages,
     }

@@ -30,8 +30,8 @@ use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};
 use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream};
 
-/// Much longer than any step takes: a failing test ends too.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit of a step, much longer than any step takes.
+const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_moves_from_the_lobby_to_a_game_and_back() {
@@ -40,8 +40,8 @@ async fn a_player_moves_from_the_lobby_to_a_game_and_back() {
     let ticket = ann.open_room("field").await;
     assert_eq!(ticket.certificate_sha256, server.addresses.fingerprint.0);
 
-    let mut game = InGame::join(&ticket).await;
-    let joined = game.joined().await;
+    let mut game = GameClient::join(&ticket).await;
+    let joined = game.expect_joined().await;
     assert_eq!(joined.room, ticket.room);
     assert!(joined.schema.is_some_and(|schema| schema.game == "field"));
     let datagram = within(game.connection.read_datagram())
@@ -49,10 +49,10 @@ async fn a_player_moves_from_the_lobby_to_a_game_and_back() {
         .expect("the first datagram");
     assert!(!datagram.is_empty());
 
-    game.say(client_to_game::Body::Leave(Leave {})).await;
-    assert_eq!(game.out().await, ErrorCode::ErrorUnspecified);
+    game.send(client_to_game::Body::Leave(Leave {})).await;
+    assert_eq!(game.expect_out().await, ErrorCode::ErrorUnspecified);
     let left = ann
-        .until(|answer| {
+        .find_message(|answer| {
             if let Answer::RoomLeft(left) = answer {
                 Some(left)
             } else {
@@ -69,27 +69,27 @@ async fn a_ticket_is_valid_once_and_a_second_connection_takes_over() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
-    let mut first = InGame::join(&ticket).await;
-    first.joined().await;
+    let mut first = GameClient::join(&ticket).await;
+    first.expect_joined().await;
 
     assert_eq!(
-        InGame::join(&ticket).await.error().await,
+        GameClient::join(&ticket).await.expect_error().await,
         ErrorCode::TicketUsed
     );
     let mut forged = ticket.clone();
     forged.ticket[70] ^= 1;
     assert_eq!(
-        InGame::join(&forged).await.error().await,
+        GameClient::join(&forged).await.expect_error().await,
         ErrorCode::BadTicket
     );
 
-    let again = ann.ask(Body::RequestTicket(RequestTicket {})).await;
+    let again = ann.request(Body::RequestTicket(RequestTicket {})).await;
     let Answer::Ticket(again) = again else {
         panic!("{again:?}")
     };
-    let mut second = InGame::join(&again).await;
-    second.joined().await;
-    assert_eq!(first.out().await, ErrorCode::TakenOver);
+    let mut second = GameClient::join(&again).await;
+    second.expect_joined().await;
+    assert_eq!(first.expect_out().await, ErrorCode::TakenOver);
     server.end();
 }
 
@@ -99,18 +99,18 @@ async fn a_panic_in_a_room_affects_no_other_room() {
     let mut ann = TestClient::hello(&server, "ann").await;
     let mut bob = TestClient::hello(&server, "bob").await;
     let (bad, good) = (ann.open_room("bomb").await, bob.open_room("field").await);
-    let mut inside = InGame::join(&good).await;
-    inside.joined().await;
+    let mut inside = GameClient::join(&good).await;
+    inside.expect_joined().await;
 
-    let mut victim = InGame::join(&bad).await;
-    victim.joined().await;
-    assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
+    let mut victim = GameClient::join(&bad).await;
+    victim.expect_joined().await;
+    assert_eq!(victim.expect_out().await, ErrorCode::RoomCrashed);
     assert_eq!(
         closed_with(&victim.connection).await,
         ErrorCode::RoomCrashed
     );
     let left = ann
-        .until(|answer| {
+        .find_message(|answer| {
             if let Answer::RoomLeft(left) = answer {
                 Some(left)
             } else {
@@ -122,7 +122,7 @@ async fn a_panic_in_a_room_affects_no_other_room() {
 
     within(inside.connection.read_datagram())
         .await
-        .expect("the other room goes on");
+        .expect("the other room still ticks");
     ann.open_room("field").await;
     server.end();
 }
@@ -132,8 +132,8 @@ async fn a_panic_in_a_room_leaves_its_thread_running() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let bad = ann.open_room("bomb").await;
-    // A new room goes to the thread with the fewest, of which there are as many as cores: with two
-    // rooms for each thread, one shares the bomb's.
+    // A new room goes to the thread with the fewest rooms, and there are as many threads as cores.
+    // With two rooms for each thread, one shares the thread of the bomb.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut neighbours = Vec::new();
     for number in 1..2 * threads {
@@ -142,18 +142,18 @@ async fn a_panic_in_a_room_leaves_its_thread_running() {
         neighbours.push((owner, ticket));
     }
 
-    let mut victim = InGame::join(&bad).await;
-    victim.joined().await;
-    assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
+    let mut victim = GameClient::join(&bad).await;
+    victim.expect_joined().await;
+    assert_eq!(victim.expect_out().await, ErrorCode::RoomCrashed);
 
     // A player who joins now is admitted only by a room that reads messages, and gets data only
     // from one that ticks.
     for (_, ticket) in &neighbours {
-        let mut inside = InGame::join(ticket).await;
-        assert_eq!(inside.joined().await.room, ticket.room);
+        let mut inside = GameClient::join(ticket).await;
+        assert_eq!(inside.expect_joined().await.room, ticket.room);
         within(inside.connection.read_datagram())
             .await
-            .expect("the room goes on ticking");
+            .expect("the room still ticks");
     }
     server.end();
 }
@@ -187,12 +187,12 @@ async fn an_invalid_message_is_refused_and_closes_the_connection() {
         .await
         .open_room("field")
         .await;
-    let mut game = InGame::connect(&ticket).await;
+    let mut game = GameClient::connect(&ticket).await;
     game.to_server
         .write_all(&4_097_u32.to_be_bytes())
         .await
         .unwrap();
-    assert_eq!(game.error().await, ErrorCode::MessageTooLarge);
+    assert_eq!(game.expect_error().await, ErrorCode::MessageTooLarge);
     TestClient::hello(&server, "dan").await;
     server.end();
 }
@@ -209,8 +209,8 @@ async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
             game: "field".into(),
             ..CreateRoom::default()
         };
-        let _ = busy.ask(Body::CreateRoom(room)).await;
-        let _ = busy.ask(Body::LeaveRoom(LeaveRoom {})).await;
+        let _ = busy.request(Body::CreateRoom(room)).await;
+        let _ = busy.request(Body::LeaveRoom(LeaveRoom {})).await;
     }
     let closed = lazy.connection.clone();
     let flood = async {
@@ -237,14 +237,14 @@ async fn a_client_that_does_not_read_is_closed_and_blocks_no_other_client() {
         "{code:?}"
     );
     assert!(matches!(
-        busy.ask(Body::ListRooms(ListRooms::default())).await,
+        busy.request(Body::ListRooms(ListRooms::default())).await,
         Answer::RoomList(_) | Answer::Error(_)
     ));
     server.end();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn limits_and_half_open_connections_end_by_themselves() {
+async fn half_open_connections_and_those_over_the_limit_are_closed() {
     let server = RunningServer::start(&["--max-connections-per-address", "1"]);
     let first = connect(&server.addresses, ALPN_WORLD).await;
     let second = connect(&server.addresses, ALPN_WORLD).await;
@@ -258,11 +258,11 @@ async fn a_server_that_ends_notifies_lobby_and_game_clients() {
     let server = RunningServer::start(&[]);
     let mut ann = TestClient::hello(&server, "ann").await;
     let ticket = ann.open_room("field").await;
-    let mut game = InGame::join(&ticket).await;
-    game.joined().await;
+    let mut game = GameClient::join(&ticket).await;
+    game.expect_joined().await;
 
     server.server.begin_shutdown();
-    ann.until(|answer| {
+    ann.find_message(|answer| {
         if let Answer::Goodbye(bye) = answer {
             Some(bye)
         } else {
@@ -271,7 +271,7 @@ async fn a_server_that_ends_notifies_lobby_and_game_clients() {
     })
     .await;
     assert_eq!(closed_with(&ann.connection).await, ErrorCode::Draining);
-    assert!([ErrorCode::Draining, ErrorCode::RoomClosed].contains(&game.out().await));
+    assert!([ErrorCode::Draining, ErrorCode::RoomClosed].contains(&game.expect_out().await));
     server.end();
 }
 
@@ -361,7 +361,7 @@ impl Drop for ScratchDirectory {
 fn registry() -> Registry {
     let info = GameInfo {
         name: "bomb",
-        description: "goes off",
+        description: "panics when a player joins",
         min_players: 1,
         join_running: true,
         parameters: &[],
@@ -374,7 +374,7 @@ fn make_bomb(_: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
     Ok(Box::new(Bomb))
 }
 
-/// A game that panics as soon as a player is in.
+/// A game that panics when a player joins.
 struct Bomb;
 
 impl Game for Bomb {
@@ -395,7 +395,7 @@ impl Game for Bomb {
     fn start(&mut self, _: &mut World) {}
 
     fn join(&mut self, _: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        panic!("this bomb goes off as soon as a player is in");
+        panic!("the bomb panics when a player joins");
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
@@ -431,12 +431,12 @@ impl TestClient {
             name: name.into(),
             ..Hello::default()
         };
-        let answer = client.ask(Body::Hello(hello)).await;
+        let answer = client.request(Body::Hello(hello)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
         client
     }
 
-    async fn ask(&mut self, body: Body) -> Answer {
+    async fn request(&mut self, body: Body) -> Answer {
         self.request += 1;
         let message = ClientToWorld {
             request: self.request,
@@ -461,21 +461,21 @@ impl TestClient {
             game: game.into(),
             ..CreateRoom::default()
         };
-        let created = self.ask(Body::CreateRoom(room)).await;
+        let created = self.request(Body::CreateRoom(room)).await;
         let Answer::RoomCreated(created) = created else {
             panic!("{created:?}")
         };
         let room = created.room.expect("a room").id;
         let joined = self
-            .ask(Body::JoinRoom(JoinRoom {
+            .request(Body::JoinRoom(JoinRoom {
                 room,
                 password: String::new(),
             }))
             .await;
         assert!(matches!(joined, Answer::RoomJoined(_)), "{joined:?}");
-        let started = self.ask(Body::StartRoom(StartRoom {})).await;
+        let started = self.request(Body::StartRoom(StartRoom {})).await;
         assert!(matches!(started, Answer::Done(_)), "{started:?}");
-        self.until(|answer| {
+        self.find_message(|answer| {
             if let Answer::Ticket(ticket) = answer {
                 Some(ticket)
             } else {
@@ -486,7 +486,7 @@ impl TestClient {
     }
 
     /// Reads messages until one matches.
-    async fn until<T>(&mut self, wanted: impl Fn(Answer) -> Option<T>) -> T {
+    async fn find_message<T>(&mut self, wanted: impl Fn(Answer) -> Option<T>) -> T {
         loop {
             if let Some(found) = self.next().await.body.and_then(&wanted) {
                 return found;
@@ -503,13 +503,13 @@ impl TestClient {
 }
 
 /// A game connection.
-struct InGame {
+struct GameClient {
     connection: Connection,
     to_server: SendStream,
     from_server: FrameReader<RecvStream>,
 }
 
-impl InGame {
+impl GameClient {
     async fn connect(ticket: &Ticket) -> Self {
         let pin =
             Fingerprint::try_from(ticket.certificate_sha256.as_slice()).expect("a fingerprint");
@@ -524,7 +524,7 @@ impl InGame {
 
     async fn join(ticket: &Ticket) -> Self {
         let mut game = Self::connect(ticket).await;
-        game.say(client_to_game::Body::Join(Join {
+        game.send(client_to_game::Body::Join(Join {
             version: ambit_proto::message::VERSION,
             ticket: ticket.ticket.clone(),
         }))
@@ -532,7 +532,7 @@ impl InGame {
         game
     }
 
-    async fn say(&mut self, body: client_to_game::Body) {
+    async fn send(&mut self, body: client_to_game::Body) {
         let message = ClientToGame { body: Some(body) };
         self.to_server
             .write_all(&encode_frame(&message))
@@ -549,21 +549,21 @@ impl InGame {
             .expect("a known message")
     }
 
-    async fn joined(&mut self) -> ambit_proto::control::game::Joined {
+    async fn expect_joined(&mut self) -> ambit_proto::control::game::Joined {
         match self.next().await {
             game_to_client::Body::Joined(joined) => joined,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn error(&mut self) -> ErrorCode {
+    async fn expect_error(&mut self) -> ErrorCode {
         match self.next().await {
             game_to_client::Body::Error(error) => error.code(),
             other => panic!("{other:?}"),
         }
     }
 
-    async fn out(&mut self) -> ErrorCode {
+    async fn expect_out(&mut self) -> ErrorCode {
         match self.next().await {
             game_to_client::Body::Out(out) => out.reason(),
             other => panic!("{other:?}"),
@@ -595,7 +595,7 @@ async fn closed_with(connection: &Connection) -> ErrorCode {
 }
 
 async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future)
+    tokio::time::timeout(STEP_TIMEOUT, future)
         .await
         .expect("an answer in time")
 }

@@ -168,9 +168,9 @@ mod tests {
     const MAP: (f32, f32) = (200.0, 100.0);
 
     #[test]
-    fn a_bot_walks_and_casts_on_the_map_and_never_at_once() {
-        let mut scene = Scene::new(1);
-        let actions = scene.live(Duration::from_mins(10));
+    fn a_bot_walks_and_casts_spells_within_the_map() {
+        let mut harness = CrowdBotHarness::new(1);
+        let actions = harness.run_for(Duration::from_mins(10));
         let (mut moves, mut casts) = (0, [0; 4]);
         for action in actions {
             match action {
@@ -190,54 +190,55 @@ mod tests {
     }
 
     #[test]
-    fn a_blink_stays_in_reach_and_on_the_map() {
-        let mut scene = Scene::new(2);
-        scene.around.position = Position::on_ground(1.0, 1.0);
+    fn a_blink_stays_within_its_range_and_on_the_map() {
+        let mut harness = CrowdBotHarness::new(2);
+        harness.around.position = Position::on_ground(1.0, 1.0);
         for _ in 0..1_000 {
-            let (x, y) = scene.crowd.blink_target(&scene.around);
+            let (x, y) = harness.crowd.blink_target(&harness.around);
             assert!(x >= EDGE_M && y >= EDGE_M);
             assert!(
-                Position::on_ground(x, y).ground_distance(scene.around.position) <= BLINK_M + 0.01
+                Position::on_ground(x, y).ground_distance(harness.around.position)
+                    <= BLINK_M + 0.01
             );
         }
     }
 
     #[test]
-    fn a_bot_that_arrived_soon_walks_on() {
-        let mut scene = Scene::new(3);
-        scene.crowd.cast_at = LocalTime::MAX;
-        scene.around.moving = false;
-        let actions = scene.live(Duration::from_mins(1));
+    fn a_bot_walks_on_soon_after_it_arrived() {
+        let mut harness = CrowdBotHarness::new(3);
+        harness.crowd.cast_at = LocalTime::MAX;
+        harness.around.moving = false;
+        let actions = harness.run_for(Duration::from_mins(1));
         assert!(actions.len() >= 30, "{} walks in a minute", actions.len());
     }
 
     #[test]
-    fn a_game_without_spells_is_walked_through() {
-        let mut scene = Scene::new(4);
-        scene.around.spells = SpellIds::default();
+    fn in_a_game_without_spells_a_bot_only_walks() {
+        let mut harness = CrowdBotHarness::new(4);
+        harness.around.spells = SpellIds::default();
         assert!(
-            scene
-                .live(Duration::from_mins(5))
+            harness
+                .run_for(Duration::from_mins(5))
                 .iter()
                 .all(|action| matches!(action, Action::Move { .. }))
         );
     }
 
     #[test]
-    fn the_same_seed_does_the_same() {
-        let live = |seed| Scene::new(seed).live(Duration::from_secs(100));
-        assert_eq!(live(5), live(5));
-        assert_ne!(live(5), live(6));
+    fn the_same_seed_gives_the_same_actions() {
+        let run = |seed| CrowdBotHarness::new(seed).run_for(Duration::from_secs(100));
+        assert_eq!(run(5), run(5));
+        assert_ne!(run(5), run(6));
     }
 
     /// A bot that always moves, near another object.
-    struct Scene {
+    struct CrowdBotHarness {
         crowd: CrowdBot,
         around: Surroundings,
         now: LocalTime,
     }
 
-    impl Scene {
+    impl CrowdBotHarness {
         fn new(seed: u64) -> Self {
             let spells = SpellIds {
                 bolt: Some(0),
@@ -254,14 +255,14 @@ mod tests {
                 map: MAP,
                 spells,
             };
-            Scene {
+            CrowdBotHarness {
                 crowd: CrowdBot::new(LocalTime::ZERO, seed),
                 around,
                 now: LocalTime::ZERO,
             }
         }
 
-        fn live(&mut self, time: Duration) -> Vec<Action> {
+        fn run_for(&mut self, time: Duration) -> Vec<Action> {
             let end = self.now + time;
             let mut actions = Vec::new();
             while self.now < end {

@@ -164,20 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn a_bot_does_a_bit_of_everything_and_nothing_for_long() {
-        let (mut rests, mut gathers, mut bursts, mut jumps, mut longest, mut same) =
+    fn a_bot_uses_all_controls_and_changes_them_often() {
+        let (mut idle_steps, mut gathers, mut bursts, mut jumps, mut longest, mut same) =
             (0, 0, 0, 0, 0, 0);
         let mut last = Keymap::default();
-        for keys in live(1, Duration::from_mins(5)) {
+        for keys in decisions(1, Duration::from_mins(5)) {
             assert!(
                 !(keys.held.down(0) && keys.held.down(1) || keys.held.down(2) && keys.held.down(3))
             );
             assert!(!(keys.held.down(6) && keys.held.down(7)));
             assert!(
                 !keys.held.down(6) || keys.held.0 & 0b1111 != 0,
-                "it gathers on the way"
+                "the bot gathers only while it moves"
             );
-            rests += u32::from(keys.held == Keymap::default());
+            idle_steps += u32::from(keys.held == Keymap::default());
             gathers += u32::from(keys.held.down(6));
             bursts += u32::from(keys.held.down(7));
             jumps += u32::from(keys.tapped.down(5));
@@ -185,24 +185,24 @@ mod tests {
             (last, longest) = (keys.held, same.max(longest));
         }
         assert!(
-            rests > 200 && gathers > 500 && bursts > 50 && jumps > 20,
-            "{rests} {gathers} {bursts} {jumps}"
+            idle_steps > 200 && gathers > 500 && bursts > 50 && jumps > 20,
+            "{idle_steps} {gathers} {bursts} {jumps}"
         );
-        assert!(longest < 200, "the same for {longest} beats");
+        assert!(longest < 200, "the same keys for {longest} steps");
     }
 
     #[test]
-    fn the_same_seed_does_the_same() {
-        let live = |seed| live(seed, Duration::from_mins(1));
-        assert_eq!(live(5), live(5));
-        assert_ne!(live(5), live(6));
+    fn the_same_seed_gives_the_same_keys() {
+        let run = |seed| decisions(seed, Duration::from_mins(1));
+        assert_eq!(run(5), run(5));
+        assert_ne!(run(5), run(6));
     }
 
-    fn live(seed: u64, time: Duration) -> Vec<HeldKeys> {
+    fn decisions(seed: u64, time: Duration) -> Vec<HeldKeys> {
         let mut cubes = CubesBot::new(LocalTime::ZERO, seed);
-        let beat = Duration::from_millis(50);
+        let step = Duration::from_millis(50);
         (0..time.as_millis() / 50)
-            .map(|beats| cubes.decide(LocalTime::ZERO + beat * beats as u32))
+            .map(|steps| cubes.decide(LocalTime::ZERO + step * steps as u32))
             .collect()
     }
 }

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quiet_life_has_no_faults() {
+    fn a_consistent_event_sequence_has_no_faults() {
         let detector = after(&[
             enter(1, true),
             enter(2, false),
@@ -311,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn a_break_after_the_arrival_is_a_fault_even_if_the_bot_comes_back() {
+    fn a_break_after_the_join_is_a_fault_even_if_the_bot_returns() {
         let broken = || {
             ViewEvent::Connection(ConnectionStatus::GameBroken {
-                reason: "gone".into(),
+                reason: "timed out".into(),
                 retry_in: Duration::ZERO,
             })
         };
@@ -328,10 +328,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lobby_that_is_back_with_the_session_is_no_fault() {
+    fn a_resumed_lobby_session_is_no_fault() {
         let broken = || {
             ViewEvent::Connection(ConnectionStatus::Broken {
-                reason: "gone".into(),
+                reason: "timed out".into(),
                 retry_in: Duration::ZERO,
             })
         };

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_has_a_key_and_a_value() {
+    fn a_parameter_has_a_key_and_a_value() {
         assert_eq!(
             parameter("npcs=20"),
             Ok(("npcs".to_owned(), "20".to_owned()))

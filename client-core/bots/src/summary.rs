@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_late_before_the_measured_time_does_not_count() {
+    fn lateness_before_the_measured_time_does_not_count() {
         let snapshot = |events, late_events| ClientSnapshot {
             stats: ClientStats {
                 events,

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_described_by_what_it_is_and_does() {
+    fn an_object_is_described_with_its_components() {
         let components = json!({
             "path": { "to": { "x": 20.0, "y": 5.0, "z": 0.0, "t": 9 } }, "name": "ann",
             "health": { "value": 74.6, "rate": 0.0, "max": 100.0 }, "alive": true,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_moves_freely_is_on_its_way() {
+    fn an_object_with_a_moving_pose_is_on_its_way() {
         let object = |moves| {
             let pose = json!({ "moves": moves, "yaw": 1.5 });
             json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": pose } })
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lists_say_so() {
+    fn an_empty_list_has_a_description() {
         assert!(text(&json!({ "ev": "rooms", "rooms": [] })).contains("create"));
         assert_eq!(text(&json!({ "ev": "players", "players": [] })), "nobody");
     }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_line_has_words() {
+    fn every_kind_of_line_has_a_description() {
         for kind in ambit_client_text::json::KINDS {
             let _ = text(&json!({ "ev": kind }));
         }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_one_by_one_the_last_one_without_an_end_too() {
+    fn lines_are_read_one_by_one_even_a_last_one_without_newline() {
         let mut source: &[u8] = b"rooms\r\n\nmove 1 2";
         let mut next = || next_line(&mut source);
         for expected in ["rooms", "", "move 1 2"] {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn bytes_that_are_not_utf8_are_replaced() {
         let mut source: &[u8] = b"say \xff\n";
         assert_eq!(next_line(&mut source), Some(Ok("say \u{fffd}".to_owned())));
     }

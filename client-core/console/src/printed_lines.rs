@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_taken_once_and_those_before_it_are_forgotten() {
+    fn a_line_is_taken_once_and_earlier_ones_are_dropped() {
         let mut printed = printed(&["created", "started", "enter", "enter"]);
         assert!(printed.take(kind("started")));
         assert!(!printed.take(kind("created")));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_forgotten_first() {
+    fn the_oldest_line_is_dropped_first() {
         let mut printed = printed(&["welcome"]);
         for _ in 0..MAX_LINES {
             printed.note(kind("enter"));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_others_cannot_steer_the_terminal() {
+    fn text_of_other_players_cannot_control_the_terminal() {
         assert_eq!(
             printable(&json!({ "a": ["\u{1b}[2J", 1] })),
             json!({ "a": [" [2J", 1] })

@@ -157,7 +157,7 @@ mod tests {
     const NONE: [u8; 0] = [];
 
     #[test]
-    fn a_token_outlives_the_console_that_kept_it() {
+    fn a_stored_token_is_read_by_the_next_console() {
         let scratch = Scratch::new();
         scratch.open("ann").store(&[1, 2, 254]);
         assert_eq!(scratch.open("ann").token(), [1, 2, 254]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_token_replaces_a_longer_one_and_an_end_removes_it() {
+    fn a_shorter_token_replaces_a_longer_one_and_clear_removes_it() {
         let scratch = Scratch::new();
         let mut file = scratch.open("ann");
         file.store(&[7; 32]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_console_of_the_same_name_leaves_the_token_alone() {
+    fn a_second_console_of_the_same_name_does_not_change_the_token() {
         let scratch = Scratch::new();
         let mut first = scratch.open("ann");
         first.store(&[1; 16]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_is_no_token() {
+    fn an_invalid_file_holds_no_token() {
         let scratch = Scratch::new();
         let mut file = scratch.open("ann");
         for text in ["zz", "abc", "\u{e9}\u{e9}"] {
@@ -199,7 +199,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_token_is_the_user_s_alone() {
+    fn only_the_user_can_read_the_token() {
         use std::os::unix::fs::PermissionsExt;
         let scratch = Scratch::new();
         scratch.open("ann").store(&[1; 16]);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_is_where_the_environment_says() {
+    fn the_environment_sets_the_directory() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let lookup = |name: &str| {
                 variables

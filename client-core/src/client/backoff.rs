@@ -59,7 +59,7 @@ mod tests {
     const LONGEST: Duration = Duration::from_secs(5);
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_never_vanish() {
+    fn pauses_double_up_to_the_longest_and_have_a_minimum() {
         let mut backoff = Backoff::new(FIRST, LONGEST, 1);
         for failure in 0..100 {
             let full = (FIRST * 2_u32.pow(failure.min(10))).min(LONGEST);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn success_starts_anew() {
+    fn success_resets_the_pause() {
         let mut backoff = Backoff::new(FIRST, LONGEST, 1);
         for _ in 0..5 {
             backoff.fail();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_spread_the_clients() {
+    fn different_seeds_give_different_pauses() {
         let pauses = (0..20)
             .map(|seed| Backoff::new(FIRST, LONGEST, seed).fail())
             .collect::<std::collections::BTreeSet<_>>();

@@ -156,7 +156,7 @@ mod tests {
             0,
             PoseDecoding::Full,
         );
-        let mut happenings = HeldEvents::default();
+        let mut held = HeldEvents::default();
         let mut emitted = Vec::new();
         let fields = vec![EventValue::Object(Some(Alias { slot: 1, epoch: 0 }))];
         for ms in 1..=MAX_HELD as u64 + 3 {
@@ -165,7 +165,7 @@ mod tests {
                 effect: GameTime::from_millis(1_000 + ms),
                 fields: fields.clone(),
             };
-            happenings.handle(GameTime::ZERO, received, &replica, |event| {
+            held.handle(GameTime::ZERO, received, &replica, |event| {
                 emitted.push(event);
             });
         }
@@ -174,6 +174,6 @@ mod tests {
             other => panic!("{other:?}"),
         });
         assert_eq!(effects.collect::<Vec<_>>(), [1_001, 1_002, 1_003]);
-        assert_eq!(happenings.next_due(), Some(GameTime::from_millis(1_004)));
+        assert_eq!(held.next_due(), Some(GameTime::from_millis(1_004)));
     }
 }

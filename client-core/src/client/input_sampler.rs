@@ -184,13 +184,13 @@ mod tests {
         samples.hold(A);
         samples.hold(NONE);
         assert!(samples.is_due());
-        let coming = |samples: &InputSampler| {
-            let coming = samples.upcoming(GameTime::from_millis(10), GameTime::from_millis(26));
-            coming.map(|sample| sample.map(|sample| (sample.at.millis(), sample.keys.0)))
+        let upcoming = |samples: &InputSampler| {
+            let upcoming = samples.upcoming(GameTime::from_millis(10), GameTime::from_millis(26));
+            upcoming.map(|sample| sample.map(|sample| (sample.at.millis(), sample.keys.0)))
         };
-        assert_eq!(coming(&samples), [Some((10, 1)), Some((26, 0))]);
+        assert_eq!(upcoming(&samples), [Some((10, 1)), Some((26, 0))]);
         assert_eq!(take(&mut samples, 10), [(10, 1)]);
-        assert_eq!(coming(&samples), [Some((11, 0)), None]);
+        assert_eq!(upcoming(&samples), [Some((11, 0)), None]);
         assert!(samples.is_due());
         assert_eq!(take(&mut samples, 26), [(10, 1), (26, 0)]);
         assert!(!samples.is_due());
@@ -205,7 +205,7 @@ mod tests {
         samples.hold(A);
         take(&mut samples, 20);
         assert_eq!(take(&mut samples, 30), [(10, 1), (20, 0), (30, 1)]);
-        // A second tap, right after one whose end no sample has shown.
+        // A second tap directly after the first, whose release is in no sample yet.
         samples.hold(Keymap(3));
         samples.hold(A);
         take(&mut samples, 40);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_times_rise_even_if_the_clock_stands() {
+    fn sample_times_increase_even_if_the_clock_does_not() {
         let mut samples = InputSampler::default();
         for keys in [A, B, NONE] {
             samples.hold(keys);

@@ -211,45 +211,45 @@ mod tests {
 
     #[test]
     fn held_keys_are_sent_at_20_hz_and_changes_at_once() {
-        let mut scene = Scene::new(20);
-        assert_eq!(scene.live(1_000, None), [0; 0]);
-        scene.inputs.hold(UP);
-        let sent = scene.live(1_000, None);
+        let mut harness = InputHarness::new(20);
+        assert_eq!(harness.run_for(1_000, None), [0; 0]);
+        harness.inputs.hold(UP);
+        let sent = harness.run_for(1_000, None);
         assert_eq!((sent.len(), sent[0], sent[1]), (20, 1_000, 1_050));
-        scene.inputs.hold(UP);
-        assert_eq!(scene.live(40, None), [2_000]);
-        scene.inputs.hold(Keymap(1));
-        assert_eq!(scene.live(20, None), [2_040]);
+        harness.inputs.hold(UP);
+        assert_eq!(harness.run_for(40, None), [2_000]);
+        harness.inputs.hold(Keymap(1));
+        assert_eq!(harness.run_for(20, None), [2_040]);
     }
 
     #[test]
     fn at_60_hz_inputs_do_not_wait_for_ticks() {
         for (hz, phase) in [(20, None), (20, Some(7)), (60, Some(7)), (60, None)] {
-            let mut scene = Scene::new(hz);
-            scene.inputs = InputSender::new(hz, InputRate::Hz60);
-            scene.inputs.hold(UP);
-            let sent = scene.live(10_000, phase).len();
+            let mut harness = InputHarness::new(hz);
+            harness.inputs = InputSender::new(hz, InputRate::Hz60);
+            harness.inputs.hold(UP);
+            let sent = harness.run_for(10_000, phase).len();
             assert!((560..=640).contains(&sent), "{sent} at {hz} Hz, {phase:?}");
         }
     }
 
     #[test]
     fn a_tap_between_two_datagrams_is_sent_as_press_and_release() {
-        let mut scene = Scene::new(20);
-        scene.inputs.hold(UP);
-        scene.live(10, None);
-        scene.inputs.hold(Keymap(0b101));
-        scene.inputs.hold(UP);
-        assert_eq!(scene.live(40, None), [10, 11]);
+        let mut harness = InputHarness::new(20);
+        harness.inputs.hold(UP);
+        harness.run_for(10, None);
+        harness.inputs.hold(Keymap(0b101));
+        harness.inputs.hold(UP);
+        assert_eq!(harness.run_for(40, None), [10, 11]);
     }
 
     #[test]
     fn inputs_synchronise_with_host_ticks_at_any_phase() {
         for phase in 0..50 {
-            let mut scene = Scene::new(20);
-            scene.inputs.hold(UP);
-            scene.live(500, Some(phase));
-            let sent = scene.live(2_000, Some(phase));
+            let mut harness = InputHarness::new(20);
+            harness.inputs.hold(UP);
+            harness.run_for(500, Some(phase));
+            let sent = harness.run_for(2_000, Some(phase));
             assert!(
                 sent.iter().all(|ms| ms % 50 == (phase + 24) % 50),
                 "phase {phase}: {sent:?}"
@@ -261,71 +261,71 @@ mod tests {
     #[test]
     fn a_faster_host_does_not_raise_the_input_rate_much() {
         for hz in [30, 40, 60] {
-            let mut scene = Scene::new(hz);
-            scene.inputs.hold(UP);
-            let sent = scene.live(10_000, Some(0)).len();
+            let mut harness = InputHarness::new(hz);
+            harness.inputs.hold(UP);
+            let sent = harness.run_for(10_000, Some(0)).len();
             assert!((160..=310).contains(&sent), "{sent} at {hz} Hz");
         }
     }
 
     #[test]
     fn a_release_is_sent_until_acknowledged_and_nothing_after_it() {
-        let mut scene = Scene::new(20);
-        scene.inputs.hold(UP);
-        scene.live(100, None);
-        scene.inputs.release();
-        assert_eq!(scene.live(200, None).len(), 4);
-        assert!(scene.asks);
-        scene.inputs.handle_acked(Seq(1));
-        assert_eq!(scene.live(100, None).len(), 2);
-        scene.inputs.handle_acked(Seq(4));
-        assert_eq!(scene.live(500, None).len(), 0);
-        scene.inputs.release();
-        assert_eq!(scene.live(500, None).len(), 0);
+        let mut harness = InputHarness::new(20);
+        harness.inputs.hold(UP);
+        harness.run_for(100, None);
+        harness.inputs.release();
+        assert_eq!(harness.run_for(200, None).len(), 4);
+        assert!(harness.requests_ack);
+        harness.inputs.handle_acked(Seq(1));
+        assert_eq!(harness.run_for(100, None).len(), 2);
+        harness.inputs.handle_acked(Seq(4));
+        assert_eq!(harness.run_for(500, None).len(), 0);
+        harness.inputs.release();
+        assert_eq!(harness.run_for(500, None).len(), 0);
     }
 
     #[test]
     fn only_unconfirmed_changes_ask_for_an_acknowledgement() {
-        let mut scene = Scene::new(20);
-        scene.inputs.hold(UP);
-        scene.live(100, None);
-        assert!(scene.asks);
-        scene.inputs.handle_acked(Seq(1));
-        scene.live(100, None);
-        assert!(!scene.asks);
+        let mut harness = InputHarness::new(20);
+        harness.inputs.hold(UP);
+        harness.run_for(100, None);
+        assert!(harness.requests_ack);
+        harness.inputs.handle_acked(Seq(1));
+        harness.run_for(100, None);
+        assert!(!harness.requests_ack);
     }
 
     /// A client that advances by the millisecond, and a host that ticks.
-    struct Scene {
+    struct InputHarness {
         inputs: InputSender,
         hz: u32,
         now: u64,
         activity: LinkActivity,
         last: Seq,
         /// Whether the last datagram should be acknowledged.
-        asks: bool,
+        requests_ack: bool,
     }
 
-    impl Scene {
+    impl InputHarness {
         fn new(hz: u32) -> Self {
             let activity = LinkActivity {
                 owes_ack: false,
                 last_received_at: LocalTime::ZERO,
             };
             let inputs = InputSender::new(hz, InputRate::Hz20);
-            Scene {
+            InputHarness {
                 inputs,
                 hz,
                 now: 0,
                 activity,
                 last: Seq(0),
-                asks: false,
+                requests_ack: false,
             }
         }
 
-        /// Times of the datagrams with inputs. The host's ticks arrive at `phase` and every tick
-        /// after it, each asking for an acknowledgement.
-        fn live(&mut self, ms: u64, phase: Option<u64>) -> Vec<u64> {
+        /// Runs for some time; returns the times of the datagrams with inputs. The host's ticks
+        /// arrive at `phase` and every tick after it, and each requests an acknowledgement.
+        fn run_for(&mut self, ms: u64, phase: Option<u64>) -> Vec<u64> {
             let mut sent = Vec::new();
             for now in self.now..self.now + ms {
                 let at = LocalTime::from_millis(now);
@@ -346,7 +346,7 @@ mod tests {
                         .inputs
                         .next_input(GameTime::from_millis(now))
                         .expect("it is due");
-                    self.asks = input.has_changes();
+                    self.requests_ack = input.has_changes();
                     self.inputs.note_sent(at, self.last, self.activity);
                     self.activity.owes_ack = false;
                 }

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_this_build_does_not_know_reads_as_the_lobby() {
+    fn an_unknown_chat_channel_is_read_as_the_lobby() {
         let chat = pb::Chat {
             channel: 99,
             ..pb::Chat::default()

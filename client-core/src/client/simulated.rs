@@ -188,15 +188,15 @@ mod tests {
 
     #[test]
     fn a_falling_cube_is_drawn_falling_without_new_poses() {
-        let mut scene = Scene::new(PosePresentation::Simulated, false);
-        scene.enter(CUBE, &falling());
-        scene.live(300);
-        let seen = scene.replica.get(1).expect("in sight");
+        let mut harness = SimulatedHarness::new(PosePresentation::Simulated, false);
+        harness.enter(CUBE, &falling());
+        harness.run_for(300);
+        let seen = harness.replica.get(1).expect("in sight");
         let (t, drawn) = (
-            ms(scene.now),
-            seen.drawn(ms(scene.now)).expect("it has a pose"),
+            ms(harness.now),
+            seen.drawn(ms(harness.now)).expect("it has a pose"),
         );
-        let seconds = (scene.now - 1_000 - 150) as f32 / 1_000.0;
+        let seconds = (harness.now - 1_000 - 150) as f32 / 1_000.0;
         let fallen = 9.81 * seconds * seconds / 2.0;
         assert!(
             (drawn.position.z - (8.0 - fallen)).abs() < 0.1,
@@ -207,71 +207,83 @@ mod tests {
             (Some(drawn.position), t, true)
         );
         assert_eq!(seen.orientation(t), Some(drawn.quaternion));
-        assert!(scene.simulated.next_due().is_some());
+        assert!(harness.simulated.next_due().is_some());
     }
 
     #[test]
     fn a_kind_that_is_not_simulated_is_drawn_as_received() {
-        let mut scene = Scene::new(PosePresentation::Interpolated, false);
-        scene.enter(CUBE, &falling());
-        scene.live(300);
+        let mut harness = SimulatedHarness::new(PosePresentation::Interpolated, false);
+        harness.enter(CUBE, &falling());
+        harness.run_for(300);
         assert_eq!(
-            scene
+            harness
                 .replica
                 .get(1)
-                .and_then(|seen| seen.position(ms(scene.now)))
+                .and_then(|seen| seen.position(ms(harness.now)))
                 .map(|position| position.z),
             Some(8.0)
         );
         assert_eq!(
-            (scene.simulated.next_due(), scene.simulated.stats().steps),
+            (
+                harness.simulated.next_due(),
+                harness.simulated.stats().steps
+            ),
             (None, 0)
         );
     }
 
     #[test]
     fn other_players_cubes_are_steered_by_received_flags() {
-        let mut scene = Scene::new(PosePresentation::Simulated, false);
-        scene.enter(PLAYER, &standing());
-        scene.live(300);
-        let before = scene.x();
+        let mut harness = SimulatedHarness::new(PosePresentation::Simulated, false);
+        harness.enter(PLAYER, &standing());
+        harness.run_for(300);
+        let before = harness.shown_x();
         let held = Component::Flag(Timeline::starting_with(
             4,
-            ms(scene.now + 150),
+            ms(harness.now + 150),
             StepValue(true),
         ));
         let (index, _) = component::HELD_CONTROLS[1];
         let update = Record::Update {
             alias: ALIAS,
             kind: PLAYER,
-            at: ms(scene.now + 150),
+            at: ms(harness.now + 150),
             components: vec![(index, held)],
         };
-        scene.hear(&update);
-        scene.live(150);
-        assert_eq!(scene.x(), before);
-        scene.live(500);
-        assert!(scene.x() > before + 0.5, "{}", scene.x() - before);
+        harness.apply_record(&update);
+        harness.run_for(150);
+        assert_eq!(harness.shown_x(), before);
+        harness.run_for(500);
+        assert!(
+            harness.shown_x() > before + 0.5,
+            "{}",
+            harness.shown_x() - before
+        );
     }
 
     #[test]
     fn with_prediction_the_own_cube_responds_at_once() {
         for predict in [false, true] {
-            let mut scene = Scene::new(PosePresentation::Simulated, predict);
-            scene.enter(PLAYER, &standing());
-            scene.live(300);
-            let before = scene.x();
-            scene.inputs = vec![scene.pressed(RIGHT)];
-            scene.live(200);
-            assert_eq!(scene.x() > before + 0.05, predict, "{}", scene.x() - before);
-            let drawn = scene
+            let mut harness = SimulatedHarness::new(PosePresentation::Simulated, predict);
+            harness.enter(PLAYER, &standing());
+            harness.run_for(300);
+            let before = harness.shown_x();
+            harness.inputs = vec![harness.pressed(RIGHT)];
+            harness.run_for(200);
+            assert_eq!(
+                harness.shown_x() > before + 0.05,
+                predict,
+                "{}",
+                harness.shown_x() - before
+            );
+            let drawn = harness
                 .replica
                 .get(1)
-                .and_then(|seen| seen.drawn(ms(scene.now)))
+                .and_then(|seen| seen.drawn(ms(harness.now)))
                 .expect("it has a pose");
             assert_eq!(
                 drawn.room_time,
-                ms(scene.now + if predict { 190 } else { 0 })
+                ms(harness.now + if predict { 190 } else { 0 })
             );
         }
     }
@@ -279,11 +291,12 @@ mod tests {
     #[test]
     fn an_invalid_map_is_not_simulated() {
         for width_m in [0.0, -1.0, 20_000.0, f32::NAN, f32::INFINITY] {
-            let mut scene = Scene::of(width_m, PosePresentation::Simulated, true);
-            scene.enter(CUBE, &falling());
-            scene.live(300);
+            let mut harness =
+                SimulatedHarness::with_map_width(width_m, PosePresentation::Simulated, true);
+            harness.enter(CUBE, &falling());
+            harness.run_for(300);
             assert_eq!(
-                (scene.simulated.bodies(), scene.simulated.stats().steps),
+                (harness.simulated.bodies(), harness.simulated.stats().steps),
                 (0, 0),
                 "{width_m}"
             );
@@ -292,7 +305,7 @@ mod tests {
 
     const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
 
-    struct Scene {
+    struct SimulatedHarness {
         simulated: SimulatedObjects,
         replica: Replica<()>,
         now: u64,
@@ -301,12 +314,12 @@ mod tests {
         inputs: Vec<OwnInput>,
     }
 
-    impl Scene {
+    impl SimulatedHarness {
         fn new(sync: PosePresentation, predict: bool) -> Self {
-            Self::of(32.0, sync, predict)
+            Self::with_map_width(32.0, sync, predict)
         }
 
-        fn of(width_m: f32, sync: PosePresentation, predict: bool) -> Self {
+        fn with_map_width(width_m: f32, sync: PosePresentation, predict: bool) -> Self {
             let rules = Rules {
                 now: GameTime::ZERO,
                 delay: DELAY,
@@ -321,7 +334,7 @@ mod tests {
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
             let simulated = SimulatedObjects::new(&rules, predict, &mut replica);
-            Scene {
+            SimulatedHarness {
                 simulated,
                 replica,
                 now: 1_000,
@@ -339,7 +352,7 @@ mod tests {
                         .map(|(index, _)| (index, Component::flag(ms(0), false))),
                 );
             }
-            self.hear(&Record::Enter {
+            self.apply_record(&Record::Enter {
                 alias: ALIAS,
                 kind,
                 at: ms(self.now + 150),
@@ -348,7 +361,7 @@ mod tests {
             });
         }
 
-        fn hear(&mut self, record: &Record) {
+        fn apply_record(&mut self, record: &Record) {
             self.stamp = ms(self.now);
             self.received_until += 1;
             let datagram = ReceivedDatagram {
@@ -360,7 +373,7 @@ mod tests {
             self.replica.finish_datagram(datagram);
         }
 
-        fn live(&mut self, for_ms: u64) {
+        fn run_for(&mut self, for_ms: u64) {
             for now in self.now..=self.now + for_ms {
                 self.replica.advance(ms(now), &mut ());
                 let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
@@ -380,7 +393,7 @@ mod tests {
             self.now += for_ms;
         }
 
-        /// The player holds these keys from now on, and the host applies them at once.
+        /// The player holds these keys from now on; the host applies them at their arrival.
         fn pressed(&self, keys: Keymap) -> OwnInput {
             OwnInput {
                 at: ms(self.now),
@@ -390,7 +403,7 @@ mod tests {
             }
         }
 
-        fn x(&self) -> f32 {
+        fn shown_x(&self) -> f32 {
             self.replica
                 .get(1)
                 .and_then(|seen| seen.position(ms(self.now)))

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_is_known_even_beyond_the_buckets() {
+    fn the_maximum_is_known_even_beyond_the_buckets() {
         let mut distribution = Distribution::default();
         distribution.add(Duration::from_mins(1));
         assert_eq!(distribution.max(), Duration::from_mins(1));

@@ -1,6 +1,6 @@
 //! A client against a scripted lobby and host.
 
 mod game;
+mod harness;
 mod lobby;
 mod poses;
-mod scene;

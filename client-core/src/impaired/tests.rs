@@ -9,20 +9,20 @@ use quinn::udp::{RecvMeta, Transmit};
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_perfect_path_changes_nothing() {
+async fn without_impairment_packets_are_unchanged() {
     let (socket, wire) = impaired("", 0);
     socket.try_send(&transmit(b"one")).expect("taken");
-    wire.arrive(b"two", 3);
+    wire.push_arrived(b"two", 3);
     assert_eq!(receive(&socket).await, b"two");
     assert_eq!(wire.left(), [(0, b"one".to_vec())]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_path_lets_nothing_through() {
+async fn with_total_loss_nothing_arrives() {
     let (socket, wire) = impaired("loss=100", 0);
     for _ in 0..100 {
         socket.try_send(&transmit(b"out")).expect("taken");
-        wire.arrive(b"in", 2);
+        wire.push_arrived(b"in", 2);
     }
     assert!(
         tokio::time::timeout(Duration::from_secs(10), receive(&socket))
@@ -46,7 +46,7 @@ async fn delayed_packets_leave_and_arrive_in_time_while_idle() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(wire.left(), [(60, b"a".to_vec()), (60, b"b".to_vec())]);
     let before = clock();
-    wire.arrive(b"c", 1);
+    wire.push_arrived(b"c", 1);
     assert_eq!(endpoint.await.expect("it does not panic"), b"c");
     assert_eq!(before.elapsed().as_millis(), 50);
 }
@@ -54,7 +54,7 @@ async fn delayed_packets_leave_and_arrive_in_time_while_idle() {
 #[tokio::test(start_paused = true)]
 async fn packets_joined_by_the_kernel_are_impaired_one_by_one() {
     let (socket, wire) = impaired("delay=5ms", 0);
-    wire.arrive(b"aaabbbc", 3);
+    wire.push_arrived(b"aaabbbc", 3);
     for expected in [&b"aaa"[..], b"bbb", b"c"] {
         assert_eq!(receive(&socket).await, expected);
     }
@@ -62,11 +62,11 @@ async fn packets_joined_by_the_kernel_are_impaired_one_by_one() {
 
 #[tokio::test(start_paused = true)]
 async fn impairment_follows_from_seed_number_and_direction() {
-    let fates = |spec: &'static str, number| async move {
+    let run = |spec: &'static str, number| async move {
         let (socket, wire) = impaired(spec, number);
         for packet in 0..200_u8 {
             socket.try_send(&transmit(&[packet])).expect("taken");
-            wire.arrive(&[packet], 1);
+            wire.push_arrived(&[packet], 1);
         }
         let mut arrived = Vec::new();
         while let Ok(packet) = tokio::time::timeout(Duration::from_secs(1), receive(&socket)).await
@@ -81,10 +81,10 @@ async fn impairment_follows_from_seed_number_and_direction() {
         (left, arrived)
     };
     let spec = "loss=30,duplicate=10,delay=20ms,jitter=10ms,reorder=10,seed=7";
-    let (left, arrived) = fates(spec, 1).await;
-    assert_eq!((left.clone(), arrived.clone()), fates(spec, 1).await);
+    let (left, arrived) = run(spec, 1).await;
+    assert_eq!((left.clone(), arrived.clone()), run(spec, 1).await);
     assert_ne!(left, arrived);
-    assert_ne!(left, fates(spec, 2).await.0);
+    assert_ne!(left, run(spec, 2).await.0);
     assert!((100..190).contains(&left.len()), "{}", left.len());
 }
 
@@ -157,7 +157,7 @@ impl Wire {
             .clone()
     }
 
-    fn arrive(&self, contents: &[u8], stride: usize) {
+    fn push_arrived(&self, contents: &[u8], stride: usize) {
         let mut state = self.state.lock().expect("the worker does not panic");
         state.arrived.push_back((contents.to_vec(), stride));
         if let Some(reader) = state.reader.take() {

@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn smoothing_starts_at_the_drawn_pose_and_ends_at_the_known_one() {
         for metres in [0.05, 0.5, 3.0] {
-            let glide = ErrorSmoother::start(ms(1_000), picture(metres), picture(0.0))
+            let smoother = ErrorSmoother::start(ms(1_000), picture(metres), picture(0.0))
                 .expect("the difference is visible");
-            let x = |t| glide.apply_to(ms(t), picture(0.0)).position.x;
+            let x = |t| smoother.apply_to(ms(t), picture(0.0)).position.x;
             assert!((x(1_000) - metres).abs() < 1e-5);
             assert!(x(1_100) < x(1_050) && x(1_050) < metres, "{metres}");
             assert_eq!(x(4_000), 0.0);

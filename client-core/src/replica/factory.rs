@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_its_builder_and_the_rest_has_one_too() {
+    fn kinds_have_their_builders_and_others_share_one() {
         let mut factory = FactoryByKind::new(|_| 'o')
             .on("avatar", |_| 'a')
             .on("npc", |enter| if enter.own { '?' } else { 'n' });

@@ -267,11 +267,11 @@ mod tests {
     const DELAY: Duration = Duration::from_millis(150);
 
     #[test]
-    fn at_room_time_nothing_is_held_back() {
-        let mut playout = JitterBuffer::new(RenderTiming::RoomTime, DELAY);
-        playout.handle_datagram(ms(500), 0, ms(100), true);
+    fn at_room_time_no_pose_is_delayed() {
+        let mut buffer = JitterBuffer::new(RenderTiming::RoomTime, DELAY);
+        buffer.handle_datagram(ms(500), 0, ms(100), true);
         assert_eq!(
-            playout.advance(ms(500), duration(40)).shown_time(ms(700)),
+            buffer.advance(ms(500), duration(40)).shown_time(ms(700)),
             ms(700)
         );
     }
@@ -285,83 +285,83 @@ mod tests {
             (400, 40, 290),
             (0, 200, 50),
         ] {
-            let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(duration(delay)), DELAY);
-            let lag = playout.advance(ms(10_000), duration(one_way));
+            let mut buffer = JitterBuffer::new(RenderTiming::FixedDelay(duration(delay)), DELAY);
+            let lag = buffer.advance(ms(10_000), duration(one_way));
             assert_eq!(
                 lag.at(ms(10_000)),
                 duration(behind),
-                "{delay} ms, {one_way} ms on the way"
+                "{delay} ms, {one_way} ms one-way delay"
             );
         }
     }
 
     #[test]
-    fn an_adaptive_delay_lets_99_percent_come_in_time() {
+    fn with_an_adaptive_delay_99_percent_arrive_in_time() {
         for seed in 0..20 {
-            let mut line = Line::new(seed, 200, 30);
-            line.live(30_000);
-            // The slowest ones take 230 ms, 80 ms more than the local lag.
-            let lag = line.playout.lag().at(ms(line.now));
+            let mut path = JitteryPath::new(seed, 200, 30);
+            path.run_for(30_000);
+            // The slowest datagrams take 230 ms, 80 ms more than the local lag.
+            let lag = path.buffer.lag().at(ms(path.now));
             assert!(
                 lag >= duration(74) && lag <= duration(80),
                 "seed {seed}: {lag:?}"
             );
-            let (late, all) = line.live(30_000);
+            let (late, all) = path.run_for(30_000);
             assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
         }
     }
 
     #[test]
     fn an_adaptive_delay_bridges_losses() {
-        let mut playout = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
-        // Of each ten ticks of 50 ms, four in a row are lost, and each other one takes 40 ms.
+        let mut buffer = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
+        // Of each ten ticks of 50 ms, four in a row are lost; the others take 40 ms.
         for number in (0..400).filter(|number| number % 10 < 6) {
-            playout.handle_datagram(ms(50 * number + 40), number, ms(50 * number), true);
-            playout.advance(ms(50 * number + 40), duration(40));
+            buffer.handle_datagram(ms(50 * number + 40), number, ms(50 * number), true);
+            buffer.advance(ms(50 * number + 40), duration(40));
         }
-        // Five ticks after the last one that arrived, and 40 ms.
-        assert_eq!(playout.lag().at(ms(60_000)), duration(5 * 50 + 40 - 150));
+        // The next datagram arrives five ticks later, after 40 ms.
+        assert_eq!(buffer.lag().at(ms(60_000)), duration(5 * 50 + 40 - 150));
     }
 
     #[test]
     fn silence_does_not_count_as_loss() {
-        let mut playout = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
+        let mut buffer = JitterBuffer::new(RenderTiming::Adaptive, DELAY);
         for number in 0..40 {
-            playout.handle_datagram(ms(3_000 * number + 40), number, ms(3_000 * number), true);
-            playout.advance(ms(3_000 * number + 40), duration(40));
+            buffer.handle_datagram(ms(3_000 * number + 40), number, ms(3_000 * number), true);
+            buffer.advance(ms(3_000 * number + 40), duration(40));
         }
-        assert_eq!(playout.lag().at(ms(200_000)), Duration::ZERO);
+        assert_eq!(buffer.lag().at(ms(200_000)), Duration::ZERO);
     }
 
     #[test]
     fn on_a_fast_path_an_adaptive_delay_is_zero() {
-        let mut line = Line::new(1, 40, 60);
-        line.live(20_000);
-        assert_eq!(line.playout.lag().at(ms(line.now)), Duration::ZERO);
+        let mut path = JitteryPath::new(1, 40, 60);
+        path.run_for(20_000);
+        assert_eq!(path.buffer.lag().at(ms(path.now)), Duration::ZERO);
     }
 
     #[test]
     fn the_time_shown_runs_within_5_percent_of_the_clock() {
         for seed in 0..20 {
-            let mut line = Line::new(seed, 120, 10);
+            let mut path = JitteryPath::new(seed, 120, 10);
             let mut before = None;
             for step in 0..2_000 {
                 if step % 500 == 0 {
-                    (line.one_way_ms, line.jitter_ms) =
-                        (line.rng.u64(0..600), line.rng.u64(0..300));
+                    (path.one_way_ms, path.jitter_ms) =
+                        (path.rng.u64(0..600), path.rng.u64(0..300));
                 }
-                line.live(10);
-                let (now, shown) = (ms(line.now), line.playout.lag().shown_time(ms(line.now)));
+                path.run_for(10);
+                let (now, shown) = (ms(path.now), path.buffer.lag().shown_time(ms(path.now)));
                 assert!(shown <= now);
                 if let Some((then, shown_then)) = before.replace((now, shown)) {
-                    let (real, ran) = (
+                    let (elapsed, shown_elapsed) = (
                         now.since(then).as_micros(),
                         shown.since(shown_then).as_micros(),
                     );
                     assert!(shown >= shown_then, "seed {seed}");
                     assert!(
-                        (real * 95 / 100 - 1..=real * 105 / 100 + 1).contains(&ran),
-                        "seed {seed}: {ran} in {real}"
+                        (elapsed * 95 / 100 - 1..=elapsed * 105 / 100 + 1).contains(&shown_elapsed),
+                        "seed {seed}: {shown_elapsed} in {elapsed}"
                     );
                 }
             }
@@ -369,12 +369,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_between_two_calls_sees_no_step() {
-        let mut playout = JitterBuffer::new(RenderTiming::FixedDelay(duration(300)), DELAY);
-        playout.advance(ms(1_000), duration(0));
-        playout.handle_datagram(ms(1_000), 0, ms(1_000), true);
-        let lag = playout.advance(ms(1_000), duration(100));
-        let again = { playout.advance(ms(1_500), duration(0)) };
+    fn the_shown_time_has_no_step_between_two_calls() {
+        let mut buffer = JitterBuffer::new(RenderTiming::FixedDelay(duration(300)), DELAY);
+        buffer.advance(ms(1_000), duration(0));
+        buffer.handle_datagram(ms(1_000), 0, ms(1_000), true);
+        let lag = buffer.advance(ms(1_000), duration(100));
+        let again = { buffer.advance(ms(1_500), duration(0)) };
         assert_eq!(
             (lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))),
             (duration(150), duration(175), duration(250))
@@ -406,49 +406,52 @@ mod tests {
     }
 
     /// A host of 20 ticks a second over a path with jitter.
-    struct Line {
-        playout: JitterBuffer,
+    struct JitteryPath {
+        buffer: JitterBuffer,
         rng: fastrand::Rng,
         one_way_ms: u64,
         jitter_ms: u64,
         now: u64,
         /// Arrival times of datagrams, and their stamps.
-        flying: Vec<(u64, u64)>,
+        in_flight: Vec<(u64, u64)>,
     }
 
-    impl Line {
+    impl JitteryPath {
         fn new(seed: u64, one_way_ms: u64, jitter_ms: u64) -> Self {
-            let (rng, playout) = (
+            let (rng, buffer) = (
                 fastrand::Rng::with_seed(seed),
                 JitterBuffer::new(RenderTiming::Adaptive, DELAY),
             );
-            Line {
-                playout,
+            JitteryPath {
+                buffer,
                 rng,
                 one_way_ms,
                 jitter_ms,
                 now: 0,
-                flying: Vec::new(),
+                in_flight: Vec::new(),
             }
         }
 
-        /// How many arrived after their time had been shown, and how many in all.
-        fn live(&mut self, for_ms: u64) -> (u64, u64) {
+        /// Runs for some time; returns the numbers of late datagrams and of all datagrams.
+        fn run_for(&mut self, for_ms: u64) -> (u64, u64) {
             let (mut late, mut all) = (0, 0);
             for now in self.now..self.now + for_ms {
                 if now % 50 == 0 {
-                    self.flying.push((
+                    self.in_flight.push((
                         now + self.one_way_ms + self.rng.u64(0..=self.jitter_ms),
                         now,
                     ));
                 }
-                for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
-                    self.playout
+                for (_, stamp) in self
+                    .in_flight
+                    .extract_if(.., |(arrives, _)| *arrives <= now)
+                {
+                    self.buffer
                         .handle_datagram(ms(now), stamp / 50, ms(stamp), true);
-                    late += u64::from(ms(stamp) + DELAY < self.playout.lag().shown_time(ms(now)));
+                    late += u64::from(ms(stamp) + DELAY < self.buffer.lag().shown_time(ms(now)));
                     all += 1;
                 }
-                self.playout.advance(ms(now), duration(self.one_way_ms));
+                self.buffer.advance(ms(now), duration(self.one_way_ms));
             }
             self.now += for_ms;
             (late, all)

@@ -111,20 +111,20 @@ mod tests {
     fn the_store_matches_a_map_and_reuses_free_entries() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut store, mut map, mut most) = (ObjectStore::default(), BTreeMap::new(), 0);
+            let (mut store, mut map, mut max_len) = (ObjectStore::default(), BTreeMap::new(), 0);
             for id in 1..500_u32 {
                 let entry = store.push(id, id * 10);
                 map.insert(id, id * 10);
-                most = most.max(map.len());
+                max_len = max_len.max(map.len());
                 assert_eq!(
                     (store.at(entry), store.index_of(id)),
                     (Some(&(id * 10)), Some(entry)),
                     "seed {seed}"
                 );
                 for _ in 0..rng.u32(0..3) {
-                    let gone = rng.u32(1..=id);
-                    assert_eq!(store.remove(gone), map.remove(&gone), "seed {seed}");
-                    assert_eq!(store.get(gone), None);
+                    let removed = rng.u32(1..=id);
+                    assert_eq!(store.remove(removed), map.remove(&removed), "seed {seed}");
+                    assert_eq!(store.get(removed), None);
                 }
                 assert!(
                     store
@@ -134,7 +134,7 @@ mod tests {
                 );
                 assert_eq!((store.len(), store.is_empty()), (map.len(), map.is_empty()));
             }
-            assert_eq!(store.entries.len(), most, "seed {seed}");
+            assert_eq!(store.entries.len(), max_len, "seed {seed}");
         }
     }
 }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_pose_the_first_one_holds() {
+    fn before_the_first_pose_an_object_is_shown_at_that_pose() {
         let track = yaw(&[(100, 5.0, 0.0, 4.0)]);
         assert_eq!(shown(&track, 0, 100), 5.0);
         assert!(!track.moves(ms(50), ms(100)));
@@ -275,14 +275,14 @@ mod tests {
             assert_eq!(
                 shown(&track, t, host_stamp),
                 x,
-                "at {t}, heard at {host_stamp}"
+                "at {t}, host stamp {host_stamp}"
             );
         }
         assert!(track.moves(ms(249), ms(0)) && !track.moves(ms(250), ms(0)));
     }
 
     #[test]
-    fn an_object_at_rest_is_shown_where_it_rests() {
+    fn an_object_at_rest_is_shown_at_its_last_pose() {
         let track = yaw(&[(0, 0.0, 0.0, 4.0), (50, 0.2, 0.0, 0.0)]);
         assert_eq!(
             (shown(&track, 50, 50), shown(&track, 9_999, 9_999)),
@@ -328,7 +328,7 @@ mod tests {
         // 5 cm at 1 m/s: a tenth of a second of constant acceleration.
         assert_eq!((x(0), x(4_000), x(4_900), x(5_000)), (1.0, 1.0, 1.0, 1.05));
         assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
-        // Then it moves on, but not for ever.
+        // Then it is extrapolated for a limited time.
         assert!(
             (x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31,
             "{} {}",
@@ -350,10 +350,10 @@ mod tests {
             assert_eq!(
                 shown(&cube, t, host_stamp),
                 x,
-                "at {t}, heard at {host_stamp}"
+                "at {t}, host stamp {host_stamp}"
             );
         }
-        // The path is dead: it stops nearby.
+        // No datagram arrives any more: extrapolation stops nearby.
         assert_eq!((shown(&cube, 300, 50), shown(&cube, 9_999, 50)), (6.0, 6.0));
     }
 

@@ -461,7 +461,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_of_an_address_is_what_stands_before_the_port() {
+    fn the_host_of_an_address_is_the_part_before_the_port() {
         for (address, host) in [
             ("127.0.0.1:7777", "127.0.0.1"),
             ("[::1]:7777", "::1"),

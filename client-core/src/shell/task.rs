@@ -409,13 +409,13 @@ mod tests {
     #[test]
     fn an_ended_connection_accepts_frames_and_a_full_one_is_broken() {
         let (frames, to_send) = mpsc::channel(1);
-        let line = OpenConnection {
+        let open = OpenConnection {
             number: 1,
             frames,
             connection: None,
             datagrams_ended: false,
         };
-        let send = || line.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
+        let send = || open.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
         assert_eq!(send(), Ok(()));
         assert!(matches!(send(), Err(CloseReason::Broken(_))));
         drop(to_send);

@@ -15,7 +15,7 @@ use crate::client::event::{ConnectionStatus, FieldValue, codes};
 use server::{Server, hosts};
 
 #[tokio::test]
-async fn a_client_is_welcomed_asks_and_quits() {
+async fn a_client_connects_sends_a_request_and_quits() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
     expect(
@@ -35,28 +35,28 @@ async fn a_client_is_welcomed_asks_and_quits() {
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
     assert_eq!(handle.run(|_, _| ()).await, Err(ClientEnded));
-    server.forgotten().await;
+    server.wait_until_empty().await;
 }
 
 #[tokio::test]
-async fn a_client_whose_handles_are_gone_quits() {
+async fn a_client_whose_handles_were_dropped_quits() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
     expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     drop(handle);
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
-    server.forgotten().await;
+    server.wait_until_empty().await;
 }
 
 #[tokio::test]
-async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
+async fn a_client_joins_a_game_over_an_impaired_path() {
     let server = Server::start();
-    let weather = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3"
+    let impairment = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3"
         .parse()
         .expect("a spec");
     let (handle, mut events) = start(
         ClientOptions {
-            impairment: Some(weather),
+            impairment: Some(impairment),
             ..options(&server)
         },
         (),
@@ -79,7 +79,8 @@ async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
         .await
         .expect("running");
     assert!(position.is_some());
-    // The server answers each command with an event that has its number, and sends nothing else.
+    // The server answers each command with an event that contains its number, and sends nothing
+    // else.
     for _ in 0..20 {
         let number = handle
             .act(Action::Move { x: 1.0, y: 2.0 })
@@ -104,7 +105,7 @@ async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_drops_is_made_again() {
+async fn a_connection_that_the_server_drops_is_reestablished() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
     expect(
@@ -128,7 +129,7 @@ async fn a_connection_that_the_server_drops_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_closes_for_a_reason_is_over() {
+async fn a_connection_closed_with_a_code_is_not_reestablished() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
     expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
@@ -252,21 +253,21 @@ fn pinned(fingerprint: Fingerprint) -> ClientOptions {
 
 /// Waits for an event and skips others.
 async fn expect(events: &mut ClientEvents, wanted: impl Fn(&ViewEvent) -> bool) {
-    let mut passed = Vec::new();
+    let mut skipped = Vec::new();
     let search = async {
         loop {
             match events.next().await {
                 Some(event) if wanted(&event) => return true,
-                Some(event) => passed.push(event),
+                Some(event) => skipped.push(event),
                 None => return false,
             }
         }
     };
     let found = tokio::time::timeout(Duration::from_mins(1), search).await;
-    assert_eq!(found, Ok(true), "passed: {passed:?}");
+    assert_eq!(found, Ok(true), "skipped: {skipped:?}");
 }
 
-/// Code and message of the end.
+/// Waits for the end; returns its code and message.
 async fn closed(events: &mut ClientEvents) -> (String, String) {
     loop {
         match events.next().await {
@@ -274,7 +275,7 @@ async fn closed(events: &mut ClientEvents) -> (String, String) {
                 return (code, message);
             }
             Some(_) => {}
-            None => panic!("ended without a reason"),
+            None => panic!("the client ended without a reason"),
         }
     }
 }

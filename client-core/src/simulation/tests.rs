@@ -1,4 +1,4 @@
-//! A host that simulates and sends, a path with loss and delay, and a client that draws, frame by
+//! A host that simulates and sends, a path with loss and delay, and a client that draws frame by
 //! frame.
 
 use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
@@ -14,8 +14,8 @@ const ARENA: Arena = Arena {
     height_m: 20.0,
 };
 const DELAY: Duration = Duration::from_millis(150);
-/// Three frames.
-const WAY: Duration = Duration::from_millis(50);
+/// One-way delay: three frames.
+const ONE_WAY_DELAY: Duration = Duration::from_millis(50);
 /// The player's cube.
 const PLAYER_ID: u32 = 1;
 const RIGHT: Keymap = Keymap(1 << control::RIGHT);
@@ -34,14 +34,14 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
     let draw = |client: &mut Simulation, ms: u64| {
         let shown = GameTime::from_millis(ms);
         let ahead = PredictionTarget {
-            horizon: shown + WAY + DELAY,
+            horizon: shown + ONE_WAY_DELAY + DELAY,
             presses: &presses,
         };
         client.advance(
             SimulationTime {
                 shown,
                 received_until: shown,
-                rtt: 2 * WAY,
+                rtt: 2 * ONE_WAY_DELAY,
             },
             Some(&ahead),
             &|_, _| Keymap::default(),
@@ -62,16 +62,16 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
 }
 
 #[test]
-fn without_loss_what_is_drawn_is_the_truth_at_every_frame() {
-    let mut scene = Scene::new(Line {
+fn without_loss_every_frame_is_drawn_as_the_host_has_it() {
+    let mut harness = SimulationHarness::new(PathConditions {
         tick_frames: 1,
-        ..Line::default()
+        ..PathConditions::default()
     });
-    scene.run(10);
-    scene.drive(600);
-    let off = scene.off.quantile(1.0);
-    assert!(off <= 1e-5, "{off} m");
-    let stats = scene.client.stats();
+    harness.run(10);
+    harness.drive(600);
+    let max_error = harness.errors.quantile(1.0);
+    assert!(max_error <= 1e-5, "{max_error} m");
+    let stats = harness.client.stats();
     assert_eq!(
         (stats.corrections.count(), stats.late_poses, stats.restored),
         (0, 0, 0)
@@ -80,70 +80,70 @@ fn without_loss_what_is_drawn_is_the_truth_at_every_frame() {
 
 #[test]
 fn at_20_hz_physics_fills_the_frames_without_poses() {
-    let mut scene = Scene::new(Line {
+    let mut harness = SimulationHarness::new(PathConditions {
         tick_frames: 3,
-        ..Line::default()
+        ..PathConditions::default()
     });
-    scene.drive(600);
-    let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
+    harness.drive(600);
+    let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
     assert!(p50 <= 0.002 && p99 <= 0.03, "{p50} and {p99} m");
 }
 
 #[test]
 fn with_37_percent_loss_at_60_hz_errors_stay_small_and_converge() {
     for seed in 1..=3 {
-        let mut scene = Scene::new(Line {
+        let mut harness = SimulationHarness::new(PathConditions {
             tick_frames: 1,
             loss: 0.37,
             jitter_ms: 30,
             seed,
         });
-        scene.drive(600);
-        let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
+        harness.drive(600);
+        let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
         assert!(
             p50 <= 0.005 && p99 <= 0.05,
             "seed {seed}: {p50} and {p99} m"
         );
-        scene.come_to_rest();
-        scene.assert_right();
+        harness.come_to_rest();
+        harness.assert_drawn_at_host_poses();
     }
 }
 
 #[test]
 fn with_13_percent_loss_at_20_hz_errors_stay_small_and_converge() {
     for seed in 1..=3 {
-        let mut scene = Scene::new(Line {
+        let mut harness = SimulationHarness::new(PathConditions {
             tick_frames: 3,
             loss: 0.13,
             jitter_ms: 30,
             seed,
         });
-        scene.drive(600);
-        let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
+        harness.drive(600);
+        let (p50, p99) = (harness.errors.quantile(0.5), harness.errors.quantile(0.99));
         assert!(p50 <= 0.01 && p99 <= 0.10, "seed {seed}: {p50} and {p99} m");
-        scene.come_to_rest();
-        scene.assert_right();
+        harness.come_to_rest();
+        harness.assert_drawn_at_host_poses();
     }
 }
 
 #[test]
-fn nothing_that_is_drawn_jumps() {
-    let mut scene = Scene::new(Line {
+fn no_drawn_object_jumps() {
+    let mut harness = SimulationHarness::new(PathConditions {
         tick_frames: 3,
         loss: 0.37,
         jitter_ms: 300,
         seed: 5,
     });
-    scene.driver = Some(RandomDriver::new(5, 3));
+    harness.driver = Some(RandomDriver::new(5, 3));
     let mut before: BTreeMap<u32, Position> = BTreeMap::new();
     for _ in 0..600 {
-        scene.frame();
-        for id in scene.ids() {
-            let Some(drawn) = scene.drawn(id) else {
+        harness.frame();
+        for id in harness.ids() {
+            let Some(drawn) = harness.drawn(id) else {
                 continue;
             };
             if let Some(before) = before.insert(id, drawn.position) {
-                // 15 m/s is as fast as anything gets here, and a large offset decays by 15 % a
+                // No object is faster than 15 m/s, and a large offset decays by 15 % a
                 // frame.
                 let moved = before.distance(drawn.position);
                 assert!(
@@ -154,59 +154,66 @@ fn nothing_that_is_drawn_jumps() {
         }
     }
     assert!(
-        scene.client.stats().late_poses > 100,
+        harness.client.stats().late_poses > 100,
         "{}",
-        scene.client.stats().late_poses
+        harness.client.stats().late_poses
     );
 }
 
 #[test]
-fn a_resting_cube_pushed_only_by_our_simulation_is_restored() {
-    let mut scene = Scene::quiet();
-    let (id, body) = scene.some_cube();
-    let sent_poses = scene.server.pose(body);
-    // Only in the client's simulation, something has run into it.
-    let ours = scene.client.cubes[&id].body.expect("it exists");
+fn a_resting_cube_pushed_only_on_the_client_is_restored() {
+    let mut harness = SimulationHarness::at_rest();
+    let (id, body) = harness.pick_cube();
+    let sent_poses = harness.server.pose(body);
+    // The cube is pushed in the client's simulation only.
+    let body_on_client = harness.client.cubes[&id].body.expect("it exists");
     let position = POSE_FORMAT.position(&sent_poses);
     let pushed = POSE_FORMAT.moving(
         position,
         POSE_FORMAT.quaternion(&sent_poses),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
-    scene.client.physics.set_pose(ours, &pushed);
-    scene.run(6);
-    assert!(scene.drawn(id).expect("drawn").position.distance(position) > 0.02);
-    scene.run(60);
+    harness.client.physics.set_pose(body_on_client, &pushed);
+    harness.run(6);
+    assert!(
+        harness
+            .drawn(id)
+            .expect("drawn")
+            .position
+            .distance(position)
+            > 0.02
+    );
+    harness.run(60);
     assert_eq!(
-        (scene.client.pose(id), scene.client.stats().restored),
+        (harness.client.pose(id), harness.client.stats().restored),
         (Some(sent_poses), 1)
     );
-    scene.run(120);
-    assert_eq!(scene.drawn(id).expect("drawn").position, position);
+    harness.run(120);
+    assert_eq!(harness.drawn(id).expect("drawn").position, position);
 }
 
 #[test]
 fn nothing_is_restored_while_the_host_is_silent() {
-    let mut scene = Scene::quiet();
-    let (id, body) = scene.some_cube();
-    let sent_poses = scene.server.pose(body);
-    let ours = scene.client.cubes[&id].body.expect("it exists");
+    let mut harness = SimulationHarness::at_rest();
+    let (id, body) = harness.pick_cube();
+    let sent_poses = harness.server.pose(body);
+    let body_on_client = harness.client.cubes[&id].body.expect("it exists");
     let pushed = POSE_FORMAT.moving(
         POSE_FORMAT.position(&sent_poses),
         POSE_FORMAT.quaternion(&sent_poses),
         Some(([2.0, 0.0, 0.0], [0.0; 3])),
     );
-    scene.client.physics.set_pose(ours, &pushed);
-    scene.line.loss = 1.0;
-    scene.run(90);
-    assert_ne!(scene.client.pose(id), Some(sent_poses));
-    scene.line.loss = 0.0;
-    scene.run(60);
-    assert_eq!(scene.client.pose(id), Some(sent_poses));
+    harness.client.physics.set_pose(body_on_client, &pushed);
+    harness.path.loss = 1.0;
+    harness.run(90);
+    assert_ne!(harness.client.pose(id), Some(sent_poses));
+    harness.path.loss = 0.0;
+    harness.run(60);
+    assert_eq!(harness.client.pose(id), Some(sent_poses));
 }
 
 #[test]
-fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
+fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
     let mut client = Simulation::new(ARENA, 1);
     client.enter(7, CUBE, false);
     let pose = |x, speed| {
@@ -219,24 +226,24 @@ fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
     client.handle_pose(7, frame_time(100), &pose(5.0, 1.0));
     client.advance(at(100), None, &no_keys);
     client.advance(at(106), None, &no_keys);
-    let ours = client.pose(7).expect("it exists");
-    // The host's pose of frame 103 equals ours: nothing changes.
+    let body_on_client = client.pose(7).expect("it exists");
+    // The host's pose of frame 103 equals the client's: nothing changes.
     let was = client.cubes[&7]
         .past
         .iter()
         .find(|(frame, _)| *frame == 103)
-        .expect("not long ago")
+        .expect("the frame is in the history")
         .1;
     client.handle_pose(7, frame_time(103), &was);
     assert_eq!(
         (client.pose(7), client.stats().corrections.count()),
-        (Some(ours), 0)
+        (Some(body_on_client), 0)
     );
-    // Its pose of frame 104 differs.
+    // The host's pose of frame 104 differs.
     client.handle_pose(7, frame_time(104), &pose(6.0, 3.0));
     let moved = POSE_FORMAT.position(&client.pose(7).expect("it exists"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
-    // Its pose of frame 102 is too late to matter.
+    // The host's pose of frame 102 is too old to have an effect.
     client.handle_pose(7, frame_time(102), &pose(9.0, 3.0));
     assert_eq!(
         POSE_FORMAT.position(&client.pose(7).expect("it exists")),
@@ -247,40 +254,40 @@ fn a_late_pose_is_extrapolated_unless_our_own_was_right() {
 
 #[test]
 fn a_client_that_joins_late_sees_all_objects() {
-    let mut scene = Scene::new(Line::default());
-    scene.drive(200);
-    scene.client = Simulation::new(ARENA, 1);
-    scene.enter_all();
-    scene.off = Errors::default();
-    scene.run(30);
-    scene.off = Errors::default();
-    scene.drive(100);
+    let mut harness = SimulationHarness::new(PathConditions::default());
+    harness.drive(200);
+    harness.client = Simulation::new(ARENA, 1);
+    harness.enter_all();
+    harness.errors = Errors::default();
+    harness.run(30);
+    harness.errors = Errors::default();
+    harness.drive(100);
     assert!(
-        scene.off.quantile(0.99) < 0.05,
+        harness.errors.quantile(0.99) < 0.05,
         "{} m",
-        scene.off.quantile(0.99)
+        harness.errors.quantile(0.99)
     );
-    scene.come_to_rest();
-    scene.assert_right();
+    harness.come_to_rest();
+    harness.assert_drawn_at_host_poses();
 }
 
 #[test]
 fn poses_of_an_object_that_left_change_nothing() {
-    let mut scene = Scene::new(Line::default());
-    scene.drive(100);
-    let (id, body) = scene.some_cube();
-    let all = scene.client.bodies();
-    scene.client.leave(id);
-    let pose = scene.server.pose(body);
-    scene
+    let mut harness = SimulationHarness::new(PathConditions::default());
+    harness.drive(100);
+    let (id, body) = harness.pick_cube();
+    let all = harness.client.bodies();
+    harness.client.leave(id);
+    let pose = harness.server.pose(body);
+    harness
         .client
-        .handle_pose(id, frame_time(scene.frame + 5), &pose);
-    scene.run(20);
+        .handle_pose(id, frame_time(harness.frame + 5), &pose);
+    harness.run(20);
     assert_eq!(
         (
-            scene.client.bodies(),
-            scene.client.pose(id),
-            scene.client.drawing(id)
+            harness.client.bodies(),
+            harness.client.pose(id),
+            harness.client.drawing(id)
         ),
         (all - 1, None, None)
     );
@@ -289,19 +296,19 @@ fn poses_of_an_object_that_left_change_nothing() {
 #[test]
 fn the_same_calls_give_the_same_bits() {
     let run = || {
-        let mut scene = Scene::new(Line {
+        let mut harness = SimulationHarness::new(PathConditions {
             tick_frames: 3,
             loss: 0.2,
             jitter_ms: 60,
             seed: 9,
         });
-        scene.drive(300);
-        scene
+        harness.drive(300);
+        harness
             .ids()
             .map(|id| {
                 (
-                    scene.client.pose(id),
-                    scene.drawn(id).map(|drawn| drawn.quaternion),
+                    harness.client.pose(id),
+                    harness.drawn(id).map(|drawn| drawn.quaternion),
                 )
             })
             .collect::<Vec<_>>()
@@ -311,43 +318,44 @@ fn the_same_calls_give_the_same_bits() {
 
 #[test]
 fn after_a_long_pause_objects_are_at_their_last_received_poses() {
-    let mut scene = Scene::new(Line::default());
-    scene.drive(60);
-    scene.asleep = true;
-    scene.drive(300);
-    scene.asleep = false;
-    let steps = scene.client.stats().steps;
-    scene.frame();
-    assert_eq!(scene.client.stats().steps, steps);
-    scene.drive(60);
-    scene.come_to_rest();
-    scene.assert_right();
+    let mut harness = SimulationHarness::new(PathConditions::default());
+    harness.drive(60);
+    harness.is_paused = true;
+    harness.drive(300);
+    harness.is_paused = false;
+    let steps = harness.client.stats().steps;
+    harness.frame();
+    assert_eq!(harness.client.stats().steps, steps);
+    harness.drive(60);
+    harness.come_to_rest();
+    harness.assert_drawn_at_host_poses();
 }
 
 #[test]
 fn the_own_cube_responds_at_once_and_converges_to_the_host() {
     for (loss, jitter_ms) in [(0.0, 0), (0.1, 30)] {
-        let mut scene = Scene::new(Line {
+        let mut harness = SimulationHarness::new(PathConditions {
             tick_frames: 3,
             loss,
             jitter_ms,
             seed: 4,
         });
-        scene.predict = true;
-        scene.run(60);
-        let x = |scene: &Scene| scene.drawn(PLAYER_ID).expect("drawn").position.x;
-        let start = x(&scene);
-        scene.press(RIGHT);
-        // The next tick reads it, and that is drawn: three frames at most, and one to move in.
-        scene.run(6);
-        assert!(x(&scene) > start + 0.002, "{}", x(&scene) - start);
-        scene.run(54);
-        assert!(x(&scene) > start + 1.5);
-        scene.press(Keymap::default());
-        scene.come_to_rest();
-        scene.assert_right();
-        let drawn = scene.drawn(PLAYER_ID).expect("drawn");
-        let truth = scene.server.pose(scene.bodies[&PLAYER_ID]);
+        harness.predict = true;
+        harness.run(60);
+        let x = |harness: &SimulationHarness| harness.drawn(PLAYER_ID).expect("drawn").position.x;
+        let start = x(&harness);
+        harness.press(RIGHT);
+        // The client draws the effect of the next tick: after at most three frames, and one more to
+        // move.
+        harness.run(6);
+        assert!(x(&harness) > start + 0.002, "{}", x(&harness) - start);
+        harness.run(54);
+        assert!(x(&harness) > start + 1.5);
+        harness.press(Keymap::default());
+        harness.come_to_rest();
+        harness.assert_drawn_at_host_poses();
+        let drawn = harness.drawn(PLAYER_ID).expect("drawn");
+        let truth = harness.server.pose(harness.bodies[&PLAYER_ID]);
         assert_eq!(
             (drawn.position, drawn.at_rest),
             (POSE_FORMAT.position(&truth), true),
@@ -357,51 +365,52 @@ fn the_own_cube_responds_at_once_and_converges_to_the_host() {
 }
 
 #[test]
-fn predictions_of_the_own_cube_come_true() {
-    let mut scene = Scene::new(Line {
+fn predictions_of_the_own_cube_match_the_host() {
+    let mut harness = SimulationHarness::new(PathConditions {
         tick_frames: 3,
-        ..Line::default()
+        ..PathConditions::default()
     });
-    scene.predict = true;
-    scene.run(60);
+    harness.predict = true;
+    harness.run(60);
     let mut predicted: BTreeMap<u64, Position> = BTreeMap::new();
-    let mut off = Errors::default();
+    let mut errors = Errors::default();
     // A collision at 6 m/s may end differently: an edge that hits a frame later changes the
     // direction.
     for frame in 0..400 {
         match frame {
-            0 | 150 => scene.press(RIGHT),
-            60 | 300 => scene.press(Keymap(1 << control::LEFT)),
+            0 | 150 => harness.press(RIGHT),
+            60 | 300 => harness.press(Keymap(1 << control::LEFT)),
             _ => {}
         }
-        scene.frame();
-        let drawn = scene.drawn(PLAYER_ID).expect("drawn");
+        harness.frame();
+        let drawn = harness.drawn(PLAYER_ID).expect("drawn");
         predicted.insert(frame_at(drawn.room_time), drawn.position);
-        if let Some(predicted) = predicted.get(&scene.frame) {
-            off.add(
-                predicted
-                    .distance(POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))),
+        if let Some(predicted) = predicted.get(&harness.frame) {
+            errors.add(
+                predicted.distance(
+                    POSE_FORMAT.position(&harness.server.pose(harness.bodies[&PLAYER_ID])),
+                ),
             );
         }
     }
     assert!(
-        off.quantile(0.5) < 0.03 && off.quantile(0.99) < 0.2,
+        errors.quantile(0.5) < 0.03 && errors.quantile(0.99) < 0.2,
         "{} and {}",
-        off.quantile(0.5),
-        off.quantile(0.99)
+        errors.quantile(0.5),
+        errors.quantile(0.99)
     );
 }
 
 #[test]
 fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
-    let mut scene = Scene::alone(Line {
+    let mut harness = SimulationHarness::alone(PathConditions {
         tick_frames: 3,
-        ..Line::default()
+        ..PathConditions::default()
     });
-    scene.predict = true;
-    scene.come_to_rest();
+    harness.predict = true;
+    harness.come_to_rest();
     let (mut predicted, mut highest) = (BTreeMap::new(), 0.0_f32);
-    let mut off = Errors::default();
+    let mut errors = Errors::default();
     for frame in 0..400 {
         let held = if (20..200).contains(&frame) {
             RIGHT
@@ -409,32 +418,32 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
             Keymap::default()
         };
         match frame {
-            20 | 200 => scene.press(held),
+            20 | 200 => harness.press(held),
             50 | 90 | 260 => {
-                scene.press(held.with(control::JUMP, true));
-                scene.press(held);
+                harness.press(held.with(control::JUMP, true));
+                harness.press(held);
             }
             140 | 330 => {
-                scene.press(Keymap(1 << control::UP));
-                scene.press(held);
+                harness.press(Keymap(1 << control::UP));
+                harness.press(held);
             }
             _ => {}
         }
-        scene.frame();
-        let drawn = scene.drawn(PLAYER_ID).expect("drawn");
+        harness.frame();
+        let drawn = harness.drawn(PLAYER_ID).expect("drawn");
         predicted.insert(frame_at(drawn.room_time), drawn.position);
-        if let Some(predicted) = predicted.get(&scene.frame) {
-            let truth = POSE_FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]));
-            off.add(predicted.distance(truth));
+        if let Some(predicted) = predicted.get(&harness.frame) {
+            let truth = POSE_FORMAT.position(&harness.server.pose(harness.bodies[&PLAYER_ID]));
+            errors.add(predicted.distance(truth));
             highest = highest.max(truth.z);
         }
     }
-    assert!(highest > 1.2, "it jumped: {highest} m");
-    // A difference of less than half a centimetre from the host's pose causes no replay.
+    assert!(highest > 1.2, "the highest position is {highest} m");
+    // A difference of less than half a centimetre from the host's pose causes no reconciliation.
     assert!(
-        off.quantile(0.5) < 0.001 && off.quantile(1.0) < 0.005,
+        errors.quantile(0.5) < 0.001 && errors.quantile(1.0) < 0.005,
         "{} m",
-        off.quantile(1.0)
+        errors.quantile(1.0)
     );
 }
 
@@ -446,22 +455,22 @@ fn at(frame: u64) -> SimulationTime {
     SimulationTime {
         shown: frame_time(frame),
         received_until: frame_time(frame),
-        rtt: 2 * WAY,
+        rtt: 2 * ONE_WAY_DELAY,
     }
 }
 
 /// How the host sends, and the conditions of the path.
 #[derive(Clone, Copy)]
-struct Line {
+struct PathConditions {
     tick_frames: u64,
     loss: f64,
     jitter_ms: u64,
     seed: u64,
 }
 
-impl Default for Line {
+impl Default for PathConditions {
     fn default() -> Self {
-        Line {
+        PathConditions {
             tick_frames: 1,
             loss: 0.0,
             jitter_ms: 0,
@@ -477,8 +486,8 @@ struct Datagram {
     poses: Vec<(u32, Pose)>,
 }
 
-struct Scene {
-    line: Line,
+struct SimulationHarness {
+    path: PathConditions,
     rng: Rng,
     server: Physics,
     bodies: BTreeMap<u32, BodyId>,
@@ -486,33 +495,33 @@ struct Scene {
     frame: u64,
     driver: Option<RandomDriver>,
     keys: Keymap,
-    /// The player's flags, and from which time on.
+    /// The player's flags, with the times from which they are valid.
     flags: Vec<(GameTime, Keymap)>,
     /// The last pose sent of each object, and whether it has arrived.
     sent_poses: BTreeMap<u32, (Pose, bool)>,
-    flying: Vec<Datagram>,
+    in_flight: Vec<Datagram>,
     truth: VecDeque<(u64, BTreeMap<u32, Pose>)>,
     client: Simulation,
     received_until: GameTime,
-    off: Errors,
-    /// The client draws nothing.
-    asleep: bool,
+    errors: Errors,
+    /// Whether the client draws nothing.
+    is_paused: bool,
     predict: bool,
     inputs: Vec<OwnInput>,
 }
 
-impl Scene {
+impl SimulationHarness {
     /// 64 cubes in a square, and a player's cube in their middle.
-    fn new(line: Line) -> Self {
-        Self::with(line, 64)
+    fn new(path: PathConditions) -> Self {
+        Self::with(path, 64)
     }
 
-    /// A player's cube, and nothing in its way.
-    fn alone(line: Line) -> Self {
-        Self::with(line, 0)
+    /// A player's cube without other cubes.
+    fn alone(path: PathConditions) -> Self {
+        Self::with(path, 0)
     }
 
-    fn with(line: Line, cubes: u8) -> Self {
+    fn with(path: PathConditions, cubes: u8) -> Self {
         let mut server = Physics::new(ARENA);
         let at_rest =
             |x, y, z| POSE_FORMAT.moving(Position::new(x, y, z), rotation::IDENTITY, None);
@@ -523,10 +532,10 @@ impl Scene {
             let pose = at_rest(6.3 + x, 6.3 + y, CUBE_EDGE_M / 2.0);
             bodies.insert(10 + u32::from(n), server.add(CUBE, &pose));
         }
-        let (flags, sent_poses, flying, truth, off, inputs) = Default::default();
-        let mut scene = Scene {
-            line,
-            rng: Rng::with_seed(line.seed),
+        let (flags, sent_poses, in_flight, truth, errors, inputs) = Default::default();
+        let mut harness = SimulationHarness {
+            path,
+            rng: Rng::with_seed(path.seed),
             server,
             bodies,
             frame: 60,
@@ -534,25 +543,25 @@ impl Scene {
             keys: Keymap::default(),
             flags,
             sent_poses,
-            flying,
+            in_flight,
             truth,
             client: Simulation::new(ARENA, 1),
             received_until: GameTime::ZERO,
-            off,
-            asleep: false,
+            errors,
+            is_paused: false,
             predict: false,
             inputs,
         };
-        scene.enter_all();
-        scene
+        harness.enter_all();
+        harness
     }
 
-    /// A scene in which all objects are known and at rest.
-    fn quiet() -> Self {
-        let mut scene = Scene::new(Line::default());
-        scene.come_to_rest();
-        scene.assert_right();
-        scene
+    /// 64 cubes and a player's cube, all at rest and known to the client.
+    fn at_rest() -> Self {
+        let mut harness = SimulationHarness::new(PathConditions::default());
+        harness.come_to_rest();
+        harness.assert_drawn_at_host_poses();
+        harness
     }
 
     fn enter_all(&mut self) {
@@ -570,7 +579,7 @@ impl Scene {
         self.bodies.keys().copied().collect::<Vec<_>>().into_iter()
     }
 
-    fn some_cube(&self) -> (u32, BodyId) {
+    fn pick_cube(&self) -> (u32, BodyId) {
         (30, self.bodies[&30])
     }
 
@@ -584,13 +593,13 @@ impl Scene {
 
     /// Drives the player's cube at random for this many frames.
     fn drive(&mut self, frames: u64) {
-        self.driver = Some(RandomDriver::new(self.line.seed, 3));
+        self.driver = Some(RandomDriver::new(self.path.seed, 3));
         self.run(frames);
         self.driver = None;
         self.keys = Keymap::default();
     }
 
-    /// Runs until the host has nothing more to send, and a while longer.
+    /// Runs until all objects are at rest, and some frames longer.
     fn come_to_rest(&mut self) {
         for _ in 0..10 {
             self.run(300);
@@ -611,27 +620,27 @@ impl Scene {
     /// The player holds these keys from now on; the host reads them one one-way delay later.
     fn press(&mut self, keys: Keymap) {
         let at = self.room_now();
-        let way = EffectEstimator {
-            one_way_delay: WAY,
-            newest_tick: self.ticked(),
+        let estimator = EffectEstimator {
+            one_way_delay: ONE_WAY_DELAY,
+            newest_tick: self.newest_tick(),
             tick: self.tick(),
             delay: DELAY,
         };
         self.inputs.push(OwnInput {
             at,
             keys,
-            effect: way.estimate_effect(at),
+            effect: estimator.estimate_effect(at),
             is_confirmed: false,
         });
     }
 
-    /// A tick of the host.
-    fn ticked(&self) -> GameTime {
+    /// The newest tick that the client has received.
+    fn newest_tick(&self) -> GameTime {
         self.received_until.saturating_sub(DELAY)
     }
 
     fn tick(&self) -> Duration {
-        Duration::from_micros(self.line.tick_frames * 1_000_000 / FRAMES_PER_S)
+        Duration::from_micros(self.path.tick_frames * 1_000_000 / FRAMES_PER_S)
     }
 
     fn frame(&mut self) {
@@ -655,17 +664,18 @@ impl Scene {
         if self.truth.len() > 60 {
             self.truth.pop_front();
         }
-        if self.frame.is_multiple_of(self.line.tick_frames) {
+        if self.frame.is_multiple_of(self.path.tick_frames) {
             self.read_keys();
             self.send();
         }
         self.receive();
-        if !self.asleep {
+        if !self.is_paused {
             self.draw();
         }
     }
 
-    /// In a tick, once the world is at its horizon: keys read now act in the next steps.
+    /// Reads the player's keys in a tick, when the world is at its horizon. They act in the next
+    /// steps.
     fn read_keys(&mut self) {
         let now = self.room_now();
         if let Some(driver) = &mut self.driver {
@@ -677,7 +687,7 @@ impl Scene {
             self.keys =
                 PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
         }
-        // As in the game: jumps are not sent.
+        // Jumps are not sent, as in the game.
         let flags = self.keys.with(control::JUMP, false);
         if self.flags.last().is_none_or(|(_, keys)| *keys != flags) {
             self.flags.push((now + DELAY, flags));
@@ -689,19 +699,20 @@ impl Scene {
         let mut poses = Vec::new();
         for (&id, &body) in &self.bodies {
             let pose = self.server.pose(body);
-            let known = self
+            let is_known = self
                 .sent_poses
                 .get(&id)
                 .is_some_and(|(sent_poses, arrived)| *sent_poses == pose && *arrived);
-            if !pose.flag || !known {
+            if !pose.flag || !is_known {
                 poses.push((id, pose));
                 self.sent_poses.insert(id, (pose, false));
             }
         }
-        if self.rng.f64() >= self.line.loss {
-            let way = WAY + Duration::from_millis(self.rng.u64(0..=self.line.jitter_ms));
-            self.flying.push(Datagram {
-                arrives: self.room_now() + way,
+        if self.rng.f64() >= self.path.loss {
+            let delay =
+                ONE_WAY_DELAY + Duration::from_millis(self.rng.u64(0..=self.path.jitter_ms));
+            self.in_flight.push(Datagram {
+                arrives: self.room_now() + delay,
                 stamp_frame: self.frame,
                 poses,
             });
@@ -711,7 +722,7 @@ impl Scene {
     fn receive(&mut self) {
         let now = self.room_now();
         for datagram in self
-            .flying
+            .in_flight
             .extract_if(.., |datagram| datagram.arrives <= now)
         {
             for (id, pose) in datagram.poses {
@@ -741,13 +752,13 @@ impl Scene {
         };
         let presses = PressedKeys::from_inputs(self.inputs.iter().copied(), self.tick());
         let ahead = PredictionTarget {
-            horizon: shown + WAY + DELAY,
+            horizon: shown + ONE_WAY_DELAY + DELAY,
             presses: &presses,
         };
         let times = SimulationTime {
             shown,
             received_until: self.received_until,
-            rtt: 2 * WAY,
+            rtt: 2 * ONE_WAY_DELAY,
         };
         self.client
             .advance(times, self.predict.then_some(&ahead), &keys);
@@ -765,14 +776,14 @@ impl Scene {
                 .and_then(|drawing| drawing.at(shown))
                 && !truth.flag
             {
-                self.off
+                self.errors
                     .add(drawn.position.distance(POSE_FORMAT.position(truth)));
             }
         }
     }
 
     /// Asserts that every cube is simulated and drawn where the host has it.
-    fn assert_right(&self) {
+    fn assert_drawn_at_host_poses(&self) {
         for (&id, &body) in &self.bodies {
             let truth = self.server.pose(body);
             assert!(truth.flag, "{id} has not come to rest");
@@ -799,7 +810,7 @@ impl Errors {
     fn quantile(&self, share: f64) -> f32 {
         let mut sorted = self.metres.clone();
         sorted.sort_by(f32::total_cmp);
-        assert!(!sorted.is_empty(), "nothing moved");
+        assert!(!sorted.is_empty(), "no errors were recorded");
         sorted[((sorted.len() - 1) as f64 * share) as usize]
     }
 }

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_read_as_they_are_documented() {
+    fn commands_are_parsed_as_documented() {
         check("rooms", ConsoleCommand::Rooms);
         check(
             "  join 3 ",
@@ -377,13 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_and_remarks_are_skipped() {
+    fn empty_lines_and_comments_are_skipped() {
         assert_eq!(parse("   "), Ok(None));
-        assert_eq!(parse("# a remark"), Ok(None));
+        assert_eq!(parse("# a comment"), Ok(None));
     }
 
     #[test]
-    fn a_usage_error_says_what_was_expected() {
+    fn a_usage_error_names_the_expected_form() {
         for (line, hint) in [
             ("jump", "help"),
             ("move 1", "move X Y"),

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_enter_has_what_the_contract_names() {
+    fn an_enter_has_the_documented_keys() {
         let components = vec![
             NamedValue {
                 name: "name".into(),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_when_it_takes_effect_and_whether_it_was_late() {
+    fn an_event_has_its_effect_time_and_whether_it_was_late() {
         let game_event = GameEvent {
             name: "damage".into(),
             t: GameTime::from_millis(900),
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pose_says_where_an_object_is_and_how_it_is_turned() {
+    fn a_pose_has_a_position_and_an_orientation() {
         let value = ComponentValue::Pose {
             position: Position::new(1.0, 2.0, 0.0),
             facing: Facing::Yaw(0.5),

@@ -21,20 +21,20 @@ use rows::{Row, Scheme};
 
 const INTRODUCTION: &str = "# Cubes over impaired networks
 
-One scene of rigid bodies, and several ways to show it to remote players: the game `cubes` with 100
-small cubes and 4 players' cubes, on 32 x 32 m, with random drivers: they push, roll, gather cubes
-(katamari), blow them away, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes this
-page and its pictures. All of it runs on simulated time; the same scene (in rooms of 20 ticks it
-begins up to two frames later) is brought to four clients by each scheme, over networks with 50 ms
-of delay each way, with the loss of the first column, with and without 30 ms of jitter.
+Comparison of schemes that synchronise one scene of rigid bodies: the game `cubes` with 100 small
+cubes and 4 players' cubes, on 32 x 32 m. Random drivers push, roll, gather cubes (katamari), repel
+them, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes this page and its pictures. It
+runs on simulated time. Each scheme sends the same scene (in rooms of 20 ticks it begins up to two
+frames later) to four clients, over networks with 50 ms of delay each way, with the loss of the
+first column, with and without 30 ms of jitter.
 
 - **e**: distance between what a client draws and the truth at the time that it claims to show, p50
   and p99, of objects in play (that move in truth within half a second, or are drawn more than a
   millimetre off).
 - **J**: difference between the drawn and the true movement from one frame to the next, p99.9 of the
   same objects. Clients draw 60 frames a second.
-- **wrong at rest**: of the objects at rest, the share that is drawn more than 1 cm off, and for how
-  long the worst one was.
+- **wrong at rest**: the share of the objects at rest that is drawn more than 1 cm off, and the
+  longest time for which one object was.
 - **behind**: delay between an event and its drawing, p50.
 - **kB/s**: to each client, IP, UDP and (for Ambit) QUIC included.
 - A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for
@@ -43,9 +43,9 @@ of delay each way, with the loss of the first column, with and without 30 ms of 
 *state sync* and *snapshots* are the schemes of \"Synchronisation par le reseau d'un monde virtuel
 sur Unity\", from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a
 jitter buffer of four packets, no smoothing, no acknowledgements, and clients that do not know which
-keys other players hold; and snapshots of everything ten times a second at 512 units a metre, shown
-100 ms in the past. *simulated* and *interpolated* are Ambit's with their defaults (budget 256
-kbit/s, local lag 150 ms) and `--render adaptive`, which waits longer where much is lost.
+keys other players hold; and snapshots of all objects ten times a second at 512 units a metre, shown
+100 ms in the past. *simulated* and *interpolated* are Ambit's schemes with their defaults (budget
+256 kbit/s, local lag 150 ms) and `--render adaptive`, which increases the render delay with loss.
 
 ";
 

@@ -83,7 +83,7 @@ fn print_snapshots(_: bool) {
     println!("| --- | --- | --- | --- |");
     let truth = snapshot_size::simulate_scene(SEED, 30);
     for (name, format) in [
-        ("places", snapshot_size::NO_VELOCITY_FORMAT),
+        ("positions", snapshot_size::NO_VELOCITY_FORMAT),
         ("with velocities", SNAPSHOT_POSE_FORMAT),
     ] {
         for level in [Level::Shared, Level::Fine] {
@@ -149,30 +149,30 @@ fn print_wide(quick: bool) {
     );
     let seconds = if quick { 5 } else { 30 };
     for zones in [("1", "2"), ("3", "4")] {
-        let begun = now();
+        let started = now();
         let mut players = wide_floor::start(SEED, &impairment(0), zones);
         println!(
             "- inner={}, outer={}; in place after {:.1} s of this machine's time",
             zones.0,
             zones.1,
-            elapsed_since(begun).as_secs_f32()
+            elapsed_since(started).as_secs_f32()
         );
-        for guest in 0..4 {
-            players.system.guest_mut(guest).sent_to = Some(Vec::new());
+        for user in 0..4 {
+            players.system.user_mut(user).sent_datagrams = Some(Vec::new());
         }
         players.clock = Some(now);
         wide_floor::drive_about(&mut players, SEED, Duration::from_secs(seconds));
-        for (guest, around) in wide_floor::client_loads(&players).into_iter().enumerate() {
+        for (user, around) in wide_floor::client_loads(&players).into_iter().enumerate() {
             let bytes = wire::bytes(
                 players
                     .system
-                    .guest(guest)
-                    .sent_to
+                    .user(user)
+                    .sent_datagrams
                     .as_ref()
                     .expect("recorded"),
             ) / seconds;
             println!(
-                "  - client {guest}: {around:?}, {:.1} kB/s",
+                "  - client {user}: {around:?}, {:.1} kB/s",
                 bytes as f32 / 1_000.0
             );
         }
@@ -194,17 +194,17 @@ fn tick_times(players: &CubePlayers) -> Vec<Duration> {
         .recording(players.room)
         .expect("the room runs");
     let mut recording = Recording::read(recording).expect("the room's own recording");
-    let begun = now();
+    let started = now();
     let mut room = recording
         .room(&ambit_game_server::standard())
         .expect("the header of a room that has run");
-    println!("  - the room created within {:?}", elapsed_since(begun));
+    println!("  - the room created within {:?}", elapsed_since(started));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own recording") {
         outputs.clear();
-        let begun = now();
+        let started = now();
         room.tick(at, &mut inputs, &mut outputs);
-        times.push(elapsed_since(begun));
+        times.push(elapsed_since(started));
     }
     // The first tick spawns all cubes; the second runs the first physics step on all of them.
     println!(
@@ -247,9 +247,9 @@ fn step_times(cubes: &str, size: &str) -> Vec<Duration> {
                 world.set_owner(avatar, PlayerId(player));
             }
         }
-        let begun = now();
+        let started = now();
         game.step(&mut world, Duration::from_secs(1) / 60);
-        times.push(elapsed_since(begun));
+        times.push(elapsed_since(started));
         world.finish_tick();
         changes.clear();
         world.drain_changes(&mut changes);
@@ -271,8 +271,8 @@ fn format_times(mut times: Vec<Duration>) -> String {
 }
 
 /// Wall time since then.
-fn elapsed_since(begun: Duration) -> Duration {
-    now().saturating_sub(begun)
+fn elapsed_since(started: Duration) -> Duration {
+    now().saturating_sub(started)
 }
 
 /// Wall time since the first call.

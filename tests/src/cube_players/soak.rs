@@ -49,10 +49,10 @@ impl Soak {
             state_hasher: state,
         } = self;
         for frame in 0..frames_in(play) {
-            players.run_frame(|guest, frame, at| drivers[guest].keys(frame, [at.x, at.y], ARENA));
+            players.run_frame(|user, frame, at| drivers[user].keys(frame, [at.x, at.y], ARENA));
             if frame % 60 == 0 {
                 players.hash_state(state);
-                players.system.forget_what_was_said(players.room);
+                players.system.clear_history(players.room);
             }
         }
         let began = players.system.now();
@@ -66,8 +66,8 @@ impl Soak {
         let took = players.system.now().since(began);
         // Until the clients have received and drawn the last poses.
         players.release_keys_for(Duration::from_secs(3));
-        for guest in 0..PLAYERS {
-            assert_eq!(players.check_drawn_at_rest(guest), Ok(100 + PLAYERS));
+        for user in 0..PLAYERS {
+            assert_eq!(players.check_drawn_at_rest(user), Ok(100 + PLAYERS));
         }
         players.hash_state(state);
         took

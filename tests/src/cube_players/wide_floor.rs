@@ -42,7 +42,7 @@ pub fn start(seed: u64, network: &Impairment, zones: (&str, &str)) -> CubePlayer
     ];
     let mut players = CubePlayers::start(seed, PLAYERS, network, &parameters);
     for _ in 0..frames_in(TRAVEL_TIME) {
-        players.run_frame(|guest, _, _| keys_towards_quarter(guest));
+        players.run_frame(|user, _, _| keys_towards_quarter(user));
     }
     players
 }
@@ -55,25 +55,22 @@ pub fn drive_about(players: &mut CubePlayers, seed: u64, time: Duration) {
         height_m: 40.0,
     };
     let centres: Vec<_> = (0..PLAYERS)
-        .map(|guest| {
+        .map(|user| {
             players
                 .system
                 .room(players.room)
                 .expect("the room runs")
                 .world()
-                .position(players.avatar(guest).expect("the guest plays"))
+                .position(players.avatar(user).expect("the user is in the room"))
         })
         .collect();
     let mut drivers: Vec<_> = (0..PLAYERS as u64)
         .map(|player| RandomDriver::new(seed, player))
         .collect();
     for _ in 0..frames_in(time) {
-        players.run_frame(|guest, frame, at| {
-            let own = [
-                at.x - centres[guest].x + 20.0,
-                at.y - centres[guest].y + 20.0,
-            ];
-            drivers[guest].keys(frame, own, around)
+        players.run_frame(|user, frame, at| {
+            let own = [at.x - centres[user].x + 20.0, at.y - centres[user].y + 20.0];
+            drivers[user].keys(frame, own, around)
         });
     }
 }
@@ -84,10 +81,10 @@ pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
     let (world, config) = (room.world(), room.config());
     let grid = Grid::new(config.width, config.height, config.cell);
     (0..PLAYERS)
-        .map(|guest| {
+        .map(|user| {
             let (viewer, avatar) = (
-                players.client_id(guest).expect("the guest plays"),
-                players.avatar(guest).expect("the guest plays"),
+                players.client_id(user).expect("the user is in the room"),
+                players.avatar(user).expect("the user is in the room"),
             );
             // The zones lie around the cell of the avatar, or around a cell that it has left by
             // less than the margin (hysteresis).
@@ -108,7 +105,7 @@ pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
                     .count()
             };
             let in_subscribed_cells = homes.map(around).into_iter().max().unwrap_or(0);
-            let client = &players.system.guest(guest).client;
+            let client = &players.system.user(user).client;
             ClientLoad {
                 followed: room.network().interest().followed(viewer).count(),
                 in_sight: client.objects().count(),
@@ -122,16 +119,12 @@ pub fn client_loads(players: &CubePlayers) -> Vec<ClientLoad> {
 }
 
 /// Keys that lead diagonally away from the middle.
-fn keys_towards_quarter(guest: usize) -> Keymap {
-    let across = if guest.is_multiple_of(2) {
+fn keys_towards_quarter(user: usize) -> Keymap {
+    let across = if user.is_multiple_of(2) {
         control::LEFT
     } else {
         control::RIGHT
     };
-    let along = if guest < 2 {
-        control::UP
-    } else {
-        control::DOWN
-    };
+    let along = if user < 2 { control::UP } else { control::DOWN };
     Keymap(0).with(across, true).with(along, true)
 }

@@ -44,34 +44,34 @@ const CUBES: u8 = 0x80;
 /// Runs a client against an arbitrary lobby, host and network.
 pub fn client(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let mut scene = Scene::playing(choices.byte());
+    let mut fuzzed = FuzzedClient::playing(choices.byte());
     while !choices.is_over() {
         match choices.below(STEPS) {
-            WAIT => scene.now += Duration::from_millis(choices.word().into()),
-            RAW => scene.client.handle_datagram(scene.now, choices.bytes()),
-            BODY => scene.send_body(choices.bytes()),
+            WAIT => fuzzed.now += Duration::from_millis(choices.word().into()),
+            RAW => fuzzed.client.handle_datagram(fuzzed.now, choices.bytes()),
+            BODY => fuzzed.send_body(choices.bytes()),
             MESSAGE => {
                 let message = choices.bytes();
                 let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
-                let _ = scene.host.send_reliable(scene.now, message, None);
+                let _ = fuzzed.host.send_reliable(fuzzed.now, message, None);
             }
             WORLD => {
                 if let Ok(message) = WorldToClient::decode(choices.bytes()) {
-                    scene.client.handle_world_message(scene.now, message);
+                    fuzzed.client.handle_world_message(fuzzed.now, message);
                 }
             }
             GAME => {
                 if let Ok(message) = GameToClient::decode(choices.bytes()) {
-                    scene.client.handle_game_message(scene.now, message);
+                    fuzzed.client.handle_game_message(fuzzed.now, message);
                 }
             }
             ACT => {
                 let (x, y) = (choices.byte(), choices.byte());
-                if scene.cubes {
-                    scene.client.input(scene.now, Keymap(x.into()));
+                if fuzzed.cubes {
+                    fuzzed.client.input(fuzzed.now, Keymap(x.into()));
                 } else {
-                    let _ = scene.client.act(
-                        scene.now,
+                    let _ = fuzzed.client.act(
+                        fuzzed.now,
                         Action::Move {
                             x: x.into(),
                             y: y.into(),
@@ -79,15 +79,15 @@ pub fn client(data: &[u8]) {
                     );
                 }
             }
-            _ => scene
+            _ => fuzzed
                 .client
-                .handle_game_closed(scene.now, CloseReason::Broken("cut".into())),
+                .handle_game_closed(fuzzed.now, CloseReason::Broken("cut".into())),
         }
-        scene.run_client();
+        fuzzed.run_client();
     }
 }
 
-struct Scene {
+struct FuzzedClient {
     client: Client,
     host: Link,
     now: LocalTime,
@@ -98,10 +98,10 @@ struct Scene {
     sent: Vec<Bytes>,
 }
 
-impl Scene {
+impl FuzzedClient {
     fn playing(first: u8) -> Self {
         let cubes = first & CUBES != 0;
-        let mut scene = Scene {
+        let mut fuzzed = FuzzedClient {
             client: Client::new(&ClientConfig {
                 name: "ann".into(),
                 predict: cubes,
@@ -118,19 +118,19 @@ impl Scene {
             },
             sent: Vec::new(),
         };
-        scene.client.connect(scene.now);
-        scene.run_client();
+        fuzzed.client.connect(fuzzed.now);
+        fuzzed.run_client();
         for (request, body) in lobby_messages() {
-            scene.client.handle_world_message(
-                scene.now,
+            fuzzed.client.handle_world_message(
+                fuzzed.now,
                 WorldToClient {
                     request,
                     body: Some(body),
                 },
             );
-            scene.run_client();
+            fuzzed.run_client();
         }
-        scene
+        fuzzed
     }
 
     /// Delivers a datagram of a correct link with this body.
@@ -291,16 +291,16 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut forged = vec![0];
     step(&mut forged, RAW, &[0; 12]);
     forged.extend([7, WAIT as u8, 0, 8]);
-    vec![game, lobby, forged, cubes_story()]
+    vec![game, lobby, forged, cubes_seed()]
 }
 
 /// What a room of `cubes` sends to a player who pushes to the right.
-fn cubes_story() -> Vec<u8> {
+fn cubes_seed() -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
     let mut room = ambit_game_server::standard()
         .create_room(&header("cubes", &parameters))
         .expect("valid room parameters");
-    let mut scene = Scene::playing(CUBES);
+    let mut fuzzed = FuzzedClient::playing(CUBES);
     let mut input = vec![CUBES];
     let client = ClientId(0);
     let mut inputs = vec![RoomInput::Join {
@@ -311,7 +311,7 @@ fn cubes_story() -> Vec<u8> {
     for tick in 1..=16 {
         let at = GameTime::from_millis(50 * tick);
         inputs.extend(
-            scene
+            fuzzed
                 .sent
                 .drain(..)
                 .map(|bytes| RoomInput::Datagram { client, at, bytes }),
@@ -324,24 +324,24 @@ fn cubes_story() -> Vec<u8> {
             };
             input.push(RAW as u8);
             put_bytes(&mut input, &bytes);
-            scene.client.handle_datagram(scene.now, &bytes);
-            scene.run_client();
+            fuzzed.client.handle_datagram(fuzzed.now, &bytes);
+            fuzzed.run_client();
         }
         if tick == 2 {
             input.extend([ACT as u8, 1 << control::RIGHT, 0]);
-            scene.client.input(scene.now, Keymap(1 << control::RIGHT));
-            scene.run_client();
+            fuzzed.client.input(fuzzed.now, Keymap(1 << control::RIGHT));
+            fuzzed.run_client();
         }
         inputs.extend(
-            scene
+            fuzzed
                 .sent
                 .drain(..)
                 .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
         input.extend([WAIT as u8, 50, 0]);
-        scene.now += Duration::from_millis(50);
-        scene.run_client();
+        fuzzed.now += Duration::from_millis(50);
+        fuzzed.run_client();
     }
-    assert_eq!(scene.entered.len(), 5, "four cubes and the player's");
+    assert_eq!(fuzzed.entered.len(), 5, "four cubes and the player's");
     input
 }

@@ -1,4 +1,4 @@
-//! Contents of datagrams above the link, each decoder by itself.
+//! Contents of datagrams above the link: one target for each decoder.
 //!
 //! [`formats`] takes any entry of the list of formats. Formats that a peer sends also have a target
 //! of their own, and so a corpus.

@@ -24,13 +24,13 @@ pub fn link(data: &[u8]) {
         match step {
             WAIT => pair.now += Duration::from_millis(choices.word().into()),
             RAW => {
-                pair.heard_only_peer = false;
+                pair.received_only_peer = false;
                 let _ = pair.link.handle_datagram(pair.now, choices.bytes());
             }
             RECEIVE => pair.receive(|_| {}),
             RECEIVE_CORRUPTED => {
                 let (at, patch) = (choices.word(), choices.bytes());
-                pair.heard_only_peer = false;
+                pair.received_only_peer = false;
                 pair.receive(|datagram| corrupt(datagram, at, patch));
             }
             SEND => pair.send(choices.word(), true),
@@ -88,7 +88,7 @@ struct Pair {
     written: usize,
     /// Whether only datagrams of the peer came in. Otherwise the link may acknowledge what the peer
     /// never sent, which the peer rejects.
-    heard_only_peer: bool,
+    received_only_peer: bool,
     outcomes: BTreeSet<usize>,
 }
 
@@ -99,16 +99,16 @@ impl Pair {
             link: Link::new(symmetric_config()),
             peer: Link::new(symmetric_config()),
             written: 0,
-            heard_only_peer: true,
+            received_only_peer: true,
             outcomes: BTreeSet::new(),
         }
     }
 
-    /// The peer writes a datagram; the link receives it after `happens` has changed it.
-    fn receive(&mut self, happens: impl FnOnce(&mut Vec<u8>)) {
+    /// The peer writes a datagram; the link receives it after `change` has changed it.
+    fn receive(&mut self, change: impl FnOnce(&mut Vec<u8>)) {
         let mut datagram = Vec::new();
         self.peer.write_datagram(self.now, &mut datagram, |_, _| {});
-        happens(&mut datagram);
+        change(&mut datagram);
         let _ = self.link.handle_datagram(self.now, &datagram);
     }
 
@@ -133,7 +133,7 @@ impl Pair {
     fn deliver_to_peer(&mut self, datagram: &[u8]) {
         let result = self.peer.handle_datagram(self.now, datagram).map(|_| ());
         assert!(
-            result.is_ok() || !self.heard_only_peer,
+            result.is_ok() || !self.received_only_peer,
             "the peer cannot read a datagram of the link: {result:?}"
         );
     }
@@ -203,7 +203,8 @@ fn truncated(message: &[u8]) -> &[u8] {
 /// An exchange without faults, one with losses and silence, one with a faulty peer.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let wait = |ms: u16| [vec![WAIT as u8], ms.to_le_bytes().to_vec()].concat();
-    let say = |step: usize, bits: u16| [vec![step as u8], bits.to_le_bytes().to_vec()].concat();
+    let with_bits =
+        |step: usize, bits: u16| [vec![step as u8], bits.to_le_bytes().to_vec()].concat();
     let queue = |step: u8, message: &[u8]| {
         let mut input = vec![step];
         put_bytes(&mut input, message);
@@ -214,16 +215,16 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     };
     let exchange = [
         queue(QUEUE as u8, b"up"),
-        say(SEND, 300),
+        with_bits(SEND, 300),
         queue(PEER_QUEUES, b"down"),
         vec![RECEIVE as u8],
         wait(50),
     ];
     let losses = [
         queue(QUEUE as u8, &[7; 400]),
-        say(SEND_LOST, 0),
+        with_bits(SEND_LOST, 0),
         wait(400),
-        say(SEND, 9_000),
+        with_bits(SEND, 9_000),
         vec![RECEIVE as u8],
     ];
     let corrupted = |at: u16, patch: &[u8]| {
@@ -232,7 +233,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         input
     };
     let wrong = [
-        say(SEND, 10),
+        with_bits(SEND, 10),
         corrupted(2, &[1, 0]),
         corrupted(0, &[0xff; 4]),
         queue(RAW as u8, &[0; 20]),
@@ -242,7 +243,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let blocks = [
         block(PEER_BLOCK),
         block(BLOCK),
-        [vec![RECEIVE as u8], say(SEND, 8), wait(20)]
+        [vec![RECEIVE as u8], with_bits(SEND, 8), wait(20)]
             .concat()
             .repeat(40),
     ];

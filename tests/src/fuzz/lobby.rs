@@ -30,59 +30,59 @@ const QUIT: usize = 4;
 const BREAK: usize = 5;
 const DRAIN: usize = 6;
 
-const HONEST: HostId = HostId(1);
+const CORRECT_HOST: HostId = HostId(1);
 const CONNECTIONS: u8 = 5;
 
 /// Runs a lobby with arbitrary clients and hosts.
 pub fn lobby(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let mut scene = Scene::new();
+    let mut fuzzed = FuzzedLobby::new();
     while !choices.is_over() {
         let step = choices.below(STEPS);
         match step {
-            WAIT => scene.wait(Duration::from_millis(4 * u64::from(choices.word()))),
-            CONNECT => scene.connect(),
+            WAIT => fuzzed.wait(Duration::from_millis(4 * u64::from(choices.word()))),
+            CONNECT => fuzzed.connect(),
             FRAME => {
-                let conn = scene.pick_connection(choices.byte());
+                let conn = fuzzed.pick_connection(choices.byte());
                 let frame = choices.bytes();
-                scene.lobby.handle_frame(scene.now, conn, frame);
+                fuzzed.lobby.handle_frame(fuzzed.now, conn, frame);
             }
             HOST => {
                 let host = HostId(u64::from(choices.byte() % 3));
                 if let Ok(message) = HostToWorld::decode(choices.bytes()) {
-                    scene.lobby.handle_host(scene.now, host, message);
+                    fuzzed.lobby.handle_host(fuzzed.now, host, message);
                 }
             }
             QUIT | BREAK => {
-                let conn = scene.pick_connection(choices.byte());
-                if scene.open.remove(&conn) {
+                let conn = fuzzed.pick_connection(choices.byte());
+                if fuzzed.open.remove(&conn) {
                     let end = if step == QUIT {
                         Lobby::handle_quit
                     } else {
                         Lobby::handle_disconnect
                     };
-                    end(&mut scene.lobby, scene.now, conn);
+                    end(&mut fuzzed.lobby, fuzzed.now, conn);
                 }
             }
-            DRAIN if choices.byte() == 0 => scene.lobby.drain(scene.now),
-            _ => scene.lobby.handle_host_lost(
-                scene.now,
+            DRAIN if choices.byte() == 0 => fuzzed.lobby.drain(fuzzed.now),
+            _ => fuzzed.lobby.handle_host_lost(
+                fuzzed.now,
                 HostId(u64::from(choices.byte() % 3)),
-                "it died",
+                "the host died",
             ),
         }
-        scene.handle_outputs();
+        fuzzed.handle_outputs();
     }
 }
 
-struct Scene {
+struct FuzzedLobby {
     lobby: Lobby,
     now: LocalTime,
     last_connection: u64,
     open: BTreeSet<ConnId>,
 }
 
-impl Scene {
+impl FuzzedLobby {
     fn new() -> Self {
         let mut entropy = fastrand::Rng::with_seed(1);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
@@ -99,16 +99,16 @@ impl Scene {
         };
         let signer = TicketSigner::from_seed(&[7; 32]);
         let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
-        let mut scene = Scene {
+        let mut fuzzed = FuzzedLobby {
             lobby,
             now: LocalTime::from_millis(1_000),
             last_connection: 0,
             open: BTreeSet::new(),
         };
-        scene
+        fuzzed
             .lobby
-            .handle_host_start(scene.now, HONEST, Origin::Remote);
-        scene.handle_outputs();
+            .handle_host_start(fuzzed.now, CORRECT_HOST, Origin::Remote);
+        fuzzed.handle_outputs();
         let ready = HostReady {
             version: ambit_proto::control::WORLD_VERSION,
             address: "127.0.0.1:7777".into(),
@@ -116,8 +116,8 @@ impl Scene {
             capacity: 10,
             ..HostReady::default()
         };
-        scene.send_to_lobby(host_to_world::Body::Ready(ready));
-        scene
+        fuzzed.send_to_lobby(host_to_world::Body::Ready(ready));
+        fuzzed
     }
 
     fn wait(&mut self, duration: Duration) {
@@ -173,7 +173,7 @@ impl Scene {
                     }
                 }
                 LobbyAction::Host {
-                    host: HONEST,
+                    host: CORRECT_HOST,
                     message,
                 } => {
                     if let Some(world_to_host::Body::OpenRoom(order)) = message.body {
@@ -198,7 +198,7 @@ impl Scene {
 
     fn send_to_lobby(&mut self, body: host_to_world::Body) {
         self.lobby
-            .handle_host(self.now, HONEST, HostToWorld { body: Some(body) });
+            .handle_host(self.now, CORRECT_HOST, HostToWorld { body: Some(body) });
     }
 }
 

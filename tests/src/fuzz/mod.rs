@@ -4,8 +4,8 @@
 //! callers: `tests/fuzz` (cargo fuzz, nightly) searches for new inputs, and a test replays the
 //! committed ones (`tests/fuzz/corpus/TARGET/`) on stable with all other tests.
 //!
-//! State machines read [`Choices`]: the bytes tell what happens next, so that a short input is a
-//! whole sequence of steps. What a decoder accepts is written and read again where possible, and
+//! State machines read [`Choices`]: the bytes select the next step, so that a short input is a
+//! sequence of steps. What a decoder accepts is written and read again where possible, and
 //! must give the same value.
 //!
 //! **To add a target**: a function here, a line in [`TARGETS`], a file in `tests/fuzz/fuzz_targets`

@@ -126,27 +126,27 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             mask: 0x00ff_0f37,
         }),
     ];
-    let sections = acked
+    let inputs = acked
         .into_iter()
         .flat_map(|acked| [Level::Shared, Level::Fine].map(|level| (acked, level)));
-    sections
-        .map(|(acked, level)| story(&section(level, acked)))
+    inputs
+        .map(|(acked, level)| input_with_section(&section(level, acked)))
         .collect()
 }
 
-fn story(section: &[u8]) -> Vec<u8> {
-    let mut story = vec![0];
-    put_bytes(&mut story, section);
-    story
+fn input_with_section(section: &[u8]) -> Vec<u8> {
+    let mut input = vec![0];
+    put_bytes(&mut input, section);
+    input
 }
 
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
     let (number, mut out, mut history) = (LAST_NUMBER + 1, Vec::new(), Vec::new());
-    let mut scene = FineState::default();
+    let mut state = FineState::default();
     let mut writer = SectionWriter::with_state(
         &mut out,
         &SectionHeader::new(level, number, acked),
-        &mut scene,
+        &mut state,
     );
     for (slot, (format, known)) in (0..)
         .zip(&known_objects().0)

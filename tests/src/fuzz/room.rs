@@ -1,8 +1,8 @@
 //! A room with arbitrary clients.
 //!
-//! Two players of the shipped game. The input tells what their connections bring and when the room
-//! ticks; some steps use correct links. Checks: no datagram exceeds its maximum size, and a correct
-//! link can read what the room sends to it.
+//! Two players of the shipped game. The input decides what their connections deliver and when the
+//! room ticks; some steps use correct links. Checks: no datagram exceeds its maximum size, and a
+//! correct link can read what the room sends to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,24 +34,24 @@ const PLAYERS: u8 = 2;
 /// Runs a room with arbitrary clients.
 pub fn room(data: &[u8]) {
     let mut choices = Choices::new(data);
-    let mut scene = Scene::new();
-    while !choices.is_over() && scene.ticks < MAX_TICKS {
+    let mut fuzzed = FuzzedRoom::new();
+    while !choices.is_over() && fuzzed.ticks < MAX_TICKS {
         let step = choices.below(STEPS);
         let client = ClientId(u32::from(choices.byte() % (PLAYERS + 1)));
         match step {
-            TICK => scene.tick(client.0 * 40 + 10),
+            TICK => fuzzed.tick(client.0 * 40 + 10),
             RAW => {
-                scene.forged.insert(client);
-                scene.push_datagram(client, Bytes::copy_from_slice(choices.bytes()));
+                fuzzed.forged.insert(client);
+                fuzzed.push_datagram(client, Bytes::copy_from_slice(choices.bytes()));
             }
-            BODY => scene.send_body(client, choices.bytes()),
-            MESSAGE => scene.send_message(client, choices.bytes()),
-            LOSE_CONNECTION => scene.inputs.push(RoomInput::Disconnect {
+            BODY => fuzzed.send_body(client, choices.bytes()),
+            MESSAGE => fuzzed.send_message(client, choices.bytes()),
+            LOSE_CONNECTION => fuzzed.inputs.push(RoomInput::Disconnect {
                 client,
                 player: player_of(client),
             }),
-            JOIN => scene.join(client),
-            REMOVE => scene.inputs.push(RoomInput::Remove {
+            JOIN => fuzzed.join(client),
+            REMOVE => fuzzed.inputs.push(RoomInput::Remove {
                 player: player_of(client),
             }),
             _ => {
@@ -59,17 +59,17 @@ pub fn room(data: &[u8]) {
                     .chars()
                     .take(24)
                     .collect();
-                scene.inputs.push(RoomInput::Rename {
+                fuzzed.inputs.push(RoomInput::Rename {
                     player: player_of(client),
                     name,
                 });
             }
         }
     }
-    scene.tick(50);
+    fuzzed.tick(50);
 }
 
-struct Scene {
+struct FuzzedRoom {
     room: Room,
     now: GameTime,
     ticks: u32,
@@ -81,14 +81,14 @@ struct Scene {
     forged: BTreeSet<ClientId>,
 }
 
-impl Scene {
+impl FuzzedRoom {
     fn new() -> Self {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
         let room = ambit_game_server::standard()
             .create_room(&header("field", &parameters))
             .expect("valid room parameters");
         let now = GameTime::from_millis(50);
-        let mut scene = Scene {
+        let mut fuzzed = FuzzedRoom {
             room,
             now,
             ticks: 0,
@@ -97,10 +97,10 @@ impl Scene {
             forged: BTreeSet::new(),
         };
         for client in 0..PLAYERS {
-            scene.join(ClientId(client.into()));
+            fuzzed.join(ClientId(client.into()));
         }
-        scene.tick(50);
-        scene
+        fuzzed.tick(50);
+        fuzzed
     }
 
     /// The player with this number joins, for the first time or again.

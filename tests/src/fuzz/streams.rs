@@ -74,7 +74,7 @@ pub fn ticket(data: &[u8]) {
     // The verifier forgets used tickets once they are expired. If the clock goes back after that,
     // it refuses all tickets that are as old as the forgotten ones.
     let mut latest = now;
-    // Signing is slow; long inputs bring nothing.
+    // Signing is slow, and long inputs reach no additional code.
     for _ in 0..32 {
         if choices.is_over() {
             return;
@@ -165,11 +165,11 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         game: "field".into(),
         ..world_pb::CreateRoom::default()
     };
-    let asks = [
+    let requests = [
         world_pb::client_to_world::Body::Hello(hello),
         world_pb::client_to_world::Body::CreateRoom(create),
     ];
-    let asks = (1..).zip(asks).map(|(request, body)| {
+    let requests = (1..).zip(requests).map(|(request, body)| {
         frame::encode_frame(&ClientToWorld {
             request,
             body: Some(body),
@@ -200,7 +200,7 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
     let joined = GameToClient {
         body: Some(game_pb::game_to_client::Body::Joined(joined)),
     };
-    let whole = |kind: u8, stream: &[u8]| {
+    let with_kind = |kind: u8, stream: &[u8]| {
         let mut input = vec![kind];
         stream
             .chunks(500)
@@ -208,12 +208,12 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         input
     };
     let mut seeds = vec![
-        whole(0, &asks.flatten().collect::<Vec<_>>()),
-        whole(1, &frame::encode_frame(&answer)),
-        whole(2, &frame::encode_frame(&join)),
-        whole(3, &frame::encode_frame(&joined)),
+        with_kind(0, &requests.flatten().collect::<Vec<_>>()),
+        with_kind(1, &frame::encode_frame(&answer)),
+        with_kind(2, &frame::encode_frame(&join)),
+        with_kind(3, &frame::encode_frame(&joined)),
     ];
-    seeds.extend(host_frames().map(|(kind, frame)| whole(kind, &frame)));
+    seeds.extend(host_frames().map(|(kind, frame)| with_kind(kind, &frame)));
     seeds
 }
 

@@ -80,9 +80,9 @@ impl AmbitScenario {
             ..Impairment::default()
         };
         let mut system = System::new(self.seed, &ambit_game_server::standard());
-        let guests: Vec<usize> = (0..self.players)
+        let users: Vec<usize> = (0..self.players)
             .map(|player| {
-                system.arrive_with(
+                system.add_user_with(
                     ClientConfig {
                         name: format!("p{player}"),
                         ..self.client.clone()
@@ -95,15 +95,15 @@ impl AmbitScenario {
             .iter()
             .map(|(key, value)| (*key, value.as_str()))
             .collect();
-        let room = system.gather(&guests, "cubes", &given);
-        for &guest in &guests {
+        let room = system.start_room(&users, "cubes", &given);
+        for &user in &users {
             let seed = self
                 .network
                 .seed
                 .wrapping_mul(1_000_003)
-                .wrapping_add(guest as u64);
+                .wrapping_add(user as u64);
             system.impair(
-                guest,
+                user,
                 &Impairment {
                     seed,
                     ..self.network
@@ -190,9 +190,9 @@ impl RunningScenario {
             if let Err(difference) = truth.check_matches(room.world()) {
                 panic!("the room differs from the simulated scene: {difference}");
             }
-            for guest in 0..self.scenario.players {
-                self.system.with(guest, Client::handle_timeout);
-                self.record_drawn(guest, truth, &mut meter);
+            for user in 0..self.scenario.players {
+                self.system.with_client(user, Client::handle_timeout);
+                self.record_drawn(user, truth, &mut meter);
             }
         }
         let sent = self.sent_bytes() - before;
@@ -201,12 +201,12 @@ impl RunningScenario {
         )
     }
 
-    fn record_drawn(&self, guest: usize, truth: &GroundTruth, meter: &mut ErrorMeter<'_>) {
-        let now = self.system.local(guest);
-        let client = &self.system.guest(guest).client;
+    fn record_drawn(&self, user: usize, truth: &GroundTruth, meter: &mut ErrorMeter<'_>) {
+        let now = self.system.local_time(user);
+        let client = &self.system.user(user).client;
         let mut drawn_objects = 0;
         for seen in client.objects() {
-            let Some(object) = self.object_of(guest, seen.id) else {
+            let Some(object) = self.object_of(user, seen.id) else {
                 continue;
             };
             let index = truth
@@ -214,7 +214,7 @@ impl RunningScenario {
                 .expect("every object is in the scene");
             if let Some(drawn) = client.drawn(seen.id, now) {
                 meter.record_drawn(
-                    guest,
+                    user,
                     index,
                     drawn.room_time,
                     [drawn.position.x, drawn.position.y, drawn.position.z],
@@ -227,17 +227,19 @@ impl RunningScenario {
         assert_eq!(
             drawn_objects,
             truth.object_count(),
-            "objects that client {guest} draws"
+            "objects that client {user} draws"
         );
     }
 
     /// The object behind a client's own id.
-    pub fn object_of(&self, guest: usize, id: u32) -> Option<ObjectId> {
+    pub fn object_of(&self, user: usize, id: u32) -> Option<ObjectId> {
         let room = self.system.room(self.room)?;
         let mut viewers = room.network().viewers();
         let viewer =
-            viewers.find(|viewer| self.system.guest_of(self.room, viewer.client) == Some(guest))?;
-        self.system.poses(self.room)?.object_of(viewer.client, id)
+            viewers.find(|viewer| self.system.user_of(self.room, viewer.client) == Some(user))?;
+        self.system
+            .pose_oracle(self.room)?
+            .object_of(viewer.client, id)
     }
 
     /// Bytes to all clients so far, all headers included.

@@ -1,8 +1,8 @@
 //! The true scene, frame by frame.
 //!
 //! The game runs by itself, without clients or network: the same seed, and scripted players who
-//! join at the same frames, give the same scene as in a room. [`GroundTruth::check_matches`] tells
-//! whether a room's world is that scene. Frames count from the beginning of the room's physics;
+//! join at the same frames, give the same scene as in a room. [`GroundTruth::check_matches`]
+//! checks that a room's world is that scene. Frames count from the beginning of the room's physics;
 //! between two of them positions are interpolated linearly.
 
 use std::collections::BTreeMap;

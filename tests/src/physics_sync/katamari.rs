@@ -95,7 +95,7 @@ pub fn run(
     for _ in 0..frames_in(SETTLE_TIME) {
         frame(&mut players, &mut truth);
     }
-    players.system.guest_mut(0).sent_to = Some(Vec::new());
+    players.system.user_mut(0).sent_datagrams = Some(Vec::new());
     let mut samples = Vec::new();
     for _ in 0..frames_in(duration) {
         frame(&mut players, &mut truth);
@@ -103,11 +103,11 @@ pub fn run(
     }
     let sent = players
         .system
-        .guest_mut(0)
-        .sent_to
+        .user_mut(0)
+        .sent_datagrams
         .take()
         .expect("recorded");
-    let simulation = players.system.guest(0).client.stats().simulation;
+    let simulation = players.system.user(0).client.stats().simulation;
     // Whether a sample is in play also depends on what moves up to half a second later.
     for _ in 0..FRAME_HZ {
         frame(&mut players, &mut truth);

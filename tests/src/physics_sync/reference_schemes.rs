@@ -28,7 +28,7 @@ use ambit_transport::impair::Impairment;
 
 use super::ground_truth::{FRAME_HZ, GroundTruth};
 use super::{ErrorMeter, ErrorSummary};
-use crate::sim::net::{Agenda, Path};
+use crate::sim::net::{EventQueue, NetworkPath};
 
 /// Objects in a packet.
 const UPDATES_PER_PACKET: usize = 20;
@@ -64,13 +64,13 @@ pub struct ReferenceScenario<'t> {
 }
 
 impl ReferenceScenario<'_> {
-    fn client_path(&self, client: usize) -> Path {
+    fn client_path(&self, client: usize) -> NetworkPath {
         let seed = self
             .network
             .seed
             .wrapping_mul(1_000_003)
             .wrapping_add(client as u64);
-        Path::new(&Impairment {
+        NetworkPath::new(&Impairment {
             seed,
             ..self.network
         })
@@ -140,8 +140,8 @@ fn choose_updates(truth: &GroundTruth, frame: u64, priorities: &mut [u32]) -> Ve
 
 /// A client of state synchronisation.
 struct SimulatingClient {
-    path: Path,
-    in_flight: Agenda<(u64, Vec<(usize, Pose)>)>,
+    path: NetworkPath,
+    in_flight: EventQueue<(u64, Vec<(usize, Pose)>)>,
     /// By the frame in which they were sent.
     buffer: BTreeMap<u64, Vec<(usize, Pose)>>,
     physics: Physics,
@@ -163,7 +163,7 @@ impl SimulatingClient {
         let bodies = bodies.collect();
         SimulatingClient {
             path: scenario.client_path(client),
-            in_flight: Agenda::new(),
+            in_flight: EventQueue::new(),
             buffer: BTreeMap::new(),
             physics,
             bodies,
@@ -175,14 +175,14 @@ impl SimulatingClient {
 
     fn send_updates(&mut self, frame: u64, chosen: &[(usize, Pose)]) {
         let bytes = PACKET_HEADER_BYTES + chosen.len() * UPDATE_BYTES;
-        for arrives in self.path.datagram(local_frame_time(frame), bytes) {
-            self.in_flight.add(arrives, (frame, chosen.to_vec()));
+        for arrives in self.path.send_datagram(local_frame_time(frame), bytes) {
+            self.in_flight.push(arrives, (frame, chosen.to_vec()));
         }
     }
 
     /// Runs a frame of the client, at the time of a frame of the server.
     fn run_frame(&mut self, frame: u64, number: usize, meter: &mut ErrorMeter<'_>) {
-        while let Some((_, (of, states))) = self.in_flight.take(local_frame_time(frame)) {
+        while let Some((_, (of, states))) = self.in_flight.pop_due(local_frame_time(frame)) {
             // The delay lets four more packets arrive.
             self.delay_frames
                 .get_or_insert(frame - of + self.buffered_frames);
@@ -227,9 +227,9 @@ pub fn snapshots(scenario: &ReferenceScenario<'_>) -> ErrorSummary {
                 bytes += UDP_HEADER_BYTES + SNAPSHOT_BYTES * scenario.truth.object_count() / 104;
                 for arrives in client
                     .path
-                    .datagram(local_frame_time(frame), SNAPSHOT_BYTES)
+                    .send_datagram(local_frame_time(frame), SNAPSHOT_BYTES)
                 {
-                    client.in_flight.add(arrives, frame);
+                    client.in_flight.push(arrives, frame);
                 }
             }
         }
@@ -242,19 +242,19 @@ pub fn snapshots(scenario: &ReferenceScenario<'_>) -> ErrorSummary {
 
 /// A client of snapshot interpolation.
 struct InterpolatingClient {
-    path: Path,
+    path: NetworkPath,
     /// Frames of the snapshots; their contents are the truth on a grid.
-    in_flight: Agenda<u64>,
+    in_flight: EventQueue<u64>,
     received: VecDeque<u64>,
     /// How far the shown time is behind the server's clock.
     delay: Option<Duration>,
 }
 
 impl InterpolatingClient {
-    fn new(path: Path) -> Self {
+    fn new(path: NetworkPath) -> Self {
         InterpolatingClient {
             path,
-            in_flight: Agenda::new(),
+            in_flight: EventQueue::new(),
             received: VecDeque::new(),
             delay: None,
         }
@@ -268,7 +268,7 @@ impl InterpolatingClient {
         meter: &mut ErrorMeter<'_>,
     ) {
         let now = local_frame_time(frame);
-        while let Some((arrived, of)) = self.in_flight.take(now) {
+        while let Some((arrived, of)) = self.in_flight.pop_due(now) {
             self.delay
                 .get_or_insert(arrived.since(local_frame_time(of)) + SNAPSHOT_DELAY);
             // Snapshots older than the newest are dropped.

@@ -130,7 +130,7 @@ impl Drop for Nats {
 pub struct ClusterHost {
     child: Child,
     log: OutputLines,
-    /// What it logged until its address was first asked for.
+    /// Log lines until the first call of `host_at`.
     first_lines: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ impl ClusterHost {
         self.child.id()
     }
 
-    /// What it logged since the last call.
+    /// Takes the log lines since the last call.
     pub fn take_log(&mut self) -> Vec<String> {
         self.log.take_available()
     }
@@ -156,7 +156,7 @@ impl ClusterHost {
 
 impl Drop for ClusterHost {
     fn drop(&mut self) {
-        // Works for a stopped process too.
+        // SIGKILL also ends a stopped process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -164,7 +164,7 @@ impl Drop for ClusterHost {
 
 /// Two WorldServers, two hosts and three nodes of NATS.
 pub struct Cluster {
-    /// The WorldServers that are left; the leader comes first.
+    /// The running WorldServers; the leader comes first.
     pub worlds: Vec<Server>,
     pub hosts: Vec<ClusterHost>,
     pub nats: Nats,
@@ -258,7 +258,7 @@ impl Cluster {
         index.with_context(|| format!("no host has logged the address {address}"))
     }
 
-    /// Kills the leading WorldServer; the other one is left.
+    /// Kills the leading WorldServer; the other one remains.
     pub fn kill_leader(&mut self) -> Result<()> {
         let leader = self.worlds.remove(0);
         server_signal(leader.id(), "KILL")?;
@@ -310,7 +310,7 @@ fn get(port: u16, path: &str) -> Result<String> {
         .unwrap_or_default())
 }
 
-/// Sleeps: a test shows what happens while something is missing for so long.
+/// Sleeps for the length of an outage.
 pub fn outage(length: Duration) {
     std::thread::sleep(length);
 }

@@ -141,7 +141,8 @@ impl CountingPlayer {
     async fn play(mut self, over: watch::Receiver<bool>) -> Result<u64> {
         while !*over.borrow() {
             let action = Action::Custom(self.sent.to_le_bytes().to_vec());
-            // Refused while too many commands wait for the next host: then this one was not sent.
+            // The client refuses a command while too many wait for the next host; then it was not
+            // sent.
             if self.handle.act(action).await.is_ok() {
                 self.sent += 1;
             }

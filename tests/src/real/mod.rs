@@ -2,8 +2,8 @@
 //! the test binary, and built if they are missing. A process ends when the value that owns it is
 //! dropped.
 //!
-//! Nothing here waits for a fixed time: it waits for lines, and a test fails when a line does not
-//! come within a bound.
+//! Functions wait for output lines, not for a fixed time; a test fails if a line does not come
+//! within [`WAIT_LIMIT`].
 
 mod cluster;
 mod console;
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// How long a test waits for anything. Far longer than usual, since the machines are shared.
+/// Longest wait for any event. Far longer than usual, because machines may be busy.
 pub const WAIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// Path of one of the project's binaries, built if it is missing.
@@ -58,7 +58,7 @@ pub fn binary(name: &str) -> PathBuf {
 pub struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
-    /// Creates an empty folder; `name` tells the tests apart.
+    /// Creates an empty folder; `name` must be unique among the tests.
     pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("ambit-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -122,7 +122,10 @@ impl OutputLines {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    bail!("{what} did not come; the last lines:\n{}", self.tail())
+                    bail!(
+                        "{what}: not found within the time limit; the last lines:\n{}",
+                        self.tail()
+                    )
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     bail!(
@@ -143,7 +146,7 @@ impl OutputLines {
         rest
     }
 
-    /// The lines that are there now, without waiting.
+    /// The lines that have been read so far, without waiting.
     pub fn take_available(&mut self) -> Vec<String> {
         self.lines.try_iter().collect()
     }

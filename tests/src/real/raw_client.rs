@@ -186,7 +186,7 @@ impl RawClient {
             let mut buffer = [0; 4096];
             let read = tokio::time::timeout(WAIT_LIMIT, self.receive.read(&mut buffer))
                 .await
-                .context("no answer came")??;
+                .context("no answer within the time limit")??;
             match read {
                 Some(length) => self.decoder.push(&buffer[..length]),
                 None => bail!("the server has ended the stream"),

@@ -12,7 +12,7 @@ use super::{OutputLines, ScratchFolder, WAIT_LIMIT, binary};
 /// Values of `/metrics` by series; the name includes the labels.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// Polling has a cost for both sides; no result depends on this value.
+/// Interval of polling. No result depends on it.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running server; killed when dropped.
@@ -124,7 +124,7 @@ impl Server {
             std::thread::sleep(POLL_INTERVAL);
         }
         bail!(
-            "{what} did not show in /metrics; at the end: {:#?}",
+            "{what}: not in /metrics within the time limit; last values: {:#?}",
             self.metrics()?
         )
     }
@@ -175,12 +175,12 @@ impl Server {
         Ok(self.child.wait()?.code())
     }
 
-    /// What it logged since the last call.
+    /// Takes the log lines since the last call.
     pub fn take_log(&mut self) -> Vec<String> {
         self.log.take_available()
     }
 
-    /// What it printed since the last call.
+    /// Takes the lines on stdout since the last call.
     pub fn take_stdout(&mut self) -> Vec<String> {
         self.lines.take_available()
     }

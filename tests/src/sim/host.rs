@@ -1,9 +1,9 @@
-//! A game host on virtual time: the cores of the real one ([`HostCore`], a [`RoomHost`] for each
-//! room, [`ServingLease`], [`ReleaseGate`]), and what carries for them.
+//! A game host on virtual time: the cores of the real host ([`HostCore`], a [`RoomHost`] for each
+//! room, [`ServingLease`], [`ReleaseGate`]), and code in place of the real shell.
 //!
-//! The WorldServer's messages and the clients' bytes go in, [`SimHostOutput`] comes out of `poll`.
-//! Nothing here decides anything. A host that may die alone ([`SimHost::of_its_own`]) takes its
-//! time to make rooms, and its journal takes its time to get out.
+//! Input: messages of the WorldServer, and messages and datagrams of clients. Output:
+//! [`SimHostOutput`], from [`SimHost::poll`]. The cores make all decisions. A host in its own
+//! process ([`SimHost::in_own_process`]) needs time to create a room and to send its journal.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
@@ -30,13 +30,13 @@ use ambit_room::room::{Room, RoomOutput};
 use ambit_transport::quic::Fingerprint;
 use bytes::Bytes;
 
-/// The address that tickets name.
+/// The address of an embedded host, as tickets contain it.
 pub const ADDRESS: &str = "127.0.0.1:7777";
 
-/// A game connection, as the network numbers it.
+/// Number of a game connection in the simulated network.
 pub type GameConn = u64;
 
-/// What leaves a host.
+/// Output of a host.
 #[derive(Debug)]
 pub enum SimHostOutput {
     /// To the WorldServer.
@@ -45,34 +45,34 @@ pub enum SimHostOutput {
     Control(GameConn, GameToClient),
     /// On a game connection, as a datagram.
     Datagram(GameConn, Bytes),
-    /// A game connection is closed.
+    /// The host closes a game connection.
     Closed(GameConn),
-    /// To itself: a room is being made; [`SimHost::finish`] is due.
-    Making(RoomId),
-    /// The host does not serve its WorldServer any more.
+    /// A room is to be created; the simulator calls [`SimHost::finish_making`] some time later.
+    MakeRoom(RoomId),
+    /// The host no longer serves its WorldServer.
     Ended(HostEnding),
 }
 
-/// See the module.
+/// A simulated host. See the module.
 pub struct SimHost {
     registry: Registry,
     core: HostCore,
     lease: ServingLease,
     rooms: BTreeMap<RoomId, SimRoom>,
-    /// What has not left the host, by room and incarnation.
-    outlets: BTreeMap<(RoomId, u32), Outlet>,
-    /// The room and client of each connection that is in.
+    /// Datagrams that were not sent yet, by room and incarnation.
+    held: BTreeMap<(RoomId, u32), HeldDatagrams>,
+    /// Room and client of each connection that has joined.
     connections: BTreeMap<GameConn, (RoomId, ClientId)>,
-    /// Rooms that are being made.
+    /// Rooms that are being created.
     plans: BTreeMap<RoomId, RoomPlan>,
-    /// A room that was made, until the core says what becomes of it.
+    /// A room that was created, until the core starts or discards it.
     made: Option<(MadeRoom, Option<Vec<u8>>)>,
-    /// The number of the newest journal entry that can't be lost with the process.
-    journal_kept: u64,
+    /// Number of the newest journal entry that survives the loss of the process.
+    journal_saved: u64,
     next_client: u32,
     outputs: VecDeque<SimHostOutput>,
-    /// Whether it is a process of its own.
-    is_apart: bool,
+    /// Whether the host is a process of its own.
+    is_separate: bool,
 }
 
 /// A room and its connections.
@@ -82,21 +82,21 @@ pub struct SimRoom {
     clock: RoomClock,
     schedule: TickSchedule,
     conns: BTreeMap<ClientId, GameConn>,
-    /// The number of the room's newest journal entry.
+    /// Number of the room's newest journal entry.
     journal: u64,
-    /// Everything that went in so far. Rooms of hosts that may die are not recorded: their runs are
-    /// long.
+    /// The room's recording so far. Rooms of hosts in their own processes are not recorded, because
+    /// their runs are long.
     recording: Option<Vec<u8>>,
-    /// A hash of every datagram that came out so far (see [`digest`]).
+    /// Hash over all datagrams that the room has sent so far (see [`hash_datagrams`]).
     pub outputs: DefaultHasher,
 }
 
-/// A room's datagrams that wait for the journal or the lease.
+/// Datagrams of a room that wait for the journal or the lease.
 #[derive(Default)]
-struct Outlet {
+struct HeldDatagrams {
     gate: ReleaseGate,
     batches: VecDeque<Batch>,
-    ask_at: Option<LocalTime>,
+    check_at: Option<LocalTime>,
 }
 
 struct Batch {
@@ -105,16 +105,16 @@ struct Batch {
 }
 
 impl SimHost {
-    /// A host with these games, within the WorldServer's process.
+    /// Creates a host in the WorldServer's process, with these games.
     pub fn new(registry: Registry) -> Self {
         Self::with_profile(registry, ADDRESS, 100, 0)
     }
 
-    /// A host that may die alone, at an address of its own, for so many rooms. `instance` tells its
-    /// process from all others.
-    pub fn of_its_own(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
+    /// Creates a host in its own process, which can die alone. `capacity` is its number of rooms;
+    /// `instance` identifies the process.
+    pub fn in_own_process(registry: Registry, address: &str, capacity: u32, instance: u64) -> Self {
         let mut host = Self::with_profile(registry, address, capacity, instance);
-        (host.is_apart, host.journal_kept) = (true, 0);
+        (host.is_separate, host.journal_saved) = (true, 0);
         host
     }
 
@@ -134,64 +134,64 @@ impl SimHost {
             core: HostCore::new(profile),
             lease: ServingLease::default(),
             rooms: BTreeMap::new(),
-            outlets: BTreeMap::new(),
+            held: BTreeMap::new(),
             connections: BTreeMap::new(),
             plans: BTreeMap::new(),
             made: None,
-            journal_kept: u64::MAX,
+            journal_saved: u64::MAX,
             next_client: 0,
             outputs: VecDeque::new(),
-            is_apart: false,
+            is_separate: false,
         }
     }
 
-    /// Where clients connect.
+    /// The address for clients.
     pub fn address(&self) -> &str {
         self.core.address()
     }
 
-    /// Whether this room runs here, or is being made.
-    pub fn has(&self, room: RoomId) -> bool {
+    /// Whether this room runs here or is being created.
+    pub fn has_room(&self, room: RoomId) -> bool {
         self.core.has_room(room)
     }
 
-    /// The number of rooms that run or are being made.
+    /// Number of rooms that run or are being created.
     pub fn room_count(&self) -> usize {
         self.core.room_count()
     }
 
-    /// The rooms that run.
+    /// The running rooms.
     pub fn rooms(&self) -> impl Iterator<Item = (RoomId, &SimRoom)> {
         self.rooms.iter().map(|(&id, room)| (id, room))
     }
 
-    /// Forgets what went into a room so far.
-    pub fn forget_recording(&mut self, room: RoomId) {
+    /// Deletes a room's recording so far.
+    pub fn clear_recording(&mut self, room: RoomId) {
         let room = self.rooms.get_mut(&room);
         if let Some(recording) = room.and_then(|room| room.recording.as_mut()) {
             recording.clear();
         }
     }
 
-    /// What leaves next.
+    /// The next output.
     pub fn poll(&mut self) -> Option<SimHostOutput> {
         self.outputs.pop_front()
     }
 
-    /// When [`SimHost::run`] has something to do.
+    /// The time at which [`SimHost::run`] must be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let ticks = self.rooms.values().map(SimRoom::next_tick);
-        let outlets = self.outlets.values().filter_map(|outlet| outlet.ask_at);
-        ticks.chain(outlets).chain(self.core.next_deadline()).min()
+        let held = self.held.values().filter_map(|queue| queue.check_at);
+        ticks.chain(held).chain(self.core.next_deadline()).min()
     }
 
-    /// There is a link to the WorldServer.
+    /// The link to the WorldServer is established.
     pub fn connect(&mut self, now: LocalTime) {
         self.core.connect(time(now), &mut self.lease);
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
-    /// The link is lost. Its rooms are closed: it is a host without rooms that dials again.
+    /// The link is lost. The host closes its rooms, and reconnects without rooms.
     pub fn lose_link(&mut self, now: LocalTime) {
         self.core.handle_link_lost(time(now), &self.lease);
         self.close_all(now);
@@ -200,41 +200,41 @@ impl SimHost {
     /// Closes all rooms.
     pub fn close_all(&mut self, now: LocalTime) {
         self.core.close_all(ErrorCode::HostDied);
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
-    /// The process is asked to end.
+    /// The process receives SIGTERM.
     pub fn stop(&mut self, now: LocalTime) {
         self.core.handle_stop(time(now), &mut self.lease);
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
-    /// The journal entries up to this number have left the process, and what reads them lives as
-    /// long as the WorldServer.
+    /// The journal entries up to this number have left the process; their reader lives as long as
+    /// the WorldServer.
     pub fn note_journal_written(&mut self, now: LocalTime, number: u64) {
-        self.journal_kept = self.journal_kept.max(number);
+        self.journal_saved = self.journal_saved.max(number);
         self.release(now);
     }
 
-    /// A message of the WorldServer's.
+    /// Handles a message of the WorldServer.
     pub fn handle_world(&mut self, now: LocalTime, message: WorldToHost) {
         let order = order_of(message).expect("the lobby sends no empty message");
         self.core.handle_order(time(now), &mut self.lease, order);
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
-    /// A control message of a client's.
+    /// Handles a control message of a client.
     pub fn handle_control(&mut self, now: LocalTime, conn: GameConn, message: ClientToGame) {
         match message.body {
             Some(client_to_game::Body::Join(join)) => self.join(now, conn, &join),
             Some(client_to_game::Body::Leave(_)) => {
-                self.client_message(now, conn, ClientMessage::Leave);
+                self.handle_client_message(now, conn, ClientMessage::Leave);
             }
             None => {}
         }
     }
 
-    /// A datagram of a client's.
+    /// Handles a datagram of a client.
     pub fn handle_datagram(&mut self, now: LocalTime, conn: GameConn, bytes: Bytes) {
         if let Some((client, room)) = self.room_of(conn) {
             let at = room.clock.room_time(now);
@@ -242,27 +242,27 @@ impl SimHost {
         }
     }
 
-    /// A game connection is gone.
+    /// A game connection has ended.
     pub fn handle_closed(&mut self, now: LocalTime, conn: GameConn) {
         if let Some((client, room)) = self.room_of(conn) {
             room.conns.remove(&client);
             room.host.handle_closed(client);
         }
         if let Some((id, _)) = self.connections.remove(&conn) {
-            self.carry_out_room(now, id);
+            self.handle_room_outputs(now, id);
         }
     }
 
-    /// Does what is due; returns the rooms that ticked.
+    /// Runs all that is due; returns the rooms that ticked.
     pub fn run(&mut self, now: LocalTime) -> Vec<RoomId> {
         if self.core.next_deadline().is_some_and(|due| due <= now) {
             self.core.handle_timeout(time(now), &mut self.lease);
-            self.carry_out(now);
+            self.handle_core_outputs(now);
         }
         let is_due = |(&id, room): (&RoomId, &SimRoom)| (room.next_tick() <= now).then_some(id);
         let due: Vec<RoomId> = self.rooms.iter().filter_map(is_due).collect();
         for &id in &due {
-            let room = self.rooms.get_mut(&id).expect("it is due");
+            let room = self.rooms.get_mut(&id).expect("a due room exists");
             let ticks = room.schedule.take_due(room.clock.room_time(now), 0).ticks;
             for at in ticks {
                 let Some(room) = self.rooms.get_mut(&id) else {
@@ -273,21 +273,21 @@ impl SimHost {
                 }
                 at.hash(&mut room.outputs);
                 room.host.tick(at);
-                self.carry_out_room(now, id);
+                self.handle_room_outputs(now, id);
             }
         }
         self.release(now);
         due
     }
 
-    /// A room has been made.
-    pub fn finish(&mut self, now: LocalTime, id: RoomId) {
+    /// A room has been created.
+    pub fn finish_making(&mut self, now: LocalTime, id: RoomId) {
         let Some(plan) = self.plans.remove(&id) else {
             return;
         };
         let incarnation = plan.incarnation;
         let result = plan.prepare(&self.registry, false, || now).map(|prepared| {
-            let mut recording = (!self.is_apart).then(Vec::new);
+            let mut recording = (!self.is_separate).then(Vec::new);
             if let Some(recording) = &mut recording {
                 recording::begin(prepared.header(), prepared.snapshot().as_ref(), recording);
             }
@@ -301,7 +301,7 @@ impl SimHost {
             snapshot
         });
         self.core.handle_made(time(now), id, incarnation, result);
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
     fn join(&mut self, now: LocalTime, conn: GameConn, join: &Join) {
@@ -323,14 +323,14 @@ impl SimHost {
         self.connections.insert(conn, (id, client));
         let at = room.clock.room_time(now);
         room.host.handle_join(at, client, ticket);
-        self.carry_out_room(now, id);
+        self.handle_room_outputs(now, id);
     }
 
-    fn client_message(&mut self, now: LocalTime, conn: GameConn, message: ClientMessage) {
+    fn handle_client_message(&mut self, now: LocalTime, conn: GameConn, message: ClientMessage) {
         if let Some((client, room)) = self.room_of(conn) {
             room.host.handle_message(client, message);
             let (id, _) = self.connections[&conn];
-            self.carry_out_room(now, id);
+            self.handle_room_outputs(now, id);
         }
     }
 
@@ -339,22 +339,22 @@ impl SimHost {
         Some((client, self.rooms.get_mut(&id)?))
     }
 
-    /// Carries out what the core has put out.
-    fn carry_out(&mut self, now: LocalTime) {
+    /// Handles all outputs of the core.
+    fn handle_core_outputs(&mut self, now: LocalTime) {
         while let Some(output) = self.core.poll() {
             match output {
                 HostOutput::World(message) => {
                     self.outputs.push_back(SimHostOutput::World(message.into()));
                 }
-                // The lobby does without figures here.
+                // The simulation sends no statistics.
                 HostOutput::SendStats => {}
                 HostOutput::MakeRoom(plan) => {
                     let id = RoomId(plan.header.room);
                     self.plans.insert(id, *plan);
-                    if self.is_apart {
-                        self.outputs.push_back(SimHostOutput::Making(id));
+                    if self.is_separate {
+                        self.outputs.push_back(SimHostOutput::MakeRoom(id));
                     } else {
-                        self.finish(now, id);
+                        self.finish_making(now, id);
                     }
                 }
                 HostOutput::StartRoom {
@@ -362,14 +362,17 @@ impl SimHost {
                     incarnation,
                     clock,
                 } => {
-                    let (new, recording) = self.made.take().expect("it has just been made");
+                    let (new, recording) = self
+                        .made
+                        .take()
+                        .expect("the room was created before it starts");
                     let started = SimRoom::new(new.host, incarnation, clock, recording);
                     self.rooms.insert(room, started);
                 }
                 HostOutput::DiscardRoom(_) => self.made = None,
-                HostOutput::Room(id, order) => self.order(now, id, order),
+                HostOutput::Room(id, order) => self.handle_room_order(now, id, order),
                 HostOutput::JournalKept(number) => {
-                    self.journal_kept = self.journal_kept.max(number);
+                    self.journal_saved = self.journal_saved.max(number);
                 }
                 HostOutput::End(ending) => self.outputs.push_back(SimHostOutput::Ended(ending)),
             }
@@ -377,21 +380,21 @@ impl SimHost {
         self.release(now);
     }
 
-    fn order(&mut self, now: LocalTime, id: RoomId, order: RoomOrder) {
+    fn handle_room_order(&mut self, now: LocalTime, id: RoomId, order: RoomOrder) {
         if let Some(room) = self.rooms.get_mut(&id) {
             let at = room.clock.room_time(now);
             room.host.handle_order(at, order);
-            self.carry_out_room(now, id);
+            self.handle_room_outputs(now, id);
         }
     }
 
-    /// Carries out what a room has put out.
-    fn carry_out_room(&mut self, now: LocalTime, id: RoomId) {
+    /// Handles all outputs of a room.
+    fn handle_room_outputs(&mut self, now: LocalTime, id: RoomId) {
         let mut datagrams = Vec::new();
         let Some(SimRoom { incarnation, .. }) = self.rooms.get(&id) else {
             return;
         };
-        let outlet = (id, *incarnation);
+        let queue = (id, *incarnation);
         let mut after = self.rooms[&id].journal;
         while let Some(room) = self.rooms.get_mut(&id)
             && let Some(output) = room.host.poll()
@@ -444,38 +447,34 @@ impl SimHost {
         }
         if !datagrams.is_empty() {
             let batch = Batch { after, datagrams };
-            self.outlets
-                .entry(outlet)
-                .or_default()
-                .batches
-                .push_back(batch);
+            self.held.entry(queue).or_default().batches.push_back(batch);
         }
-        self.carry_out(now);
+        self.handle_core_outputs(now);
     }
 
-    /// Sends the datagrams that may leave.
+    /// Sends the datagrams that the release gate permits.
     fn release(&mut self, now: LocalTime) {
         let Self {
-            outlets,
+            held,
             lease,
             outputs: sent,
-            journal_kept,
+            journal_saved,
             ..
         } = self;
-        for outlet in outlets.values_mut() {
-            outlet.ask_at = None;
-            while let Some(batch) = outlet.batches.front() {
-                match outlet.gate.check(now, batch.after, *journal_kept, lease) {
+        for queue in held.values_mut() {
+            queue.check_at = None;
+            while let Some(batch) = queue.batches.front() {
+                match queue.gate.check(now, batch.after, *journal_saved, lease) {
                     Release::Now => {
-                        let batch = outlet.batches.pop_front().expect("just looked");
+                        let batch = queue.batches.pop_front().expect("the queue has a front");
                         let datagrams = batch.datagrams.into_iter();
                         sent.extend(
                             datagrams.map(|(conn, bytes)| SimHostOutput::Datagram(conn, bytes)),
                         );
                     }
-                    Release::Never => drop(outlet.batches.pop_front()),
-                    Release::Wait(ask_at) => {
-                        outlet.ask_at = ask_at;
+                    Release::Never => drop(queue.batches.pop_front()),
+                    Release::Wait(check_at) => {
+                        queue.check_at = check_at;
                         break;
                     }
                 }
@@ -487,9 +486,8 @@ impl SimHost {
                 .get(id)
                 .is_some_and(|room| room.incarnation == incarnation)
         };
-        self.outlets.retain(|(id, incarnation), outlet| {
-            !outlet.batches.is_empty() || runs(id, *incarnation)
-        });
+        self.held
+            .retain(|(id, incarnation), queue| !queue.batches.is_empty() || runs(id, *incarnation));
     }
 }
 
@@ -497,9 +495,9 @@ impl SimRoom {
     fn new(host: RoomHost, incarnation: u32, clock: RoomClock, recording: Option<Vec<u8>>) -> Self {
         let room = host.room();
         let last = room.last_tick().unwrap_or_default();
-        // The first tick, without clients.
+        // The first tick has no clients.
         let mut outputs = DefaultHasher::new();
-        digest(GameTime::ZERO, &[], &mut outputs);
+        hash_datagrams(GameTime::ZERO, &[], &mut outputs);
         SimRoom {
             schedule: TickSchedule::after(room.config().tick_hz, last),
             host,
@@ -517,22 +515,22 @@ impl SimRoom {
         self.host.room()
     }
 
-    /// The room's time at a moment of the simulation.
-    pub fn time(&self, now: LocalTime) -> GameTime {
+    /// The room time at a time of the simulation.
+    pub fn room_time(&self, now: LocalTime) -> GameTime {
         self.clock.room_time(now)
     }
 
-    /// Seats that are taken, and those of players who came since the last tick.
+    /// Seats that are taken, those of players who joined since the last tick included.
     pub fn seats_taken(&self) -> u32 {
         self.host.seats_taken()
     }
 
-    /// Seats at most.
+    /// Number of seats.
     pub fn capacity(&self) -> u32 {
         self.host.capacity()
     }
 
-    /// Everything that went in so far.
+    /// The room's recording so far.
     pub fn recording(&self) -> &[u8] {
         self.recording.as_deref().unwrap_or_default()
     }
@@ -559,7 +557,7 @@ fn message(body: game_to_client::Body) -> GameToClient {
 }
 
 /// Adds the datagrams of a tick to a hash.
-pub fn digest(now: GameTime, outputs: &[RoomOutput], hash: &mut DefaultHasher) {
+pub fn hash_datagrams(now: GameTime, outputs: &[RoomOutput], hash: &mut DefaultHasher) {
     now.hash(hash);
     for output in outputs {
         if let RoomOutput::Datagram { client, bytes } = output {

@@ -1,9 +1,9 @@
-//! The simulated network: what is sent at one time and when it arrives.
+//! The simulated network: computes when something that is sent arrives.
 //!
-//! Datagrams go through an [`Impairer`] a direction, the very one behind `--impair`. Streams are
-//! reliable and ordered: they take the path's plain delay, and what is sent while the path is cut
-//! arrives once it is whole again. Everything is decided by the seeds; what is due at the same time
-//! is handed out in the order of sending.
+//! Datagrams go through one [`Impairer`] for each direction, the same type as behind `--impair`.
+//! Streams are reliable and ordered: they have the path's delay without jitter, and data sent while
+//! the path is cut arrives after the cut. Everything follows from the seeds; events that are due at
+//! the same time come out in the order of sending.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,8 +12,8 @@ use std::time::Duration;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::{Impairer, Impairment};
 
-/// Things under way, by the time when they arrive.
-pub struct Agenda<T> {
+/// Events, ordered by the time at which they are due.
+pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     order: u64,
 }
@@ -24,17 +24,17 @@ struct Entry<T> {
     item: T,
 }
 
-impl<T> Agenda<T> {
-    /// Nothing is under way.
+impl<T> EventQueue<T> {
+    /// Creates an empty queue.
     pub fn new() -> Self {
-        Agenda {
+        EventQueue {
             heap: BinaryHeap::new(),
             order: 0,
         }
     }
 
-    /// `item` arrives at `at`.
-    pub fn add(&mut self, at: LocalTime, item: T) {
+    /// Adds `item`, which is due at `at`.
+    pub fn push(&mut self, at: LocalTime, item: T) {
         self.order += 1;
         self.heap.push(Reverse(Entry {
             at,
@@ -43,23 +43,23 @@ impl<T> Agenda<T> {
         }));
     }
 
-    /// When the next thing arrives.
-    pub fn next(&self) -> Option<LocalTime> {
+    /// The time of the next event.
+    pub fn next_time(&self) -> Option<LocalTime> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// The next thing, if it arrives by `now`.
-    pub fn take(&mut self, now: LocalTime) -> Option<(LocalTime, T)> {
-        if self.next()? > now {
+    /// Removes and returns the next event if it is due by `now`.
+    pub fn pop_due(&mut self, now: LocalTime) -> Option<(LocalTime, T)> {
+        if self.next_time()? > now {
             return None;
         }
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.item))
     }
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
-        Agenda::new()
+        EventQueue::new()
     }
 }
 
@@ -83,19 +83,19 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-/// One direction of a client's line.
-pub struct Path {
+/// One direction of a client's network path.
+pub struct NetworkPath {
     impairer: Impairer,
     delay: Duration,
-    /// When the last thing on a stream arrives: streams keep their order.
+    /// Arrival of the newest stream data: streams keep their order.
     stream_until: LocalTime,
     cut_until: LocalTime,
 }
 
-impl Path {
-    /// A line with these faults.
+impl NetworkPath {
+    /// Creates a path with these impairments.
     pub fn new(impairment: &Impairment) -> Self {
-        Path {
+        NetworkPath {
             impairer: Impairer::new(*impairment),
             delay: impairment.delay.max(Duration::from_micros(200)),
             stream_until: LocalTime::ZERO,
@@ -103,19 +103,19 @@ impl Path {
         }
     }
 
-    /// Other faults from now on; what is under way arrives as it would have.
+    /// Sets other impairments; data in flight is not affected.
     pub fn impair(&mut self, impairment: &Impairment) {
         self.impairer = Impairer::new(*impairment);
         self.delay = impairment.delay.max(Duration::from_micros(200));
     }
 
-    /// Nothing gets through until then.
+    /// Drops all datagrams, and delays stream data, until this time.
     pub fn cut_until(&mut self, until: LocalTime) {
         self.cut_until = until;
     }
 
-    /// When the copies of a datagram that is sent now arrive.
-    pub fn datagram(&mut self, now: LocalTime, len: usize) -> Vec<LocalTime> {
+    /// Sends a datagram; returns the arrival times of its copies.
+    pub fn send_datagram(&mut self, now: LocalTime, len: usize) -> Vec<LocalTime> {
         let delays: Vec<Duration> = self.impairer.send(now, len).collect();
         if now < self.cut_until {
             Vec::new()
@@ -124,8 +124,8 @@ impl Path {
         }
     }
 
-    /// When a message arrives that is put on a stream now.
-    pub fn stream(&mut self, now: LocalTime) -> LocalTime {
+    /// Sends a message on a stream; returns its arrival time.
+    pub fn send_on_stream(&mut self, now: LocalTime) -> LocalTime {
         self.stream_until = self.stream_until.max(now.max(self.cut_until) + self.delay);
         self.stream_until
     }

@@ -1,4 +1,4 @@
-//! The loop of the simulation.
+//! The event loop of the simulation.
 
 pub mod fleet;
 
@@ -30,92 +30,92 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::host::{GameConn, SimHost, SimHostOutput, SimRoom};
-use super::net::{Agenda, Path};
+use super::net::{EventQueue, NetworkPath};
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
-use fleet::{Fleet, HostEvent, NO_ANSWER, Node, ToHost};
+use fleet::{CONNECTION_TIMEOUT, ClientData, Fleet, HostEvent, HostProcess};
 
 const HOST: HostId = HostId(1);
-/// The first id of a process of its own.
-const FIRST_APART: u64 = 2;
+/// Id of the first host in its own process.
+const FIRST_SEPARATE_HOST: u64 = 2;
 
-/// See the module.
+/// The simulated system. See [`crate::sim`].
 pub struct System {
     now: LocalTime,
     seed: u64,
-    agenda: Agenda<Parcel>,
+    events: EventQueue<SimEvent>,
     lobby: Lobby,
-    hosts: BTreeMap<HostId, Node>,
-    /// What hosts have sent of their rooms.
-    kept: RoomCheckpoints,
+    hosts: BTreeMap<HostId, HostProcess>,
+    /// Checkpoints of rooms, which the WorldServer's shell keeps.
+    checkpoints: RoomCheckpoints,
     fleet: Fleet,
-    guests: Vec<Guest>,
-    /// The guest behind each lobby connection.
-    worlds: BTreeMap<ConnId, usize>,
-    /// The guest behind each game connection, and the host.
-    games: BTreeMap<GameConn, (usize, HostId)>,
+    users: Vec<SimUser>,
+    /// The user of each lobby connection.
+    lobby_conns: BTreeMap<ConnId, usize>,
+    /// User and host of each game connection.
+    game_conns: BTreeMap<GameConn, (usize, HostId)>,
     next_conn: u64,
     traffic: DefaultHasher,
-    oracles: BTreeMap<(HostId, RoomId), InterestOracle>,
-    poses: BTreeMap<(HostId, RoomId), PoseOracle>,
+    interest_oracles: BTreeMap<(HostId, RoomId), InterestOracle>,
+    pose_oracles: BTreeMap<(HostId, RoomId), PoseOracle>,
 }
 
-/// A client and its path.
-pub struct Guest {
+/// A simulated user: a client, its clock and its network path.
+pub struct SimUser {
     /// The client itself.
     pub client: Client,
-    /// The events of its views, oldest first.
+    /// The client's view events, oldest first.
     pub events: Vec<ViewEvent>,
-    /// Every datagram that a host sent to it, with its time; kept only on demand.
-    pub sent_to: Option<Vec<(LocalTime, Bytes)>>,
-    /// Whether the oracle of poses looks at all that it knows, after each tick.
-    pub is_watched: bool,
-    /// Bytes of datagrams towards it, and from it.
+    /// All datagrams that hosts have sent to the client, with their times; recorded only on demand.
+    pub sent_datagrams: Option<Vec<(LocalTime, Bytes)>>,
+    /// Whether the pose oracle checks the client after each tick.
+    pub is_checked: bool,
+    /// Bytes of datagrams to the client, and from it.
     pub bytes: (u64, u64),
-    up: Path,
-    down: Path,
-    /// What its clock is ahead of the simulation's.
-    offset: Duration,
+    up: NetworkPath,
+    down: NetworkPath,
+    /// How far the client's clock is ahead of virtual time.
+    clock_offset: Duration,
     world: Option<ConnId>,
     game: Option<GameConn>,
     wake: Option<LocalTime>,
 }
 
-/// Something that arrives later.
-enum Parcel {
-    WorldOpen { conn: ConnId },
-    WorldOpened { guest: usize, conn: ConnId },
+/// An event of the simulation.
+enum SimEvent {
+    LobbyConnecting { conn: ConnId },
+    LobbyConnected { user: usize, conn: ConnId },
     ToLobby { conn: ConnId, frame: Vec<u8> },
     FromLobby { conn: ConnId, frame: Vec<u8> },
-    WorldGone { conn: ConnId, quit: bool },
-    WorldClosed { conn: ConnId, message: String },
-    GameOpened { guest: usize, conn: GameConn },
+    LobbyDisconnected { conn: ConnId, quit: bool },
+    ClosedByLobby { conn: ConnId, message: String },
+    GameConnected { user: usize, conn: GameConn },
     ToHost { conn: GameConn, frame: Vec<u8> },
     FromHost { conn: GameConn, frame: Vec<u8> },
-    GameGone { conn: GameConn },
-    GameClosed { conn: GameConn },
-    Up { conn: GameConn, bytes: Bytes },
-    Down { conn: GameConn, bytes: Bytes },
-    Wake { guest: usize },
-    AtHost { host: HostId, what: HostEvent },
+    GameDisconnected { conn: GameConn },
+    ClosedByHost { conn: GameConn },
+    DatagramUp { conn: GameConn, bytes: Bytes },
+    DatagramDown { conn: GameConn, bytes: Bytes },
+    Wake { user: usize },
+    Host { host: HostId, event: HostEvent },
 }
 
 impl System {
-    /// A lobby and a host with these games, without clients.
+    /// Creates a lobby and an embedded host with these games, without clients.
     pub fn new(seed: u64, registry: &Registry) -> Self {
         let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
         let mut host = SimHost::new(registry.clone());
         host.connect(system.now);
-        system.hosts.insert(HOST, Node::embedded(host));
+        system.hosts.insert(HOST, HostProcess::embedded(host));
         system
             .lobby
             .handle_host_start(system.now, HOST, Origin::Embedded);
-        system.pump();
+        system.drain_outputs();
         system
     }
 
-    /// A lobby with these games and this configuration, but for the limits of requests, without
-    /// clients; it starts the children that it wants.
+    /// Creates a lobby with these games and this configuration, without clients. Request limits are
+    /// raised. The lobby's children are started.
     pub fn with_children(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut system = Self::without_hosts(seed, registry, config);
         system.start_children();
@@ -156,24 +156,24 @@ impl System {
         System {
             now: LocalTime::ZERO,
             seed,
-            agenda: Agenda::new(),
+            events: EventQueue::new(),
             lobby,
             hosts: BTreeMap::new(),
-            kept: RoomCheckpoints::default(),
+            checkpoints: RoomCheckpoints::default(),
             fleet: Fleet::new(seed, registry.clone(), children),
-            guests: Vec::new(),
-            worlds: BTreeMap::new(),
-            games: BTreeMap::new(),
+            users: Vec::new(),
+            lobby_conns: BTreeMap::new(),
+            game_conns: BTreeMap::new(),
             next_conn: 0,
             traffic: DefaultHasher::new(),
-            oracles: BTreeMap::new(),
-            poses: BTreeMap::new(),
+            interest_oracles: BTreeMap::new(),
+            pose_oracles: BTreeMap::new(),
         }
     }
 
-    /// A client with this name and path connects to the lobby. Returns its number.
-    pub fn arrive(&mut self, name: &str, impairment: &Impairment) -> usize {
-        self.arrive_with(
+    /// Adds a user with this name and path, whose client connects to the lobby. Returns its number.
+    pub fn add_user(&mut self, name: &str, impairment: &Impairment) -> usize {
+        self.add_user_with(
             ClientConfig {
                 name: name.to_owned(),
                 ..ClientConfig::default()
@@ -182,43 +182,49 @@ impl System {
         )
     }
 
-    /// The same with settings.
-    pub fn arrive_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
-        let number = self.guests.len();
+    /// Adds a user with this client configuration.
+    pub fn add_user_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
+        let number = self.users.len();
         let seed = self
             .seed
             .wrapping_mul(1_000_003)
             .wrapping_add(2 * number as u64);
-        let line = |seed: u64| {
-            Path::new(&Impairment {
+        let path = |seed: u64| {
+            NetworkPath::new(&Impairment {
                 seed,
                 ..*impairment
             })
         };
-        self.guests.push(Guest {
+        self.users.push(SimUser {
             client: Client::new(&ClientConfig { seed, ..config }),
             events: Vec::new(),
-            is_watched: !config.light,
-            sent_to: None,
+            is_checked: !config.light,
+            sent_datagrams: None,
             bytes: (0, 0),
-            up: line(seed),
-            down: line(seed + 1),
-            offset: Duration::from_micros(seed % 7_000_000_000),
+            up: path(seed),
+            down: path(seed + 1),
+            clock_offset: Duration::from_micros(seed % 7_000_000_000),
             world: None,
             game: None,
             wake: None,
         });
-        self.with(number, Client::connect);
+        self.with_client(number, Client::connect);
         number
     }
 
-    /// Makes a room of a game, starts it and lets everybody in. Returns once all are playing.
-    pub fn gather(&mut self, guests: &[usize], game: &str, parameters: &[(&str, &str)]) -> RoomId {
-        let (&first, others) = guests.split_first().expect("somebody makes the room");
+    /// Creates and starts a room of a game, and lets these users join. Returns once all are in the
+    /// game.
+    pub fn start_room(
+        &mut self,
+        users: &[usize],
+        game: &str,
+        parameters: &[(&str, &str)],
+    ) -> RoomId {
+        let (&first, others) = users.split_first().expect("at least one user");
         self.run_until("the lobby", |system| {
-            guests
+            users
                 .iter()
-                .all(|&guest| system.guests[guest].client.is_connected())
+                .all(|&user| system.users[user].client.is_connected())
         });
         let parameters = parameters
             .iter()
@@ -233,16 +239,16 @@ impl System {
         };
         self.request(first, LobbyRequest::CreateRoom(create));
         self.run_until("a room", |system| {
-            system.guests[first].client.room().is_some()
+            system.users[first].client.room().is_some()
         });
-        let room = self.guests[first]
+        let room = self.users[first]
             .client
             .room()
-            .expect("it has just been made");
+            .expect("the user has created a room");
         self.request(first, LobbyRequest::StartRoom);
-        for &guest in others {
+        for &user in others {
             self.request(
-                guest,
+                user,
                 LobbyRequest::JoinRoom {
                     room,
                     password: String::new(),
@@ -250,31 +256,31 @@ impl System {
             );
         }
         self.run_until("the game", |system| {
-            guests
+            users
                 .iter()
-                .all(|&guest| system.guests[guest].client.avatar().is_some())
+                .all(|&user| system.users[user].client.avatar().is_some())
         });
         room
     }
 
-    /// The time of the simulation.
+    /// Virtual time.
     pub fn now(&self) -> LocalTime {
         self.now
     }
 
-    /// A client.
-    pub fn guest(&self, guest: usize) -> &Guest {
-        &self.guests[guest]
+    /// A user.
+    pub fn user(&self, user: usize) -> &SimUser {
+        &self.users[user]
     }
 
-    /// A client, to be changed.
-    pub fn guest_mut(&mut self, guest: usize) -> &mut Guest {
-        &mut self.guests[guest]
+    /// A user, mutable.
+    pub fn user_mut(&mut self, user: usize) -> &mut SimUser {
+        &mut self.users[user]
     }
 
-    /// The time of a client's own clock.
-    pub fn local(&self, guest: usize) -> LocalTime {
-        self.now + self.guests[guest].offset
+    /// The time on a user's own clock.
+    pub fn local_time(&self, user: usize) -> LocalTime {
+        self.now + self.users[user].clock_offset
     }
 
     /// The lobby.
@@ -287,12 +293,12 @@ impl System {
         self.running(room).map(|(_, room)| room.room())
     }
 
-    /// Where a room runs: at the host that the WorldServer has given it to last.
+    /// A running room, with the host that the lobby placed it on last.
     pub fn running(&self, room: RoomId) -> Option<(HostId, &SimRoom)> {
-        let there = |(&host, node): (&HostId, &'_ Node)| {
-            (node.is_linked() && node.host.has(room)).then_some(host)
+        let has_room = |(&host, process): (&HostId, &'_ HostProcess)| {
+            (process.is_linked() && process.host.has_room(room)).then_some(host)
         };
-        let host = self.hosts.iter().find_map(there)?;
+        let host = self.hosts.iter().find_map(has_room)?;
         self.hosts[&host]
             .host
             .rooms()
@@ -300,159 +306,159 @@ impl System {
             .map(|(_, room)| (host, room))
     }
 
-    /// The room's time now.
+    /// The current room time.
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
-        self.running(room).map(|(_, room)| room.time(self.now))
+        self.running(room).map(|(_, room)| room.room_time(self.now))
     }
 
-    /// Everything that went into a room so far, and a hash of what came out.
+    /// A room's recording so far, and a hash of all datagrams that it sent.
     pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
         let (_, room) = self.running(room)?;
         Some((room.recording(), room.outputs.finish()))
     }
 
-    /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long
-    /// runs.
-    pub fn forget_what_was_said(&mut self, room: RoomId) {
+    /// Deletes a room's recording and the events of all users. Long runs need this, since both are
+    /// unbounded.
+    pub fn clear_history(&mut self, room: RoomId) {
         self.hosts
             .values_mut()
-            .for_each(|node| node.host.forget_recording(room));
-        self.guests
-            .iter_mut()
-            .for_each(|guest| guest.events.clear());
+            .for_each(|process| process.host.clear_recording(room));
+        self.users.iter_mut().for_each(|user| user.events.clear());
     }
 
-    /// The guest behind a client of a room.
-    pub fn guest_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
+    /// The user of a client of a room.
+    pub fn user_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
         let (_, room) = self.running(room)?;
-        self.games
+        self.game_conns
             .get(&room.connection(client)?)
-            .map(|&(guest, _)| guest)
+            .map(|&(user, _)| user)
     }
 
-    /// A hash over everything that was delivered so far, and when.
+    /// Hash over everything that was delivered so far, with the times.
     pub fn traffic(&self) -> u64 {
         self.traffic.finish()
     }
 
-    /// How much the oracles have looked at: pairs, and those that were followed.
-    pub fn looked_at(&self) -> (u64, u64) {
-        self.oracles.values().fold((0, 0), |sum, oracle| {
+    /// Pairs of viewer and object that the interest oracles have checked, and how many of them were
+    /// followed.
+    pub fn checked_pairs(&self) -> (u64, u64) {
+        self.interest_oracles.values().fold((0, 0), |sum, oracle| {
             (sum.0 + oracle.checked, sum.1 + oracle.followed)
         })
     }
 
-    /// What clients of a room know of poses, and the truth.
-    pub fn poses(&self, room: RoomId) -> Option<&PoseOracle> {
+    /// The pose oracle of a room.
+    pub fn pose_oracle(&self, room: RoomId) -> Option<&PoseOracle> {
         let (host, _) = self.running(room)?;
-        self.poses.get(&(host, room))
+        self.pose_oracles.get(&(host, room))
     }
 
-    /// A request to the lobby.
-    pub fn request(&mut self, guest: usize, request: LobbyRequest) {
-        self.with(guest, |client, now| {
+    /// Sends a request to the lobby.
+    pub fn request(&mut self, user: usize, request: LobbyRequest) {
+        self.with_client(user, |client, now| {
             client
                 .request(now, request)
-                .expect("the lobby takes requests");
+                .expect("the client accepts requests");
         });
     }
 
-    /// A command to the game.
-    pub fn act(&mut self, guest: usize, action: Action) {
-        self.with(guest, |client, now| {
-            // Outside a game there is nothing to command: bots go on clicking.
+    /// Sends a command to the game.
+    pub fn act(&mut self, user: usize, action: Action) {
+        self.with_client(user, |client, now| {
+            // Outside a game the client refuses the command. Scripts may ignore that.
             let _ = client.act(now, action);
         });
     }
 
-    /// From now on a client's player holds these keys.
-    pub fn input(&mut self, guest: usize, keys: Keymap) {
-        self.with(guest, |client, now| client.input(now, keys));
+    /// The user holds these keys from now on.
+    pub fn hold_keys(&mut self, user: usize, keys: Keymap) {
+        self.with_client(user, |client, now| client.input(now, keys));
     }
 
-    /// Other faults on a client's path from now on.
-    pub fn impair(&mut self, guest: usize, impairment: &Impairment) {
-        let guest = &mut self.guests[guest];
-        guest.up.impair(impairment);
-        guest.down.impair(&Impairment {
+    /// Sets other impairments on a user's path.
+    pub fn impair(&mut self, user: usize, impairment: &Impairment) {
+        let user = &mut self.users[user];
+        user.up.impair(impairment);
+        user.down.impair(&Impairment {
             seed: impairment.seed ^ 1,
             ..*impairment
         });
     }
 
-    /// Nothing gets through a client's path for so long; QUIC does not give up in that time.
-    pub fn cut(&mut self, guest: usize, how_long: Duration) {
+    /// Cuts a user's path for some time; its connections do not time out.
+    pub fn cut(&mut self, user: usize, how_long: Duration) {
         let until = self.now + how_long;
-        self.guests[guest].up.cut_until(until);
-        self.guests[guest].down.cut_until(until);
+        self.users[user].up.cut_until(until);
+        self.users[user].down.cut_until(until);
     }
 
-    /// Both connections of a client break, and both ends notice.
-    pub fn drop_connections(&mut self, guest: usize) {
-        if let Some(conn) = self.guests[guest].world.take() {
-            self.agenda
-                .add(self.now, Parcel::WorldGone { conn, quit: false });
-            self.with(guest, |client, now| {
+    /// Breaks both connections of a user; both ends notice at once.
+    pub fn drop_connections(&mut self, user: usize) {
+        if let Some(conn) = self.users[user].world.take() {
+            self.events
+                .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
+            self.with_client(user, |client, now| {
                 client.handle_world_closed(now, CloseReason::Broken("cut".into()));
             });
         }
-        self.drop_game(guest);
+        self.drop_game(user);
     }
 
-    /// The game's connection of a client breaks, and both ends notice.
-    pub fn drop_game(&mut self, guest: usize) {
-        if let Some(conn) = self.guests[guest].game.take() {
-            self.agenda.add(self.now, Parcel::GameGone { conn });
-            self.with(guest, |client, now| {
+    /// Breaks a user's game connection; both ends notice at once.
+    pub fn drop_game(&mut self, user: usize) {
+        if let Some(conn) = self.users[user].game.take() {
+            self.events
+                .push(self.now, SimEvent::GameDisconnected { conn });
+            self.with_client(user, |client, now| {
                 client.handle_game_closed(now, CloseReason::Broken("cut".into()));
             });
         }
     }
 
-    /// The process of a client dies: its connections go with it, and it does nothing any more.
-    pub fn kill(&mut self, guest: usize) {
-        for parcel in [
-            self.guests[guest]
+    /// Kills a user's client process: its connections break, and it does nothing any more.
+    pub fn kill(&mut self, user: usize) {
+        for event in [
+            self.users[user]
                 .world
                 .take()
-                .map(|conn| Parcel::WorldGone { conn, quit: false }),
-            self.guests[guest]
+                .map(|conn| SimEvent::LobbyDisconnected { conn, quit: false }),
+            self.users[user]
                 .game
                 .take()
-                .map(|conn| Parcel::GameGone { conn }),
+                .map(|conn| SimEvent::GameDisconnected { conn }),
         ]
         .into_iter()
         .flatten()
         {
-            self.agenda.add(self.now, parcel);
+            self.events.push(self.now, event);
         }
-        self.guests[guest].client = Client::new(&ClientConfig::default());
+        self.users[user].client = Client::new(&ClientConfig::default());
     }
 
-    /// Lets so much time pass.
+    /// Runs the simulation for some time.
     pub fn run_for(&mut self, how_long: Duration) {
         let until = self.now + how_long;
         while self.step(until) {}
         self.now = until;
     }
 
-    /// Lets time pass until something is so; a minute at most.
-    pub fn run_until(&mut self, what: &str, mut is_so: impl FnMut(&System) -> bool) {
+    /// Runs the simulation until a condition holds, for at most a minute.
+    pub fn run_until(&mut self, awaited: &str, mut is_done: impl FnMut(&System) -> bool) {
         let until = self.now + Duration::from_mins(1);
-        while !is_so(self) {
+        while !is_done(self) {
             assert!(
                 self.step(until),
-                "seed {}: no {what} within a minute of {:?}",
+                "seed {}: no {awaited} within a minute of {:?}",
                 self.seed,
                 self.now
             );
         }
     }
 
-    /// Does the next thing that is due by `until`; false if there is none.
+    /// Runs the next event that is due by `until`; returns false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
-        let hosts = self.next_of_hosts();
-        let due = [self.agenda.next(), self.lobby.next_deadline(), hosts]
+        let hosts = self.next_host_deadline();
+        let due = [self.events.next_time(), self.lobby.next_deadline(), hosts]
             .into_iter()
             .flatten()
             .min();
@@ -460,122 +466,130 @@ impl System {
             return false;
         };
         self.now = self.now.max(due);
-        if let Some((_, parcel)) = self.agenda.take(self.now) {
-            self.deliver(parcel);
+        if let Some((_, event)) = self.events.pop_due(self.now) {
+            self.handle_event(event);
         } else if hosts.is_some_and(|due| due <= self.now) {
             self.run_hosts();
         } else {
             self.lobby.handle_timeout(self.now);
         }
-        self.pump();
+        self.drain_outputs();
         true
     }
 
-    fn next_of_hosts(&self) -> Option<LocalTime> {
+    fn next_host_deadline(&self) -> Option<LocalTime> {
         self.hosts
             .values()
-            .filter(|node| node.is_awake())
-            .filter_map(|node| node.host.next_deadline())
+            .filter(|process| process.is_awake())
+            .filter_map(|process| process.host.next_deadline())
             .min()
     }
 
     fn run_hosts(&mut self) {
         let now = self.now;
         for id in self.hosts.keys().copied().collect::<Vec<_>>() {
-            let node = self.hosts.get_mut(&id).expect("none goes meanwhile");
+            let process = self
+                .hosts
+                .get_mut(&id)
+                .expect("no host is removed in this loop");
             let is_due = |due: LocalTime| due <= now;
-            if node.is_awake() && node.host.next_deadline().is_some_and(is_due) {
-                let ticked = node.host.run(now);
-                self.check(id, &ticked);
+            if process.is_awake() && process.host.next_deadline().is_some_and(is_due) {
+                let ticked = process.host.run(now);
+                self.check_rooms(id, &ticked);
             }
         }
     }
 
-    fn check(&mut self, host: HostId, ticked: &[RoomId]) {
-        // What is watched is what clients show; where nobody does, nobody looks.
-        let is_watched = self.guests.iter().any(|guest| guest.is_watched);
+    fn check_rooms(&mut self, host: HostId, ticked: &[RoomId]) {
+        // Checks are slow, so they are skipped if no user is checked.
+        let is_checked = self.users.iter().any(|user| user.is_checked);
         for (id, room) in self.hosts[&host]
             .host
             .rooms()
-            .filter(|(id, _)| is_watched && ticked.contains(id))
+            .filter(|(id, _)| is_checked && ticked.contains(id))
         {
-            let oracle = self.oracles.entry((host, id)).or_default();
+            let oracle = self.interest_oracles.entry((host, id)).or_default();
             let interest = oracle.check(room.room());
-            let poses = self.poses.entry((host, id)).or_default();
+            let poses = self.pose_oracles.entry((host, id)).or_default();
             poses.record_tick(room.room());
-            let guests = room.room().network().viewers().filter_map(|viewer| {
-                let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
-                Some((viewer, &self.guests[*guest]))
+            let users = room.room().network().viewers().filter_map(|viewer| {
+                let (user, _) = self.game_conns.get(&room.connection(viewer.client)?)?;
+                Some((viewer, &self.users[*user]))
             });
-            let problem =
-                guests
-                    .filter(|(_, guest)| guest.is_watched)
-                    .find_map(|(viewer, guest)| {
-                        poses.record_sent(room.room(), viewer);
-                        poses.check(viewer.client, &guest.client).err()
-                    });
+            let problem = users
+                .filter(|(_, user)| user.is_checked)
+                .find_map(|(viewer, user)| {
+                    poses.record_sent(room.room(), viewer);
+                    poses.check(viewer.client, &user.client).err()
+                });
             if let Some(problem) = interest.err().or(problem) {
                 panic!("seed {}, {id:?}, at {:?}: {problem}", self.seed, self.now);
             }
         }
     }
 
-    fn deliver(&mut self, parcel: Parcel) {
-        self.hash(&parcel);
+    fn handle_event(&mut self, event: SimEvent) {
+        self.hash_event(&event);
         let now = self.now;
-        match parcel {
-            Parcel::WorldOpen { conn } => {
-                let guest = self.worlds[&conn];
+        match event {
+            SimEvent::LobbyConnecting { conn } => {
+                let user = self.lobby_conns[&conn];
                 self.lobby
                     .handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
-                let at = self.guests[guest].down.stream(now);
-                self.agenda.add(at, Parcel::WorldOpened { guest, conn });
+                let at = self.users[user].down.send_on_stream(now);
+                self.events
+                    .push(at, SimEvent::LobbyConnected { user, conn });
             }
-            Parcel::WorldOpened { guest, conn } => {
-                if self.guests[guest].world == Some(conn) {
-                    self.with(guest, Client::handle_world_connected);
+            SimEvent::LobbyConnected { user, conn } => {
+                if self.users[user].world == Some(conn) {
+                    self.with_client(user, Client::handle_world_connected);
                 }
             }
-            Parcel::ToLobby { conn, frame } => self.lobby.handle_frame(now, conn, &frame),
-            Parcel::FromLobby { conn, frame } => {
-                if let Some(guest) = self.listening(conn) {
-                    let message =
-                        WorldToClient::decode(&frame[..]).expect("the lobby's own message");
-                    self.with(guest, |client, now| {
+            SimEvent::ToLobby { conn, frame } => self.lobby.handle_frame(now, conn, &frame),
+            SimEvent::FromLobby { conn, frame } => {
+                if let Some(user) = self.lobby_user(conn) {
+                    let message = WorldToClient::decode(&frame[..])
+                        .expect("the lobby encodes valid messages");
+                    self.with_client(user, |client, now| {
                         client.handle_world_message(now, message);
                     });
                 }
             }
-            Parcel::WorldGone { conn, quit: true } => self.lobby.handle_quit(now, conn),
-            Parcel::WorldGone { conn, quit: false } => self.lobby.handle_disconnect(now, conn),
-            Parcel::WorldClosed { conn, message } => {
-                if let Some(guest) = self.listening(conn) {
-                    self.guests[guest].world = None;
-                    self.with(guest, |client, now| {
+            SimEvent::LobbyDisconnected { conn, quit: true } => self.lobby.handle_quit(now, conn),
+            SimEvent::LobbyDisconnected { conn, quit: false } => {
+                self.lobby.handle_disconnect(now, conn)
+            }
+            SimEvent::ClosedByLobby { conn, message } => {
+                if let Some(user) = self.lobby_user(conn) {
+                    self.users[user].world = None;
+                    self.with_client(user, |client, now| {
                         client.handle_world_closed(now, CloseReason::Broken(message));
                     });
                 }
             }
-            Parcel::GameOpened { guest, conn } => {
-                if self.guests[guest].game == Some(conn) {
-                    self.with(guest, Client::handle_game_connected);
+            SimEvent::GameConnected { user, conn } => {
+                if self.users[user].game == Some(conn) {
+                    self.with_client(user, Client::handle_game_connected);
                 }
             }
-            Parcel::ToHost { conn, frame } => self.send_to_host(conn, ToHost::Control(frame)),
-            Parcel::FromHost { conn, frame } => {
-                if let Some(guest) = self.playing(conn) {
-                    let message = GameToClient::decode(&frame[..]).expect("the host's own message");
-                    self.check_owner(conn, guest, message.body.as_ref());
-                    self.with(guest, |client, now| {
+            SimEvent::ToHost { conn, frame } => self.send_to_host(conn, ClientData::Control(frame)),
+            SimEvent::FromHost { conn, frame } => {
+                if let Some(user) = self.game_user(conn) {
+                    let message =
+                        GameToClient::decode(&frame[..]).expect("hosts encode valid messages");
+                    self.check_incarnation(conn, user, message.body.as_ref());
+                    self.with_client(user, |client, now| {
                         client.handle_game_message(now, message);
                     });
                 }
             }
-            Parcel::GameGone { conn } => self.send_to_host(conn, ToHost::Gone),
-            Parcel::GameClosed { conn } => {
-                if let Some(guest) = self.playing(conn) {
-                    self.guests[guest].game = None;
-                    self.with(guest, |client, now| {
+            SimEvent::GameDisconnected { conn } => {
+                self.send_to_host(conn, ClientData::Disconnected)
+            }
+            SimEvent::ClosedByHost { conn } => {
+                if let Some(user) = self.game_user(conn) {
+                    self.users[user].game = None;
+                    self.with_client(user, |client, now| {
                         client.handle_game_closed(
                             now,
                             CloseReason::Broken("closed by the host".into()),
@@ -583,140 +597,142 @@ impl System {
                     });
                 }
             }
-            Parcel::Up { conn, bytes } => self.send_to_host(conn, ToHost::Datagram(bytes)),
-            Parcel::Down { conn, bytes } => {
-                if let Some(guest) = self.playing(conn) {
-                    self.check_owner(conn, guest, None);
-                    self.with(guest, |client, now| client.handle_datagram(now, &bytes));
+            SimEvent::DatagramUp { conn, bytes } => {
+                self.send_to_host(conn, ClientData::Datagram(bytes))
+            }
+            SimEvent::DatagramDown { conn, bytes } => {
+                if let Some(user) = self.game_user(conn) {
+                    self.check_incarnation(conn, user, None);
+                    self.with_client(user, |client, now| client.handle_datagram(now, &bytes));
                 }
             }
-            Parcel::Wake { guest } => {
-                if self.guests[guest].wake.is_some_and(|wake| wake <= now) {
-                    self.guests[guest].wake = None;
-                    self.with(guest, Client::handle_timeout);
+            SimEvent::Wake { user } => {
+                if self.users[user].wake.is_some_and(|wake| wake <= now) {
+                    self.users[user].wake = None;
+                    self.with_client(user, Client::handle_timeout);
                 }
             }
-            Parcel::AtHost { host, what } => self.handle_host_event(host, what),
+            SimEvent::Host { host, event } => self.handle_host_event(host, event),
         }
     }
 
-    /// Lets a client do something, then carries out what it wants.
-    pub fn with(&mut self, guest: usize, what: impl FnOnce(&mut Client, LocalTime)) {
-        let local = self.local(guest);
-        what(&mut self.guests[guest].client, local);
-        while let Some(output) = self.guests[guest].client.poll_output() {
-            self.carry_out(guest, output);
+    /// Calls a user's client, then handles its outputs and events.
+    pub fn with_client(&mut self, user: usize, call: impl FnOnce(&mut Client, LocalTime)) {
+        let local = self.local_time(user);
+        call(&mut self.users[user].client, local);
+        while let Some(output) = self.users[user].client.poll_output() {
+            self.handle_client_output(user, output);
         }
-        let guest_ref = &mut self.guests[guest];
-        while let Some(event) = guest_ref.client.poll_event() {
-            guest_ref.events.push(event);
+        let user_ref = &mut self.users[user];
+        while let Some(event) = user_ref.client.poll_event() {
+            user_ref.events.push(event);
         }
-        let wake = guest_ref
+        let wake = user_ref
             .client
             .next_deadline()
             .map(|deadline| self.now + deadline.since(local));
-        if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier))
+        if let Some(wake) = wake.filter(|&wake| user_ref.wake.is_none_or(|earlier| wake < earlier))
         {
-            guest_ref.wake = Some(wake);
-            // What is overdue is done a little later, so that time goes on.
-            self.agenda.add(
+            user_ref.wake = Some(wake);
+            // An overdue deadline is handled a little later, so that time advances.
+            self.events.push(
                 wake.max(self.now + Duration::from_micros(100)),
-                Parcel::Wake { guest },
+                SimEvent::Wake { user },
             );
         }
     }
 
-    fn carry_out(&mut self, number: usize, output: ClientOutput) {
+    fn handle_client_output(&mut self, id: usize, output: ClientOutput) {
         let now = self.now;
-        let guest = &mut self.guests[number];
+        let user = &mut self.users[id];
         match output {
             ClientOutput::ConnectWorld => {
                 self.next_conn += 1;
                 let conn = ConnId(self.next_conn);
-                guest.world = Some(conn);
-                self.worlds.insert(conn, number);
-                self.agenda
-                    .add(guest.up.stream(now), Parcel::WorldOpen { conn });
+                user.world = Some(conn);
+                self.lobby_conns.insert(conn, id);
+                self.events.push(
+                    user.up.send_on_stream(now),
+                    SimEvent::LobbyConnecting { conn },
+                );
             }
             ClientOutput::World(message) => {
-                if let Some(conn) = guest.world {
+                if let Some(conn) = user.world {
                     let frame = ClientToWorld::encode_to_vec(&message);
-                    self.agenda
-                        .add(guest.up.stream(now), Parcel::ToLobby { conn, frame });
+                    self.events.push(
+                        user.up.send_on_stream(now),
+                        SimEvent::ToLobby { conn, frame },
+                    );
                 }
             }
             ClientOutput::CloseWorld => {
-                if let Some(conn) = guest.world.take() {
-                    self.agenda
-                        .add(guest.up.stream(now), Parcel::WorldGone { conn, quit: true });
+                if let Some(conn) = user.world.take() {
+                    self.events.push(
+                        user.up.send_on_stream(now),
+                        SimEvent::LobbyDisconnected { conn, quit: true },
+                    );
                 }
             }
             ClientOutput::ConnectGame { address, .. } => {
                 self.next_conn += 1;
                 let conn = self.next_conn;
-                guest.game = Some(conn);
-                let there = guest.up.stream(now);
-                let called = self
+                user.game = Some(conn);
+                let arrives_at = user.up.send_on_stream(now);
+                let target = self
                     .hosts
                     .iter()
-                    .find(|(_, node)| node.host.address() == address);
-                match called {
-                    Some((&host, node)) => {
-                        self.games.insert(conn, (number, host));
-                        if node.is_embedded() {
-                            self.agenda.add(
-                                guest.down.stream(there),
-                                Parcel::GameOpened {
-                                    guest: number,
-                                    conn,
-                                },
+                    .find(|(_, process)| process.host.address() == address);
+                match target {
+                    Some((&host, process)) => {
+                        self.game_conns.insert(conn, (id, host));
+                        if process.is_embedded() {
+                            self.events.push(
+                                user.down.send_on_stream(arrives_at),
+                                SimEvent::GameConnected { user: id, conn },
                             );
                         } else {
-                            self.agenda.add(
-                                there,
-                                Parcel::AtHost {
+                            self.events.push(
+                                arrives_at,
+                                SimEvent::Host {
                                     host,
-                                    what: HostEvent::Connecting {
-                                        guest: number,
-                                        conn,
-                                    },
+                                    event: HostEvent::Connecting { user: id, conn },
                                 },
                             );
                         }
                     }
-                    // No host has this address any more.
-                    None => _ = self.games.insert(conn, (number, HostId(0))),
+                    // No host has this address.
+                    None => _ = self.game_conns.insert(conn, (id, HostId(0))),
                 }
-                if called.is_none_or(|(_, node)| !node.is_embedded()) {
-                    self.agenda.add(
-                        now + NO_ANSWER,
-                        Parcel::AtHost {
-                            host: HostId(0),
-                            what: HostEvent::NoAnswer { conn },
-                        },
-                    );
+                if target.is_none_or(|(_, process)| !process.is_embedded()) {
+                    let (host, event) = (HostId(0), HostEvent::ConnectTimeout { conn });
+                    self.events
+                        .push(now + CONNECTION_TIMEOUT, SimEvent::Host { host, event });
                 }
             }
             ClientOutput::Game(message) => {
-                if let Some(conn) = guest.game {
+                if let Some(conn) = user.game {
                     let frame = ClientToGame::encode_to_vec(&message);
-                    self.agenda
-                        .add(guest.up.stream(now), Parcel::ToHost { conn, frame });
+                    self.events.push(
+                        user.up.send_on_stream(now),
+                        SimEvent::ToHost { conn, frame },
+                    );
                 }
             }
             ClientOutput::CloseGame => {
-                if let Some(conn) = guest.game.take() {
-                    self.agenda
-                        .add(guest.up.stream(now), Parcel::GameGone { conn });
+                if let Some(conn) = user.game.take() {
+                    self.events.push(
+                        user.up.send_on_stream(now),
+                        SimEvent::GameDisconnected { conn },
+                    );
                 }
             }
             ClientOutput::Datagram(bytes) => {
-                guest.bytes.1 += bytes.len() as u64;
-                let Some(conn) = guest.game else { return };
-                for at in guest.up.datagram(now, bytes.len()) {
-                    self.agenda.add(
+                user.bytes.1 += bytes.len() as u64;
+                let Some(conn) = user.game else { return };
+                for at in user.up.send_datagram(now, bytes.len()) {
+                    self.events.push(
                         at,
-                        Parcel::Up {
+                        SimEvent::DatagramUp {
                             conn,
                             bytes: bytes.clone(),
                         },
@@ -726,20 +742,20 @@ impl System {
         }
     }
 
-    /// Carries the outputs of lobby and hosts until there are none.
-    fn pump(&mut self) {
+    /// Handles the outputs of lobby and hosts until there are none.
+    fn drain_outputs(&mut self) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
-                self.carry_lobby(output);
+                self.handle_lobby_output(output);
             } else if let Some((host, output)) = self.poll_hosts() {
-                self.carry_host(host, output);
+                self.handle_host_output(host, output);
             } else {
                 return;
             }
         }
     }
 
-    fn carry_lobby(&mut self, output: LobbyAction) {
+    fn handle_lobby_output(&mut self, output: LobbyAction) {
         match output {
             LobbyAction::Send { conn, message } => self.send_world(conn, message.encode_to_vec()),
             LobbyAction::Broadcast { conns, message } => {
@@ -749,17 +765,20 @@ impl System {
                 }
             }
             LobbyAction::Close { conn, message, .. } => {
-                let at = self.guests[self.worlds[&conn]].down.stream(self.now);
-                self.agenda.add(at, Parcel::WorldClosed { conn, message });
-                self.agenda
-                    .add(self.now, Parcel::WorldGone { conn, quit: false });
+                let at = self.users[self.lobby_conns[&conn]]
+                    .down
+                    .send_on_stream(self.now);
+                self.events
+                    .push(at, SimEvent::ClosedByLobby { conn, message });
+                self.events
+                    .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
             }
             LobbyAction::Host { host, message } => self.order_host(host, message),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
             LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
-            LobbyAction::ForgetRoom { room } => self.kept.remove(room),
+            LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
             LobbyAction::SetChildCount(wanted) => {
-                self.fleet.wanted = wanted;
+                self.fleet.wanted_children = wanted;
                 self.start_children();
             }
             LobbyAction::AdoptRoom { .. } | LobbyAction::Record { .. } => {}
@@ -767,64 +786,68 @@ impl System {
     }
 
     fn send_world(&mut self, conn: ConnId, frame: Vec<u8>) {
-        let at = self.guests[self.worlds[&conn]].down.stream(self.now);
-        self.agenda.add(at, Parcel::FromLobby { conn, frame });
+        let at = self.users[self.lobby_conns[&conn]]
+            .down
+            .send_on_stream(self.now);
+        self.events.push(at, SimEvent::FromLobby { conn, frame });
     }
 
     fn poll_hosts(&mut self) -> Option<(HostId, SimHostOutput)> {
         self.hosts
             .iter_mut()
-            .find_map(|(&host, node)| node.host.poll().map(|output| (host, output)))
+            .find_map(|(&host, process)| process.host.poll().map(|output| (host, output)))
     }
 
-    fn carry_host(&mut self, host: HostId, output: SimHostOutput) {
+    fn handle_host_output(&mut self, host: HostId, output: SimHostOutput) {
         if self.hosts[&host].is_embedded() {
-            return self.carry_output(host, output);
+            return self.forward_host_output(host, output);
         }
         match output {
             SimHostOutput::World(message) => self.queue_message(host, message),
             SimHostOutput::Ended(ending) => self.host_ended(host, &ending),
-            SimHostOutput::Making(room) => {
-                let at = self.now + self.fleet.time_of_making();
-                self.agenda.add(
+            SimHostOutput::MakeRoom(room) => {
+                let at = self.now + self.fleet.room_creation_time();
+                self.events.push(
                     at,
-                    Parcel::AtHost {
+                    SimEvent::Host {
                         host,
-                        what: HostEvent::Made { room },
+                        event: HostEvent::RoomMade { room },
                     },
                 );
             }
             SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
-                self.carry_output(host, output);
+                self.forward_host_output(host, output);
             }
         }
     }
 
-    fn carry_output(&mut self, host: HostId, output: SimHostOutput) {
+    fn forward_host_output(&mut self, host: HostId, output: SimHostOutput) {
         let now = self.now;
         match output {
-            SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}
+            SimHostOutput::MakeRoom(_) | SimHostOutput::Ended(_) => {}
             SimHostOutput::World(message) => self.lobby.handle_host(now, host, message),
             SimHostOutput::Control(conn, message) => {
-                let at = self.guests[self.games[&conn].0].down.stream(now);
-                self.agenda.add(
+                let at = self.users[self.game_conns[&conn].0]
+                    .down
+                    .send_on_stream(now);
+                self.events.push(
                     at,
-                    Parcel::FromHost {
+                    SimEvent::FromHost {
                         conn,
                         frame: message.encode_to_vec(),
                     },
                 );
             }
             SimHostOutput::Datagram(conn, bytes) => {
-                let guest = &mut self.guests[self.games[&conn].0];
-                guest.bytes.0 += bytes.len() as u64;
-                if let Some(sent_to) = &mut guest.sent_to {
-                    sent_to.push((now, bytes.clone()));
+                let user = &mut self.users[self.game_conns[&conn].0];
+                user.bytes.0 += bytes.len() as u64;
+                if let Some(sent_datagrams) = &mut user.sent_datagrams {
+                    sent_datagrams.push((now, bytes.clone()));
                 }
-                for at in guest.down.datagram(now, bytes.len()) {
-                    self.agenda.add(
+                for at in user.down.send_datagram(now, bytes.len()) {
+                    self.events.push(
                         at,
-                        Parcel::Down {
+                        SimEvent::DatagramDown {
                             conn,
                             bytes: bytes.clone(),
                         },
@@ -832,38 +855,40 @@ impl System {
                 }
             }
             SimHostOutput::Closed(conn) => {
-                let at = self.guests[self.games[&conn].0].down.stream(now);
-                self.agenda.add(at, Parcel::GameClosed { conn });
+                let at = self.users[self.game_conns[&conn].0]
+                    .down
+                    .send_on_stream(now);
+                self.events.push(at, SimEvent::ClosedByHost { conn });
             }
         }
     }
 
-    /// The client that still has this lobby connection.
-    fn listening(&self, conn: ConnId) -> Option<usize> {
-        self.worlds
+    /// The user whose current lobby connection is this one.
+    fn lobby_user(&self, conn: ConnId) -> Option<usize> {
+        self.lobby_conns
             .get(&conn)
             .copied()
-            .filter(|&guest| self.guests[guest].world == Some(conn))
+            .filter(|&user| self.users[user].world == Some(conn))
     }
 
-    /// The client that still has this game connection.
-    fn playing(&self, conn: GameConn) -> Option<usize> {
-        self.games
+    /// The user whose current game connection is this one.
+    fn game_user(&self, conn: GameConn) -> Option<usize> {
+        self.game_conns
             .get(&conn)
-            .map(|&(guest, _)| guest)
-            .filter(|&guest| self.guests[guest].game == Some(conn))
+            .map(|&(user, _)| user)
+            .filter(|&user| self.users[user].game == Some(conn))
     }
 
-    fn hash(&mut self, parcel: &Parcel) {
-        let (kind, whose, bytes): (u8, u64, &[u8]) = match parcel {
-            Parcel::ToLobby { conn, frame } => (1, conn.0, frame),
-            Parcel::FromLobby { conn, frame } => (2, conn.0, frame),
-            Parcel::ToHost { conn, frame } => (3, *conn, frame),
-            Parcel::FromHost { conn, frame } => (4, *conn, frame),
-            Parcel::Up { conn, bytes } => (5, *conn, bytes),
-            Parcel::Down { conn, bytes } => (6, *conn, bytes),
+    fn hash_event(&mut self, event: &SimEvent) {
+        let (kind, conn, bytes): (u8, u64, &[u8]) = match event {
+            SimEvent::ToLobby { conn, frame } => (1, conn.0, frame),
+            SimEvent::FromLobby { conn, frame } => (2, conn.0, frame),
+            SimEvent::ToHost { conn, frame } => (3, *conn, frame),
+            SimEvent::FromHost { conn, frame } => (4, *conn, frame),
+            SimEvent::DatagramUp { conn, bytes } => (5, *conn, bytes),
+            SimEvent::DatagramDown { conn, bytes } => (6, *conn, bytes),
             _ => return,
         };
-        (self.now, kind, whose, bytes).hash(&mut self.traffic);
+        (self.now, kind, conn, bytes).hash(&mut self.traffic);
     }
 }

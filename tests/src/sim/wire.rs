@@ -1,19 +1,19 @@
-//! What went over the simulated wire, counted by somebody who knows nothing of links and budgets.
+//! Counts bytes on the simulated network, independently of the link and its budget.
 //!
-//! Datagrams as a host gave them to the network, with their times, go in; rates come out. Units:
-//! bytes, with what the layers below add to each datagram.
+//! Input: the datagrams that a host sent, with their times. Output: numbers of bytes. Units: bytes,
+//! including the overhead of the lower layers for each datagram.
 
 use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
-/// IPv4 and UDP (28), and of QUIC a short header with an 8-byte connection id, a packet number, a
-/// frame's type and length, and the seal (1 + 8 + 2 + 3 + 16, less what varies): what a datagram
-/// takes beside its bytes.
+/// Overhead of a datagram: IPv4 and UDP (28), and QUIC (about 25): a short header with an 8-byte
+/// connection id, a packet number, a frame's type and length, and the authentication tag
+/// (1 + 8 + 2 + 3 + 16, minus the parts whose size varies).
 pub const OVERHEAD_BYTES: u64 = 28 + 25;
 
-/// The most bytes that were sent within any second.
+/// The largest number of bytes that were sent within any second.
 pub fn most_in_a_second(sent: &[(LocalTime, Bytes)]) -> u64 {
     let (mut most, mut within, mut first) = (0, 0, 0);
     for (at, datagram) in sent {
@@ -27,7 +27,7 @@ pub fn most_in_a_second(sent: &[(LocalTime, Bytes)]) -> u64 {
     most
 }
 
-/// All of their bytes.
+/// The bytes of all datagrams.
 pub fn bytes(sent: &[(LocalTime, Bytes)]) -> u64 {
     sent.iter().map(|(_, datagram)| size(datagram)).sum()
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_that_begins_anywhere_is_counted() {
+    fn the_fullest_second_may_begin_at_any_datagram() {
         let sent = |times: &[u64]| -> Vec<(LocalTime, Bytes)> {
             times
                 .iter()

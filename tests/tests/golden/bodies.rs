@@ -1,6 +1,6 @@
-//! Bodies of a server's datagrams: all records, then a pose section of each level.
+//! Bodies of a server's datagrams: all kinds of records, and a pose section of each level.
 //!
-//! A small world that both ends know: every body can be read, and written again from the result.
+//! Both ends know the same few objects, so each body can be read and written again.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use ambit_proto::time::GameTime;
 use ambit_proto::timeline::{Gauge, StepValue, Timeline, Waypoint};
 use ambit_proto::wire::{Reader, Writer};
 
-/// Of the datagram that carries the body.
+/// Number of the datagram with the body.
 const DATAGRAM_NUMBER: u64 = 5_000;
 const ACKED: AckedSet = AckedSet {
     newest: DATAGRAM_NUMBER - 2,
@@ -115,7 +115,7 @@ pub(super) fn write_into(body: &mut DatagramBody, writer: &mut Writer<'_>) {
     write_poses(&body.poses, writer);
 }
 
-/// One of each, with one component of each codec.
+/// One record of each kind, with one component of each codec.
 pub(super) fn records() -> Vec<Record> {
     let horizon = STAMP + Duration::from_millis(150);
     let mut path = Timeline::new(8);
@@ -176,13 +176,13 @@ pub(super) fn records() -> Vec<Record> {
     ]
 }
 
-/// In slots 0 to 5: two of each kind, one with poses in the window and one with an old one; without
-/// a baseline in 6.
+/// Poses in slots 0 to 5: two of each kind, one with a baseline in the window and one with an older
+/// baseline. Slot 6 has no baseline.
 pub(super) fn poses() -> Vec<(u16, Pose)> {
     (0..7).map(|slot| (slot, pose(slot, 0))).collect()
 }
 
-/// The pose of an object that many ticks ago: it moves in a circle.
+/// The pose of an object `ago` ticks earlier: it moves in a circle.
 fn pose(slot: u16, ago: u64) -> Pose {
     // 5, 12 and 13 are the sides of a right triangle: no sine is needed.
     const CIRCLE: [(f32, f32); 4] = [
@@ -214,14 +214,14 @@ impl BaselineSource for SlotTable {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
-            .map(|(format, kept)| (format, kept))
+            .map(|(format, baselines)| (format, baselines))
     }
 }
 
 impl SlotTable {
     fn new() -> Self {
         let known = |slot: u16| {
-            let mut kept = BaselineHistory::new(0);
+            let mut baselines = BaselineHistory::new(0);
             let ago: &[u64] = match slot {
                 0..3 => &[9, 6, 3, 2],
                 3..6 => &[200],
@@ -229,41 +229,41 @@ impl SlotTable {
             };
             for ago in ago {
                 let stamp = STAMP.saturating_sub(Duration::from_millis(50 * ago));
-                kept.insert(ReceivedPose {
+                baselines.insert(ReceivedPose {
                     number: DATAGRAM_NUMBER - ago,
                     stamp,
                     pose: pose(slot, *ago),
                 });
             }
-            (format(slot), kept)
+            (format(slot), baselines)
         };
         Self((0..7).map(known).collect())
     }
 }
 
 pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
-    let (mut bytes, mut scene, world) = (Vec::new(), FineState::default(), SlotTable::new());
+    let (mut bytes, mut state, table) = (Vec::new(), FineState::default(), SlotTable::new());
     let header = SectionHeader::new(level, DATAGRAM_NUMBER, Some(ACKED));
-    let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
+    let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
     for (slot, pose) in poses {
-        let (format, kept) = world.object(*slot).expect("a slot of the world");
-        let (mode, base) = match (
-            kept.baseline(&ACKED),
-            kept.newest_before(ACKED.window_start()),
+        let (format, baselines) = table.object(*slot).expect("a slot of the table");
+        let (mode, baseline) = match (
+            baselines.baseline(&ACKED),
+            baselines.newest_before(ACKED.window_start()),
         ) {
-            (Some(base), _) => (BaselineMode::Window, Some(base)),
-            (None, Some(base)) => (BaselineMode::Old, Some(base)),
+            (Some(baseline), _) => (BaselineMode::Window, Some(baseline)),
+            (None, Some(baseline)) => (BaselineMode::Old, Some(baseline)),
             (None, None) => (BaselineMode::Absolute, None),
         };
         let mut history = Vec::new();
-        kept.acked_poses(&ACKED, &mut history);
+        baselines.acked_poses(&ACKED, &mut history);
         if mode == BaselineMode::Old {
-            history.extend(base.map(|base| (base.stamp, base.pose)));
+            history.extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
         }
         match level {
             Level::Shared => {
-                let base = base.map(|base| (base.stamp, &base.pose));
-                writer.write_shared(*slot, mode, &code(format, base, STAMP, pose));
+                let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+                writer.write_shared(*slot, mode, &code(format, baseline, STAMP, pose));
             }
             Level::Fine => writer.write_fine(*slot, mode, format, &history, STAMP, pose),
         }

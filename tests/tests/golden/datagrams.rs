@@ -1,8 +1,8 @@
 //! Whole datagrams of a link, in both directions: messages, acknowledgements, a slice of a block,
 //! bodies.
 //!
-//! Two links exchange three datagrams, which are in the file. Links that never wrote them read
-//! them.
+//! Two links exchange three datagrams, which are stored in the file. Other links must be able to
+//! read them.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::keymap::{KeySample, Keymap};
@@ -39,7 +39,7 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
         .into()
 }
 
-/// Fresh links read the datagrams called `down`, `up` and `slice`.
+/// Checks that new links can read the datagrams `down`, `up` and `slice`.
 pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
     let (mut server, mut client) = (server(), client());
     let (down, up, slice) = (datagram("down"), datagram("up"), datagram("slice"));
@@ -47,7 +47,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
     let reader = client
         .handle_datagram(ms(40), &down)
         .expect("a datagram")
-        .expect("a fresh one");
+        .expect("no duplicate");
     assert_eq!(
         read_body(reader, &bodies::context(&schema)),
         Ok(Some(body()))
@@ -68,7 +68,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
     let reader = server
         .handle_datagram(ms(1_090), &up)
         .expect("a datagram")
-        .expect("a fresh one");
+        .expect("no duplicate");
     assert_eq!(read_uplink(reader), Ok(Some(uplink())));
     let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
     assert!(

@@ -1,4 +1,4 @@
-//! Packets of every format, encoded once: any change of the wire format must be deliberate.
+//! Golden packets of every format: a change of the wire format must be deliberate.
 //!
 //! The file below holds them, by name, in hexadecimal. Each one is read and written again, and must
 //! stay the same; this build must encode its samples to the bytes of the file. A deliberate change
@@ -25,30 +25,30 @@ const HELP: &str = "the wire format has changed. If the change is deliberate, ra
     message::VERSION; then `AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-tests --test golden` writes \
     the new file. If it is not, other builds of this version cannot communicate with this one";
 
-/// Encodes and decodes one family of packets.
+/// A family of packets: its samples, and its codec.
 struct Family {
     /// The prefix of its packets' names.
     prefix: &'static str,
     samples: fn() -> Vec<(String, Vec<u8>)>,
     /// Reads a packet and writes it again.
-    again: fn(&str, &[u8]) -> Vec<u8>,
+    reencode: fn(&str, &[u8]) -> Vec<u8>,
 }
 
 const FAMILIES: [Family; 3] = [
     Family {
         prefix: "format",
         samples: format_samples,
-        again: reencode_format,
+        reencode: reencode_format,
     },
     Family {
         prefix: "body",
         samples: bodies::samples,
-        again: bodies::reencode,
+        reencode: bodies::reencode,
     },
     Family {
         prefix: "frame",
         samples: frames::samples,
-        again: frames::reencode,
+        reencode: frames::reencode,
     },
 ];
 
@@ -58,7 +58,7 @@ fn every_packet_is_reencoded_to_the_same_bytes() {
         let (prefix, rest) = name.split_once('/').expect("family/name");
         if let Some(family) = FAMILIES.iter().find(|family| family.prefix == prefix) {
             assert_eq!(
-                hex(&(family.again)(rest, &bytes)),
+                hex(&(family.reencode)(rest, &bytes)),
                 hex(&bytes),
                 "{name}: {HELP}"
             );
@@ -74,10 +74,10 @@ fn this_build_writes_the_bytes_of_the_file() {
     }
     let golden = golden();
     for (name, bytes) in &samples {
-        let held = golden
+        let stored = golden
             .get(name)
             .unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
-        assert_eq!(hex(bytes), hex(held), "{name}: {HELP}");
+        assert_eq!(hex(bytes), hex(stored), "{name}: {HELP}");
     }
     let obsolete: Vec<_> = golden
         .keys()

@@ -83,10 +83,10 @@ fn a_failing_sidecar_stops_nothing_and_the_log_says_what_is_missing() -> Result<
         &["--advertise", "127.0.0.1"],
     )?;
     let address = host.wait_for_address()?;
-    let fails = host.wait_for_log("Agones does not take ready")?;
+    let failure = host.wait_for_log("Agones does not take ready")?;
     assert!(
-        fails.contains("POST /ready") && fails.contains("the API server does not answer"),
-        "{fails}"
+        failure.contains("POST /ready") && failure.contains("the API server does not answer"),
+        "{failure}"
     );
     let consoles = two_rooms(&scratch, &server, &address)?;
     sidecar.state().is_failing = false;
@@ -114,10 +114,10 @@ fn a_counter_that_the_fleet_does_not_declare_is_named_in_the_log() -> Result<()>
         sidecar.port,
         &["--advertise", "127.0.0.1"],
     )?;
-    let fails = host.wait_for_log("does not take the counter")?;
+    let failure = host.wait_for_log("does not take the counter")?;
     assert!(
-        fails.contains("counter not found: players. Does the Fleet declare it"),
-        "{fails}"
+        failure.contains("counter not found: players. Does the Fleet declare it"),
+        "{failure}"
     );
     sidecar.wait("the other counter", |state| {
         state.counter("rooms") == (0, 8)
@@ -132,7 +132,7 @@ fn without_advertise_players_get_the_address_from_agones() -> Result<()> {
     sidecar.state().game_server = game_server("", 0);
     let server = start_server(&scratch)?;
     let mut host = start_host(&scratch, &server, sidecar.port, &[])?;
-    // The host does not know its address yet: it asks again and serves no room.
+    // The host does not know its address yet: it repeats the request and serves no room.
     sidecar.wait("several requests", |state| {
         state.accepted("/gameserver") >= 3
     })?;
@@ -191,23 +191,29 @@ fn two_rooms(scratch: &ScratchFolder, server: &Server, address: &str) -> Result<
         })?;
         Ok((console, started["address"] == address))
     };
-    let ((ann, ann_is_here), (bob, bob_is_here)) = (start("ann")?, start("bob")?);
+    let ((ann, ann_is_at_host), (bob, bob_is_at_host)) = (start("ann")?, start("bob")?);
     assert!(
-        ann_is_here != bob_is_here,
+        ann_is_at_host != bob_is_at_host,
         "one at {address}, one at the child"
     );
-    Ok(if ann_is_here { [ann, bob] } else { [bob, ann] })
+    Ok(if ann_is_at_host {
+        [ann, bob]
+    } else {
+        [bob, ann]
+    })
 }
 
-/// Frees a place at the child host, ends the host, and checks that the first player goes on at the
-/// child. Returns the host's log.
+/// Frees capacity at the child host, ends the host, and checks that the first player continues at
+/// the child. Returns the host's log.
 fn hand_over(
     server: &Server,
     host: Host,
     [mut here, mut there]: [Console; 2],
 ) -> Result<Vec<String>> {
     there.run_command("leave", "left")?;
-    server.wait_for_metrics("a free place", |metrics| metrics["ambit_host_rooms"] == 1.0)?;
+    server.wait_for_metrics("capacity at the child", |metrics| {
+        metrics["ambit_host_rooms"] == 1.0
+    })?;
     let (status, log) = host.terminate()?;
     assert_eq!(status, Some(0), "{log:#?}");
     here.wait_until("the room elsewhere", |event| {

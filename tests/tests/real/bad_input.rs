@@ -1,8 +1,8 @@
 //! Misbehaving peers: each gets a clear error or a closed connection, and no other client is
 //! affected.
 //!
-//! Beside every bad peer a correct console walks about in a room. At the end it must not have
-//! noticed anything, and the server must have released all resources of the bad peers.
+//! In each test a correct console plays in a room at the same time. It must get no error, and the
+//! server must release all resources of the bad peers.
 
 use std::net::SocketAddr;
 
@@ -161,12 +161,12 @@ fn a_client_that_asks_too_often_gets_an_error_and_is_closed() -> Result<()> {
 
 #[test]
 fn a_client_that_never_reads_is_closed() -> Result<()> {
-    beside_a_console("deaf", async |server| {
+    beside_a_console("never-reads", async |server| {
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
-        raw.hello("deaf").await?;
+        raw.hello("never-reads").await?;
         raw.request_answer(ask::Body::ListRooms(ListRooms { subscribe: true }))
             .await?;
-        // Others chat; this client reads nothing, and its queue fills up.
+        // Other clients chat; this client reads nothing, and its queue fills up.
         let mut talkers = Vec::new();
         for number in 0..8 {
             let mut talker = RawClient::connect(server, ALPN_WORLD).await?;
@@ -192,8 +192,8 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
 fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
     // An expired ticket would take half a minute; the unit tests of `ambit_transport::ticket`
     // cover it.
-    beside_a_console_of("ticket", async |whole| {
-        let server = whole.world;
+    beside_a_console_with_server("ticket", async |running| {
+        let server = running.world;
         let mut raw = RawClient::connect(server, ALPN_WORLD).await?;
         raw.hello("cheat").await?;
         let ticket = ticket(&mut raw, "mine").await?;
@@ -219,28 +219,28 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         ));
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
 
-        // Valid at another server, which signs with another key.
+        // A ticket of another server, which signs with another key.
         let elsewhere = ScratchFolder::new("ticket-elsewhere");
         let other = Server::start(&elsewhere, &[])?;
-        let mut guest = RawClient::connect(other.world, ALPN_WORLD).await?;
-        guest.hello("guest").await?;
-        let foreign = self::ticket(&mut guest, "theirs").await?;
+        let mut client = RawClient::connect(other.world, ALPN_WORLD).await?;
+        client.hello("client").await?;
+        let foreign = self::ticket(&mut client, "theirs").await?;
         assert_eq!(refusal(server, foreign.ticket).await?, ErrorCode::BadTicket);
 
-        // Valid when it was issued; then its only player left, and the room was closed.
-        let mut brief = RawClient::connect(server, ALPN_WORLD).await?;
-        brief.hello("brief").await?;
-        let gone = self::ticket(&mut brief, "shortlived").await?;
-        whole.wait_for_metrics("the third room", |metrics| {
+        // A ticket that was valid until its only player left and the room was closed.
+        let mut leaving = RawClient::connect(server, ALPN_WORLD).await?;
+        leaving.hello("leaving").await?;
+        let expired = self::ticket(&mut leaving, "shortlived").await?;
+        running.wait_for_metrics("the third room", |metrics| {
             metrics["ambit_host_rooms"] == 3.0
         })?;
-        brief
+        leaving
             .request_answer(ask::Body::LeaveRoom(LeaveRoom {}))
             .await?;
-        whole.wait_for_metrics("the end of the third room", |metrics| {
+        running.wait_for_metrics("the end of the third room", |metrics| {
             metrics["ambit_host_rooms"] == 2.0
         })?;
-        assert_eq!(refusal(server, gone.ticket).await?, ErrorCode::BadTicket);
+        assert_eq!(refusal(server, expired.ticket).await?, ErrorCode::BadTicket);
 
         let refused = |metrics: &Metrics| -> Vec<(String, f64)> {
             let series = metrics.iter().filter_map(|(series, &count)| {
@@ -253,7 +253,7 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         };
         let has_seven =
             |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
-        let metrics = whole.wait_for_metrics("seven refused tickets", has_seven)?;
+        let metrics = running.wait_for_metrics("seven refused tickets", has_seven)?;
         let expected = [
             ("foreign", 1.0),
             ("forged", 4.0),
@@ -357,8 +357,8 @@ fn half_open_connections_are_closed() -> Result<()> {
 }
 
 #[test]
-fn silent_connections_keep_no_player_out() -> Result<()> {
-    beside_a_console_of("silent", async |server| {
+fn silent_connections_do_not_block_players() -> Result<()> {
+    beside_a_console_with_server("silent", async |server| {
         let mut silent = Vec::new();
         for alpn in [ALPN_WORLD, ALPN_GAME] {
             silent.extend(RawClient::connect_silent(server.world, alpn, 300).await?);
@@ -378,8 +378,8 @@ fn silent_connections_keep_no_player_out() -> Result<()> {
 }
 
 #[test]
-fn a_client_that_floods_and_never_reads_only_hurts_itself() -> Result<()> {
-    beside_a_console_of("shout", async |server| {
+fn a_flooding_client_that_never_reads_affects_only_itself() -> Result<()> {
+    beside_a_console_with_server("shout", async |server| {
         let mut lobby = RawClient::connect(server.world, ALPN_WORLD).await?;
         lobby.hello("loud").await?;
         // Joins the console's room, which is the first one of its server.
@@ -432,13 +432,16 @@ fn visit(world: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Runs a misbehaving peer beside a console in a room, which must not notice anything.
+/// Runs a misbehaving peer while a console plays in a room; the console must get no error.
 fn beside_a_console(name: &str, bad: impl AsyncFnOnce(SocketAddr) -> Result<()>) -> Result<()> {
-    beside_a_console_of(name, async |server: &Server| bad(server.world).await)
+    beside_a_console_with_server(name, async |server: &Server| bad(server.world).await)
 }
 
-/// The same, for tests that also look at the server.
-fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>) -> Result<()> {
+/// Like [`beside_a_console`], for tests that also read the server's metrics.
+fn beside_a_console_with_server(
+    name: &str,
+    bad: impl AsyncFnOnce(&Server) -> Result<()>,
+) -> Result<()> {
     let scratch = ScratchFolder::new(name);
     let mut server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
@@ -512,7 +515,7 @@ async fn request_ticket(raw: &mut RawClient, body: ask::Body) -> Result<Ticket> 
 async fn refusal(server: SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
     let mut game = RawClient::connect(server, ALPN_GAME).await?;
     let game_to_client::Body::Error(error) = game.join(ticket).await? else {
-        panic!("a bad ticket got in")
+        panic!("a bad ticket was accepted")
     };
     game.wait_closed().await?;
     Ok(error.code())

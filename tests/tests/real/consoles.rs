@@ -75,7 +75,7 @@ fn a_killed_console_resumes_its_room_and_avatar() -> Result<()> {
         distance(&own, &before) < 0.05,
         "{own} is not where {before} was"
     );
-    // For ann he never left: no leave, no second enter.
+    // Ann's client gets neither a leave nor a second enter.
     ann.type_in("objects")?;
     let objects = ann.wait_for("objects")?;
     let bobs: Vec<&Value> = objects["objects"]

@@ -43,7 +43,7 @@ fn every_file_in_deploy_can_be_parsed() {
             "md" | "dockerignore" | "gitignore" | "make-secrets" => {
                 assert!(!read(&name).is_empty());
             }
-            _ => panic!("deploy/{name} is of a kind that no test looks at"),
+            _ => panic!("deploy/{name} has a file type without a check"),
         }
     }
     assert_eq!(
@@ -73,7 +73,7 @@ fn every_flag_and_variable_is_in_the_help_of_its_program() -> Result<()> {
         {
             assert!(
                 help.contains(name),
-                "{}: {} knows no {name}",
+                "{}: {} has no variable {name}",
                 start.place,
                 start.program
             );
@@ -263,7 +263,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
         let is_of_all = !expression.starts_with("ambit_") || !expression.ends_with("== 0");
         assert!(
             is_of_all,
-            "{expression} also holds at WorldServers that do not lead"
+            "{expression} also fires at WorldServers that do not lead"
         );
     }
     expressions.extend(
@@ -284,7 +284,7 @@ fn every_metric_in_dashboard_and_rules_exists() -> Result<()> {
         );
     }
     let unknown: Vec<_> = used.difference(&series).collect();
-    assert!(unknown.is_empty(), "{unknown:?} are none of {series:#?}");
+    assert!(unknown.is_empty(), "{unknown:?} are not among {series:#?}");
     assert!(used.len() > 20, "{used:?}");
     Ok(())
 }
@@ -317,11 +317,11 @@ fn ports_and_addresses_agree_among_the_files() {
         let ports = published(service);
         let outside = ports
             .get(&start.port("--listen"))
-            .unwrap_or_else(|| panic!("{name} listens where nothing leads"));
+            .unwrap_or_else(|| panic!("{name} listens at a port that is not published"));
         assert_eq!(
             *outside,
             start.port("--advertise"),
-            "{name} sends players elsewhere"
+            "{name} advertises another port than the published one"
         );
         if program == "world-server" {
             assert!(ports.contains_key(&start.port("--http")), "{name}: HTTP");
@@ -380,7 +380,7 @@ fn ports_and_names_agree_among_the_manifests() {
         .expect("the WorldServer");
     let set = of_kind("StatefulSet")
         .find(|set| set["metadata"]["name"] == "world")
-        .expect("of WorldServers");
+        .expect("the set of WorldServers");
     let container = &set["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(
         port_named(container, &"quic".into()),
@@ -390,7 +390,8 @@ fn ports_and_names_agree_among_the_manifests() {
         port_named(container, &"http".into()),
         Some(world.port("--http"))
     );
-    // Each server has its own address, or two would each take the other for a restart of itself.
+    // Each server has its own address. With a common address, each would take the other for a
+    // restart of itself.
     assert!(
         container["args"]
             .to_string()
@@ -399,14 +400,14 @@ fn ports_and_names_agree_among_the_manifests() {
     );
     let balancer = of_kind("Service")
         .find(|service| service["spec"]["type"] == "LoadBalancer")
-        .expect("for players");
+        .expect("a load balancer for players");
     assert_eq!(
         balancer["spec"]["ports"][0]["port"].as_u64(),
         Some(world.port("--advertise"))
     );
     let nodes = of_kind("StatefulSet")
         .find(|set| set["metadata"]["name"] == "nats")
-        .expect("of NATS");
+        .expect("the set of NATS nodes");
     let nodes = (0..nodes["spec"]["replicas"].as_u64().expect("a number"))
         .map(|node| format!("nats-{node}"))
         .collect();
@@ -425,7 +426,7 @@ fn ports_and_names_agree_among_the_manifests() {
     // names.
     let names = of_kind("Service")
         .find(|service| service["metadata"]["name"] == set["spec"]["serviceName"]);
-    let names = names.expect("of names");
+    let names = names.expect("the service of the set");
     assert!(
         names["spec"]["clusterIP"] == "None" && names["spec"]["publishNotReadyAddresses"] == true,
         "{names}"
@@ -588,7 +589,8 @@ fn nothing_runs_as_root_and_everything_has_time_to_end() {
 
 #[test]
 fn the_dockerfile_copies_and_builds_what_exists() {
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's");
+    let manifest =
+        fs::read_to_string(root().join("Cargo.toml")).expect("the manifest of the workspace");
     let stages = stages();
     let copied: BTreeSet<&str> = stages["build"]
         .iter()
@@ -691,7 +693,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
     for file in used {
         assert!(
             made.contains(file.trim_start_matches("../secrets/")),
-            "{file} is none of {made:?}"
+            "{file} is not among {made:?}"
         );
     }
     for start in program_starts()
@@ -702,7 +704,7 @@ fn generated_secrets_are_the_ones_used_and_the_server_accepts_them() -> Result<(
             let file = start.value(flag).expect(flag);
             assert!(
                 made.contains(file.trim_start_matches("/secrets/")),
-                "{flag} {file} is none of {made:?}"
+                "{flag} {file} is not among {made:?}"
             );
         }
     }

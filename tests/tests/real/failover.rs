@@ -1,5 +1,4 @@
-//! Hosts that are ended under a crowd, again and again. Gaps are printed, never asserted: machines
-//! differ.
+//! Hosts that are ended repeatedly under a crowd. Gaps are only printed, because machines differ.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -69,7 +68,7 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
                 .join("/"),
         );
     }
-    // Each confirmed command is in its room's later state, once.
+    // Each confirmed command was executed exactly once, as the rooms' later states show.
     let confirmed = counting.finish()?;
     assert!(confirmed.iter().all(|count| *count > 100), "{confirmed:?}");
     let moved = server.metrics()?["ambit_rooms_moved_total"];

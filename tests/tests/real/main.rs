@@ -1,4 +1,4 @@
-//! Tests over real sockets with real processes, for what the simulator cannot show. They wait for
+//! Tests with real processes and real sockets, for what the simulator cannot show. They wait for
 //! events, never for a fixed time.
 
 mod agones;

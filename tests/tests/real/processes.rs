@@ -35,7 +35,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
             && addresses[1] != addresses[2],
         "{addresses:?}"
     );
-    // The positions that they have walked to show that they resume the same avatars.
+    // The avatars move, so that their positions identify them after the failover.
     for (console, _) in &mut consoles {
         console.type_in("move 20 20")?;
     }
@@ -66,7 +66,7 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
         );
         moved += usize::from(has_moved(console));
     }
-    assert_eq!(moved, 2, "those of one host");
+    assert_eq!(moved, 2, "the players of one host");
     // The dead host is replaced.
     server.wait_for_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let replaced = server.children();
@@ -163,13 +163,13 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     const ROOMS: usize = 40;
     const BOTS_PER_ROOM: usize = 10;
     if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
-        println!("left out by --quick");
+        println!("skipped by --quick");
         return Ok(());
     }
     let scratch = ScratchFolder::new("evenly");
     let server = Server::start(&scratch, &["--hosts", &format!("process:{HOSTS}")])?;
     let hosts = server.children();
-    // In four waves: joining costs most, and is not measured here.
+    // The bots join in four waves, because joining costs most; it is not measured here.
     let mut crowds = Vec::new();
     for wave in 0..4 {
         for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
@@ -286,7 +286,7 @@ fn child_hosts_end_with_their_parent() -> Result<()> {
     Ok(())
 }
 
-/// Asks until the own avatar is in sight; the room may be moving to another host.
+/// Repeats `objects` until the own avatar is listed; the room may be moving to another host.
 fn wait_until_in_sight(console: &mut Console) -> Result<Value> {
     loop {
         // Each iteration waits for an answer, so the console's time limit ends the loop.

@@ -145,7 +145,7 @@ fn a_flag_overrides_a_variable_and_a_variable_the_file() -> Result<()> {
     let variable = [("AMBIT_MAX_CONNECTIONS", "2")];
     let check = |server: Server, allowed: usize| -> Result<()> {
         let start = |name: &&str| Console::start(&scratch, server.world, name, &[]);
-        let _guests = ["ann", "bob", "cat"][..allowed]
+        let _allowed = ["ann", "bob", "cat"][..allowed]
             .iter()
             .map(start)
             .collect::<Result<Vec<_>>>()?;

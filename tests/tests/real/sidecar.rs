@@ -1,5 +1,4 @@
-//! A stand-in for the sidecar of Agones: the same paths, the same rules for counters, the same form
-//! of errors.
+//! A mock of the Agones sidecar: the same paths, rules for counters and form of errors.
 //!
 //! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
 //! `proto/sdk/beta/beta.proto`.

@@ -75,10 +75,16 @@ fn clients_follow_the_avatars_that_the_trace_puts_near_them() -> Result<()> {
          the farthest avatar that was followed for long was {farthest:.1} m away",
         followed_ms / 1_000.0
     );
-    assert!(followed_ms > 20_000.0, "the avatars hardly met");
+    assert!(
+        followed_ms > 20_000.0,
+        "the avatars followed each other for too short a time"
+    );
     // The outer zone is two cells wide, hysteresis adds less than one cell, and an avatar walks
     // some metres while a message is delayed.
-    assert!(farthest <= 4.0 * CELL_M, "followed at {farthest} m");
+    assert!(
+        farthest <= 4.0 * CELL_M,
+        "an avatar was followed at a distance of {farthest} m"
+    );
     Ok(())
 }
 

@@ -32,12 +32,12 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
         there["address"], here["address"],
         "each map has a host of its own"
     );
-    let avatar = ann.wait_until("the avatar beyond", own_avatar)?;
+    let avatar = ann.wait_until("the avatar on the other map", own_avatar)?;
     assert!(is_near(&avatar, 5.0, 15.0), "{avatar}");
     bob.wait_for("leave")?;
     // Both maps are one world: in the list of rooms and in the chat.
     bob.type_in("say hello over there")?;
-    ann.wait_until("bob's words", |event| {
+    ann.wait_until("bob's message", |event| {
         event["ev"] == "chat" && event["text"] == "hello over there"
     })?;
     let rooms = bob.run_command("rooms", "rooms")?;
@@ -57,15 +57,15 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
         (&0.into(), &here["address"]),
         "{back}"
     );
-    let avatar = ann.wait_until("the avatar back here", own_avatar)?;
+    let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     bob.wait_until("ann again", |event| {
         event["ev"] == "enter" && event["own"] == false
     })?;
-    let crossed = server.wait_for_metrics("two transfers", |metrics| {
+    let metrics = server.wait_for_metrics("two transfers", |metrics| {
         metrics["ambit_crossings_total"] == 2.0
     })?;
-    assert_eq!(crossed["ambit_rooms_moved_total"], 0.0);
+    assert_eq!(metrics["ambit_rooms_moved_total"], 0.0);
     for console in [&ann, &bob] {
         assert!(
             !console
@@ -92,10 +92,10 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
     ann.wait_until("the other map", |event| {
         event["ev"] == "started" && event["map"] == 1
     })?;
-    ann.wait_until("the avatar beyond", own_avatar)?;
+    ann.wait_until("the avatar on the other map", own_avatar)?;
     for (at, child) in server.children().into_iter().enumerate() {
         real::server_signal(child, "KILL")?;
-        // First one of the maps moves, then both, since the second host has both by then.
+        // First one of the maps moves, then both, because the second host has both by then.
         let moved = [1.0, 3.0][at];
         server.wait_for_metrics("the rooms that move", |metrics| {
             metrics["ambit_rooms_moved_total"] == moved
@@ -110,7 +110,7 @@ fn a_player_returns_through_the_gate_after_the_other_host_died() -> Result<()> {
     ann.wait_until("the first map", |event| {
         event["ev"] == "started" && event["map"] == 0
     })?;
-    let avatar = ann.wait_until("the avatar back here", own_avatar)?;
+    let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
     Ok(())
@@ -131,7 +131,7 @@ fn gates_open_again_at_the_next_leader_after_the_leader_died() -> Result<()> {
     ann.wait_until("the other map", |event| {
         event["ev"] == "started" && event["map"] == 1
     })?;
-    ann.wait_until("the avatar beyond", own_avatar)?;
+    ann.wait_until("the avatar on the other map", own_avatar)?;
     cluster.kill_leader()?;
     let back = ann.wait_for("welcome")?;
     assert_eq!(back["resumed"], true, "{back}");
@@ -140,7 +140,7 @@ fn gates_open_again_at_the_next_leader_after_the_leader_died() -> Result<()> {
     ann.wait_until("the first map", |event| {
         event["ev"] == "started" && event["map"] == 0
     })?;
-    let avatar = ann.wait_until("the avatar back here", own_avatar)?;
+    let avatar = ann.wait_until("the avatar on the first map", own_avatar)?;
     assert!(is_near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
     Ok(())

@@ -12,34 +12,37 @@ use crate::script::{avatar_position, good_network, room_of, walk_to};
 
 #[test]
 fn a_pair_that_paces_along_borders_causes_few_crossings() {
-    let (loose, loose_m) = pace_along_border(&[("margin", "0")], 0.2);
+    let (unmargined, unmargined_m) = pace_along_border(&[("margin", "0")], 0.2);
     assert!(
-        loose >= 20,
-        "without a margin the attack works: {loose} crossings"
+        unmargined >= 20,
+        "without a margin small steps cause crossings: {unmargined}"
     );
     assert!(
-        loose_m / f64::from(loose) < 1.5,
-        "and is cheap: {loose_m:.1} m for {loose}"
+        unmargined_m / f64::from(unmargined) < 1.5,
+        "without a margin crossings cost little walking: {unmargined_m:.1} m for {unmargined}"
     );
 
-    let (tight, tight_m) = pace_along_border(&[("margin", "1")], 0.2);
+    let (with_margin, with_margin_m) = pace_along_border(&[("margin", "1")], 0.2);
     assert!(
-        tight <= 1,
-        "with a margin small steps cause no crossing: {tight}"
+        with_margin <= 1,
+        "with a margin small steps cause no crossing: {with_margin}"
     );
     println!(
-        "0.2 m steps: margin 0: {loose} crossings for {loose_m:.1} m; \
-         margin 1: {tight} for {tight_m:.1} m"
+        "0.2 m steps: margin 0: {unmargined} crossings for {unmargined_m:.1} m; \
+         margin 1: {with_margin} for {with_margin_m:.1} m"
     );
 
-    // Steps that are long enough to exceed the margin cost the stated distance.
-    let (paid, paid_m) = pace_along_border(&[("margin", "1")], 2.2);
-    assert!(paid > 3, "long steps do cause crossings: {paid}");
+    // Steps that exceed the margin cause crossings, which cost at least 4 m of walking each.
+    let (long_steps, long_steps_m) = pace_along_border(&[("margin", "1")], 2.2);
     assert!(
-        paid_m / f64::from(paid) >= 4.0,
-        "{paid_m:.1} m for {paid} crossings"
+        long_steps > 3,
+        "long steps do cause crossings: {long_steps}"
     );
-    println!("2.2 m steps, margin 1: {paid} crossings for {paid_m:.1} m");
+    assert!(
+        long_steps_m / f64::from(long_steps) >= 4.0,
+        "{long_steps_m:.1} m for {long_steps} crossings"
+    );
+    println!("2.2 m steps, margin 1: {long_steps} crossings for {long_steps_m:.1} m");
 }
 
 #[test]
@@ -52,24 +55,23 @@ fn one_walker_at_a_corner_of_four_cells_causes_no_flicker() {
             ("margin", margin),
         ];
         let (mut system, room) = room_of(3, 4, &good_network(), &parameters);
-        for (guest, (x, y)) in [(10.1, 10.1), (25.0, 5.0), (5.0, 25.0), (28.0, 28.0)]
+        for (user, (x, y)) in [(10.1, 10.1), (25.0, 5.0), (5.0, 25.0), (28.0, 28.0)]
             .into_iter()
             .enumerate()
         {
-            walk_to(&mut system, room, guest, x, y);
+            walk_to(&mut system, room, user, x, y);
         }
         let corners = [(9.9, 9.9), (10.1, 9.9), (10.1, 10.1), (9.9, 10.1)];
-        let mut round_the_corner = |rounds: usize| {
+        let mut walk_around_corner = |rounds: usize| {
             for (x, y) in corners.into_iter().cycle().take(4 * rounds) {
                 walk_to(&mut system, room, 0, x, y);
             }
             let stats = system.room(room).expect("the room runs").stats();
             (stats.enters, stats.leaves)
         };
-        // Objects that come near for the first time may enter; the outer zone keeps them from then
-        // on.
-        let before = round_the_corner(1);
-        assert_eq!(round_the_corner(15), before, "margin {margin}");
+        // In the first round objects may enter. From then on they stay within the outer zone.
+        let before = walk_around_corner(1);
+        assert_eq!(walk_around_corner(15), before, "margin {margin}");
     }
 }
 
@@ -82,10 +84,10 @@ fn bytes_to_a_client_are_proportional_to_the_bytes_it_sends() {
             &good_network(),
             &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
         );
-        step_about(&mut system, room, 0.2, 60);
+        step_to_and_fro(&mut system, room, 0.2, 60);
         (system, room)
     };
-    let (down, up) = system.guest(0).bytes;
+    let (down, up) = system.user(0).bytes;
     println!(
         "the pacing client gets {:.2} bytes for each byte that it sends",
         down as f64 / up as f64
@@ -94,7 +96,7 @@ fn bytes_to_a_client_are_proportional_to_the_bytes_it_sends() {
     assert!(system.room(room).is_some());
 }
 
-/// How many crossings the pair caused, and how far both have walked for them.
+/// Returns the number of crossings that the pair caused, and the metres that both have walked.
 fn pace_along_border(parameters: &[(&str, &str)], step_m: f32) -> (u32, f64) {
     let parameters = [
         &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
@@ -106,14 +108,14 @@ fn pace_along_border(parameters: &[(&str, &str)], step_m: f32) -> (u32, f64) {
     walk_to(&mut system, room, 1, 30.0 + 0.1, 25.0);
     system.run_for(Duration::from_secs(1));
     let before = system.room(room).expect("the room runs").stats().enters;
-    let travelled = step_about(&mut system, room, step_m, 60);
+    let travelled = step_to_and_fro(&mut system, room, step_m, 60);
     let enters = system.room(room).expect("the room runs").stats().enters - before;
     // Both are viewers; each crossing is an enter for one or for both.
     (enters as u32, travelled)
 }
 
 /// Viewer and object step over their borders in turn; returns the metres that both have walked.
-fn step_about(
+fn step_to_and_fro(
     system: &mut ambit_tests::sim::System,
     room: ambit_proto::ids::RoomId,
     step_m: f32,
@@ -147,8 +149,8 @@ fn step_about(
         );
         for _ in 0..(step_m / 0.2).ceil() as usize + 4 {
             system.run_for(Duration::from_millis(50));
-            for (guest, last) in last.iter_mut().enumerate() {
-                let here = avatar_position(system, room, guest);
+            for (user, last) in last.iter_mut().enumerate() {
+                let here = avatar_position(system, room, user);
                 travelled += f64::from(here.ground_distance(*last));
                 *last = here;
             }

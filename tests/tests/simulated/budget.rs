@@ -28,21 +28,26 @@ fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
         TOLERANCE_UNITS,
         |_, _, _| false,
     );
-    for guest in 0..2 {
-        let sent = room.system.guest(guest).sent_to.as_ref().expect("recorded");
+    for user in 0..2 {
+        let sent = room
+            .system
+            .user(user)
+            .sent_datagrams
+            .as_ref()
+            .expect("recorded");
         let (most, all) = (wire::most_in_a_second(sent), wire::bytes(sent));
         println!(
-            "guest {guest}: {} bytes in the fullest second, {} on average",
+            "user {user}: {} bytes in the fullest second, {} on average",
             most,
             all / 12
         );
         assert!(
             most <= BUDGET_BYTES,
-            "guest {guest}: {most} bytes within a second"
+            "user {user}: {most} bytes within a second"
         );
         assert!(
             sent.len() >= 12 * 55,
-            "guest {guest}: {} datagrams in 12 s",
+            "user {user}: {} datagrams in 12 s",
             sent.len()
         );
     }
@@ -65,7 +70,7 @@ fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
 }
 
 #[test]
-fn a_client_is_right_again_one_second_after_two_seconds_of_silence() {
+fn a_client_is_accurate_one_second_after_a_two_second_outage() {
     let mut room = MeasuredRoom::new(2, 2, &impairment(), "rolling_cubes", &ROOM_PARAMETERS);
     room.system.run_for(Duration::from_secs(2));
     let mut usual_m = 0.0_f32;
@@ -108,7 +113,7 @@ fn a_client_is_right_again_one_second_after_two_seconds_of_silence() {
         took.as_millis(),
         describe(&room.view_errors(0))
     );
-    assert!(room.system.guest(0).client.is_playing());
+    assert!(room.system.user(0).client.is_playing());
 }
 
 fn is_accurate(errors: &ViewErrors, usual_m: f32) -> bool {

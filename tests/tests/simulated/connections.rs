@@ -7,7 +7,7 @@ use ambit_client_core::client::event::{ComponentValue, ViewEvent};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_proto::message::Action;
 
-use crate::script::{avatar_position, bad_network, compare_pictures, good_network, room_of};
+use crate::script::{avatar_position, bad_network, compare_shown_objects, good_network, room_of};
 
 #[test]
 fn a_client_whose_connections_break_resumes_its_avatar() {
@@ -18,10 +18,10 @@ fn a_client_whose_connections_break_resumes_its_avatar() {
         &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
     );
     let before = avatar_position(&system, room, 0);
-    let player = system.guest(0).client.player();
+    let player = system.user(0).client.player();
     let leaves = |system: &ambit_tests::sim::System| {
         system
-            .guest(1)
+            .user(1)
             .events
             .iter()
             .filter(|event| matches!(event, ViewEvent::Leave { .. }))
@@ -30,13 +30,13 @@ fn a_client_whose_connections_break_resumes_its_avatar() {
     let leaves_before = leaves(&system);
     system.drop_connections(0);
     system.run_until("the return", |system| {
-        system.guest(0).client.avatar().is_some()
+        system.user(0).client.avatar().is_some()
     });
     system.run_for(Duration::from_secs(1));
-    assert_eq!(system.guest(0).client.player(), player);
+    assert_eq!(system.user(0).client.player(), player);
     assert!(avatar_position(&system, room, 0).distance(before) < 0.01);
     assert_eq!(leaves(&system), leaves_before, "the others get no leave");
-    compare_pictures(&mut system, room);
+    compare_shown_objects(&mut system, room);
 }
 
 #[test]
@@ -45,13 +45,13 @@ fn a_broken_game_connection_is_replaced_with_a_new_ticket() {
     for _ in 0..3 {
         system.drop_game(0);
         system.run_until("the return", |system| {
-            system.guest(0).client.avatar().is_some()
+            system.user(0).client.avatar().is_some()
         });
         system.act(0, Action::Move { x: 20.0, y: 20.0 });
         system.run_for(Duration::from_secs(2));
     }
     assert!(system.room(room).is_some());
-    assert!(system.guest(1).client.is_playing());
+    assert!(system.user(1).client.is_playing());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_player_away_longer_than_the_grace_period_is_removed() {
     system.kill(0);
     let others = |system: &ambit_tests::sim::System| {
         system
-            .guest(1)
+            .user(1)
             .client
             .objects()
             .filter(|seen| !seen.is_own())
@@ -99,24 +99,24 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
         &good_network(),
         &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
     );
-    let token = system.guest(0).client.resume_token().to_vec();
-    let player = system.guest(0).client.player();
+    let token = system.user(0).client.resume_token().to_vec();
+    let player = system.user(0).client.player();
     let config = || ClientConfig {
         resume_token: token.clone(),
         ..ClientConfig::default()
     };
-    let second = system.arrive_with(config(), &good_network());
+    let second = system.add_user_with(config(), &good_network());
 
     system.run_until("the resume", |system| {
-        system.guest(second).client.avatar().is_some()
+        system.user(second).client.avatar().is_some()
     });
-    assert_eq!(system.guest(second).client.player(), player);
+    assert_eq!(system.user(second).client.player(), player);
     system.run_for(Duration::from_secs(2));
     assert!(
-        system.guest(0).client.is_closed(),
+        system.user(0).client.is_closed(),
         "the older connection is notified and closed"
     );
-    let reason = format!("{:?}", system.guest(0).events.last());
+    let reason = format!("{:?}", system.user(0).events.last());
     assert!(reason.contains("taken_over"), "{reason}");
     assert_eq!(system.room(room).expect("the room runs").stats().players, 2);
 }
@@ -133,10 +133,10 @@ fn a_new_name_shows_on_the_avatar() {
     system.run_for(Duration::from_secs(1));
     let names = |system: &ambit_tests::sim::System| -> Vec<String> {
         let t = system
-            .guest(1)
+            .user(1)
             .client
-            .room_time(system.local(1))
-            .expect("the guest plays");
+            .room_time(system.local_time(1))
+            .expect("the user is in the room");
         let name = |value| {
             if let ComponentValue::Text(name) = value {
                 Some(name)
@@ -145,7 +145,7 @@ fn a_new_name_shows_on_the_avatar() {
             }
         };
         system
-            .guest(1)
+            .user(1)
             .client
             .objects()
             .filter_map(|seen| seen.value("name", t).and_then(name))
@@ -159,8 +159,8 @@ fn a_new_name_shows_on_the_avatar() {
 #[test]
 fn rooms_without_players_disappear_with_their_worlds() {
     let (mut system, room) = room_of(5, 3, &good_network(), &[("npcs", "0")]);
-    for guest in 0..3 {
-        system.request(guest, LobbyRequest::LeaveRoom);
+    for user in 0..3 {
+        system.request(user, LobbyRequest::LeaveRoom);
     }
     system.run_for(Duration::from_secs(2));
     assert!(system.room(room).is_none());
@@ -168,7 +168,7 @@ fn rooms_without_players_disappear_with_their_worlds() {
 }
 
 #[test]
-fn hundreds_come_and_go_on_bad_networks_and_no_player_is_lost() {
+fn connections_break_on_bad_networks_and_no_player_is_lost() {
     let mut rng = fastrand::Rng::with_seed(6);
     let (mut system, room) = room_of(
         6,
@@ -177,13 +177,13 @@ fn hundreds_come_and_go_on_bad_networks_and_no_player_is_lost() {
         &[("size", "120x120"), ("npcs", "10")],
     );
     for _ in 0..60 {
-        let guest = rng.usize(0..40);
+        let user = rng.usize(0..40);
         match rng.u8(0..4) {
-            0 => system.drop_connections(guest),
-            1 => system.drop_game(guest),
-            2 => system.cut(guest, Duration::from_secs(2)),
+            0 => system.drop_connections(user),
+            1 => system.drop_game(user),
+            2 => system.cut(user, Duration::from_secs(2)),
             _ => system.act(
-                guest,
+                user,
                 Action::Move {
                     x: rng.f32() * 120.0,
                     y: rng.f32() * 120.0,
@@ -192,19 +192,16 @@ fn hundreds_come_and_go_on_bad_networks_and_no_player_is_lost() {
         }
         system.run_for(Duration::from_millis(500));
     }
-    for guest in 0..40 {
-        system.impair(guest, &good_network());
+    for user in 0..40 {
+        system.impair(user, &good_network());
     }
     system.run_for(Duration::from_secs(15));
-    for guest in 0..40 {
-        assert!(
-            system.guest(guest).client.avatar().is_some(),
-            "guest {guest}"
-        );
+    for user in 0..40 {
+        assert!(system.user(user).client.avatar().is_some(), "user {user}");
     }
     assert_eq!(
         system.room(room).expect("the room runs").stats().players,
         40
     );
-    compare_pictures(&mut system, room);
+    compare_shown_objects(&mut system, room);
 }

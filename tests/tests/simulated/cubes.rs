@@ -35,7 +35,7 @@ fn snapshots_of_104_cubes_take_fewer_bytes_than_in_the_literature() {
     let truth = snapshot_size::simulate_scene(5, 30);
     assert_eq!(truth.object_count(), 104);
     for (name, format) in [
-        ("places", snapshot_size::NO_VELOCITY_FORMAT),
+        ("positions", snapshot_size::NO_VELOCITY_FORMAT),
         ("with velocities", SNAPSHOT_POSE_FORMAT),
     ] {
         for level in [Level::Fine, Level::Shared] {
@@ -73,7 +73,7 @@ fn a_long_run_keeps_memory_bounded_and_clients_in_sync() {
     };
     let (state, left) = run(7);
     println!("allocations, bytes and time to rest, by round: {left:?}");
-    assert_eq!(run(7).0, state, "the same seed, the same states");
+    assert_eq!(run(7).0, state, "the same seed gives the same states");
     // Tables and queues reach their sizes in the first rounds.
     let grown: i64 = left[2..].iter().map(|(count, ..)| count).sum();
     assert!(
@@ -103,11 +103,11 @@ fn on_a_wide_floor_a_client_simulates_only_its_area_of_interest() {
     }
     players.release_keys_for(Duration::from_secs(8));
     assert!(players.is_at_rest());
-    for guest in 0..4 {
+    for user in 0..4 {
         let known = players
-            .check_drawn_at_rest(guest)
+            .check_drawn_at_rest(user)
             .expect("objects at rest are drawn right");
-        assert_eq!(known, wide_floor::client_loads(&players)[guest].followed);
+        assert_eq!(known, wide_floor::client_loads(&players)[user].followed);
     }
 }
 

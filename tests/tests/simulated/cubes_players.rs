@@ -46,84 +46,84 @@ fn others_see_cubes_attracted_and_repelled_by_a_player() {
 
 #[test]
 fn a_player_who_joins_late_soon_has_every_pose_right() {
-    let mut scene = Scene::new(2, 2);
-    scene.play(5);
-    let cid = scene.players.add_player(&impairment());
-    let room = scene.players.room;
-    scene.play_until("the lobby", |players| {
-        players.system.guest(cid).client.is_connected()
+    let mut driven = DrivenPlayers::new(2, 2);
+    driven.run_for(5);
+    let cid = driven.players.add_player(&impairment());
+    let room = driven.players.room;
+    driven.run_until("the lobby", |players| {
+        players.system.user(cid).client.is_connected()
     });
-    scene.players.system.request(
+    driven.players.system.request(
         cid,
         LobbyRequest::JoinRoom {
             room,
             password: String::new(),
         },
     );
-    scene.play_until("the game", |players| {
-        players.system.guest(cid).client.avatar().is_some()
+    driven.run_until("the game", |players| {
+        players.system.user(cid).client.avatar().is_some()
     });
-    scene.play(5);
-    scene.come_to_rest();
-    for guest in 0..3 {
-        assert_eq!(scene.players.check_drawn_at_rest(guest), Ok(CUBES + 3));
+    driven.run_for(5);
+    driven.come_to_rest();
+    for user in 0..3 {
+        assert_eq!(driven.players.check_drawn_at_rest(user), Ok(CUBES + 3));
     }
 }
 
 #[test]
 fn the_cube_of_a_player_who_leaves_disappears_for_all_others() {
-    let mut scene = Scene::new(3, 3);
-    scene.play(4);
-    let cube = scene.players.avatar(1).expect("the guest plays");
-    let is_seen = |players: &CubePlayers, guest| {
+    let mut driven = DrivenPlayers::new(3, 3);
+    driven.run_for(4);
+    let cube = driven.players.avatar(1).expect("the user is in the room");
+    let is_seen = |players: &CubePlayers, user| {
         players
-            .drawn_objects(guest)
+            .drawn_objects(user)
             .iter()
             .any(|(object, _)| *object == cube)
     };
-    assert!([0, 2].iter().all(|&guest| is_seen(&scene.players, guest)));
-    scene.players.system.request(1, LobbyRequest::LeaveRoom);
-    scene.play(1);
+    assert!([0, 2].iter().all(|&user| is_seen(&driven.players, user)));
+    driven.players.system.request(1, LobbyRequest::LeaveRoom);
+    driven.run_for(1);
     assert!(
-        [0, 2].iter().all(|&guest| !is_seen(&scene.players, guest)),
+        [0, 2].iter().all(|&user| !is_seen(&driven.players, user)),
         "a second later"
     );
     assert!(
-        !scene
+        !driven
             .players
             .system
-            .room(scene.players.room)
+            .room(driven.players.room)
             .expect("the room runs")
             .world()
             .contains(cube)
     );
-    scene.play(3);
-    scene.come_to_rest();
-    for guest in [0, 2] {
-        assert_eq!(scene.players.check_drawn_at_rest(guest), Ok(CUBES + 2));
+    driven.run_for(3);
+    driven.come_to_rest();
+    for user in [0, 2] {
+        assert_eq!(driven.players.check_drawn_at_rest(user), Ok(CUBES + 2));
     }
 }
 
 #[test]
 fn a_player_who_is_cut_off_returns_to_the_same_cube() {
     for breaks in [false, true] {
-        let mut scene = Scene::new(4, 3);
-        scene.play(4);
-        let cube = scene.players.avatar(1);
-        scene.players.system.cut(1, Duration::from_secs(4));
+        let mut driven = DrivenPlayers::new(4, 3);
+        driven.run_for(4);
+        let cube = driven.players.avatar(1);
+        driven.players.system.cut(1, Duration::from_secs(4));
         if breaks {
-            scene.players.system.drop_connections(1);
+            driven.players.system.drop_connections(1);
         }
-        scene.play(4);
-        scene.play_until("the return", |players| {
-            players.system.guest(1).client.avatar().is_some()
+        driven.run_for(4);
+        driven.run_until("the return", |players| {
+            players.system.user(1).client.avatar().is_some()
         });
-        assert_eq!(scene.players.avatar(1), cube);
-        scene.play(3);
-        scene.come_to_rest();
-        for guest in 0..3 {
+        assert_eq!(driven.players.avatar(1), cube);
+        driven.run_for(3);
+        driven.come_to_rest();
+        for user in 0..3 {
             assert_eq!(
-                scene.players.check_drawn_at_rest(guest),
+                driven.players.check_drawn_at_rest(user),
                 Ok(CUBES + 3),
                 "connections broken: {breaks}"
             );
@@ -134,18 +134,18 @@ fn a_player_who_is_cut_off_returns_to_the_same_cube() {
 /// The first player holds a control for this long; the others hold no key.
 fn press(players: &mut CubePlayers, control: u8, time_ms: u64) {
     for _ in 0..frames_in(Duration::from_millis(time_ms)) {
-        players.run_frame(|guest, _, _| Keymap(0).with(control, guest == 0));
+        players.run_frame(|user, _, _| Keymap(0).with(control, user == 0));
     }
 }
 
-/// Average distance of the nearest four small cubes from a player's cube, as a guest draws them.
-fn distance_to(players: &CubePlayers, guest: usize, player: ObjectId) -> f32 {
-    let drawn = players.drawn_objects(guest);
+/// Average distance of the nearest four small cubes from a player's cube, as a user draws them.
+fn distance_to(players: &CubePlayers, user: usize, player: ObjectId) -> f32 {
+    let drawn = players.drawn_objects(user);
     let (_, centre) = drawn
         .iter()
         .find(|(object, _)| *object == player)
         .expect("it is in sight");
-    let avatars: Vec<_> = (0..2).filter_map(|guest| players.avatar(guest)).collect();
+    let avatars: Vec<_> = (0..2).filter_map(|user| players.avatar(user)).collect();
     let cubes = drawn.iter().filter(|(object, _)| !avatars.contains(object));
     let mut distances: Vec<f32> = cubes
         .map(|(_, drawn)| drawn.position.distance(centre.position))
@@ -161,15 +161,15 @@ fn impairment() -> Impairment {
 }
 
 /// Players with random drivers.
-struct Scene {
+struct DrivenPlayers {
     players: CubePlayers,
     drivers: Vec<RandomDriver>,
 }
 
-impl Scene {
+impl DrivenPlayers {
     fn new(seed: u64, players: usize) -> Self {
         let players = CubePlayers::start(seed, players, &impairment(), &[("cubes", "25")]);
-        Scene {
+        DrivenPlayers {
             players,
             drivers: (0..4)
                 .map(|player| RandomDriver::new(seed, player))
@@ -179,14 +179,14 @@ impl Scene {
 
     fn frame(&mut self) {
         let Self { players, drivers } = self;
-        players.run_frame(|guest, frame, at| drivers[guest].keys(frame, [at.x, at.y], ARENA));
+        players.run_frame(|user, frame, at| drivers[user].keys(frame, [at.x, at.y], ARENA));
     }
 
-    fn play(&mut self, seconds: u64) {
+    fn run_for(&mut self, seconds: u64) {
         (0..frames_in(Duration::from_secs(seconds))).for_each(|_| self.frame());
     }
 
-    fn play_until(&mut self, what: &str, is_done: impl Fn(&CubePlayers) -> bool) {
+    fn run_until(&mut self, what: &str, is_done: impl Fn(&CubePlayers) -> bool) {
         for _ in 0..frames_in(Duration::from_secs(20)) {
             if is_done(&self.players) {
                 return;

@@ -22,13 +22,13 @@ const BUDGET_BYTES: u64 = 8_000;
 const UNITS: u32 = 2;
 
 #[test]
-fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
+fn of_600_avatars_in_one_spot_teams_and_targets_stay_fresh() {
     let network: Impairment = "delay=15ms,jitter=3ms".parse().expect("a valid impairment");
     let mut system = System::new(1, &test_registry());
-    let guests: Vec<usize> = (0..AVATARS)
+    let users: Vec<usize> = (0..AVATARS)
         .map(|number| {
             let name = format!("player{number}");
-            system.arrive_with(
+            system.add_user_with(
                 ClientConfig {
                     name,
                     light: number >= WATCHED,
@@ -45,7 +45,7 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
         ("outer", "3"),
         ("margin", "0"),
     ];
-    let room = system.gather(&guests, "crowd", &parameters);
+    let room = system.start_room(&users, "crowd", &parameters);
     let mut measured = MeasuredRoom {
         system,
         room,
@@ -82,22 +82,22 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
                 || apart == AVATARS - TARGET_OFFSET
         },
     );
-    for guest in 0..AVATARS {
+    for user in 0..AVATARS {
         assert!(
-            measured.system.guest(guest).client.is_playing(),
-            "guest {guest} was disconnected"
+            measured.system.user(user).client.is_playing(),
+            "user {user} was disconnected"
         );
         let most = wire::most_in_a_second(
             measured
                 .system
-                .guest(guest)
-                .sent_to
+                .user(user)
+                .sent_datagrams
                 .as_ref()
                 .expect("recorded"),
         );
         assert!(
             most <= BUDGET_BYTES,
-            "guest {guest}: {most} bytes within a second"
+            "user {user}: {most} bytes within a second"
         );
     }
     check_ages(&ages.shown);

@@ -34,8 +34,8 @@ fn a_recorded_room_can_be_replayed_bit_by_bit() {
     let (recording, outputs) = system.recording(room).expect("the room runs");
     let mut again = std::hash::DefaultHasher::new();
     recording::replay(recording, &ambit_game_server::standard(), |now, outputs| {
-        ambit_tests::sim::host::digest(now, outputs, &mut again);
+        ambit_tests::sim::host::hash_datagrams(now, outputs, &mut again);
     })
-    .expect("the recording is whole");
+    .expect("the recording is complete");
     assert_eq!(std::hash::Hasher::finish(&again), outputs);
 }

@@ -16,12 +16,12 @@ use crate::script::{
     BOLT, HEAL, VEIL, act_randomly, avatar_position, bad_network, good_network, room_of,
 };
 
-/// What the veiled player does in the run, called with the number of quarters of a second since it
-/// was veiled.
+/// The actions of the veiled player: called with the system, the user and the number of quarters of
+/// a second since the veil began.
 type HiddenAction = fn(&mut System, usize, usize);
 
 #[test]
-fn the_acts_of_a_veiled_player_change_no_datagram_of_the_others() {
+fn actions_of_a_veiled_player_change_no_datagram_of_the_others() {
     let secrets: [(&str, HiddenAction); 3] = [
         ("stands still", |_, _, _| {}),
         ("walks", walk_about),
@@ -33,13 +33,13 @@ fn the_acts_of_a_veiled_player_change_no_datagram_of_the_others() {
             .map(|&(_, secret)| run(seed, secret))
             .collect();
         for (run, (what, _)) in runs.iter().zip(&secrets) {
-            for (guest, (theirs, first)) in run.others.iter().zip(&runs[0].others).enumerate() {
+            for (user, (theirs, first)) in run.others.iter().zip(&runs[0].others).enumerate() {
                 let differs = theirs.iter().zip(first).position(|(a, b)| a != b);
                 assert_eq!(
                     differs,
                     None,
-                    "seed {seed}: guest {} can tell that player 0 {what}",
-                    guest + 1
+                    "seed {seed}: user {} gets other datagrams when user 0 {what}",
+                    user + 1
                 );
                 assert_eq!(theirs.len(), first.len());
             }
@@ -52,7 +52,7 @@ fn the_acts_of_a_veiled_player_change_no_datagram_of_the_others() {
         );
         assert!(
             runs[0].was_seen_before && !runs[0].was_seen_after,
-            "seed {seed}: the veil hid nothing"
+            "seed {seed}: the veil did not hide the avatar"
         );
     }
 }
@@ -65,11 +65,11 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
         &good_network(),
         &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
     );
-    for (guest, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)]
+    for (user, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)]
         .into_iter()
         .enumerate()
     {
-        crate::script::walk_to(&mut system, room, guest, x, y);
+        crate::script::walk_to(&mut system, room, user, x, y);
     }
     system.act(
         0,
@@ -79,7 +79,7 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
         },
     );
     system.run_for(Duration::from_secs(1));
-    let events_before: Vec<usize> = (0..3).map(|guest| damage_events(&system, guest)).collect();
+    let events_before: Vec<usize> = (0..3).map(|user| damage_events(&system, user)).collect();
     system.act(
         1,
         Action::Cast {
@@ -107,7 +107,7 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
 }
 
 struct Run {
-    /// What each other player was sent while the first one was veiled.
+    /// Datagrams to each other player while the first one was veiled.
     others: Vec<Vec<(u64, bytes::Bytes)>>,
     own: Vec<(u64, bytes::Bytes)>,
     ended_at: ambit_proto::space::Position,
@@ -125,8 +125,8 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
     );
     let mut rng = fastrand::Rng::with_seed(seed);
     others_act_randomly(&mut system, &mut rng, PLAYERS, 8);
-    for guest in 0..PLAYERS {
-        system.guest_mut(guest).sent_to = Some(Vec::new());
+    for user in 0..PLAYERS {
+        system.user_mut(user).sent_datagrams = Some(Vec::new());
     }
     let was_seen_before = is_seen(&system, room);
     system.act(
@@ -136,15 +136,15 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
             at: None,
         },
     );
-    // On a bad network the command takes some time; from here on the veil lasts ten seconds.
+    // On a bad network the command takes some time. The veil lasts ten seconds from here on.
     let is_veiled = |system: &System| {
         let truth = system.room(room).expect("the room runs");
         let avatar = truth
-            .avatar(system.guest(0).client.player().expect("welcomed"))
-            .expect("the guest plays");
+            .avatar(system.user(0).client.player().expect("welcomed"))
+            .expect("the user is in the room");
         let other = truth
-            .avatar(system.guest(1).client.player().expect("welcomed"))
-            .expect("the guest plays");
+            .avatar(system.user(1).client.player().expect("welcomed"))
+            .expect("the user is in the room");
         !truth.game().sees(truth.world(), other, avatar)
     };
     system.run_until("the veil", is_veiled);
@@ -155,8 +155,12 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
     assert!(is_veiled(&system), "seed {seed}: the veil ended too early");
     let was_seen_after = is_seen(&system, room);
     let ended_at = avatar_position(&system, room, 0);
-    let mut sent = |guest: usize| -> Vec<(u64, bytes::Bytes)> {
-        let sent = system.guest_mut(guest).sent_to.take().expect("recorded");
+    let mut sent = |user: usize| -> Vec<(u64, bytes::Bytes)> {
+        let sent = system
+            .user_mut(user)
+            .sent_datagrams
+            .take()
+            .expect("recorded");
         sent.into_iter()
             .map(|(at, bytes)| (at.micros(), bytes))
             .collect()
@@ -179,25 +183,25 @@ fn others_act_randomly(
     rounds: usize,
 ) {
     for _ in 0..rounds {
-        for guest in 1..players {
+        for user in 1..players {
             let action = crate::script::random_action(rng, 70.0);
             if rng.bool() {
-                system.act(guest, action);
+                system.act(user, action);
             }
         }
         act_randomly(system, rng, 0, 70.0, 1);
     }
 }
 
-fn walk_about(system: &mut System, guest: usize, quarter: usize) {
+fn walk_about(system: &mut System, user: usize, quarter: usize) {
     let (x, y) = [(5.0, 5.0), (65.0, 60.0), (10.0, 60.0)][quarter / 8 % 3];
-    system.act(guest, Action::Move { x, y });
+    system.act(user, Action::Move { x, y });
 }
 
-fn heal_and_walk(system: &mut System, guest: usize, quarter: usize) {
+fn heal_and_walk(system: &mut System, user: usize, quarter: usize) {
     if quarter.is_multiple_of(5) {
         system.act(
-            guest,
+            user,
             Action::Cast {
                 spell: HEAL,
                 at: None,
@@ -205,7 +209,7 @@ fn heal_and_walk(system: &mut System, guest: usize, quarter: usize) {
         );
     }
     system.act(
-        guest,
+        user,
         Action::Move {
             x: 60.0 - quarter as f32,
             y: 8.0,
@@ -216,25 +220,25 @@ fn heal_and_walk(system: &mut System, guest: usize, quarter: usize) {
 /// Whether any other player follows the first player's avatar.
 fn is_seen(system: &System, room: RoomId) -> bool {
     let truth = system.room(room).expect("the room runs");
-    let player = system.guest(0).client.player().expect("welcomed");
-    let avatar = truth.avatar(player).expect("the guest plays");
+    let player = system.user(0).client.player().expect("welcomed");
+    let avatar = truth.avatar(player).expect("the user is in the room");
     truth.network().viewers().any(|viewer| {
         viewer.player != player && truth.network().interest().follows(viewer.client, avatar)
     })
 }
 
 /// Damage events that a client received.
-fn damage_events(system: &System, guest: usize) -> usize {
+fn damage_events(system: &System, user: usize) -> usize {
     let is_damage =
         |event: &&ViewEvent| matches!(event, ViewEvent::Event(event) if &*event.name == "damage");
-    system.guest(guest).events.iter().filter(is_damage).count()
+    system.user(user).events.iter().filter(is_damage).count()
 }
 
-fn health(system: &System, room: RoomId, guest: usize) -> f32 {
+fn health(system: &System, room: RoomId, user: usize) -> f32 {
     let truth = system.room(room).expect("the room runs");
     let avatar = truth
-        .avatar(system.guest(guest).client.player().expect("welcomed"))
-        .expect("the guest plays");
+        .avatar(system.user(user).client.player().expect("welcomed"))
+        .expect("the user is in the room");
     let index = truth.world().schema().kinds[usize::from(truth.world().kind(avatar))]
         .component_index("health")
         .expect("avatars have health");

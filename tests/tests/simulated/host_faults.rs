@@ -1,6 +1,6 @@
 //! Hosts that die, hang, wake up and end at random, under players who join, leave, disconnect and
 //! send numbers. No confirmed command is lost or executed twice, no player has two rooms, no room
-//! has two hosts, and in the end nothing is left.
+//! has two hosts, and at the end all rooms and sessions are removed.
 //!
 //! `AMBIT_SOAK_MINUTES` sets the number of virtual minutes in all; `AMBIT_SOAK_SEED` runs one seed
 //! alone.
@@ -17,23 +17,23 @@ use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 use ambit_tests::counting_game::{CountingGame, ReceivedNumbers};
 use ambit_tests::sim::System;
-use ambit_tests::sim::fleet::State;
+use ambit_tests::sim::fleet::ProcessState;
 use ambit_transport::impair::Impairment;
 use ambit_world_server::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 use fastrand::Rng;
 
-/// Of one run.
+/// Virtual minutes of one run.
 const RUN_MINUTES: u64 = 10;
-/// Of all runs, unless the environment sets another number.
+/// Virtual minutes of all runs, unless the environment sets another number.
 const TOTAL_MINUTES: u64 = 2_000;
-/// Between two checks.
+/// Virtual time of one step.
 const STEP: Duration = Duration::from_millis(100);
 /// Players at the same time.
 const PLAYERS: usize = 6;
 /// Seats of a room.
 const SEATS: u32 = 4;
-/// A player who has a seat at the lobby, and none at the host, gets one within this time, or loses
-/// the first.
+/// A player with a seat at the lobby and none at the host gets one within this time, or loses the
+/// seat at the lobby.
 const MAX_SEATLESS_TIME: Duration = Duration::from_secs(6);
 
 #[test]
@@ -62,7 +62,7 @@ fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
         all.add(&outcome);
     }
     println!("{} virtual minutes: {all:#?}", runs * RUN_MINUTES);
-    // Enough happens in the runs.
+    // The runs have enough commands and faults.
     assert!(
         all.confirmed > 100 * runs && all.moved > 10 * runs,
         "{all:?}"
@@ -91,7 +91,7 @@ struct Outcome {
     woken: u64,
     ended: u64,
     moved: u64,
-    /// How often players were sent out of a room, by code.
+    /// How often players had to leave a room, by code.
     left: BTreeMap<String, u64>,
     traffic: u64,
 }
@@ -122,13 +122,13 @@ fn run_seed(seed: u64) -> Outcome {
 
 /// A player, with its current client.
 struct TestPlayer {
-    guest: usize,
+    user: usize,
     next: u32,
     /// Sent numbers by command.
     sent: BTreeMap<u32, u32>,
     /// Numbers that were confirmed since the player joined its room.
     confirmed: Vec<u32>,
-    /// Since when it should have a seat at the host, and has none.
+    /// Time since which the player has a seat at the lobby and none at the host.
     seatless_since: Option<LocalTime>,
 }
 
@@ -187,10 +187,10 @@ impl HostFaults {
         }
         .parse()
         .expect("a valid impairment");
-        let guest = self.system.arrive("player", &network);
-        self.system.guest_mut(guest).is_watched = false;
+        let user = self.system.add_user("player", &network);
+        self.system.user_mut(user).is_checked = false;
         TestPlayer {
-            guest,
+            user,
             next: 0,
             sent: BTreeMap::new(),
             confirmed: Vec::new(),
@@ -251,7 +251,7 @@ impl HostFaults {
         too_many.collect()
     }
 
-    /// All players leave; nothing must be left.
+    /// All players leave; then no room and no session may be left.
     fn finish(mut self) -> Outcome {
         for (_, host) in std::mem::take(&mut self.hung_hosts) {
             self.system.wake_host(host);
@@ -262,7 +262,7 @@ impl HostFaults {
         }
         let mut seats: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         for player in &self.players {
-            let client = &self.system.guest(player.guest).client;
+            let client = &self.system.user(player.user).client;
             if let (true, Some(room), Some(player)) =
                 (client.is_connected(), client.room(), client.player())
             {
@@ -273,7 +273,10 @@ impl HostFaults {
             let members = &seats[&room.id];
             assert_eq!(room.players as usize, members.len(), "room {}", room.id);
             if room.running {
-                let running = self.system.room(RoomId(room.id)).expect("it has a host");
+                let running = self
+                    .system
+                    .room(RoomId(room.id))
+                    .expect("a running room has a host");
                 let seated: BTreeSet<u64> = CountingGame::received_in(running)
                     .into_keys()
                     .map(|player| player.0)
@@ -282,7 +285,7 @@ impl HostFaults {
             }
         }
         for player in &self.players {
-            self.system.with(player.guest, Client::quit);
+            self.system.with_client(player.user, Client::quit);
         }
         self.system.run_for(Duration::from_mins(1));
         let stats = self.system.lobby().stats();
@@ -308,10 +311,10 @@ impl HostFaults {
 
     fn step(&mut self) {
         let now = self.system.now();
-        let (due, asleep) = std::mem::take(&mut self.hung_hosts)
+        let (due, still_hung) = std::mem::take(&mut self.hung_hosts)
             .into_iter()
             .partition(|(at, _)| *at <= now);
-        self.hung_hosts = asleep;
+        self.hung_hosts = still_hung;
         let due: Vec<(LocalTime, HostId)> = due;
         for (_, host) in due {
             self.outcome.woken += u64::from(self.system.hosts().iter().any(|(id, ..)| *id == host));
@@ -329,12 +332,12 @@ impl HostFaults {
     /// Reads confirmations and events of the clients.
     fn read_events(&mut self) {
         for player in &mut self.players {
-            let guest = self.system.guest_mut(player.guest);
-            for number in guest.client.take_confirmed().collect::<Vec<_>>() {
+            let user = self.system.user_mut(player.user);
+            for number in user.client.take_confirmed().collect::<Vec<_>>() {
                 player.confirmed.extend(player.sent.remove(&number));
                 self.outcome.confirmed += 1;
             }
-            let events = std::mem::take(&mut guest.events);
+            let events = std::mem::take(&mut user.events);
             for event in events {
                 if let ViewEvent::Left {
                     room,
@@ -343,13 +346,13 @@ impl HostFaults {
                     ..
                 } = event
                 {
-                    // A player who has been in a game is sent away for a host's death only if it
-                    // was the room's second one in a row.
+                    // A player in a game leaves because of a lost host only if it was the room's
+                    // second one in a row.
                     let is_second = message.contains("the second one in a row")
-                        && self.system.orders_of(room) >= 2;
-                    let is_on_its_way = player.confirmed.is_empty();
+                        && self.system.placements_of(room) >= 2;
+                    let is_joining = player.confirmed.is_empty();
                     assert!(
-                        code != "host_died" || is_second || is_on_its_way,
+                        code != "host_died" || is_second || is_joining,
                         "removed from {room:?}: {message}"
                     );
                     player.sent.clear();
@@ -391,7 +394,7 @@ impl HostFaults {
             }
         }
         for (index, player) in self.players.iter_mut().enumerate() {
-            let client = &self.system.guest(player.guest).client;
+            let client = &self.system.user(player.user).client;
             let place = client
                 .room()
                 .and_then(|room| Some((room, numbers_by_player.get(&room.0)?)));
@@ -435,14 +438,11 @@ impl HostFaults {
             return;
         }
         let TestPlayer {
-            guest,
-            next,
-            sent: said,
-            ..
+            user, next, sent, ..
         } = &mut self.players[index];
-        self.system.with(*guest, |client, now| {
+        self.system.with_client(*user, |client, now| {
             if let Ok(number) = client.act(now, Action::Custom(next.to_le_bytes().to_vec())) {
-                said.insert(number, *next);
+                sent.insert(number, *next);
                 *next += 1;
                 self.outcome.sent += 1;
             }
@@ -451,10 +451,10 @@ impl HostFaults {
 
     fn act_randomly(&mut self, index: usize, listed: &[Room]) {
         self.send_number(index);
-        let guest = self.players[index].guest;
-        let client = &self.system.guest(guest).client;
+        let user = self.players[index].user;
+        let client = &self.system.user(user).client;
         if client.is_closed() {
-            // The session ended, or went on at another client.
+            // The session ended, or another client took it over.
             self.players[index] = self.new_player();
             return;
         }
@@ -465,47 +465,47 @@ impl HostFaults {
         let Some(own) = room.and_then(|room| listed.iter().find(|listed| listed.id == room.0))
         else {
             if self.rng.u8(..10) == 0 {
-                self.find_room(guest, listed);
+                self.find_room(user, listed);
             }
             return;
         };
         let is_host = player.is_some_and(|player| player.0 == own.host);
         if is_host && !own.running && self.rng.u8(..5) == 0 {
-            return self.request(guest, LobbyRequest::StartRoom);
+            return self.request(user, LobbyRequest::StartRoom);
         }
         match self.rng.u32(..2_000) {
-            0..12 => self.request(guest, LobbyRequest::LeaveRoom),
+            0..12 => self.request(user, LobbyRequest::LeaveRoom),
             12..20 if is_host => {
-                let other = self.players[self.rng.usize(..self.players.len())].guest;
-                if let Some(other) = self.system.guest(other).client.player() {
-                    self.request(guest, LobbyRequest::Kick(other));
+                let other = self.players[self.rng.usize(..self.players.len())].user;
+                if let Some(other) = self.system.user(other).client.player() {
+                    self.request(user, LobbyRequest::Kick(other));
                 }
             }
             20..30 => {
                 let name = format!("name{}", self.rng.u32(..1_000));
-                self.request(guest, LobbyRequest::SetName(name));
+                self.request(user, LobbyRequest::SetName(name));
             }
-            30..35 => self.request(guest, LobbyRequest::SetReady(true)),
-            35..45 => self.system.drop_connections(guest),
-            45..55 => self.system.drop_game(guest),
+            30..35 => self.request(user, LobbyRequest::SetReady(true)),
+            35..45 => self.system.drop_connections(user),
+            45..55 => self.system.drop_game(user),
             55..60 => self
                 .system
-                .cut(guest, Duration::from_millis(self.rng.u64(500..4_000))),
+                .cut(user, Duration::from_millis(self.rng.u64(500..4_000))),
             60..62 => {
-                // The client process dies; its player's seat is kept for a while, and a new player
-                // comes.
-                self.system.kill(guest);
+                // The client process dies; its seat is kept for the grace period, and a new player
+                // joins the test.
+                self.system.kill(user);
                 self.players[index] = self.new_player();
             }
             62..64 => {
-                self.system.with(guest, Client::quit);
+                self.system.with_client(user, Client::quit);
                 self.players[index] = self.new_player();
             }
             _ => {}
         }
     }
 
-    fn find_room(&mut self, guest: usize, listed: &[Room]) {
+    fn find_room(&mut self, user: usize, listed: &[Room]) {
         let any = (!listed.is_empty() && self.rng.u8(..4) > 0)
             .then(|| listed[self.rng.usize(..listed.len())].id);
         let request = match any {
@@ -524,12 +524,12 @@ impl HostFaults {
                 ..NewRoom::default()
             }),
         };
-        self.request(guest, request);
+        self.request(user, request);
     }
 
-    fn request(&mut self, guest: usize, request: LobbyRequest) {
+    fn request(&mut self, user: usize, request: LobbyRequest) {
         self.system
-            .with(guest, |client, now| _ = client.request(now, request));
+            .with_client(user, |client, now| _ = client.request(now, request));
     }
 
     /// Kills, hangs or ends a random host.
@@ -538,7 +538,7 @@ impl HostFaults {
             .system
             .hosts()
             .into_iter()
-            .filter(|(.., state)| *state == State::Awake)
+            .filter(|(.., state)| *state == ProcessState::Awake)
             .collect();
         if hosts.is_empty() {
             return;
@@ -552,7 +552,7 @@ impl HostFaults {
             2 => {
                 self.outcome.hung += 1;
                 self.system.hang_host(host);
-                // About the time at which the WorldServer gives the host up, or any other.
+                // About the time at which the WorldServer disconnects a silent host, or any time.
                 let ms = if self.rng.bool() {
                     self.rng.u64(1_700..2_500)
                 } else {

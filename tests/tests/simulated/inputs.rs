@@ -23,14 +23,14 @@ fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
         (2, InputRate::Hz60, "20"),
         (3, InputRate::Hz20, "60"),
     ] {
-        let mut scene = Scene::new(seed, inputs, tick_hz, &half_lost_network());
-        let pressed = scene.tap_for(Duration::from_secs(30));
+        let mut tapping = TappingPlayer::new(seed, inputs, tick_hz, &half_lost_network());
+        let pressed = tapping.tap_for(Duration::from_secs(30));
         for _ in 0..600 {
-            scene.step();
+            tapping.step();
         }
         for control in 0..TAPPED as u8 {
             let count = |of: fn(&ButtonEdges) -> Keymap| {
-                scene
+                tapping
                     .room_edges
                     .values()
                     .filter(|edges| of(edges).down(control))
@@ -48,30 +48,33 @@ fn no_tap_is_lost_or_doubled_when_half_the_datagrams_are_lost() {
                 "seed {seed}, control {control}"
             );
         }
-        scene.compare_with_client(seed);
+        tapping.compare_with_client(seed);
     }
 }
 
 #[test]
 fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
-    let mut scene = Scene::new(4, InputRate::Hz20, "20", &good_network());
+    let mut tapping = TappingPlayer::new(4, InputRate::Hz20, "20", &good_network());
     for _ in 0..100 {
-        scene.step();
+        tapping.step();
     }
-    let before = scene.system.room_time(scene.room).expect("the room runs");
-    scene.hold_keys(Keymap(1));
-    scene.hold_keys(Keymap(0));
+    let before = tapping
+        .system
+        .room_time(tapping.room)
+        .expect("the room runs");
+    tapping.hold_keys(Keymap(1));
+    tapping.hold_keys(Keymap(0));
     for _ in 0..60 {
-        scene.step();
+        tapping.step();
     }
-    let (&at, edges) = scene
+    let (&at, edges) = tapping
         .room_edges
         .iter()
         .find(|(_, edges)| edges.just_pressed().down(0))
         .expect("the press takes effect");
     assert!(
         edges.just_released().down(0)
-            || scene
+            || tapping
                 .room_edges
                 .range(at..)
                 .nth(1)
@@ -83,30 +86,30 @@ fn a_tap_takes_effect_within_a_tick_and_a_round_trip() {
         waited <= Duration::from_millis(20 + 50 + 150 + 10),
         "{waited:?}"
     );
-    scene.compare_with_client(4);
+    tapping.compare_with_client(4);
 }
 
 #[test]
 fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
-    let mut scene = Scene::new(6, InputRate::Hz20, "20", &good_network());
-    scene.hold_keys(Keymap(0b10));
+    let mut tapping = TappingPlayer::new(6, InputRate::Hz20, "20", &good_network());
+    tapping.hold_keys(Keymap(0b10));
     for _ in 0..40 {
-        scene.step();
+        tapping.step();
     }
-    let pressed = |scene: &Scene| {
-        scene
+    let pressed = |tapping: &TappingPlayer| {
+        tapping
             .system
-            .room(scene.room)
+            .room(tapping.room)
             .expect("the room runs")
             .world()
-            .pressed(scene.player, 1)
+            .pressed(tapping.player, 1)
     };
-    assert!(pressed(&scene));
-    scene.system.drop_game(scene.guest);
+    assert!(pressed(&tapping));
+    tapping.system.drop_game(tapping.user);
     for _ in 0..2_000 {
-        scene.step();
+        tapping.step();
     }
-    let (downs, ups) = scene
+    let (downs, ups) = tapping
         .room_edges
         .values()
         .fold((0, 0), |(downs, ups), edges| {
@@ -120,13 +123,13 @@ fn a_player_who_is_cut_off_holds_no_key_until_reconnected() {
         (2, 1),
         "released when the connection broke, pressed again after the reconnect"
     );
-    assert!(pressed(&scene));
+    assert!(pressed(&tapping));
 }
 
-struct Scene {
+struct TappingPlayer {
     system: System,
     rng: fastrand::Rng,
-    guest: usize,
+    user: usize,
     player: PlayerId,
     room: RoomId,
     /// The player's button edges in each tick of the room, by horizon.
@@ -135,7 +138,7 @@ struct Scene {
     client_inputs: BTreeMap<GameTime, OwnInput>,
 }
 
-impl Scene {
+impl TappingPlayer {
     fn new(seed: u64, inputs: InputRate, tick_hz: &str, network: &Impairment) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
         let config = ClientConfig {
@@ -143,15 +146,15 @@ impl Scene {
             inputs,
             ..ClientConfig::default()
         };
-        let guest = system.arrive_with(config, &good_network());
-        let room = system.gather(&[guest], "field", &[("npcs", "5"), ("tick", tick_hz)]);
-        system.impair(guest, network);
-        let player = system.guest(guest).client.player().expect("welcomed");
+        let user = system.add_user_with(config, &good_network());
+        let room = system.start_room(&[user], "field", &[("npcs", "5"), ("tick", tick_hz)]);
+        system.impair(user, network);
+        let player = system.user(user).client.player().expect("welcomed");
         let (room_edges, client_inputs) = Default::default();
-        Scene {
+        TappingPlayer {
             system,
             rng: fastrand::Rng::with_seed(seed),
-            guest,
+            user,
             player,
             room,
             room_edges,
@@ -189,7 +192,7 @@ impl Scene {
     }
 
     fn hold_keys(&mut self, keys: Keymap) {
-        self.system.input(self.guest, keys);
+        self.system.hold_keys(self.user, keys);
     }
 
     fn step(&mut self) {
@@ -199,7 +202,7 @@ impl Scene {
             .insert(world.now(), world.button_edges(self.player));
         self.client_inputs.extend(
             self.system
-                .guest(self.guest)
+                .user(self.user)
                 .client
                 .own_inputs()
                 .map(|input| (input.at, input)),

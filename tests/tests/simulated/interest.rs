@@ -8,7 +8,7 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_transport::impair::Impairment;
 
 use crate::script::{
-    act_randomly, bad_network, check_events, compare_pictures, good_network, room_of, walk_to,
+    act_randomly, bad_network, check_events, compare_shown_objects, good_network, room_of, walk_to,
 };
 
 #[test]
@@ -22,14 +22,14 @@ fn every_viewer_follows_exactly_its_area_of_interest() {
             &[("size", "90x70"), ("npcs", "25"), ("obstacles", "10")],
         );
         act_randomly(&mut system, &mut rng, 10, 70.0, 120);
-        let (checked, followed) = system.looked_at();
+        let (checked, followed) = system.checked_pairs();
         assert!(
             followed > 1_000 && followed < checked,
             "seed {seed}: {followed} of {checked} pairs"
         );
         let mut crossings = 0;
-        for guest in 0..10 {
-            let (enters, leaves) = check_events(&system, guest);
+        for user in 0..10 {
+            let (enters, leaves) = check_events(&system, user);
             crossings += enters.min(leaves);
         }
         assert!(crossings > 50, "seed {seed}: {crossings}");
@@ -48,11 +48,11 @@ fn clients_agree_with_the_room_once_everything_has_arrived() {
             &[("size", "90x70"), ("npcs", "25")],
         );
         act_randomly(&mut system, &mut rng, 8, 70.0, 60);
-        for guest in 0..8 {
-            system.impair(guest, &good_network());
+        for user in 0..8 {
+            system.impair(user, &good_network());
         }
         system.run_for(Duration::from_secs(3));
-        compare_pictures(&mut system, room);
+        compare_shown_objects(&mut system, room);
     }
 }
 
@@ -64,10 +64,10 @@ fn after_an_outage_a_client_gets_the_newest_state() {
         system.cut(round, Duration::from_secs(3));
         act_randomly(&mut system, &mut rng, 6, 80.0, 12);
         system.run_for(Duration::from_secs(2));
-        compare_pictures(&mut system, room);
+        compare_shown_objects(&mut system, room);
         check_events(&system, round);
         assert!(
-            system.guest(round).client.is_playing(),
+            system.user(round).client.is_playing(),
             "a short outage disconnects no client"
         );
     }
@@ -87,7 +87,7 @@ fn events_are_delivered_once_on_any_network() {
         system.run_for(Duration::from_secs(5));
         let sent = system.room(room).expect("the room runs").stats().events;
         let received: u64 = (0..8)
-            .map(|guest| system.guest(guest).client.stats().events)
+            .map(|user| system.user(user).client.stats().events)
             .sum();
         assert!(sent > 200, "seed {seed}: {sent} events");
         assert_eq!(received, sent, "seed {seed}");
@@ -108,8 +108,8 @@ fn a_throttled_client_gets_the_newest_state_and_stays_connected() {
     );
     act_randomly(&mut system, &mut rng, 6, 60.0, 60);
     system.run_for(Duration::from_secs(5));
-    compare_pictures(&mut system, room);
-    assert!((0..6).all(|guest| system.guest(guest).client.is_playing()));
+    compare_shown_objects(&mut system, room);
+    assert!((0..6).all(|user| system.user(user).client.is_playing()));
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         &good_network(),
         &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")],
     );
-    let late = system.arrive("late", &good_network());
+    let late = system.add_user("late", &good_network());
     system.run_until("the lobby", |system| {
-        system.guest(late).client.is_connected()
+        system.user(late).client.is_connected()
     });
     let request = ambit_client_core::client::request::LobbyRequest::JoinRoom {
         room,
@@ -130,10 +130,10 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
     };
     system.request(late, request);
     system.run_until("the game", |system| {
-        system.guest(late).client.avatar().is_some()
+        system.user(late).client.avatar().is_some()
     });
     let first: Vec<_> = system
-        .guest(late)
+        .user(late)
         .events
         .iter()
         .filter_map(|event| {
@@ -151,8 +151,8 @@ fn a_late_joiner_gets_the_inner_zone_nearest_first() {
         .iter()
         .map(|enter| enter.position.ground_distance(own))
         .collect();
-    // Objects keep walking between the room's decision and the drawing; neighbours may swap within
-    // a step.
+    // Objects move between the room's decision and the drawing, so neighbours may swap within a
+    // step.
     assert!(
         distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0),
         "{distances:?}"
@@ -172,7 +172,7 @@ fn an_avatar_that_walks_away_and_returns_gets_another_id() {
     system.run_for(Duration::from_secs(1));
     let ids = |system: &ambit_tests::sim::System| -> Vec<u32> {
         system
-            .guest(0)
+            .user(0)
             .client
             .objects()
             .filter(|seen| !seen.is_own())
@@ -200,13 +200,10 @@ fn two_hundred_clients_are_simulated_faster_than_real_time() {
     let (mut system, room) = room_of(21, 200, &network, &[("size", "300x300"), ("npcs", "50")]);
     act_randomly(&mut system, &mut rng, 200, 300.0, 20);
     let late: f64 = (0..200)
-        .map(|guest| system.guest(guest).client.stats().late_share())
+        .map(|user| system.user(user).client.stats().late_share())
         .sum::<f64>()
         / 200.0;
-    assert!(
-        late < 0.05,
-        "nearly everything arrives within half of the local lag: {late}"
-    );
+    assert!(late < 0.05, "the share of late messages is {late}");
     let stats = system.room(room).expect("the room runs").stats();
     println!(
         "200 clients: {:.2} % late; clients reported {} late messages",

@@ -1,4 +1,4 @@
-//! A late join to a full room: 10,000 boxes that stand and 500 cubes that never rest.
+//! A late join to a full room: 10,000 static boxes and 500 cubes that never rest.
 //!
 //! The late joiner gets its avatar and the nearest objects at once, while the static world is still
 //! in transfer; and the other clients are sent the same bytes as without the join. The room's
@@ -32,7 +32,7 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
     join(&mut measured, late);
     let room = measured.room;
     measured.system.run_until("the host's answer", |system| {
-        system.guest(late).client.is_playing()
+        system.user(late).client.is_playing()
     });
     let admitted = measured.system.now();
     let mut usable = None;
@@ -42,7 +42,7 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
         let now = measured.system.now().since(admitted);
         let arriving = measured
             .system
-            .guest(late)
+            .user(late)
             .client
             .running_game()
             .and_then(|play| play.link().incoming_block_progress());
@@ -53,11 +53,12 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
         if usable.is_none() && are_nearest_known(&measured, late) {
             usable = Some(now);
         }
-        if has_map.is_none() && measured.system.guest(late).client.map().is_some() {
+        if has_map.is_none() && measured.system.user(late).client.map().is_some() {
             has_map = Some(now);
         }
     }
-    let (usable, has_map) = (usable.expect("it is"), has_map.expect("it is there"));
+    let usable = usable.expect("the loop waits for it");
+    let has_map = has_map.expect("the loop waits for it");
     println!(
         "after the host's answer: avatar and the nearest {NEAREST_OBJECTS} in {usable:?}, \
          10,000 boxes in {has_map:?}"
@@ -65,10 +66,10 @@ fn a_late_joiner_has_its_avatar_and_near_objects_within_300_ms() {
     assert!(usable < Duration::from_millis(300), "{usable:?}");
     let map = measured
         .system
-        .guest(late)
+        .user(late)
         .client
         .map()
-        .expect("it is there");
+        .expect("the map has arrived");
     assert_eq!(
         map.boxes.len(),
         measured
@@ -91,13 +92,13 @@ fn a_late_join_changes_no_byte_sent_to_the_others() {
             join(&mut measured, late);
         }
         measured.system.run_for(Duration::from_secs(3));
-        assert_eq!(measured.system.guest(late).client.is_playing(), joins);
+        assert_eq!(measured.system.user(late).client.is_playing(), joins);
         (0..2)
-            .map(|guest| {
+            .map(|user| {
                 measured
                     .system
-                    .guest_mut(guest)
-                    .sent_to
+                    .user_mut(user)
+                    .sent_datagrams
                     .take()
                     .expect("recorded")
             })
@@ -115,9 +116,9 @@ fn a_late_join_changes_no_byte_sent_to_the_others() {
 fn full_room() -> (MeasuredRoom, usize) {
     let network: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid impairment");
     let mut measured = MeasuredRoom::new(5, 2, &network, "rolling_cubes", &PARAMETERS);
-    let late = measured.system.arrive("late", &network);
+    let late = measured.system.add_user("late", &network);
     measured.system.run_until("the lobby", |system| {
-        system.guest(late).client.is_connected()
+        system.user(late).client.is_connected()
     });
     measured.system.run_for(Duration::from_secs(2));
     (measured, late)
@@ -135,18 +136,21 @@ fn join(measured: &mut MeasuredRoom, late: usize) {
 }
 
 /// Whether the client has its avatar and draws the nearest objects.
-fn are_nearest_known(measured: &MeasuredRoom, guest: usize) -> bool {
-    let Some((client, avatar)) = measured.viewer_of(guest) else {
+fn are_nearest_known(measured: &MeasuredRoom, user: usize) -> bool {
+    let Some((client, avatar)) = measured.viewer_of(user) else {
         return false;
     };
     let room = measured.system.room(measured.room).expect("the room runs");
-    let view = &measured.system.guest(guest).client;
-    let (Some(_), Some(t)) = (view.avatar(), view.room_time(measured.system.local(guest))) else {
+    let view = &measured.system.user(user).client;
+    let (Some(_), Some(t)) = (
+        view.avatar(),
+        view.room_time(measured.system.local_time(user)),
+    ) else {
         return false;
     };
     let oracle = measured
         .system
-        .poses(measured.room)
+        .pose_oracle(measured.room)
         .expect("the room has ticked");
     let here = room.world().position(avatar);
     let shown: std::collections::BTreeMap<_, _> = oracle.shown_objects(client, view).collect();

@@ -1,5 +1,5 @@
-//! The whole system in one thread on virtual time. Scenarios are named for what they show; the
-//! oracle of interest checks every tick of every room. A failure names its seed.
+//! Scenarios on the simulated system ([`ambit_tests::sim`]): one thread, virtual time. The interest
+//! oracle checks every tick of every room. A failure names its seed.
 
 mod border_crossing;
 mod budget;

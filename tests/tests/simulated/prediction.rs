@@ -28,10 +28,15 @@ fn without_loss_the_own_cube_is_drawn_where_the_host_puts_it() {
         (2, "20", InputRate::Hz60),
         (3, "60", InputRate::Hz20),
     ] {
-        let mut scene = Scene::new(seed, tick_hz, inputs, "delay=50ms");
-        scene.play_for(Duration::from_secs(40));
-        let errors = scene.errors();
-        let stats = scene.system.guest(scene.guest).client.stats().simulation;
+        let mut predicted = PredictedPlayer::new(seed, tick_hz, inputs, "delay=50ms");
+        predicted.run_for(Duration::from_secs(40));
+        let errors = predicted.errors();
+        let stats = predicted
+            .system
+            .user(predicted.user)
+            .client
+            .stats()
+            .simulation;
         println!(
             "{tick_hz} Hz, {inputs:?}: {errors:?}, {} reconciled",
             stats.reconciled.count()
@@ -46,10 +51,10 @@ fn without_loss_the_own_cube_is_drawn_where_the_host_puts_it() {
     }
 }
 
-struct Scene {
+struct PredictedPlayer {
     system: System,
     rng: fastrand::Rng,
-    guest: usize,
+    user: usize,
     room: RoomId,
     avatar: ObjectId,
     keys: Keymap,
@@ -68,10 +73,10 @@ struct Errors {
     p50: f32,
     p90: f32,
     p99: f32,
-    most: f32,
+    max: f32,
 }
 
-impl Scene {
+impl PredictedPlayer {
     fn new(seed: u64, tick_hz: &str, inputs: InputRate, network: &str) -> Self {
         let mut system = System::new(seed, &ambit_game_server::standard());
         let config = ClientConfig {
@@ -81,20 +86,20 @@ impl Scene {
             ..ClientConfig::default()
         };
         let network: Impairment = network.parse().expect("a valid impairment");
-        let guest = system.arrive_with(config, &network);
-        let room = system.gather(
-            &[guest],
+        let user = system.add_user_with(config, &network);
+        let room = system.start_room(
+            &[user],
             "cubes",
             &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)],
         );
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("the room runs").world();
-        let avatar = world.objects().next().expect("there is a player's cube");
+        let avatar = world.objects().next().expect("the player's cube exists");
         let (keys, next, truth, drawn) = Default::default();
-        Scene {
+        PredictedPlayer {
             system,
             rng: fastrand::Rng::with_seed(seed),
-            guest,
+            user,
             room,
             avatar,
             keys,
@@ -104,7 +109,7 @@ impl Scene {
         }
     }
 
-    fn play_for(&mut self, time: Duration) {
+    fn run_for(&mut self, time: Duration) {
         for step in 0..time.as_millis() as u32 {
             if STEP * step >= self.next {
                 self.next += Duration::from_millis(self.rng.u64(60..900));
@@ -143,16 +148,16 @@ impl Scene {
         match self.rng.u8(..4) {
             0 => {
                 self.system
-                    .input(self.guest, self.keys.with(control::JUMP, true));
-                self.system.input(self.guest, self.keys);
+                    .hold_keys(self.user, self.keys.with(control::JUMP, true));
+                self.system.hold_keys(self.user, self.keys);
             }
             1 => {
-                self.system.input(self.guest, held);
-                self.system.input(self.guest, self.keys);
+                self.system.hold_keys(self.user, held);
+                self.system.hold_keys(self.user, self.keys);
             }
             _ => {
                 self.keys = held;
-                self.system.input(self.guest, held);
+                self.system.hold_keys(self.user, held);
             }
         }
     }
@@ -163,10 +168,10 @@ impl Scene {
             frame_time(frame_at(world.now())),
             POSE_FORMAT.position(&world.pose(self.avatar)),
         );
-        self.system.with(self.guest, Client::handle_timeout);
+        self.system.with_client(self.user, Client::handle_timeout);
         let (now, client) = (
-            self.system.local(self.guest),
-            &self.system.guest(self.guest).client,
+            self.system.local_time(self.user),
+            &self.system.user(self.user).client,
         );
         let own = client
             .objects()
@@ -191,7 +196,7 @@ impl Scene {
             p50: at(0.5),
             p90: at(0.9),
             p99: at(0.99),
-            most: at(1.0),
+            max: at(1.0),
         }
     }
 

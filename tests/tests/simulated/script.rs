@@ -1,4 +1,4 @@
-//! Player actions and checks that the scenarios share.
+//! Player actions and checks that several scenarios use.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,10 +35,10 @@ pub(crate) fn room_of(
     parameters: &[(&str, &str)],
 ) -> (System, RoomId) {
     let mut system = system(seed);
-    let guests: Vec<usize> = (0..players)
-        .map(|number| system.arrive(&format!("player{number}"), network))
+    let users: Vec<usize> = (0..players)
+        .map(|number| system.add_user(&format!("player{number}"), network))
         .collect();
-    let room = system.gather(&guests, "field", parameters);
+    let room = system.start_room(&users, "field", parameters);
     (system, room)
 }
 
@@ -51,10 +51,10 @@ pub(crate) fn act_randomly(
     rounds: usize,
 ) {
     for _ in 0..rounds {
-        for guest in 0..players {
+        for user in 0..players {
             if rng.u8(..) < 90 {
                 let action = random_action(rng, size);
-                system.act(guest, action);
+                system.act(user, action);
             }
         }
         system.run_for(Duration::from_millis(250));
@@ -95,28 +95,29 @@ pub(crate) const VEIL: u8 = 2;
 pub(crate) const BLINK: u8 = 3;
 
 /// True position of a player's avatar, at the horizon.
-pub(crate) fn avatar_position(system: &System, room: RoomId, guest: usize) -> Position {
-    let player = system.guest(guest).client.player().expect("welcomed");
+pub(crate) fn avatar_position(system: &System, room: RoomId, user: usize) -> Position {
+    let player = system.user(user).client.player().expect("welcomed");
     let room = system.room(room).expect("the room runs");
     room.world()
         .position(room.avatar(player).expect("the player has an avatar"))
 }
 
 /// Walks a player there and waits until it has arrived.
-pub(crate) fn walk_to(system: &mut System, room: RoomId, guest: usize, x: f32, y: f32) {
-    system.act(guest, Action::Move { x, y });
+pub(crate) fn walk_to(system: &mut System, room: RoomId, user: usize, x: f32, y: f32) {
+    system.act(user, Action::Move { x, y });
     let goal = Position::on_ground(x, y);
     system.run_until("arrival", |system| {
-        avatar_position(system, room, guest).ground_distance(goal) < 0.02
+        avatar_position(system, room, user).ground_distance(goal) < 0.02
     });
 }
 
-/// Compares what every client shows with the room: the same objects, at the same positions, at the
-/// same room time.
+/// Checks that every client shows the objects that it follows, at their positions in the room at
+/// the same room time.
 ///
-/// Objects enter and leave all the time, and a message takes a moment to arrive; so a difference
-/// must be there twice, a second apart, to be an error. Positions are compared strictly.
-pub(crate) fn compare_pictures(system: &mut System, room: RoomId) {
+/// Objects enter and leave all the time, and messages take time to arrive. So an object that is
+/// missing or superfluous is an error only if it still is a second later. Positions are compared
+/// strictly.
+pub(crate) fn compare_shown_objects(system: &mut System, room: RoomId) {
     let first = differences(system, room);
     system.run_for(Duration::from_secs(1));
     let second = differences(system, room);
@@ -124,11 +125,11 @@ pub(crate) fn compare_pictures(system: &mut System, room: RoomId) {
     assert!(lasting.is_empty(), "{lasting:?}");
 }
 
-/// An object that a guest lacks, or shows without following it.
+/// An object that a user does not show, or shows without following it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    Lacks(usize, ObjectId),
-    Shows(usize, u32),
+    Missing(usize, ObjectId),
+    Superfluous(usize, u32),
 }
 
 fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
@@ -136,14 +137,14 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
     let mut differences = BTreeSet::new();
     let mut compared = 0;
     for viewer in truth.network().viewers() {
-        let Some(guest) = system.guest_of(room, viewer.client) else {
+        let Some(user) = system.user_of(room, viewer.client) else {
             continue;
         };
-        let client = &system.guest(guest).client;
+        let client = &system.user(user).client;
         let t = client
-            .room_time(system.local(guest))
-            .expect("the guest plays");
-        let play = client.running_game().expect("the guest plays");
+            .room_time(system.local_time(user))
+            .expect("the user is in the room");
+        let play = client.running_game().expect("the user is in the room");
         let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
             let id = viewer
@@ -154,7 +155,7 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
                 .filter(|id| shown.remove(id))
                 .and_then(|id| client.object(id))
             else {
-                differences.insert(Difference::Lacks(guest, object));
+                differences.insert(Difference::Missing(user, object));
                 continue;
             };
             let (drawn, actual) = (
@@ -164,13 +165,17 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
             let apart = drawn.distance(actual);
             assert!(
                 apart < 0.02,
-                "guest {guest}, {} {}: drawn at {drawn:?}, is at {actual:?}",
+                "user {user}, {} {}: drawn at {drawn:?}, is at {actual:?}",
                 seen.kind(),
                 seen.id
             );
             compared += 1;
         }
-        differences.extend(shown.into_iter().map(|id| Difference::Shows(guest, id)));
+        differences.extend(
+            shown
+                .into_iter()
+                .map(|id| Difference::Superfluous(user, id)),
+        );
     }
     assert!(compared > 0, "nothing was compared");
     differences
@@ -178,15 +183,15 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
 
 /// Checks that the enters and leaves of each object alternate in a client's view events, and that
 /// updates come only in between. Returns the numbers of enters and leaves.
-pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
+pub(crate) fn check_events(system: &System, user: usize) -> (usize, usize) {
     let mut here = BTreeSet::new();
     let (mut enters, mut leaves) = (0, 0);
-    for event in &system.guest(guest).events {
+    for event in &system.user(user).events {
         match event {
             ViewEvent::Enter(enter) => {
                 assert!(
                     here.insert(enter.id),
-                    "guest {guest}: {} entered twice",
+                    "user {user}: {} entered twice",
                     enter.id
                 );
                 enters += 1;
@@ -194,14 +199,14 @@ pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
             ViewEvent::Leave { id, .. } => {
                 assert!(
                     here.remove(id),
-                    "guest {guest}: {id} left without having entered"
+                    "user {user}: {id} left without having entered"
                 );
                 leaves += 1;
             }
             ViewEvent::Update(update) => {
                 assert!(
                     here.contains(&update.id),
-                    "guest {guest}: {} changed before it entered",
+                    "user {user}: {} changed before it entered",
                     update.id
                 );
             }

@@ -18,25 +18,25 @@ use ambit_tests::walking_crowd::{WalkMode, WalkingCrowd};
 const SPEED: f32 = 4.0;
 
 #[test]
-fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
-    let mut scene = crowd(WalkMode::Waypoints, 20, 50.0, 1);
-    let mut places: Vec<_> = positions(&scene);
+fn a_walker_moves_from_waypoint_to_waypoint_without_pausing() {
+    let mut crowd_world = crowd(WalkMode::Waypoints, 20, 50.0, 1);
+    let mut places: Vec<_> = positions(&crowd_world);
     let mut legs = 0;
     for _ in 0..2_400 {
-        legs += tick(&mut scene)
+        legs += tick(&mut crowd_world)
             .iter()
             .filter(|change| matches!(change, WorldChange::Components { .. }))
             .count();
-        for (before, after) in places.iter_mut().zip(positions(&scene)) {
+        for (before, after) in places.iter_mut().zip(positions(&crowd_world)) {
             // 20 cm a tick, less if the path turns within it.
             let step = before.distance(after);
             assert!(step < 0.21, "{step}");
             *before = after;
         }
         assert!(
-            walkers(&scene)
+            walkers(&crowd_world)
                 .iter()
-                .all(|&walker| scene.world.is_moving(walker))
+                .all(|&walker| crowd_world.world.is_moving(walker))
         );
     }
     // 120 s at 4 m/s, and a mean leg of 0.52 of the map's edge.
@@ -45,13 +45,13 @@ fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
 
 #[test]
 fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
-    let mut scene = crowd(WalkMode::Waypoints, 1, 50.0, 2);
-    let walker = walkers(&scene)[0];
+    let mut crowd_world = crowd(WalkMode::Waypoints, 1, 50.0, 2);
+    let walker = walkers(&crowd_world)[0];
     let mut points = BTreeMap::new();
     for _ in 0..2_400 {
-        tick(&mut scene);
+        tick(&mut crowd_world);
         points.extend(
-            scene
+            crowd_world
                 .world
                 .path(walker)
                 .points()
@@ -68,18 +68,18 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
 
 #[test]
 fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
-    let mut scene = crowd(WalkMode::Steered, 50, 50.0, 3);
-    let poses = |scene: &Scene| {
-        walkers(scene)
+    let mut crowd_world = crowd(WalkMode::Steered, 50, 50.0, 3);
+    let poses = |crowd_world: &CrowdWorld| {
+        walkers(crowd_world)
             .into_iter()
-            .map(|walker| scene.world.pose(walker))
+            .map(|walker| crowd_world.world.pose(walker))
             .collect::<Vec<_>>()
     };
-    let (mut before, mut bounces, mut turns) = (poses(&scene), 0, [0; 17]);
+    let (mut before, mut bounces, mut turns) = (poses(&crowd_world), 0, [0; 17]);
     for _ in 0..200 {
-        tick(&mut scene);
-        assert_eq!(scene.world.active_objects().len(), 50);
-        let after = poses(&scene);
+        tick(&mut crowd_world);
+        assert_eq!(crowd_world.world.active_objects().len(), 50);
+        let after = poses(&crowd_world);
         for (from, to) in before.iter().zip(&after) {
             let step = f64::from(to.at[0] - from.at[0]).hypot(f64::from(to.at[1] - from.at[1]));
             let turn =
@@ -109,13 +109,13 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
 #[test]
 fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
     let (edge, near) = (100.0, 10.0);
-    let mut scene = crowd(WalkMode::Steered, 400, edge, 4);
+    let mut crowd_world = crowd(WalkMode::Steered, 400, edge, 4);
     let at_border = |position: &Position| {
         let inside = |at: f32| (near..=edge - near).contains(&at);
         !inside(position.x) || !inside(position.y)
     };
-    let share = |scene: &Scene| {
-        positions(scene)
+    let share = |crowd_world: &CrowdWorld| {
+        positions(crowd_world)
             .iter()
             .filter(|place| at_border(place))
             .count() as f32
@@ -124,20 +124,20 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
     let expected = 1.0 - (1.0 - 2.0 * near / edge).powi(2);
     // Two and a half standard deviations for 400 uniformly distributed walkers.
     assert!(
-        (share(&scene) - expected).abs() < 0.06,
+        (share(&crowd_world) - expected).abs() < 0.06,
         "{} {expected}",
-        share(&scene)
+        share(&crowd_world)
     );
     let mut shares = Vec::new();
     for second in 0..180 {
-        scene.run(1_000);
+        crowd_world.run(1_000);
         assert!(
-            positions(&scene)
+            positions(&crowd_world)
                 .iter()
-                .all(|&place| scene.world.grid().contains(place))
+                .all(|&place| crowd_world.world.grid().contains(place))
         );
         if second >= 120 && second % 10 == 0 {
-            shares.push(share(&scene));
+            shares.push(share(&crowd_world));
         }
     }
     let mean = shares.iter().sum::<f32>() / shares.len() as f32;
@@ -147,18 +147,18 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
 #[test]
 fn waypoint_walkers_start_as_dense_in_the_middle_as_they_stay() {
     let edge = 100.0;
-    let mut scene = crowd(WalkMode::Waypoints, 400, edge, 5);
+    let mut crowd_world = crowd(WalkMode::Waypoints, 400, edge, 5);
     let middle = Position::on_ground(edge / 2.0, edge / 2.0);
-    let share = |scene: &Scene| {
-        positions(scene)
+    let share = |crowd_world: &CrowdWorld| {
+        positions(crowd_world)
             .iter()
             .filter(|place| place.distance(middle) < 0.3 * edge)
             .count() as f32
             / 400.0
     };
-    let first = share(&scene);
+    let first = share(&crowd_world);
     let later: f32 = (0..6)
-        .map(|_| (scene.run(15_000), share(&scene)).1)
+        .map(|_| (crowd_world.run(15_000), share(&crowd_world)).1)
         .sum::<f32>()
         / 6.0;
     assert!((first - later).abs() < 0.08, "{first} {later}");
@@ -166,11 +166,11 @@ fn waypoint_walkers_start_as_dense_in_the_middle_as_they_stay() {
 }
 
 #[test]
-fn equal_seeds_give_equal_walks_bit_for_bit_and_others_differ() {
+fn equal_seeds_give_bit_identical_walks_and_others_differ() {
     let run = |walk, seed| {
-        let mut scene = crowd(walk, 20, 40.0, seed);
+        let mut crowd_world = crowd(walk, 20, 40.0, seed);
         (0..200)
-            .map(|_| (tick(&mut scene), positions(&scene)).1)
+            .map(|_| (tick(&mut crowd_world), positions(&crowd_world)).1)
             .collect::<Vec<_>>()
     };
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
@@ -182,17 +182,17 @@ fn equal_seeds_give_equal_walks_bit_for_bit_and_others_differ() {
 #[test]
 fn a_walk_does_not_depend_on_other_walkers() {
     let run = |walk, others: bool| {
-        let mut scene = crowd(walk, 1, 40.0, 8);
+        let mut crowd_world = crowd(walk, 1, 40.0, 8);
         for tick_number in 0..200 {
             if others && tick_number == 20 {
-                scene = scene_with(scene, 2..12);
+                crowd_world = with_players(crowd_world, 2..12);
             }
             if others && tick_number == 100 {
-                scene.game.leave(&mut scene.world, PlayerId(5));
+                crowd_world.game.leave(&mut crowd_world.world, PlayerId(5));
             }
-            tick(&mut scene);
+            tick(&mut crowd_world);
         }
-        positions(&scene)[0]
+        positions(&crowd_world)[0]
     };
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, false), run(walk, true));
@@ -201,13 +201,13 @@ fn a_walk_does_not_depend_on_other_walkers() {
 
 #[test]
 fn a_steered_walk_is_the_same_on_every_machine() {
-    let mut scene = crowd(WalkMode::Steered, 3, 40.0, 9);
+    let mut crowd_world = crowd(WalkMode::Steered, 3, 40.0, 9);
     for _ in 0..1_000 {
-        tick(&mut scene);
+        tick(&mut crowd_world);
     }
-    let poses: Vec<_> = walkers(&scene)
+    let poses: Vec<_> = walkers(&crowd_world)
         .into_iter()
-        .map(|walker| scene.world.pose(walker))
+        .map(|walker| crowd_world.world.pose(walker))
         .collect();
     let reported: Vec<_> = poses
         .iter()
@@ -223,12 +223,15 @@ fn a_steered_walk_is_the_same_on_every_machine() {
 fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let walked = |busy: bool| {
-            let mut scene = crowd(walk, 1, 40.0, 10);
+            let mut crowd_world = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
                 if busy {
-                    assert_eq!(scene.command(PlayerId(1), &Action::Custom(vec![7])), Ok(()));
                     assert_eq!(
-                        scene.command(
+                        crowd_world.command(PlayerId(1), &Action::Custom(vec![7])),
+                        Ok(())
+                    );
+                    assert_eq!(
+                        crowd_world.command(
                             PlayerId(1),
                             &Action::Move {
                                 x: f32::NAN,
@@ -238,13 +241,13 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
                         Ok(())
                     );
                     assert_eq!(
-                        scene.command(PlayerId(1), &Action::Cast { spell: 0, at: None }),
+                        crowd_world.command(PlayerId(1), &Action::Cast { spell: 0, at: None }),
                         Ok(())
                     );
                 }
-                tick(&mut scene);
+                tick(&mut crowd_world);
             }
-            positions(&scene)
+            positions(&crowd_world)
         };
         assert_eq!(walked(false), walked(true));
     }
@@ -253,28 +256,28 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
 #[test]
 fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
-        let mut scene = crowd(walk, 3, 40.0, 11);
-        let leaving = walkers(&scene)[1];
-        scene.game.leave(&mut scene.world, PlayerId(2));
-        assert!(!scene.world.contains(leaving));
-        let before = positions(&scene);
-        scene.run(60_000);
-        assert_eq!(walkers(&scene).len(), 2);
+        let mut crowd_world = crowd(walk, 3, 40.0, 11);
+        let leaving = walkers(&crowd_world)[1];
+        crowd_world.game.leave(&mut crowd_world.world, PlayerId(2));
+        assert!(!crowd_world.world.contains(leaving));
+        let before = positions(&crowd_world);
+        crowd_world.run(60_000);
+        assert_eq!(walkers(&crowd_world).len(), 2);
         assert!(
-            positions(&scene)
+            positions(&crowd_world)
                 .iter()
                 .zip(before)
                 .all(|(after, before)| *after != before)
         );
         assert_eq!(
-            scene.command(PlayerId(2), &Action::Custom(vec![7])),
+            crowd_world.command(PlayerId(2), &Action::Custom(vec![7])),
             Err(Refusal(ErrorCode::OutOfState))
         );
     }
 }
 
 #[test]
-fn a_direction_is_that_of_the_angle() {
+fn a_direction_is_cosine_and_sine_of_the_heading() {
     for angle in 0..=u16::MAX {
         let heading = Heading(angle);
         let (cos, sin) = heading.direction();
@@ -308,47 +311,52 @@ fn a_bounce_reverses_only_the_direction_across_the_wall() {
 }
 
 #[test]
-fn a_turn_wraps_around() {
+fn a_turned_heading_wraps_around() {
     assert_eq!(Heading(10).turned(-20), Heading(65_526));
     assert_eq!(Heading(65_530).turned(20), Heading(14));
 }
 
 /// A square map with `count` walkers.
-fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> Scene {
+fn crowd(walk: WalkMode, count: u64, edge: f32, seed: u64) -> CrowdWorld {
     let config = RoomConfig {
         width: edge,
         height: edge,
         seed,
         ..RoomConfig::default()
     };
-    scene_with(Scene::new(WalkingCrowd::new(walk), &config), 1..count + 1)
+    with_players(
+        CrowdWorld::new(WalkingCrowd::new(walk), &config),
+        1..count + 1,
+    )
 }
 
-fn scene_with(mut scene: Scene, players: std::ops::Range<u64>) -> Scene {
+fn with_players(mut crowd_world: CrowdWorld, players: std::ops::Range<u64>) -> CrowdWorld {
     for player in players {
-        scene
+        crowd_world
             .game
-            .join(&mut scene.world, PlayerId(player), "player");
+            .join(&mut crowd_world.world, PlayerId(player), "player");
     }
-    scene
+    crowd_world
 }
 
 /// Ends the current tick, begins the next one and moves all walkers to it.
-fn tick(scene: &mut Scene) -> Vec<WorldChange> {
-    scene.changes.clear();
-    scene.tick();
-    scene.game.step(&mut scene.world, scene.tick);
-    std::mem::take(&mut scene.changes)
+fn tick(crowd_world: &mut CrowdWorld) -> Vec<WorldChange> {
+    crowd_world.changes.clear();
+    crowd_world.tick();
+    crowd_world
+        .game
+        .step(&mut crowd_world.world, crowd_world.tick);
+    std::mem::take(&mut crowd_world.changes)
 }
 
-fn walkers(scene: &Scene) -> Vec<ObjectId> {
-    scene.world.objects().collect()
+fn walkers(crowd_world: &CrowdWorld) -> Vec<ObjectId> {
+    crowd_world.world.objects().collect()
 }
 
-fn positions(scene: &Scene) -> Vec<Position> {
-    walkers(scene)
+fn positions(crowd_world: &CrowdWorld) -> Vec<Position> {
+    walkers(crowd_world)
         .into_iter()
-        .map(|walker| scene.world.position(walker))
+        .map(|walker| crowd_world.world.position(walker))
         .collect()
 }
 
@@ -358,27 +366,27 @@ fn is_at_the_edge(pose: &Pose, edge: i32) -> bool {
 }
 
 /// The game and its world, tick by tick.
-struct Scene {
+struct CrowdWorld {
     game: WalkingCrowd,
     world: World,
     tick: Duration,
     changes: Vec<WorldChange>,
 }
 
-impl Scene {
+impl CrowdWorld {
     fn new(game: WalkingCrowd, config: &RoomConfig) -> Self {
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
-        let mut scene = Self {
+        let mut crowd_world = Self {
             game,
             world,
             tick,
             changes: Vec::new(),
         };
-        scene.world.begin_tick(GameTime::ZERO + config.delay);
-        scene.game.start(&mut scene.world);
-        scene.world.finish_tick();
-        scene
+        crowd_world.world.begin_tick(GameTime::ZERO + config.delay);
+        crowd_world.game.start(&mut crowd_world.world);
+        crowd_world.world.finish_tick();
+        crowd_world
     }
 
     fn command(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {

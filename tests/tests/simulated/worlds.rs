@@ -30,18 +30,18 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
         let (mut system, world) = room_of(seed, 6, &network, &given);
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..90 {
-            for guest in 0..6 {
+            for user in 0..6 {
                 if rng.u8(..) < 80 {
                     let (x, y) = rng
                         .choice([(0.5, 20.0), (39.5, 20.0), (20.0, 20.0)])
                         .expect("one of three");
-                    system.act(guest, Action::Move { x, y });
+                    system.act(user, Action::Move { x, y });
                 }
             }
             system.run_for(Duration::from_secs(1));
         }
-        // Everyone walks to the middle, and transfers in flight complete.
-        (0..6).for_each(|guest| system.act(guest, Action::Move { x: 20.0, y: 20.0 }));
+        // All users walk to the middle, and transfers in flight complete.
+        (0..6).for_each(|user| system.act(user, Action::Move { x: 20.0, y: 20.0 }));
         system.run_for(Duration::from_secs(8));
         let transfers = system.lobby().stats().transfers_completed;
         println!(
@@ -49,17 +49,17 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
             system.lobby().stats().rooms
         );
         assert!(transfers > 10, "seed {seed}: {transfers} transfers");
-        for guest in 0..6 {
-            let player = system.guest(guest).client.player().expect("welcomed");
+        for user in 0..6 {
+            let player = system.user(user).client.player().expect("welcomed");
             let places =
                 (world.0..world.0 + 3).filter_map(|id| system.room(RoomId(id))?.avatar(player));
             assert_eq!(places.count(), 1, "seed {seed}: {player} is in one room");
             assert!(
-                system.guest(guest).client.avatar().is_some(),
+                system.user(user).client.avatar().is_some(),
                 "seed {seed}: {player} sees its avatar"
             );
             let errors: Vec<_> = system
-                .guest(guest)
+                .user(user)
                 .events
                 .iter()
                 .filter(|event| is_bad(event))

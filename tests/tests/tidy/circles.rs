@@ -1,7 +1,6 @@
-//! Which file takes names from which, and whether the files of a crate form a circle.
+//! Computes which file imports names from which other file, and finds import cycles in a crate.
 //!
-//! An arrow from a module to one that it lies in does not count: a part may use the words of its
-//! whole.
+//! An import from an ancestor module does not count: a submodule may use the names of its parents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +12,7 @@ pub(crate) struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// `folder` is the crate's `src/`, with a slash at its end.
+    /// Collects the modules of a crate. `folder` is its `src/`, with a slash at the end.
     pub(crate) fn of(folder: &str, sources: &'a [Source]) -> Modules<'a> {
         let mut files = BTreeMap::new();
         for source in sources {
@@ -30,22 +29,22 @@ impl<'a> Modules<'a> {
         Modules { files }
     }
 
-    /// The circles: each a sorted list of files that need each other.
-    pub(crate) fn circles(&self) -> Vec<Vec<String>> {
-        let arrows: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = self
+    /// The import cycles: each a sorted list of files that import from each other.
+    pub(crate) fn cycles(&self) -> Vec<Vec<String>> {
+        let imports: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = self
             .files
             .iter()
-            .map(|(module, source)| (module, self.arrows(module, source)))
+            .map(|(module, source)| (module, self.imports(module, source)))
             .collect();
         let reach = |from: &Vec<String>| {
             let mut seen: BTreeSet<&Vec<String>> = BTreeSet::new();
             let mut open = vec![from];
             while let Some(module) = open.pop() {
-                for next in &arrows[module] {
+                for next in &imports[module] {
                     let (next, _) = self
                         .files
                         .get_key_value(next)
-                        .expect("an arrow ends at a file");
+                        .expect("an import refers to a file of the crate");
                     if seen.insert(next) {
                         open.push(next);
                     }
@@ -58,24 +57,24 @@ impl<'a> Modules<'a> {
             .keys()
             .map(|module| (module, reach(module)))
             .collect();
-        let mut circles = BTreeSet::new();
+        let mut cycles = BTreeSet::new();
         for (module, seen) in &reached {
             if seen.contains(module) {
                 let members = seen
                     .iter()
                     .filter(|other| reached[**other].contains(*module));
-                circles.insert(
+                cycles.insert(
                     members
                         .map(|other| self.files[*other].path.clone())
                         .collect(),
                 );
             }
         }
-        circles.into_iter().collect()
+        cycles.into_iter().collect()
     }
 
-    /// The files from which `module` takes a name.
-    pub(crate) fn arrows(&self, module: &[String], source: &Source) -> BTreeSet<Vec<String>> {
+    /// The modules from which `module` imports a name.
+    pub(crate) fn imports(&self, module: &[String], source: &Source) -> BTreeSet<Vec<String>> {
         let mut found = BTreeSet::new();
         for path in paths(&source.text) {
             if let Some(target) = self.resolve(module, &path, 0)
@@ -87,7 +86,8 @@ impl<'a> Modules<'a> {
         found
     }
 
-    /// The module that defines what `path` names, seen from `module`; none if it lies outside.
+    /// The module that defines the item at `path`, as seen from `module`; none if it is in another
+    /// crate.
     fn resolve(&self, module: &[String], path: &[String], depth: usize) -> Option<Vec<String>> {
         let mut at: Vec<String> = module.to_vec();
         let mut rest = path;
@@ -118,11 +118,11 @@ impl<'a> Modules<'a> {
             rest = &rest[1..];
         }
         let source = self.files.get(&at)?;
-        let item = rest.first()?; // A module alone is no name yet.
+        let item = rest.first()?; // The path names only a module.
         if item == "*" || defines(&source.text, item) || depth > 8 {
             return Some(at);
         }
-        // Passed on from elsewhere: the arrow goes to where it is defined.
+        // Follow a re-export to the module with the definition.
         for used in uses(&source.text) {
             if used.last() == Some(item) || used.last().is_some_and(|last| last == "*") {
                 let mut full = used.clone();
@@ -170,7 +170,7 @@ fn defines(text: &str, item: &str) -> bool {
     })
 }
 
-/// The paths of all `use` items, groups taken apart, `as` names dropped.
+/// The paths of all `use` items, with groups expanded and without `as` names.
 fn uses(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -239,7 +239,7 @@ fn split_top(text: &str) -> Vec<String> {
 }
 
 /// All paths of a file: those of its `use` items, and those written out in its code. A name that
-/// was brought in as a module (`use super::format;`) is followed into it.
+/// was imported as a module (`use super::format;`) is resolved to its full path.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let imported = uses(text);
     let mut found = imported.clone();

@@ -10,7 +10,7 @@ use std::fs;
 
 use source::{files, product, read, root};
 
-/// The workspace crates that each crate may depend on; `tests` sees all.
+/// The workspace crates that each crate may depend on; `tests` may depend on all.
 const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 13] = [
     ("proto", &[]),
     ("proto/transport", &["ambit-proto"]),
@@ -105,7 +105,7 @@ fn dependencies_between_crates_point_one_way() {
 }
 
 #[test]
-fn the_core_crates_know_no_physics_engine() {
+fn the_core_crates_depend_on_no_physics_engine() {
     for folder in [
         "proto",
         "proto/transport",
@@ -120,15 +120,15 @@ fn the_core_crates_know_no_physics_engine() {
 }
 
 #[test]
-fn the_files_of_a_crate_form_no_circle() {
+fn the_files_of_a_crate_form_no_import_cycle() {
     let product = product();
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for (folder, _) in ALLOWED_DEPENDENCIES {
-        circles.extend(circles::Modules::of(&format!("{folder}/src/"), &product).circles());
+        cycles.extend(circles::Modules::of(&format!("{folder}/src/"), &product).cycles());
     }
     assert!(
-        circles.is_empty(),
-        "files that need each other: {circles:#?}"
+        cycles.is_empty(),
+        "files that import from each other: {cycles:#?}"
     );
 }
 

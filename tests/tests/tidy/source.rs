@@ -62,7 +62,7 @@ pub(crate) fn files(endings: &[&str]) -> Vec<Source> {
         .collect()
 }
 
-/// Whether the file is test code as a whole: it may repeat names, and no circle goes through it.
+/// Whether the whole file is test code, which may repeat type names and is not checked for cycles.
 pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         matches!(part, "tests" | "benches" | "examples" | "fuzz_targets")
@@ -71,7 +71,7 @@ pub(crate) fn is_test(path: &str) -> bool {
     })
 }
 
-/// The product files: all that is no test code.
+/// All files with product code.
 pub(crate) fn product() -> Vec<Source> {
     files(&[".rs"])
         .into_iter()
@@ -83,7 +83,7 @@ pub(crate) fn product() -> Vec<Source> {
         .collect()
 }
 
-/// Drops comments and what stands below `#[cfg(test)]`. Relies on rustfmt's indentation.
+/// Removes comments and items with `#[cfg(test)]`. Relies on rustfmt's indentation.
 pub(crate) fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut skip_until: Option<String> = None;

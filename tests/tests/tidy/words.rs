@@ -1,4 +1,4 @@
-//! The language of the project: width of lines, names used once, words that must not come back.
+//! Checks the language of the project: line width, unique type names, retired words.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ fn no_two_types_have_the_same_name() {
     const REPEATED: [&str; 1] = ["Args"];
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in source::product() {
-        // Two files that stand for each other, by a feature.
+        // A feature selects one of two files that define the same types.
         if source.path.ends_with("client/unsimulated.rs") {
             continue;
         }
@@ -101,7 +101,7 @@ fn no_type_shadows_one_of_the_standard_library() {
         "Pin", "Range", "Rc", "Result", "Send", "String", "Sync", "System", "ToString", "Vec",
         "Waker",
     ];
-    // A cell of the map is the field's word, and the project's first one.
+    // `Cell` is the field's term for a square of the map.
     const KEPT: [&str; 1] = ["Cell"];
     for source in source::product() {
         for name in source::types(&source.text) {
@@ -115,7 +115,7 @@ fn no_type_shadows_one_of_the_standard_library() {
     }
 }
 
-/// The words that the glossary retires, from its last column, in `code`.
+/// The retired words: those in backticks in the glossary's last column.
 fn retired() -> Vec<String> {
     let glossary = read(&root().join("docs/glossary.md"));
     let mut words = Vec::new();

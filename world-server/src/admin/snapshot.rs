@@ -111,8 +111,8 @@ mod tests {
         let mut snapshot = Snapshot::default();
         add_stats(&mut snapshot.lost_host_stats, &host(5, 1, 2));
         snapshot.hosts = vec![
-            (HostId(2), attended(host(7, 3, 1))),
-            (HostId(3), attended(host(1, 1, 0))),
+            (HostId(2), host_with_stats(host(7, 3, 1))),
+            (HostId(3), host_with_stats(host(1, 1, 0))),
         ];
         let sum = snapshot.all_hosts();
         assert_eq!((sum.enters, sum.rooms, sum.clients), (13, 4, 4));
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(snapshot.all_drops()["inbox/full"], 13);
     }
 
-    fn attended(stats: HostStats) -> Host {
+    fn host_with_stats(stats: HostStats) -> Host {
         let ready = HostReady {
             version: ambit_host::protocol::VERSION,
             address: "127.0.0.1:7777".into(),

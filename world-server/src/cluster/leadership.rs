@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(
             server.next_step(ms(500)),
             ElectionStep::Read,
-            "what was read is old"
+            "the lookup is too old"
         );
     }
 
@@ -219,12 +219,12 @@ mod tests {
         assert_eq!(
             server.next_step(ms(5_001)),
             ElectionStep::Follow(leader(2)),
-            "it may just be the line"
+            "perhaps only the connection broke"
         );
         server.note_failed_connect(ms(5_400), &leader(2));
         server.note_lookup(ms(5_401), found(8, leader(2)));
         assert_eq!(server.next_step(ms(5_401)), ElectionStep::Take { after: 8 });
-        // Another process leads meanwhile: this server never followed it.
+        // Another process leads now, which this server has not followed yet.
         server.note_lookup(
             ms(5_402),
             found(
@@ -259,7 +259,7 @@ mod tests {
         ));
         assert!(
             matches!(silent_for(&mut server, 2, 19_000), ElectionStep::Follow(_)),
-            "it was renewed"
+            "the record was renewed"
         );
         assert_eq!(
             silent_for(&mut server, 2, 2_000),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_nothing_could_be_read_does_not_count() {
+    fn time_without_a_successful_read_does_not_count() {
         let mut server = LeaderElection::new("b".into());
         server.note_lookup(ms(0), found(7, leader(1)));
         server.note_failed_connect(ms(0), &leader(1));
@@ -278,7 +278,7 @@ mod tests {
             server.next_step(ms(60_000)),
             ElectionStep::Follow(_)
         ));
-        // Nor does time in which this process itself was stopped.
+        // Time in which this process was suspended does not count either.
         server.note_lookup(ms(120_000), found(7, leader(1)));
         assert!(matches!(
             server.next_step(ms(120_000)),

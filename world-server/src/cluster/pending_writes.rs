@@ -88,40 +88,40 @@ mod tests {
 
     #[test]
     fn items_with_one_key_keep_their_order_and_others_overtake() {
-        let mut held = PendingWrites::default();
-        for (after, strict, what) in [
+        let mut pending = PendingWrites::default();
+        for (after, strict, item) in [
             (5, true, "a1"),
             (0, false, "b1"),
             (0, false, "a2"),
             (6, false, "b2"),
             (0, false, "c1"),
         ] {
-            held.push(after, strict, what);
+            pending.push(after, strict, item);
         }
-        let key = |what: &&str| what.as_bytes()[0];
-        assert_eq!(held.pop_ready_by_key(4, false, key), ["b1", "c1"]);
-        assert_eq!(held.pop_ready_by_key(4, true, key), ["b2"]);
-        held.retain(|what| *what != "a1");
+        let key = |item: &&str| item.as_bytes()[0];
+        assert_eq!(pending.pop_ready_by_key(4, false, key), ["b1", "c1"]);
+        assert_eq!(pending.pop_ready_by_key(4, true, key), ["b2"]);
+        pending.retain(|item| *item != "a1");
         assert_eq!(
-            (held.pop_ready_by_key(4, false, key), held.len()),
+            (pending.pop_ready_by_key(4, false, key), pending.len()),
             (vec!["a2"], 0)
         );
     }
 
     #[test]
     fn order_is_kept_and_only_strict_items_wait_while_unavailable() {
-        let mut held = PendingWrites::default();
-        held.push(3, false, 'a');
-        held.push(0, false, 'b');
-        held.push(5, true, 'c');
-        held.push(0, false, 'd');
-        let out = |held: &mut PendingWrites<char>, written, unavailable| {
-            std::iter::from_fn(|| held.pop_ready(written, unavailable)).collect::<String>()
+        let mut pending = PendingWrites::default();
+        pending.push(3, false, 'a');
+        pending.push(0, false, 'b');
+        pending.push(5, true, 'c');
+        pending.push(0, false, 'd');
+        let out = |pending: &mut PendingWrites<char>, written, unavailable| {
+            std::iter::from_fn(|| pending.pop_ready(written, unavailable)).collect::<String>()
         };
-        assert_eq!(out(&mut held, 2, false), "");
-        assert_eq!(out(&mut held, 2, true), "ab");
-        assert_eq!(out(&mut held, 4, true), "", "what came after it waits too");
-        assert_eq!(out(&mut held, 5, false), "cd");
-        assert!(held.is_empty());
+        assert_eq!(out(&mut pending, 2, false), "");
+        assert_eq!(out(&mut pending, 2, true), "ab");
+        assert_eq!(out(&mut pending, 4, true), "", "later items wait too");
+        assert_eq!(out(&mut pending, 5, false), "cd");
+        assert!(pending.is_empty());
     }
 }

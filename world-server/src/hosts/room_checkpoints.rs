@@ -190,8 +190,8 @@ mod tests {
         );
         assert_eq!(
             checkpoints.receive(NOW, FIRST, saved(100, 1)),
-            Some(bare()),
-            "the lobby learns it once"
+            Some(saved_notice()),
+            "the lobby is notified once"
         );
         assert!(
             checkpoints.receive(NOW, FIRST, tick(150)).is_none()
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    fn bare() -> HostToWorld {
+    fn saved_notice() -> HostToWorld {
         let saved = RoomSaved {
             room: ROOM.0,
             ..RoomSaved::default()

@@ -1,4 +1,4 @@
-//! Tests of the lobby through its clients and hosts: each behaviour as a sentence, then random runs
+//! Tests of the lobby through its clients and hosts: one test for each behaviour, then random runs
 //! that check the invariants.
 
 mod chat;

@@ -3,27 +3,27 @@
 use ambit_proto::codes;
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
-use ambit_proto::control::world::client_to_world::Body as Ask;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::message::{EventValue, Notice, Record};
 
 use super::super::event::{ErrorSubject, FieldValue, GameEvent, GameStarted};
 use super::super::*;
-use super::scene::*;
+use super::harness::*;
 
 #[test]
-fn a_ticket_leads_into_the_game() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
+fn a_ticket_lets_the_client_join_the_game() {
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
     let expected = ClientOutput::ConnectGame {
         address: "0.0.0.0:7777".into(),
         certificate_sha256: [5; 32],
     };
-    assert_eq!(scene.outputs, [expected]);
-    scene.join_game();
-    let Some(ViewEvent::Started(started)) = scene.events().pop() else {
-        panic!("not started")
+    assert_eq!(harness.outputs, [expected]);
+    harness.join_game();
+    let Some(ViewEvent::Started(started)) = harness.events().pop() else {
+        panic!("expected a start")
     };
     assert_eq!(
         (started.room, started.is_rejoin, started.tick_hz),
@@ -33,69 +33,73 @@ fn a_ticket_leads_into_the_game() {
         (started.delay, started.map.cell_m, started.spells.len()),
         (ms(150), 10.0, 2)
     );
-    assert!(scene.client.is_playing());
+    assert!(harness.client.is_playing());
 }
 
 #[test]
-fn a_ticket_for_another_room_leads_nowhere() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM + 1)));
-    assert_eq!(scene.take(), None);
+fn a_ticket_for_another_room_is_ignored() {
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM + 1)));
+    assert_eq!(harness.next_output(), None);
 }
 
 #[test]
 fn the_join_gives_a_first_estimate_of_room_time() {
-    let scene = Scene::playing();
-    let estimate = scene.client.room_time(scene.now).expect("in a game");
+    let harness = ClientHarness::playing();
+    let estimate = harness.client.room_time(harness.now).expect("in a game");
     let error = estimate
-        .since(scene.room_time())
-        .max(scene.room_time().since(estimate));
+        .since(harness.room_time())
+        .max(harness.room_time().since(estimate));
     assert!(error <= ms(1), "{error:?}");
 }
 
 #[test]
-fn an_object_is_shown_from_its_time_on_and_read_at_any() {
-    let mut scene = Scene::playing();
-    let at = scene.room_time() + ms(110);
-    scene.send(&[enter(0, at, 5.0)]);
-    assert_eq!(scene.events(), []);
-    assert_eq!(scene.client.objects().count(), 0);
-    scene.pass(ms(120));
-    let events = scene.events();
+fn an_object_is_visible_from_its_enter_time_on() {
+    let mut harness = ClientHarness::playing();
+    let at = harness.room_time() + ms(110);
+    harness.send(&[enter(0, at, 5.0)]);
+    assert_eq!(harness.events(), []);
+    assert_eq!(harness.client.objects().count(), 0);
+    harness.advance(ms(120));
+    let events = harness.events();
     let [ViewEvent::Enter(entered)] = &events[..] else {
         panic!("{events:?}")
     };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
     assert_eq!(entered.position, Position::on_ground(5.0, 1.0));
-    let id = scene.client.avatar().expect("in sight").id;
+    let id = harness.client.avatar().expect("in sight").id;
     assert_eq!(
-        scene.client.position(id, scene.now),
+        harness.client.position(id, harness.now),
         Some(Position::on_ground(5.0, 1.0))
     );
-    let health = scene
+    let health = harness
         .client
-        .gauge(id, "health", scene.now + ms(1_000))
+        .gauge(id, "health", harness.now + ms(1_000))
         .expect("a gauge");
     assert!((52.0..52.1).contains(&health.value), "{health:?}");
 }
 
 #[test]
 fn an_update_is_emitted_on_arrival_with_its_future_value() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
-    scene.send(&[enter(1, now, 5.0)]);
-    scene.pass(ms(50));
-    scene.events();
-    let at = scene.room_time() + ms(110);
-    let way = path(&[(scene.room_time(), 5.0), (at, 5.0), (at + ms(1_000), 10.0)]);
-    scene.send(&[Record::Update {
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(1, now, 5.0)]);
+    harness.advance(ms(50));
+    harness.events();
+    let at = harness.room_time() + ms(110);
+    let walk_path = path(&[
+        (harness.room_time(), 5.0),
+        (at, 5.0),
+        (at + ms(1_000), 10.0),
+    ]);
+    harness.send(&[Record::Update {
         alias: alias(1),
         kind: 0,
         at,
-        components: vec![(0, way)],
+        components: vec![(0, walk_path)],
     }]);
-    let events = scene.events();
+    let events = harness.events();
     let [ViewEvent::Update(update)] = &events[..] else {
         panic!("{events:?}")
     };
@@ -105,42 +109,42 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
         to: Some((to, _)),
     } = update.components[0].value
     else {
-        panic!("at rest")
+        panic!("expected a path")
     };
     assert!((position.x - 5.0).abs() < 0.01 && (to.x - 10.0).abs() < 0.01);
-    let stats = scene.client.stats();
+    let stats = harness.client.stats();
     assert_eq!((stats.updates, stats.late_updates, stats.enters), (1, 0, 1));
 }
 
 #[test]
 fn a_late_update_is_counted_as_late() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
-    scene.send(&[enter(1, now, 5.0)]);
-    scene.pass(ms(500));
-    let then = scene.room_time().saturating_sub(ms(200));
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(1, now, 5.0)]);
+    harness.advance(ms(500));
+    let then = harness.room_time().saturating_sub(ms(200));
     let components = vec![(0, path(&[(then, 5.0), (then + ms(100), 9.0)]))];
-    scene.send(&[Record::Update {
+    harness.send(&[Record::Update {
         alias: alias(1),
         kind: 0,
         at: then,
         components,
     }]);
-    assert_eq!(scene.client.stats().late_updates, 1);
-    assert_eq!(scene.client.stats().late_share(), 1.0);
+    assert_eq!(harness.client.stats().late_updates, 1);
+    assert_eq!(harness.client.stats().late_share(), 1.0);
 }
 
 #[test]
 fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
-    scene.send(&[enter(1, now, 5.0)]);
-    scene.pass(ms(20));
-    scene.events();
-    let effect = (scene.room_time() + ms(110)).whole_millis();
-    scene.notice(hit(1, effect));
-    scene.send(&[]);
-    let game_event = only_event(&mut scene);
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(1, now, 5.0)]);
+    harness.advance(ms(20));
+    harness.events();
+    let effect = (harness.room_time() + ms(110)).whole_millis();
+    harness.send_notice(hit(1, effect));
+    harness.send(&[]);
+    let game_event = only_event(&mut harness);
     assert_eq!(
         (&*game_event.name, game_event.effect, game_event.late),
         ("hit", effect, false)
@@ -164,15 +168,15 @@ fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
 
 #[test]
 fn an_event_waits_for_the_object_that_it_names() {
-    let mut scene = Scene::playing();
-    let effect = (scene.room_time() + ms(110)).whole_millis();
-    scene.notice(hit(1, effect));
-    scene.send(&[]);
-    assert_eq!(scene.events(), []);
-    let at = scene.room_time() + ms(60);
-    scene.send(&[enter(1, at, 5.0)]);
-    scene.pass(ms(70));
-    let events = scene.events();
+    let mut harness = ClientHarness::playing();
+    let effect = (harness.room_time() + ms(110)).whole_millis();
+    harness.send_notice(hit(1, effect));
+    harness.send(&[]);
+    assert_eq!(harness.events(), []);
+    let at = harness.room_time() + ms(60);
+    harness.send(&[enter(1, at, 5.0)]);
+    harness.advance(ms(70));
+    let events = harness.events();
     assert!(
         matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1),
         "{events:?}"
@@ -187,13 +191,13 @@ fn an_event_waits_for_the_object_that_it_names() {
 }
 
 #[test]
-fn an_event_whose_object_never_comes_is_emitted_without_it() {
-    let mut scene = Scene::playing();
-    let effect = (scene.room_time() + ms(110)).whole_millis();
-    scene.notice(hit(1, effect));
-    scene.send(&[]);
-    scene.pass(ms(200));
-    let game_event = only_event(&mut scene);
+fn an_event_whose_object_never_enters_is_emitted_without_it() {
+    let mut harness = ClientHarness::playing();
+    let effect = (harness.room_time() + ms(110)).whole_millis();
+    harness.send_notice(hit(1, effect));
+    harness.send(&[]);
+    harness.advance(ms(200));
+    let game_event = only_event(&mut harness);
     assert_eq!(
         (game_event.fields[0].value, game_event.late),
         (FieldValue::Object(None), false)
@@ -203,49 +207,49 @@ fn an_event_whose_object_never_comes_is_emitted_without_it() {
 
 #[test]
 fn an_event_after_its_effect_time_is_late() {
-    let mut scene = Scene::playing();
-    let effect = scene.room_time().saturating_sub(ms(50));
-    scene.notice(hit(1, effect));
-    scene.send(&[]);
-    assert!(only_event(&mut scene).late);
+    let mut harness = ClientHarness::playing();
+    let effect = harness.room_time().saturating_sub(ms(50));
+    harness.send_notice(hit(1, effect));
+    harness.send(&[]);
+    assert!(only_event(&mut harness).late);
     assert_eq!(
         (
-            scene.client.stats().events,
-            scene.client.stats().late_events
+            harness.client.stats().events,
+            harness.client.stats().late_events
         ),
         (1, 1)
     );
 }
 
 #[test]
-fn an_event_is_delivered_once_however_often_it_travels() {
-    let mut scene = Scene::playing();
-    let effect = scene.room_time().saturating_sub(ms(50));
-    scene.notice(hit(1, effect));
-    let bytes = scene.write(&[]);
+fn an_event_that_arrives_several_times_is_delivered_once() {
+    let mut harness = ClientHarness::playing();
+    let effect = harness.room_time().saturating_sub(ms(50));
+    harness.send_notice(hit(1, effect));
+    let bytes = harness.write(&[]);
     for _ in 0..3 {
-        scene.deliver(&bytes);
+        harness.deliver(&bytes);
     }
-    assert_eq!(scene.events().len(), 1);
+    assert_eq!(harness.events().len(), 1);
 }
 
 #[test]
 fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
-    let mut scene = Scene::playing();
+    let mut harness = ClientHarness::playing();
     let walk = Action::Move {
         x: 3.0,
         y: f32::NAN,
     };
-    let number = scene.client.act(scene.now, walk).expect("in a game");
-    let second = scene
+    let number = harness.client.act(harness.now, walk).expect("in a game");
+    let second = harness
         .client
-        .act(scene.now, Action::Custom(vec![1]))
+        .act(harness.now, Action::Custom(vec![1]))
         .expect("in a game");
     assert_eq!(second, number + 1);
-    scene.pass(ms(100));
-    scene.send(&[]);
+    harness.advance(ms(100));
+    harness.send(&[]);
     assert_eq!(
-        scene
+        harness
             .host
             .commands
             .iter()
@@ -253,12 +257,12 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
             .collect::<Vec<_>>(),
         [number, second]
     );
-    scene.notice(Notice::Refused {
+    harness.send_notice(Notice::Refused {
         command: number,
         code: pb::ErrorCode::BadPosition as u16,
     });
-    scene.send(&[]);
-    match &scene.events()[..] {
+    harness.send(&[]);
+    match &harness.events()[..] {
         [ViewEvent::Error(failure)] => {
             assert_eq!(
                 (failure.subject, failure.code.as_str()),
@@ -275,46 +279,48 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
 
 #[test]
 fn datagrams_leave_at_a_bounded_rate() {
-    let mut scene = Scene::playing();
-    let before = scene.client.stats().datagrams_up;
+    let mut harness = ClientHarness::playing();
+    let before = harness.client.stats().datagrams_up;
     for _ in 0..1_000 {
-        let _ = scene.client.act(scene.now, Action::Custom(vec![1]));
-        scene.pass(ms(1));
+        let _ = harness.client.act(harness.now, Action::Custom(vec![1]));
+        harness.advance(ms(1));
     }
-    let sent = scene.client.stats().datagrams_up - before;
+    let sent = harness.client.stats().datagrams_up - before;
     assert!(sent <= 1_000 / 16 + 1, "{sent}");
 }
 
 #[test]
 fn without_a_game_there_are_no_commands() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     assert_eq!(
-        scene.client.act(scene.now, Action::Custom(vec![1])),
+        harness.client.act(harness.now, Action::Custom(vec![1])),
         Err(CommandError::NotPlaying)
     );
-    let mut scene = Scene::playing();
+    let mut harness = ClientHarness::playing();
     assert_eq!(
-        scene.client.act(scene.now, Action::Custom(vec![0; 201])),
+        harness
+            .client
+            .act(harness.now, Action::Custom(vec![0; 201])),
         Err(CommandError::TooLong)
     );
 }
 
 #[test]
 fn objects_leave_before_the_view_learns_of_the_left_room() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
-    scene.send(&[enter(0, now, 5.0), enter(1, now, 6.0)]);
-    scene.pass(ms(50));
-    assert_eq!(scene.events().len(), 2);
-    scene.tell(
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(0, now, 5.0), enter(1, now, 6.0)]);
+    harness.advance(ms(50));
+    assert_eq!(harness.events().len(), 2);
+    harness.send_lobby_message(
         0,
-        Told::RoomLeft(pb::RoomLeft {
+        LobbyMessageBody::RoomLeft(pb::RoomLeft {
             room: ROOM,
             reason: pb::ErrorCode::HostDied.into(),
             message: "oh".into(),
         }),
     );
-    let events = scene.events();
+    let events = harness.events();
     assert!(
         matches!(
             events[..2],
@@ -326,158 +332,161 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
         "{events:?}"
     );
     assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
-    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
-    assert_eq!(scene.client.stats().leaves, 2);
-    assert_eq!(scene.client.next_deadline(), None);
+    assert!(matches!(harness.outputs[..], [ClientOutput::CloseGame]));
+    assert_eq!(harness.client.stats().leaves, 2);
+    assert_eq!(harness.client.next_deadline(), None);
 }
 
 #[test]
 fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
-    scene.send(&[enter(0, now, 5.0)]);
-    scene.pass(ms(50));
-    scene.events();
-    scene.lose_game();
-    let events = scene.events();
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(0, now, 5.0)]);
+    harness.advance(ms(50));
+    harness.events();
+    harness.break_game_connection();
+    let events = harness.events();
     assert!(matches!(events[0], ViewEvent::Leave { id: 1, .. }));
     assert!(matches!(
         events[1],
         ViewEvent::Connection(ConnectionStatus::GameBroken { .. })
     ));
-    scene.pass(ms(200));
-    let Some((number, Ask::RequestTicket(_))) = scene.ask() else {
-        panic!("no request for a ticket")
+    harness.advance(ms(200));
+    let Some((number, LobbyRequestBody::RequestTicket(_))) = harness.next_request() else {
+        panic!("expected a request for a ticket")
     };
-    scene.tell(number, Told::Ticket(ticket(ROOM)));
-    scene.join_game();
+    harness.send_lobby_message(number, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.join_game();
     assert!(matches!(
-        &scene.events()[..],
+        &harness.events()[..],
         [ViewEvent::Started(GameStarted {
             is_rejoin: true,
             ..
         })]
     ));
-    let now = scene.room_time();
-    scene.send(&[enter(0, now, 5.0)]);
-    scene.pass(ms(50));
-    assert!(matches!(&scene.events()[..], [ViewEvent::Enter(enter)] if enter.id == 2));
+    let now = harness.room_time();
+    harness.send(&[enter(0, now, 5.0)]);
+    harness.advance(ms(50));
+    assert!(matches!(&harness.events()[..], [ViewEvent::Enter(enter)] if enter.id == 2));
 }
 
 #[test]
-fn an_unreachable_game_is_given_up_and_the_lobby_stays() {
-    let mut scene = Scene::playing();
-    scene.lose_game();
-    let mut calls = 0;
+fn an_unreachable_game_is_closed_and_the_lobby_stays() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    let mut attempts = 0;
     for _ in 0..100 {
-        scene.pass(ms(500));
-        match scene.take() {
+        harness.advance(ms(500));
+        match harness.next_output() {
             Some(ClientOutput::World(message)) => {
-                scene.tell(message.request, Told::Ticket(ticket(ROOM)));
+                harness.send_lobby_message(message.request, LobbyMessageBody::Ticket(ticket(ROOM)));
             }
             Some(ClientOutput::ConnectGame { .. }) => {
-                calls += 1;
-                scene.lose_game();
+                attempts += 1;
+                harness.break_game_connection();
             }
             _ => {}
         }
     }
-    assert_eq!(calls, ClientConfig::default().game_attempts);
+    assert_eq!(attempts, ClientConfig::default().game_attempts);
     let closed = ViewEvent::Connection(ConnectionStatus::GameClosed {
         code: String::new(),
         message: String::new(),
     });
-    let last = scene.events().pop().expect("an event");
+    let last = harness.events().pop().expect("an event");
     assert_eq!(
         std::mem::discriminant(&last),
         std::mem::discriminant(&closed)
     );
-    assert!(scene.client.is_connected() && !scene.client.is_playing());
+    assert!(harness.client.is_connected() && !harness.client.is_playing());
 }
 
 #[test]
-fn a_lobby_that_gives_no_ticket_ends_the_game() {
-    let mut scene = Scene::playing();
-    scene.lose_game();
-    scene.pass(ms(200));
-    let Some((number, _)) = scene.ask() else {
-        panic!("no request for a ticket")
+fn a_refused_ticket_request_ends_the_game() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    harness.advance(ms(200));
+    let Some((number, _)) = harness.next_request() else {
+        panic!("expected a request for a ticket")
     };
-    scene.events();
-    scene.tell_error(number, pb::ErrorCode::RoomNotRunning);
-    match &scene.events()[..] {
+    harness.events();
+    harness.send_lobby_error(number, pb::ErrorCode::RoomNotRunning);
+    match &harness.events()[..] {
         [ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })] => {
             assert_eq!(code, "room_not_running");
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(scene.client.next_deadline(), None);
+    assert_eq!(harness.client.next_deadline(), None);
 }
 
 #[test]
-fn a_game_outlives_a_break_of_the_lobby() {
-    let mut scene = Scene::playing();
-    scene.lose_world();
-    scene.pass(ms(200));
-    let now = scene.room_time();
-    scene.send(&[enter(0, now, 5.0)]);
-    scene.connect_world();
-    scene.welcome(true, Some(ROOM));
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
-    assert_eq!(scene.take(), None);
-    assert!(scene.client.is_playing());
+fn a_game_continues_while_the_lobby_connection_is_broken() {
+    let mut harness = ClientHarness::playing();
+    harness.break_lobby_connection();
+    harness.advance(ms(200));
+    let now = harness.room_time();
+    harness.send(&[enter(0, now, 5.0)]);
+    harness.connect_lobby();
+    harness.welcome(true, Some(ROOM));
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    assert_eq!(harness.next_output(), None);
+    assert!(harness.client.is_playing());
 }
 
 #[test]
-fn a_silent_game_is_given_up_for_a_ticket() {
-    let mut scene = Scene::playing();
-    scene.pass(ms(6_000));
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
+fn a_silent_game_connection_is_replaced_with_a_new_ticket() {
+    let mut harness = ClientHarness::playing();
+    harness.advance(ms(6_000));
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
     assert!(matches!(
-        scene.outputs[..],
+        harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
 }
 
 #[test]
 fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
-    let mut scene = Scene::playing();
-    let at = scene.room_time() + ms(10);
-    scene.send(&[enter(0, at, 5.0)]);
-    scene.pass(ms(50));
-    scene.forget();
-    let first = scene
+    let mut harness = ClientHarness::playing();
+    let at = harness.room_time() + ms(10);
+    harness.send(&[enter(0, at, 5.0)]);
+    harness.advance(ms(50));
+    harness.discard_outputs();
+    let first = harness
         .client
-        .act(scene.now, Action::Custom(vec![1]))
+        .act(harness.now, Action::Custom(vec![1]))
         .expect("in a game");
-    scene.tell(
+    harness.send_lobby_message(
         0,
-        Told::Ticket(pb::Ticket {
+        LobbyMessageBody::Ticket(pb::Ticket {
             incarnation: 2,
             ..ticket(ROOM)
         }),
     );
     assert!(matches!(
-        scene.outputs[..],
+        harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
-    let second = scene
+    let second = harness
         .client
-        .act(scene.now, Action::Custom(vec![2]))
-        .expect("it waits");
-    assert_eq!((second, scene.events()), (first + 1, vec![]));
-    assert!(scene.client.avatar().is_some(), "shown all along");
+        .act(harness.now, Action::Custom(vec![2]))
+        .expect("the command is queued");
+    assert_eq!((second, harness.events()), (first + 1, vec![]));
+    assert!(
+        harness.client.avatar().is_some(),
+        "the avatar stays visible"
+    );
     // A repeated ticket changes nothing.
-    scene.tell(
+    harness.send_lobby_message(
         0,
-        Told::Ticket(pb::Ticket {
+        LobbyMessageBody::Ticket(pb::Ticket {
             incarnation: 2,
             ..ticket(ROOM)
         }),
     );
-    scene.join_game();
-    let events = scene.events();
+    harness.join_game();
+    let events = harness.events();
     let [
         ViewEvent::Leave { .. },
         ViewEvent::Started(GameStarted {
@@ -487,10 +496,10 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     else {
         panic!("{events:?}")
     };
-    scene.pass(ms(100));
-    scene.send(&[]);
+    harness.advance(ms(100));
+    harness.send(&[]);
     assert_eq!(
-        scene
+        harness
             .host
             .commands
             .iter()
@@ -499,34 +508,37 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
         [first, second]
     );
     assert_eq!(
-        (scene.client.stats().commands, scene.client.stats().moves),
+        (
+            harness.client.stats().commands,
+            harness.client.stats().moves
+        ),
         (2, 1)
     );
 }
 
 #[test]
 fn confirmed_commands_are_reported_once_and_expired_ones_never() {
-    let mut scene = Scene::playing();
-    let keys = scene
+    let mut harness = ClientHarness::playing();
+    let keys = harness
         .client
-        .act(scene.now, Action::Cast { spell: 0, at: None })
+        .act(harness.now, Action::Cast { spell: 0, at: None })
         .expect("in a game");
-    assert_eq!(scene.client.take_confirmed().count(), 0);
-    scene.pass(ms(100));
-    scene.send(&[]);
-    assert_eq!(scene.client.take_confirmed().collect::<Vec<_>>(), [keys]);
-    assert_eq!(scene.client.take_confirmed().count(), 0);
-    // It is unknown whether the host applied it in time.
-    scene
+    assert_eq!(harness.client.take_confirmed().count(), 0);
+    harness.advance(ms(100));
+    harness.send(&[]);
+    assert_eq!(harness.client.take_confirmed().collect::<Vec<_>>(), [keys]);
+    assert_eq!(harness.client.take_confirmed().count(), 0);
+    // The client does not know whether the host executed the command in time.
+    harness
         .client
-        .act(scene.now, Action::Cast { spell: 0, at: None })
+        .act(harness.now, Action::Cast { spell: 0, at: None })
         .expect("in a game");
-    scene.pass(ms(1_500));
-    scene.send(&[]);
+    harness.advance(ms(1_500));
+    harness.send(&[]);
     assert_eq!(
         (
-            scene.client.take_confirmed().count(),
-            scene.client.stats().confirmed
+            harness.client.take_confirmed().count(),
+            harness.client.stats().confirmed
         ),
         (0, 1)
     );
@@ -534,34 +546,37 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
 
 #[test]
 fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
-    let mut scene = Scene::playing();
-    let at = scene.room_time() + ms(10);
-    scene.send(&[enter(0, at, 5.0)]);
-    scene.pass(ms(50));
-    scene.forget();
-    scene
+    let mut harness = ClientHarness::playing();
+    let at = harness.room_time() + ms(10);
+    harness.send(&[enter(0, at, 5.0)]);
+    harness.advance(ms(50));
+    harness.discard_outputs();
+    harness
         .client
-        .act(scene.now, Action::Custom(vec![1]))
+        .act(harness.now, Action::Custom(vec![1]))
         .expect("in a game");
-    scene.tell(
+    harness.send_lobby_message(
         0,
-        Told::Ticket(pb::Ticket {
+        LobbyMessageBody::Ticket(pb::Ticket {
             incarnation: 2,
             map: 1,
             ..ticket(ROOM)
         }),
     );
     assert!(matches!(
-        scene.outputs[..],
+        harness.outputs[..],
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
     assert_eq!(
-        scene.client.act(scene.now, Action::Custom(vec![2])),
+        harness.client.act(harness.now, Action::Custom(vec![2])),
         Err(CommandError::ChangingMap)
     );
-    assert!(scene.client.avatar().is_some(), "shown all along");
-    scene.join_game();
-    let events = scene.events();
+    assert!(
+        harness.client.avatar().is_some(),
+        "the avatar stays visible"
+    );
+    harness.join_game();
+    let events = harness.events();
     let [
         ViewEvent::Leave { .. },
         ViewEvent::Started(GameStarted {
@@ -573,85 +588,91 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     else {
         panic!("{events:?}")
     };
-    scene.pass(ms(100));
-    scene.send(&[]);
-    assert_eq!(scene.host.commands, [], "what was meant for the other map");
-    // From here on commands count again.
-    scene
+    harness.advance(ms(100));
+    harness.send(&[]);
+    assert_eq!(
+        harness.host.commands,
+        [],
+        "commands for the other map are not resent"
+    );
+    // From here on commands are confirmed again.
+    harness
         .client
-        .act(scene.now, Action::Custom(vec![3]))
+        .act(harness.now, Action::Custom(vec![3]))
         .expect("in a game");
 }
 
 #[test]
-fn when_both_break_the_game_waits_for_the_lobby() {
-    let mut scene = Scene::playing();
-    scene.lose_game();
-    scene.lose_world();
-    scene.pass(ms(200));
-    scene.connect_world();
-    scene.welcome(true, Some(ROOM));
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
-    scene
+fn when_both_connections_break_the_game_waits_for_the_lobby() {
+    let mut harness = ClientHarness::playing();
+    harness.break_game_connection();
+    harness.break_lobby_connection();
+    harness.advance(ms(200));
+    harness.connect_lobby();
+    harness.welcome(true, Some(ROOM));
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness
         .outputs
         .retain(|output| !matches!(output, ClientOutput::World(_)));
-    scene.join_game();
-    assert!(scene.client.is_playing());
+    harness.join_game();
+    assert!(harness.client.is_playing());
 }
 
 #[test]
 fn a_host_that_removes_the_player_is_not_redialled() {
-    let mut scene = Scene::playing();
+    let mut harness = ClientHarness::playing();
     let out = game_pb::Out {
         reason: pb::ErrorCode::TakenOver.into(),
         message: "elsewhere".into(),
     };
     let body = Some(game_pb::game_to_client::Body::Out(out));
-    scene
+    harness
         .client
-        .handle_game_message(scene.now, GameToClient { body });
-    scene.lose_game();
-    scene.pass(ms(10_000));
-    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
-    assert!(!scene.client.is_playing());
+        .handle_game_message(harness.now, GameToClient { body });
+    harness.break_game_connection();
+    harness.advance(ms(10_000));
+    assert!(matches!(harness.outputs[..], [ClientOutput::CloseGame]));
+    assert!(!harness.client.is_playing());
 }
 
 #[test]
 fn a_ticket_that_the_host_refuses_is_replaced() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
-    scene.client.handle_game_connected(scene.now);
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.client.handle_game_connected(harness.now);
     let error = codes::error(pb::ErrorCode::TicketExpired, "too late");
     let body = Some(game_pb::game_to_client::Body::Error(error));
-    scene
+    harness
         .client
-        .handle_game_message(scene.now, GameToClient { body });
-    scene.outputs.clear();
-    scene.pass(ms(200));
+        .handle_game_message(harness.now, GameToClient { body });
+    harness.outputs.clear();
+    harness.advance(ms(200));
     let asks = |output: &ClientOutput| match output {
-        ClientOutput::World(message) => matches!(message.body, Some(Ask::RequestTicket(_))),
+        ClientOutput::World(message) => {
+            matches!(message.body, Some(LobbyRequestBody::RequestTicket(_)))
+        }
         _ => false,
     };
-    assert!(scene.outputs.iter().any(asks), "{:?}", scene.outputs);
+    assert!(harness.outputs.iter().any(asks), "{:?}", harness.outputs);
 }
 
 #[test]
 fn a_game_with_an_invalid_schema_is_not_joined() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.tell(0, Told::Ticket(ticket(ROOM)));
-    scene.client.handle_game_connected(scene.now);
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+    harness.client.handle_game_connected(harness.now);
     let joined = game_pb::Joined {
         schema: None,
         ..game_pb::Joined::default()
     };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
-    scene
+    harness
         .client
-        .handle_game_message(scene.now, GameToClient { body });
-    let last = scene.events().pop();
+        .handle_game_message(harness.now, GameToClient { body });
+    let last = harness.events().pop();
     let Some(ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })) = last else {
         panic!("{last:?}")
     };
@@ -659,79 +680,79 @@ fn a_game_with_an_invalid_schema_is_not_joined() {
 }
 
 #[test]
-fn random_datagrams_do_no_more_than_count() {
-    let mut scene = Scene::playing();
+fn random_datagrams_are_only_counted() {
+    let mut harness = ClientHarness::playing();
     let mut rng = fastrand::Rng::with_seed(5);
     for _ in 0..2_000 {
         let bytes = (0..rng.usize(0..200))
             .map(|_| rng.u8(..))
             .collect::<Vec<_>>();
-        scene.deliver(&bytes);
+        harness.deliver(&bytes);
     }
-    assert!(scene.client.stats().malformed > 1_000);
-    let now = scene.room_time();
-    // Random sequence numbers may have moved the window; one of the next few datagrams falls into
+    assert!(harness.client.stats().malformed > 1_000);
+    let now = harness.room_time();
+    // Random sequence numbers may have moved the window; one of the next few datagrams is within
     // it.
     for _ in 0..40_000 {
-        scene.send(&[enter(0, now, 5.0)]);
-        if scene.client.objects().count() > 0 {
+        harness.send(&[enter(0, now, 5.0)]);
+        if harness.client.objects().count() > 0 {
             return;
         }
     }
-    panic!("the client receives nothing");
+    panic!("the client accepts no datagram");
 }
 
 #[test]
 fn age_and_gaps_are_those_of_the_newest_datagram() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
     let far = now + ms(60_000);
     let components = vec![(0, path(&[(now, 0.0), (far, 100.0)]))];
-    scene.send(&[Record::Enter {
+    harness.send(&[Record::Enter {
         alias: alias(1),
         kind: 0,
         at: now,
         own: false,
         components,
     }]);
-    scene.pass(ms(50));
-    scene.send(&[]);
-    scene.pass(ms(100));
-    let age = scene
+    harness.advance(ms(50));
+    harness.send(&[]);
+    harness.advance(ms(100));
+    let age = harness
         .client
-        .age(scene.now)
-        .expect("something moves")
+        .age(harness.now)
+        .expect("an object moves")
         .as_millis();
     assert!((139..=142).contains(&age), "{age}");
-    assert_eq!(scene.client.silence(scene.now), Some(ms(100)));
-    let gaps = scene.client.stats().gaps;
+    assert_eq!(harness.client.silence(harness.now), Some(ms(100)));
+    let gaps = harness.client.stats().gaps;
     assert_eq!((gaps.count(), gaps.max()), (2, ms(50)));
 }
 
 #[test]
 fn the_same_calls_give_the_same_outputs() {
     let run = || {
-        let mut scene = Scene::playing();
-        let now = scene.room_time();
-        scene.send(&[enter(0, now, 5.0)]);
+        let mut harness = ClientHarness::playing();
+        let now = harness.room_time();
+        harness.send(&[enter(0, now, 5.0)]);
         let mut events = Vec::new();
         for step in 0..200 {
-            let _ = scene.client.act(
-                scene.now,
+            let _ = harness.client.act(
+                harness.now,
                 Action::Move {
                     x: step as f32,
                     y: 0.0,
                 },
             );
-            scene.pass(ms(7));
-            scene.send(&[]);
-            events.extend(scene.events());
+            harness.advance(ms(7));
+            harness.send(&[]);
+            events.extend(harness.events());
         }
-        scene.lose_game();
-        scene.lose_world();
-        scene.pass(ms(5_000));
-        events.extend(scene.events());
-        (events, scene.outputs, format!("{:?}", scene.host.link))
+        harness.break_game_connection();
+        harness.break_lobby_connection();
+        harness.advance(ms(5_000));
+        events.extend(harness.events());
+        (events, harness.outputs, format!("{:?}", harness.host.link))
     };
     assert_eq!(run(), run());
 }
@@ -749,9 +770,9 @@ fn hit(slot: u16, effect: GameTime) -> Notice {
     }
 }
 
-fn only_event(scene: &mut Scene) -> GameEvent {
-    match scene.events().pop() {
+fn only_event(harness: &mut ClientHarness) -> GameEvent {
+    match harness.events().pop() {
         Some(ViewEvent::Event(game_event)) => game_event,
-        other => panic!("no event but {other:?}"),
+        other => panic!("expected one game event: {other:?}"),
     }
 }

@@ -1,35 +1,36 @@
 //! Sessions, requests, reconnects.
 
 use ambit_proto::control::world as pb;
-use ambit_proto::control::world::client_to_world::Body as Ask;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 
 use super::super::event::{ErrorSubject, Failure};
 use super::super::model::ChatAudience;
 use super::super::request::NewRoom;
 use super::super::*;
-use super::scene::*;
+use super::harness::*;
 
 #[test]
 fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
-    let mut scene = Scene::new();
-    let number = scene
+    let mut harness = ClientHarness::new();
+    let number = harness
         .client
-        .request(scene.now, LobbyRequest::ListRooms { subscribe: true })
+        .request(harness.now, LobbyRequest::ListRooms { subscribe: true })
         .expect("room");
-    assert_eq!(scene.outputs, [ClientOutput::ConnectWorld]);
-    let hello = scene.connect_world();
+    assert_eq!(harness.outputs, [ClientOutput::ConnectWorld]);
+    let hello = harness.connect_lobby();
     assert_eq!(
         (hello.version, hello.name.as_str(), hello.resume_token.len()),
         (ambit_proto::control::WORLD_VERSION, "ann", 0)
     );
-    assert_eq!(scene.take(), None);
-    scene.welcome(false, None);
-    assert!(matches!(scene.ask(), Some((asked, Ask::ListRooms(_))) if asked == number));
-    assert_eq!(scene.client.player(), Some(PlayerId(PLAYER)));
-    scene.tell(number, Told::RoomList(pb::RoomList::default()));
+    assert_eq!(harness.next_output(), None);
+    harness.welcome(false, None);
+    let request = harness.next_request();
+    assert!(matches!(request, Some((sent, LobbyRequestBody::ListRooms(_))) if sent == number));
+    assert_eq!(harness.client.player(), Some(PlayerId(PLAYER)));
+    harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
     assert_eq!(
-        scene.events().last(),
+        harness.events().last(),
         Some(&ViewEvent::Rooms {
             request: number,
             rooms: Vec::new()
@@ -39,24 +40,24 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
 
 #[test]
 fn an_answer_carries_its_request_and_an_error_too() {
-    let mut scene = Scene::welcomed();
-    let ready = scene
+    let mut harness = ClientHarness::welcomed();
+    let ready = harness
         .client
-        .request(scene.now, LobbyRequest::SetReady(true))
+        .request(harness.now, LobbyRequest::SetReady(true))
         .expect("room");
-    let start = scene
+    let start = harness
         .client
-        .request(scene.now, LobbyRequest::StartRoom)
+        .request(harness.now, LobbyRequest::StartRoom)
         .expect("room");
-    scene.tell_error(start, pb::ErrorCode::NotHost);
-    scene.tell(ready, Told::Done(pb::Done {}));
+    harness.send_lobby_error(start, pb::ErrorCode::NotHost);
+    harness.send_lobby_message(ready, LobbyMessageBody::Done(pb::Done {}));
     let failure = Failure {
         subject: ErrorSubject::Request(start),
         code: "not_host".into(),
         message: "no".into(),
     };
     assert_eq!(
-        scene.events(),
+        harness.events(),
         [
             ViewEvent::Error(failure),
             ViewEvent::Done { request: ready }
@@ -66,62 +67,62 @@ fn an_answer_carries_its_request_and_an_error_too() {
 
 #[test]
 fn a_server_that_cannot_be_reached_is_an_error_at_once() {
-    let mut scene = Scene::new();
-    scene.lose_world();
-    assert_eq!(closed(&mut scene).0, "could_not_connect");
-    assert!(scene.client.is_closed());
-    assert_eq!(scene.client.next_deadline(), None);
+    let mut harness = ClientHarness::new();
+    harness.break_lobby_connection();
+    assert_eq!(closed(&mut harness).0, "could_not_connect");
+    assert!(harness.client.is_closed());
+    assert_eq!(harness.client.next_deadline(), None);
     assert_eq!(
-        scene.client.request(scene.now, LobbyRequest::LeaveRoom),
+        harness.client.request(harness.now, LobbyRequest::LeaveRoom),
         Err(RequestError::Closed)
     );
 }
 
 #[test]
 fn a_refused_hello_ends_the_session_with_the_server_s_code() {
-    let mut scene = Scene::new();
-    scene.connect_world();
-    scene.tell_error(1, pb::ErrorCode::VersionMismatch);
+    let mut harness = ClientHarness::new();
+    harness.connect_lobby();
+    harness.send_lobby_error(1, pb::ErrorCode::VersionMismatch);
     assert_eq!(
-        closed(&mut scene),
+        closed(&mut harness),
         ("version_mismatch".to_owned(), "no".to_owned())
     );
-    assert_eq!(scene.take(), Some(ClientOutput::CloseWorld));
+    assert_eq!(harness.next_output(), Some(ClientOutput::CloseWorld));
 }
 
 #[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
-    let mut scene = Scene::new();
+    let mut harness = ClientHarness::new();
     let ending = CloseReason::Busy {
         code: "too_many_connections".into(),
         message: "full".into(),
     };
-    scene.client.handle_world_closed(scene.now, ending);
-    assert_eq!(closed(&mut scene).0, "too_many_connections");
+    harness.client.handle_world_closed(harness.now, ending);
+    assert_eq!(closed(&mut harness).0, "too_many_connections");
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up() {
-    let mut scene = Scene::new();
-    scene.connect_world();
-    scene.pass(ms(60_000));
-    assert_eq!(closed(&mut scene).0, "no_answer");
+fn connecting_to_a_server_that_never_answers_times_out() {
+    let mut harness = ClientHarness::new();
+    harness.connect_lobby();
+    harness.advance(ms(60_000));
+    assert_eq!(closed(&mut harness).0, "no_answer");
 }
 
 #[test]
 fn a_broken_connection_is_redialled_with_the_token() {
-    let mut scene = Scene::welcomed();
-    scene.lose_world();
+    let mut harness = ClientHarness::welcomed();
+    harness.break_lobby_connection();
     assert!(matches!(
-        scene.events()[..],
+        harness.events()[..],
         [ViewEvent::Connection(ConnectionStatus::Broken { .. })]
     ));
-    scene.pass(ms(200));
-    let hello = scene.connect_world();
+    harness.advance(ms(200));
+    let hello = harness.connect_lobby();
     assert_eq!(hello.resume_token, [9; 16]);
-    scene.welcome(true, None);
-    assert!(scene.client.is_connected());
-    let events = scene.events();
+    harness.welcome(true, None);
+    assert!(harness.client.is_connected());
+    let events = harness.events();
     assert_eq!(
         events[0],
         ViewEvent::Connection(ConnectionStatus::Connecting { attempt: 2 })
@@ -130,32 +131,32 @@ fn a_broken_connection_is_redialled_with_the_token() {
 }
 
 #[test]
-fn attempts_go_on_with_growing_pauses_until_the_time_is_over() {
-    let mut scene = Scene::welcomed();
-    scene.lose_world();
-    let began = scene.now;
-    let mut calls = 0;
-    while !scene.client.is_closed() {
-        scene.pass(ms(50));
-        if scene.take() == Some(ClientOutput::ConnectWorld) {
-            calls += 1;
-            scene.lose_world();
+fn attempts_continue_with_growing_pauses_until_the_time_limit() {
+    let mut harness = ClientHarness::welcomed();
+    harness.break_lobby_connection();
+    let began = harness.now;
+    let mut attempts = 0;
+    while !harness.client.is_closed() {
+        harness.advance(ms(50));
+        if harness.next_output() == Some(ClientOutput::ConnectWorld) {
+            attempts += 1;
+            harness.break_lobby_connection();
         }
     }
-    let seconds = scene.now.since(began).as_secs();
+    let seconds = harness.now.since(began).as_secs();
     assert!((50..=60).contains(&seconds), "{seconds} s");
-    assert!((10..=40).contains(&calls), "{calls} calls");
-    assert_eq!(closed(&mut scene).0, "connection_lost");
+    assert!((10..=40).contains(&attempts), "{attempts} attempts");
+    assert_eq!(closed(&mut harness).0, "connection_lost");
 }
 
 #[test]
 fn in_a_cluster_the_next_server_is_dialled() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     assert_eq!(
-        (scene.client.server(), scene.client.probe_every()),
+        (harness.client.server(), harness.client.probe_every()),
         (None, None)
     );
-    scene.client.note_dialled_address("a:1");
+    harness.client.note_dialled_address("a:1");
     let server = |address: &str| pb::Server {
         address: address.to_owned(),
         certificate_sha256: vec![7; 32],
@@ -168,74 +169,78 @@ fn in_a_cluster_the_next_server_is_dialled() {
         servers: vec![bad, server("a:1"), server("b:1")],
         probe_ms: 400,
     };
-    scene.tell(0, Told::Servers(servers));
-    assert_eq!(scene.client.probe_every(), Some(ms(400)));
-    let called = |scene: &mut Scene| {
-        scene.pass(ms(5_000));
-        assert_eq!(scene.take(), Some(ClientOutput::ConnectWorld));
-        let address = scene
+    harness.send_lobby_message(0, LobbyMessageBody::Servers(servers));
+    assert_eq!(harness.client.probe_every(), Some(ms(400)));
+    let dialled = |harness: &mut ClientHarness| {
+        harness.advance(ms(5_000));
+        assert_eq!(harness.next_output(), Some(ClientOutput::ConnectWorld));
+        let address = harness
             .client
             .server()
             .expect("one of the cluster")
             .address
             .clone();
-        scene.client.note_dialled_address(&address);
+        harness.client.note_dialled_address(&address);
         address
     };
-    scene.lose_world();
-    assert_eq!(scene.client.probe_every(), None, "there is nobody to ask");
-    assert_eq!(called(&mut scene), "b:1");
-    scene.lose_world();
-    assert_eq!(called(&mut scene), "a:1");
+    harness.break_lobby_connection();
+    assert_eq!(
+        harness.client.probe_every(),
+        None,
+        "no other server is known"
+    );
+    assert_eq!(dialled(&mut harness), "b:1");
+    harness.break_lobby_connection();
+    assert_eq!(dialled(&mut harness), "a:1");
     let busy = CloseReason::Busy {
         code: "try_again".to_owned(),
         message: "no leader yet".to_owned(),
     };
-    scene.client.handle_world_closed(scene.now, busy);
-    assert_eq!(called(&mut scene), "a:1", "it lives, and says so");
+    harness.client.handle_world_closed(harness.now, busy);
+    assert_eq!(dialled(&mut harness), "a:1", "a busy server is alive");
 }
 
 #[test]
 fn a_goodbye_is_final() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     let goodbye = pb::Goodbye {
         code: pb::ErrorCode::TakenOver.into(),
         message: "elsewhere".into(),
     };
-    scene.tell(0, Told::Goodbye(goodbye));
-    scene.lose_world();
-    scene.pass(ms(60_000));
-    assert_eq!(scene.outputs, [ClientOutput::CloseWorld]);
+    harness.send_lobby_message(0, LobbyMessageBody::Goodbye(goodbye));
+    harness.break_lobby_connection();
+    harness.advance(ms(60_000));
+    assert_eq!(harness.outputs, [ClientOutput::CloseWorld]);
     assert_eq!(
-        closed(&mut scene),
+        closed(&mut harness),
         ("taken_over".to_owned(), "elsewhere".to_owned())
     );
 }
 
 #[test]
 fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     let room = NewRoom {
         name: "den".into(),
         key: [4; 16],
         ..NewRoom::default()
     };
-    let create = scene
+    let create = harness
         .client
-        .request(scene.now, LobbyRequest::CreateRoom(room))
+        .request(harness.now, LobbyRequest::CreateRoom(room))
         .expect("room");
-    let say = scene
+    let say = harness
         .client
         .request(
-            scene.now,
+            harness.now,
             LobbyRequest::Say {
                 to: ChatAudience::Lobby,
                 text: "hi".into(),
             },
         )
         .expect("room");
-    scene.lose_world();
-    let error = scene.events().into_iter().find_map(|event| match event {
+    harness.break_lobby_connection();
+    let error = harness.events().into_iter().find_map(|event| match event {
         ViewEvent::Error(failure) => Some((failure.subject, failure.code)),
         _ => None,
     });
@@ -243,38 +248,40 @@ fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
         error,
         Some((ErrorSubject::Request(say), "connection_lost".to_owned()))
     );
-    scene.outputs.clear();
-    scene.pass(ms(200));
-    scene.connect_world();
-    scene.welcome(true, None);
-    match scene.ask() {
-        Some((number, Ask::CreateRoom(create_room))) => {
+    harness.outputs.clear();
+    harness.advance(ms(200));
+    harness.connect_lobby();
+    harness.welcome(true, None);
+    match harness.next_request() {
+        Some((number, LobbyRequestBody::CreateRoom(create_room))) => {
             assert_eq!((number, create_room.key), (create, vec![4; 16]));
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(scene.take(), None);
+    assert_eq!(harness.next_output(), None);
 }
 
 #[test]
 fn a_subscription_is_renewed_after_a_reconnect() {
-    let mut scene = Scene::welcomed();
-    let list = scene
+    let mut harness = ClientHarness::welcomed();
+    let list = harness
         .client
-        .request(scene.now, LobbyRequest::ListRooms { subscribe: true })
+        .request(harness.now, LobbyRequest::ListRooms { subscribe: true })
         .expect("room");
-    scene.tell(list, Told::RoomList(pb::RoomList::default()));
-    scene.lose_world();
-    scene.outputs.clear();
-    scene.pass(ms(200));
-    scene.connect_world();
-    scene.welcome(true, None);
-    let Some((number, Ask::ListRooms(pb::ListRooms { subscribe: true }))) = scene.ask() else {
-        panic!("no list")
+    harness.send_lobby_message(list, LobbyMessageBody::RoomList(pb::RoomList::default()));
+    harness.break_lobby_connection();
+    harness.outputs.clear();
+    harness.advance(ms(200));
+    harness.connect_lobby();
+    harness.welcome(true, None);
+    let Some((number, LobbyRequestBody::ListRooms(pb::ListRooms { subscribe: true }))) =
+        harness.next_request()
+    else {
+        panic!("expected a list request")
     };
-    scene.tell(number, Told::RoomList(pb::RoomList::default()));
+    harness.send_lobby_message(number, LobbyMessageBody::RoomList(pb::RoomList::default()));
     assert_eq!(
-        scene.events().last(),
+        harness.events().last(),
         Some(&ViewEvent::Rooms {
             request: 0,
             rooms: Vec::new()
@@ -294,13 +301,13 @@ fn a_lost_seat_is_reported_with_its_reason() {
             "the session expired while the connection was broken, or the server was restarted",
         ),
     ] {
-        let mut scene = Scene::welcomed();
-        scene.join_room();
-        scene.lose_world();
-        scene.pass(ms(broken_ms));
-        scene.connect_world();
-        scene.welcome(resumed, None);
-        let left = scene.events().into_iter().find_map(|event| match event {
+        let mut harness = ClientHarness::welcomed();
+        harness.join_room();
+        harness.break_lobby_connection();
+        harness.advance(ms(broken_ms));
+        harness.connect_lobby();
+        harness.welcome(resumed, None);
+        let left = harness.events().into_iter().find_map(|event| match event {
             ViewEvent::Left {
                 room,
                 code,
@@ -309,23 +316,23 @@ fn a_lost_seat_is_reported_with_its_reason() {
             } => Some((room, code, message)),
             _ => None,
         });
-        let (room, code, message) = left.expect("an event was emitted");
+        let (room, code, message) = left.expect("the client left the room");
         assert_eq!((room, &*code), (RoomId(ROOM), "session_expired"));
         assert!(
             message.starts_with(sent) && message.contains("join"),
             "{message}"
         );
-        assert_eq!(scene.client.room(), None);
+        assert_eq!(harness.client.room(), None);
     }
 }
 
 #[test]
 fn pending_requests_are_bounded() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     let many = (0..100).map(|_| {
-        scene
+        harness
             .client
-            .request(scene.now, LobbyRequest::SetReady(true))
+            .request(harness.now, LobbyRequest::SetReady(true))
     });
     assert_eq!(
         many.filter(|number| *number == Err(RequestError::TooMany))
@@ -336,35 +343,35 @@ fn pending_requests_are_bounded() {
 
 #[test]
 fn a_request_that_is_too_long_is_refused_by_the_client() {
-    let mut scene = Scene::welcomed();
+    let mut harness = ClientHarness::welcomed();
     let say = LobbyRequest::Say {
         to: ChatAudience::Lobby,
         text: "x".repeat(20_000),
     };
     assert_eq!(
-        scene.client.request(scene.now, say),
+        harness.client.request(harness.now, say),
         Err(RequestError::TooLong)
     );
-    assert_eq!(scene.take(), None);
+    assert_eq!(harness.next_output(), None);
 }
 
 #[test]
 fn an_answer_of_an_unknown_kind_ends_its_request() {
-    let mut scene = Scene::welcomed();
-    let list = scene
+    let mut harness = ClientHarness::welcomed();
+    let list = harness
         .client
-        .request(scene.now, LobbyRequest::ListPlayers { everybody: true })
+        .request(harness.now, LobbyRequest::ListPlayers { everybody: true })
         .expect("room");
     for request in [0, list] {
-        scene.client.handle_world_message(
-            scene.now,
+        harness.client.handle_world_message(
+            harness.now,
             WorldToClient {
                 request,
                 body: None,
             },
         );
     }
-    match &scene.events()[..] {
+    match &harness.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(failure.subject, ErrorSubject::Request(list)),
         other => panic!("{other:?}"),
     }
@@ -372,39 +379,39 @@ fn an_answer_of_an_unknown_kind_ends_its_request() {
 
 #[test]
 fn quitting_leaves_the_room_before_the_connection() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.events();
-    scene.client.quit(scene.now);
-    scene.pass(ms(0));
-    let outputs: Vec<_> = std::iter::from_fn(|| scene.client.poll_output()).collect();
+    let mut harness = ClientHarness::welcomed();
+    harness.join_room();
+    harness.events();
+    harness.client.quit(harness.now);
+    harness.advance(ms(0));
+    let outputs: Vec<_> = std::iter::from_fn(|| harness.client.poll_output()).collect();
     let ClientOutput::World(message) = &outputs[0] else {
         panic!("{outputs:?}")
     };
-    assert!(matches!(message.body, Some(Ask::LeaveRoom(_))));
+    assert!(matches!(message.body, Some(LobbyRequestBody::LeaveRoom(_))));
     assert_eq!(outputs[1], ClientOutput::CloseWorld);
-    assert_eq!(closed(&mut scene).0, "quit");
+    assert_eq!(closed(&mut harness).0, "quit");
 }
 
 #[test]
 fn a_view_that_stops_reading_ends_the_client() {
-    let mut scene = Scene::with(&ClientConfig {
+    let mut harness = ClientHarness::with(&ClientConfig {
         max_events: 100,
         ..ClientConfig::default()
     });
-    scene.connect_world();
-    scene.welcome(false, None);
+    harness.connect_lobby();
+    harness.welcome(false, None);
     for _ in 0..1_000 {
-        scene.tell(0, Told::Chat(pb::Chat::default()));
+        harness.send_lobby_message(0, LobbyMessageBody::Chat(pb::Chat::default()));
     }
-    assert!(scene.client.is_closed());
-    assert_eq!(closed(&mut scene).0, "events_unread");
+    assert!(harness.client.is_closed());
+    assert_eq!(closed(&mut harness).0, "events_unread");
 }
 
 /// Code and message of the end, which must be the last event.
-fn closed(scene: &mut Scene) -> (String, String) {
-    match scene.events().pop() {
+fn closed(harness: &mut ClientHarness) -> (String, String) {
+    match harness.events().pop() {
         Some(ViewEvent::Connection(ConnectionStatus::Closed { code, message })) => (code, message),
-        other => panic!("not closed but {other:?}"),
+        other => panic!("expected an end: {other:?}"),
     }
 }

@@ -8,7 +8,7 @@ use ambit_proto::pose::{
 use ambit_proto::schema::Component;
 
 use super::super::*;
-use super::scene::*;
+use super::harness::*;
 use crate::replica::jitter_buffer::RenderTiming;
 
 const WALKER: u8 = 2;
@@ -16,28 +16,28 @@ const UP: Keymap = Keymap(0b100);
 const TICK: Duration = Duration::from_millis(50);
 
 #[test]
-fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
-    let mut scene = Scene::playing();
-    let mut walkers = Walkers::enter(&mut scene);
+fn a_walker_is_interpolated_between_its_poses() {
+    let mut harness = ClientHarness::playing();
+    let mut walkers = Walkers::enter(&mut harness);
     for step in 1..=20 {
-        walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
+        walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
     }
-    let id = walker(&scene);
-    let (t, stamp) = (scene.room_time(), walkers.sent[20].1);
-    assert_eq!(t, stamp + WAY);
-    // The newest pose takes effect a local lag after its stamp.
-    assert_near(scene.client.shown_at(id, stamp + LAG), 9.0);
+    let id = walker(&harness);
+    let (t, stamp) = (harness.room_time(), walkers.sent[20].1);
+    assert_eq!(t, stamp + ONE_WAY_DELAY);
+    // The newest pose takes effect one local lag after its stamp.
+    assert_near(harness.client.shown_at(id, stamp + LOCAL_LAG), 9.0);
     assert_near(
-        scene
+        harness
             .client
-            .shown_at(id, stamp + LAG.saturating_sub(ms(25))),
+            .shown_at(id, stamp + LOCAL_LAG.saturating_sub(ms(25))),
         8.9,
     );
     assert_near(
-        scene.client.position(id, scene.now),
+        harness.client.position(id, harness.now),
         9.0 - 0.2 * 110.0 / 50.0,
     );
-    let stats = scene.client.stats();
+    let stats = harness.client.stats();
     assert_eq!(
         (
             stats.poses,
@@ -47,16 +47,16 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
         ),
         (20, 20, 0, 0)
     );
-    // The view has not asked for poses.
+    // The view has not subscribed to poses.
     assert!(
-        !scene
+        !harness
             .events()
             .iter()
             .any(|event| matches!(event, ViewEvent::Update(_)))
     );
-    scene.client.watch(true);
-    walkers.tick(&mut scene, 9.2);
-    assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
+    harness.client.watch(true);
+    walkers.tick(&mut harness, 9.2);
+    assert!(matches!(&harness.events()[..], [ViewEvent::Update(update)] if update.id == id));
 }
 
 #[test]
@@ -66,108 +66,111 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
         seed: 1,
         ..ClientConfig::default()
     };
-    let mut scene = Scene::playing_with(&config);
-    let mut walkers = Walkers::enter(&mut scene);
+    let mut harness = ClientHarness::playing_with(&config);
+    let mut walkers = Walkers::enter(&mut harness);
     for step in 1..=20 {
-        walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
+        walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
     }
-    let (id, now) = (walker(&scene), scene.room_time());
+    let (id, now) = (walker(&harness), harness.room_time());
     // 200 ms after it arrived: 240 ms after its stamp, and 90 ms after its room time.
     assert_eq!(
-        scene.client.shown_time(scene.now),
+        harness.client.shown_time(harness.now),
         Some(now.saturating_sub(ms(90)))
     );
     assert_near(
-        scene.client.position(id, scene.now),
+        harness.client.position(id, harness.now),
         9.0 - 0.2 * 200.0 / 50.0,
     );
-    scene.client.watch(true);
-    walkers.tick(&mut scene, 9.2);
-    let events = scene.events();
+    harness.client.watch(true);
+    walkers.tick(&mut harness, 9.2);
+    let events = harness.events();
     let [ViewEvent::Update(update)] = &events[..] else {
         panic!("{events:?}")
     };
-    assert_eq!(update.at, scene.room_time() + ms(200));
+    assert_eq!(update.at, harness.room_time() + ms(200));
     let ComponentValue::Pose { position, .. } = update.components[0].value else {
         panic!("{update:?}")
     };
     assert!((position.x - 9.2).abs() < 0.02);
-    let gauge = scene
+    let gauge = harness
         .client
         .gauge(
-            scene.client.avatar().expect("in sight").id,
+            harness.client.avatar().expect("in sight").id,
             "health",
-            scene.now,
+            harness.now,
         )
-        .expect("it has one");
+        .expect("the avatar has a gauge");
     assert_eq!(gauge.value, 50.0 + 2.0 * 1.25);
 }
 
 #[test]
 fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
-    let mut scene = Scene::playing();
-    let mut walkers = Walkers::enter(&mut scene);
-    walkers.tick(&mut scene, 5.2);
-    // The host uses a baseline that never arrived: it lies before everything that is known.
-    let absent = BaselineMode::Old;
-    let failed = walkers.tick_as(&mut scene, absent, 5.4);
+    let mut harness = ClientHarness::playing();
+    let mut walkers = Walkers::enter(&mut harness);
+    walkers.tick(&mut harness, 5.2);
+    // The host uses a baseline that never arrived and is older than all known poses.
+    let mode = BaselineMode::Old;
+    let failed = walkers.tick_as(&mut harness, mode, 5.4);
     assert_eq!(
-        (scene.client.stats().lost_tracks, scene.client.stats().poses),
+        (
+            harness.client.stats().lost_tracks,
+            harness.client.stats().poses
+        ),
         (1, 1)
     );
-    hear(&mut scene);
-    let emitted = |scene: &Scene| {
-        scene
+    deliver_to_host(&mut harness);
+    let emitted = |harness: &ClientHarness| {
+        harness
             .host
             .sent
             .iter()
             .filter_map(|sent| sent.2.missing_baseline)
             .collect::<Vec<_>>()
     };
-    assert_eq!(emitted(&scene), [failed as u16]);
-    // A host that was notified forgets what it took as known.
-    walkers.forget(failed);
+    assert_eq!(emitted(&harness), [failed as u16]);
+    // After the notice the host uses none of the earlier poses as a baseline.
+    walkers.mark_lost_track(failed);
     for step in 0..5 {
-        walkers.tick(&mut scene, 6.0 + 0.2 * step as f32);
+        walkers.tick(&mut harness, 6.0 + 0.2 * step as f32);
     }
-    let stats = scene.client.stats();
+    let stats = harness.client.stats();
     assert_eq!((stats.lost_tracks, stats.poses, stats.malformed), (1, 6, 0));
     assert_near(
-        scene.client.shown_at(
-            walker(&scene),
-            walkers.sent.last().expect("a message was sent").1 + LAG,
+        harness.client.shown_at(
+            walker(&harness),
+            walkers.sent.last().expect("a message was sent").1 + LOCAL_LAG,
         ),
         6.8,
     );
-    scene.host.sent.clear();
-    scene.pass(ms(500));
-    hear(&mut scene);
-    assert_eq!(emitted(&scene), [0; 0]);
+    harness.host.sent.clear();
+    harness.advance(ms(500));
+    deliver_to_host(&mut harness);
+    assert_eq!(emitted(&harness), [0; 0]);
 }
 
 #[test]
-fn a_light_client_confirms_everything_and_claims_to_know_no_pose() {
+fn a_light_client_acknowledges_datagrams_but_knows_no_poses() {
     let run = |light| {
-        let mut scene = Scene::playing_with(&ClientConfig {
+        let mut harness = ClientHarness::playing_with(&ClientConfig {
             light,
             seed: 1,
             ..ClientConfig::default()
         });
-        let mut walkers = Walkers::enter(&mut scene);
+        let mut walkers = Walkers::enter(&mut harness);
         for step in 0..40 {
-            walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
+            walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
         }
-        hear(&mut scene);
-        scene.client.sample_ages(scene.now);
-        let id = walker(&scene);
-        let stats = scene.client.stats();
-        let shown = scene.client.position(id, scene.now).is_some();
-        let acked = scene
+        deliver_to_host(&mut harness);
+        harness.client.sample_ages(harness.now);
+        let id = walker(&harness);
+        let stats = harness.client.stats();
+        let shown = harness.client.position(id, harness.now).is_some();
+        let acked = harness
             .host
             .link
             .sent_packets()
             .acked_set()
-            .expect("something came");
+            .expect("a datagram was received");
         (
             acked,
             stats.datagrams_up,
@@ -184,62 +187,62 @@ fn a_light_client_confirms_everything_and_claims_to_know_no_pose() {
 }
 
 #[test]
-fn held_keys_ride_with_acknowledgements_and_ask_for_none() {
-    let mut scene = Scene::playing();
-    let mut walkers = Walkers::enter(&mut scene);
-    scene.client.input(scene.now, UP);
+fn held_keys_are_sent_with_acknowledgements_and_request_none() {
+    let mut harness = ClientHarness::playing();
+    let mut walkers = Walkers::enter(&mut harness);
+    harness.client.input(harness.now, UP);
     for step in 0..40 {
-        walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
+        walkers.tick(&mut harness, 5.0 + 0.2 * step as f32);
     }
-    scene.host.sent.clear();
-    let before = scene.client.stats().datagrams_up;
+    harness.host.sent.clear();
+    let before = harness.client.stats().datagrams_up;
     for step in 0..40 {
-        walkers.tick(&mut scene, 13.0 + 0.2 * step as f32);
+        walkers.tick(&mut harness, 13.0 + 0.2 * step as f32);
     }
-    let sent = scene.client.stats().datagrams_up - before;
-    // One a tick: every datagram carries keys. (Now and then a ping is due before the next tick.)
+    let sent = harness.client.stats().datagrams_up - before;
+    // One datagram a tick, each with the keys. (Sometimes a ping is due before the next tick.)
     assert!((38..=44).contains(&sent), "{sent}");
-    hear(&mut scene);
-    for (left, _, uplink) in &scene.host.sent {
+    deliver_to_host(&mut harness);
+    for (sent_at, _, uplink) in &harness.host.sent {
         let input = uplink.input.as_ref().expect("each uplink has an input");
-        let left = GameTime::ZERO + ROOM_BEGAN_EARLIER + left.since(LocalTime::ZERO);
-        let sent = input.at(left);
+        let sent_at = GameTime::ZERO + ROOM_CLOCK_OFFSET + sent_at.since(LocalTime::ZERO);
+        let sent = input.at(sent_at);
         assert!(
-            input.keys == UP && sent.since(left).max(left.since(sent)) <= ms(2),
-            "{sent:?} at {left:?}"
+            input.keys == UP && sent.since(sent_at).max(sent_at.since(sent)) <= ms(2),
+            "{sent:?} at {sent_at:?}"
         );
     }
-    let (newest, _) = scene
+    let (newest, _) = harness
         .host
         .link
         .sent_packets()
         .acked_set()
-        .expect("something came");
-    assert_eq!(scene.host.link.next_number() - newest, 1);
+        .expect("a datagram was received");
+    assert_eq!(harness.host.link.next_number() - newest, 1);
 }
 
 #[test]
 fn a_release_is_sent_until_it_is_confirmed() {
-    let mut scene = Scene::playing();
-    scene.client.input(scene.now, UP);
-    scene.pass(ms(100));
-    scene.client.release(scene.now);
-    scene.pass(ms(150));
-    let held = |scene: &Scene| {
-        scene
+    let mut harness = ClientHarness::playing();
+    harness.client.input(harness.now, UP);
+    harness.advance(ms(100));
+    harness.client.release(harness.now);
+    harness.advance(ms(150));
+    let held = |harness: &ClientHarness| {
+        harness
             .host
             .sent
             .last()
             .and_then(|sent| sent.2.input.as_ref())
             .map(|input| input.keys)
     };
-    scene.send(&[]);
-    assert_eq!(held(&scene), Some(Keymap(0)));
-    hear(&mut scene);
-    scene.host.sent.clear();
-    scene.pass(ms(1_000));
-    hear(&mut scene);
-    let held = scene
+    harness.send(&[]);
+    assert_eq!(held(&harness), Some(Keymap(0)));
+    deliver_to_host(&mut harness);
+    harness.host.sent.clear();
+    harness.advance(ms(1_000));
+    deliver_to_host(&mut harness);
+    let held = harness
         .host
         .sent
         .iter()
@@ -250,66 +253,69 @@ fn a_release_is_sent_until_it_is_confirmed() {
 
 #[test]
 fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
-    let mut scene = Scene::playing();
-    scene.send(&[enter(0, scene.room_time(), 1.0)]);
-    scene.client.input(scene.now, UP);
-    scene.client.input(scene.now, Keymap(0));
-    scene.pass(ms(60));
-    let own: Vec<_> = scene.client.own_inputs().collect();
+    let mut harness = ClientHarness::playing();
+    harness.send(&[enter(0, harness.room_time(), 1.0)]);
+    harness.client.input(harness.now, UP);
+    harness.client.input(harness.now, Keymap(0));
+    harness.advance(ms(60));
+    let own: Vec<_> = harness.client.own_inputs().collect();
     assert_eq!(
         own.iter()
             .map(|input| (input.keys, input.is_confirmed))
             .collect::<Vec<_>>(),
         [(UP, false), (Keymap(0), false)]
     );
-    // One-way delay, up to a tick, and the local lag.
+    // The one-way delay, at most a tick, and the local lag.
     let waits = own[0].effect.since(own[0].at);
-    assert!((WAY + LAG..=WAY + LAG + TICK).contains(&waits), "{waits:?}");
-    hear(&mut scene);
-    let emitted = |scene: &Scene| -> Vec<_> {
+    assert!(
+        (ONE_WAY_DELAY + LOCAL_LAG..=ONE_WAY_DELAY + LOCAL_LAG + TICK).contains(&waits),
+        "{waits:?}"
+    );
+    deliver_to_host(&mut harness);
+    let emitted = |harness: &ClientHarness| -> Vec<_> {
         let input = |sent: &(_, _, Uplink)| sent.2.input.clone().expect("each uplink has an input");
-        scene
+        harness
             .host
             .sent
             .iter()
             .map(|sent| input(sent).samples(own[0].at).count() - 1)
             .collect()
     };
-    assert_eq!(emitted(&scene)[..2], [1, 2]);
+    assert_eq!(emitted(&harness)[..2], [1, 2]);
     assert!(
-        emitted(&scene).len() > 2 && emitted(&scene)[2..].iter().all(|&changes| changes == 2),
+        emitted(&harness).len() > 2 && emitted(&harness)[2..].iter().all(|&changes| changes == 2),
         "{:?}",
-        emitted(&scene)
+        emitted(&harness)
     );
     let effect = EffectTime {
         sampled_until: own[1].at,
-        takes_effect_at: (scene.room_time() + LAG).whole_millis(),
+        takes_effect_at: (harness.room_time() + LOCAL_LAG).whole_millis(),
     };
-    scene.send(&[Record::Effects(vec![effect])]);
-    let known: Vec<_> = scene
+    harness.send(&[Record::Effects(vec![effect])]);
+    let known: Vec<_> = harness
         .client
         .own_inputs()
         .map(|input| (input.effect, input.is_confirmed))
         .collect();
     assert_eq!(known, [(effect.takes_effect_at, true); 2]);
-    scene.host.sent.clear();
-    scene.pass(ms(200));
-    hear(&mut scene);
-    assert_eq!(emitted(&scene).last(), Some(&0));
+    harness.host.sent.clear();
+    harness.advance(ms(200));
+    deliver_to_host(&mut harness);
+    assert_eq!(emitted(&harness).last(), Some(&0));
 }
 
 #[test]
 fn ages_count_by_class_from_the_newest_data_of_each_object() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time();
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
     let far = enter_walker(1, now, 90.0);
     let near = enter_walker(2, now, 8.0);
     let foe = enter_walker(3, now, 80.0);
-    scene.send(&[enter(0, now, 5.0), far, near, foe]);
-    scene.pass(ms(200));
-    let strike = strike(3, 0, scene.room_time());
-    scene.notice(strike);
-    let moved = scene.write_with(&[], |number, stamp| {
+    harness.send(&[enter(0, now, 5.0), far, near, foe]);
+    harness.advance(ms(200));
+    let strike = strike_event(3, 0, harness.room_time());
+    harness.send_notice(strike);
+    let moved = harness.write_with(&[], |number, stamp| {
         let poses = [
             (1, pose_at(90.0, 1.0)),
             (2, pose_at(8.0, 1.0)),
@@ -317,31 +323,31 @@ fn ages_count_by_class_from_the_newest_data_of_each_object() {
         ];
         absolute(number, stamp, &poses)
     });
-    scene.deliver(&moved);
-    scene.pass(ms(50));
-    let stamp = scene.room_time().saturating_sub(WAY);
-    let near_alone = scene.write_with(&[], |number, stamp| {
+    harness.deliver(&moved);
+    harness.advance(ms(50));
+    let stamp = harness.room_time().saturating_sub(ONE_WAY_DELAY);
+    let near_alone = harness.write_with(&[], |number, stamp| {
         absolute(number, stamp, &[(2, pose_at(8.1, 1.0))])
     });
-    scene.deliver(&near_alone);
-    scene.pass(ms(150));
-    scene.client.sample_ages(scene.now);
-    let ages = scene.client.stats().ages;
-    let newest = scene.room_time().since(stamp).as_millis() as u64;
+    harness.deliver(&near_alone);
+    harness.advance(ms(150));
+    harness.client.sample_ages(harness.now);
+    let ages = harness.client.stats().ages;
+    let newest = harness.room_time().since(stamp).as_millis() as u64;
     assert_eq!(
         (ages.near.count(), ages.far.count(), ages.engaged.count()),
         (1, 1, 2)
     );
     assert_close(ages.near.quantile_ms(0.5), newest);
     assert_close(ages.far.quantile_ms(0.5), newest + 50);
-    // The player's own avatar is at rest: silence means that it has not changed. The foe moves.
+    // The own avatar is at rest: without new data it is unchanged. The foe moves.
     assert_close(ages.engaged.quantile_ms(0.5), newest);
     assert_close(ages.engaged.quantile_ms(1.0), newest + 50);
 }
 
 #[test]
 fn the_map_arrives_during_the_game_and_progress_is_reported() {
-    let mut scene = Scene::playing();
+    let mut harness = ClientHarness::playing();
     let centre = |n: usize| Position::on_ground(n as f32, 5.0);
     let boxes = (0..1_000)
         .map(|n| StaticBox {
@@ -351,17 +357,17 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
         .collect();
     let map = StaticMap { boxes };
     let block = map.encode();
-    let now = scene.room_time().saturating_sub(WAY).into();
-    scene
+    let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
+    harness
         .host
         .link
         .send_block(now, block.clone().into())
         .expect("room");
     let (mut emitted, mut progress) = (None, Vec::new());
     for _ in 0..400 {
-        scene.pass(ms(10));
-        scene.send(&[]);
-        for event in scene.events() {
+        harness.advance(ms(10));
+        harness.send(&[]);
+        for event in harness.events() {
             match event {
                 ViewEvent::Map { map, bytes, .. } => emitted = Some((map, bytes)),
                 ViewEvent::MapProgress {
@@ -371,9 +377,9 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
             }
         }
     }
-    let (shown, bytes) = emitted.expect("it has come in");
+    let (shown, bytes) = emitted.expect("the map has arrived");
     assert_eq!(
-        (&*shown, bytes, scene.client.map()),
+        (&*shown, bytes, harness.client.map()),
         (&map, block.len(), Some(&shown))
     );
     assert!(
@@ -385,19 +391,19 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
 
 #[test]
 fn an_invalid_map_is_counted_and_ignored() {
-    let mut scene = Scene::playing();
-    let now = scene.room_time().saturating_sub(WAY).into();
-    scene
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time().saturating_sub(ONE_WAY_DELAY).into();
+    harness
         .host
         .link
         .send_block(now, vec![0xff; 100].into())
         .expect("room");
     for _ in 0..20 {
-        scene.pass(ms(50));
-        scene.send(&[]);
+        harness.advance(ms(50));
+        harness.send(&[]);
     }
     assert_eq!(
-        (scene.client.stats().malformed, scene.client.map()),
+        (harness.client.stats().malformed, harness.client.map()),
         (1, None)
     );
 }
@@ -412,11 +418,11 @@ fn assert_near(position: Option<Position>, x: f32) {
     assert!((position.x - x).abs() < 0.02, "{position:?}, not {x}");
 }
 
-/// Delivers everything that has left the client to the host.
-fn hear(scene: &mut Scene) {
-    scene.pass(2 * WAY + ms(50));
-    let then = scene.now.saturating_sub(WAY);
-    scene.host.receive(then);
+/// Delivers all datagrams of the client to the host.
+fn deliver_to_host(harness: &mut ClientHarness) {
+    harness.advance(2 * ONE_WAY_DELAY + ms(50));
+    let then = harness.now.saturating_sub(ONE_WAY_DELAY);
+    harness.host.receive(then);
 }
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
@@ -456,7 +462,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
     bytes
 }
 
-fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
+fn strike_event(by: u16, whom: u16, effect: GameTime) -> Notice {
     let fields = [by, whom].map(|slot| EventValue::Object(Some(alias(slot))));
     Notice::Event {
         kind: 1,
@@ -465,83 +471,86 @@ fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
     }
 }
 
-/// A host with one walker, and the poses that it takes as known to the client.
+/// A host with one walker, and the poses that it uses as baselines.
 struct Walkers {
     /// Datagram number and stamp of each pose; the first is that of the `Enter`.
     sent: Vec<(u64, GameTime, Pose)>,
-    /// Poses up to this datagram are no baselines.
-    worthless: Option<u64>,
+    /// Poses up to this datagram are not used as baselines.
+    unusable_until: Option<u64>,
 }
 
 impl Walkers {
-    /// The walker comes into sight at x = 5, beside the avatar.
-    fn enter(scene: &mut Scene) -> Self {
-        let at = scene.room_time();
-        let (number, stamp) = (scene.host.link.next_number(), at.saturating_sub(WAY));
-        scene.send(&[enter(0, at, 1.0), enter_walker(1, at, 5.0)]);
-        scene.pass(ms(200));
-        scene.events();
+    /// The walker enters at x = 5, beside the avatar.
+    fn enter(harness: &mut ClientHarness) -> Self {
+        let at = harness.room_time();
+        let (number, stamp) = (
+            harness.host.link.next_number(),
+            at.saturating_sub(ONE_WAY_DELAY),
+        );
+        harness.send(&[enter(0, at, 1.0), enter_walker(1, at, 5.0)]);
+        harness.advance(ms(200));
+        harness.events();
         Walkers {
             sent: vec![(number, stamp, pose_at(5.0, 0.0))],
-            worthless: None,
+            unusable_until: None,
         }
     }
 
-    /// The next tick: the walker is at `x`.
-    fn tick(&mut self, scene: &mut Scene, x: f32) -> u64 {
-        let then = (scene.now + TICK).saturating_sub(WAY);
-        scene.pass(TICK);
-        scene.host.receive(then);
-        let mode = if self.base(self.acked(scene)).is_some() {
+    /// Runs the next tick, with the walker at `x`.
+    fn tick(&mut self, harness: &mut ClientHarness, x: f32) -> u64 {
+        let then = (harness.now + TICK).saturating_sub(ONE_WAY_DELAY);
+        harness.advance(TICK);
+        harness.host.receive(then);
+        let mode = if self.baseline(self.acked(harness)).is_some() {
             BaselineMode::Window
         } else {
             BaselineMode::Absolute
         };
-        self.write(scene, mode, x)
+        self.write(harness, mode, x)
     }
 
-    /// The same, with the given mode and baseline.
-    fn tick_as(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
-        scene.pass(TICK);
-        self.write(scene, mode, x)
+    /// Runs the next tick with this mode of the baseline.
+    fn tick_as(&mut self, harness: &mut ClientHarness, mode: BaselineMode, x: f32) -> u64 {
+        harness.advance(TICK);
+        self.write(harness, mode, x)
     }
 
-    fn write(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
-        let (acked, pose) = (self.acked(scene), pose_at(x, 4.0));
-        let base = self
-            .base(acked)
+    fn write(&mut self, harness: &mut ClientHarness, mode: BaselineMode, x: f32) -> u64 {
+        let (acked, pose) = (self.acked(harness), pose_at(x, 4.0));
+        let baseline = self
+            .baseline(acked)
             .filter(|_| mode != BaselineMode::Absolute)
             .copied();
         let sent = &mut self.sent;
-        let datagram = scene.write_with(&[], |number, stamp| {
+        let datagram = harness.write_with(&[], |number, stamp| {
             let mut bytes = Vec::new();
             let mut writer = SectionWriter::new(
                 &mut bytes,
                 &SectionHeader::new(Level::Shared, number, acked),
             );
-            let base = base.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
-            writer.write_shared(1, mode, &code(&format(), base, stamp, &pose));
+            let baseline = baseline.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
+            writer.write_shared(1, mode, &code(&format(), baseline, stamp, &pose));
             writer.finish();
             sent.push((number, stamp, pose));
             bytes
         });
-        scene.deliver(&datagram);
+        harness.deliver(&datagram);
         self.sent.last().expect("just sent").0
     }
 
-    /// The client has lost track at this datagram.
-    fn forget(&mut self, number: u64) {
-        self.worthless = Some(number);
+    /// Records that the client has lost track at this datagram.
+    fn mark_lost_track(&mut self, number: u64) {
+        self.unusable_until = Some(number);
     }
 
-    fn acked(&self, scene: &Scene) -> Option<AckedSet> {
-        let (newest, mask) = scene.host.link.sent_packets().acked_set()?;
+    fn acked(&self, harness: &ClientHarness) -> Option<AckedSet> {
+        let (newest, mask) = harness.host.link.sent_packets().acked_set()?;
         let acked = AckedSet { newest, mask };
-        self.worthless
+        self.unusable_until
             .map_or(Some(acked), |number| acked.after(number))
     }
 
-    fn base(&self, acked: Option<AckedSet>) -> Option<&(u64, GameTime, Pose)> {
+    fn baseline(&self, acked: Option<AckedSet>) -> Option<&(u64, GameTime, Pose)> {
         self.sent
             .iter()
             .rev()
@@ -550,8 +559,8 @@ impl Walkers {
 }
 
 /// The client's id of the walker.
-fn walker(scene: &Scene) -> u32 {
-    scene
+fn walker(harness: &ClientHarness) -> u32 {
+    harness
         .client
         .objects()
         .find(|object| !object.is_own())

@@ -1,4 +1,4 @@
-//! Sections in any order, for slots whose objects come and go.
+//! Pose sections in any order, for slots that are used by several objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,81 +15,81 @@ use crate::client::event::{ComponentValue, Facing};
 
 const WALKER: u8 = 2;
 const BALL: u8 = 4;
-const LAG: Duration = Duration::from_millis(100);
+const LOCAL_LAG: Duration = Duration::from_millis(100);
 /// The server writes datagram `n` at `50 n` ms.
 const TICK_MS: u64 = 50;
 
 #[test]
 fn poses_take_effect_after_the_local_lag_and_are_events_if_watched() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    let section = harness.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
-    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
+    assert_eq!(harness.emitted(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
-        assert_eq!(scene.x(1, t), Some(x), "at {t}");
+        assert_eq!(harness.shown_x(1, t), Some(x), "at {t}");
     }
-    scene.replica.watch(true);
-    scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
-    assert_eq!(scene.emitted(), ["update 1 to 7 at 300"]);
+    harness.replica.watch(true);
+    harness.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    assert_eq!(harness.emitted(), ["update 1 to 7 at 300"]);
 }
 
 #[test]
 fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.now = 160;
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.now = 160;
     assert_eq!(
-        scene
+        harness
             .section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
-    scene.now = 260;
+    harness.now = 260;
     assert_eq!(
-        scene
+        harness
             .section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
-    scene.now = 400;
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 9.0)]);
+    harness.now = 400;
+    let section = harness.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
 }
 
 #[test]
 fn a_pose_before_the_enter_is_part_of_the_enter() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.now = 60;
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.emitted(), [""; 0]);
-    let section = scene.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.now = 60;
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    assert_eq!(harness.emitted(), [""; 0]);
+    let section = harness.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
     assert_eq!((section.applied, section.shown), (1, 0));
-    scene.now = 200;
-    assert_eq!(scene.emitted(), ["enter 1 at 6"]);
+    harness.now = 200;
+    assert_eq!(harness.emitted(), ["enter 1 at 6"]);
 }
 
 #[test]
 fn a_late_section_after_a_leave_revives_nothing() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
-    scene.leave(5, alias(1, 0));
-    scene.now = 400;
-    assert_eq!(scene.emitted(), ["enter 1 at 5", "leave 1"]);
-    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
+    harness.leave(5, alias(1, 0));
+    harness.now = 400;
+    assert_eq!(harness.emitted(), ["enter 1 at 5", "leave 1"]);
+    let section = harness.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.applied, section.stale, &section.acked_set),
         (0, 1, &Ok(Some(acked(3))))
     );
-    // No datagram may refer to it after its end.
-    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    // No later datagram may refer to an object that has left.
+    let section = harness.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.acked_set),
         (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
     assert_eq!(
-        (scene.emitted(), scene.replica.visible_objects().count()),
+        (harness.emitted(), harness.replica.visible_objects().count()),
         (Vec::new(), 0)
     );
 }
@@ -97,130 +97,141 @@ fn a_late_section_after_a_leave_revives_nothing() {
 #[test]
 fn a_late_section_does_not_move_the_next_object_of_its_slot() {
     for next in [WALKER, BALL] {
-        let mut scene = Scene::new(PoseDecoding::Full);
-        scene.enter(1, alias(1, 0), WALKER, 5.0);
-        scene.enter(1, alias(2, 0), WALKER, 20.0);
-        scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
-        scene.leave(5, alias(1, 0));
-        scene.now = 600;
-        scene.enter(8, alias(1, 1), next, 50.0);
+        let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+        harness.enter(1, alias(1, 0), WALKER, 5.0);
+        harness.enter(1, alias(2, 0), WALKER, 20.0);
+        harness.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
+        harness.leave(5, alias(1, 0));
+        harness.now = 600;
+        harness.enter(8, alias(1, 1), next, 50.0);
         let two = [
             (1, WALKER, BaselineMode::Window, 7.0),
             (2, WALKER, BaselineMode::Window, 21.0),
         ];
-        let section = scene.section(4, Some(acked(3)), &two);
+        let section = harness.section(4, Some(acked(3)), &two);
         assert_eq!(
             (section.applied, section.stale, section.acked_set.is_ok()),
             (1, 1, true)
         );
-        assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
-        // The same bytes again, against the pose that arrived late.
-        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
+        assert_eq!(
+            (harness.shown_x(3, 900), harness.shown_x(2, 900)),
+            (Some(50.0), Some(21.0))
+        );
+        // A section with the late pose as its baseline.
+        let section = harness.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
         assert_eq!(
             (section.applied, section.stale, section.acked_set.is_ok()),
             (0, 1, true)
         );
-        assert_eq!(scene.x(3, 900), Some(50.0));
-        let section = scene.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
-        assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
+        assert_eq!(harness.shown_x(3, 900), Some(50.0));
+        let section = harness.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
+        assert_eq!((section.applied, harness.shown_x(3, 550)), (1, Some(51.0)));
     }
 }
 
 #[test]
 fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.now = 200;
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.enter(2, alias(2, 0), WALKER, 20.0);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.now = 200;
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.enter(2, alias(2, 0), WALKER, 20.0);
     // The claimed baseline of slot 2 never arrived.
-    scene.claim(3, 2, 21.0);
+    harness.assume_received(3, 2, 21.0);
     let two = [
         (1, WALKER, BaselineMode::Absolute, 6.0),
         (2, WALKER, BaselineMode::Window, 22.0),
     ];
-    let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
+    let section = harness.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
         (section.applied, section.acked_set),
         (1, Err(SectionError::MissingBaseline { slot: 2 }))
     );
-    assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
+    assert_eq!(
+        (harness.shown_x(1, 900), harness.shown_x(2, 900)),
+        (Some(6.0), Some(20.0))
+    );
 }
 
 #[test]
 fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.enter(1, alias(2, 0), WALKER, 20.0);
-    scene.claim(2, 1, 6.0);
-    scene.replica.note_unreadable_poses(2);
-    // The host takes datagram 2 as known; datagram 1 is known, and would serve as a baseline.
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.enter(1, alias(2, 0), WALKER, 20.0);
+    harness.assume_received(2, 1, 6.0);
+    harness.replica.note_unreadable_poses(2);
+    // The host uses datagram 2 as the baseline; the client has only datagram 1.
+    let section = harness.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
-    // This continues until the host counts neither as known.
-    let section = scene.section(
+    // Sections stay unreadable until the host uses none of these datagrams.
+    let section = harness.section(
         6,
         Some(acked(4)),
         &[(2, WALKER, BaselineMode::Window, 21.0)],
     );
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
-    let healed = acked(6).after(6);
+    let acked_later = acked(6).after(6);
     let two = [
         (1, WALKER, BaselineMode::Absolute, 8.0),
         (2, WALKER, BaselineMode::Absolute, 22.0),
     ];
-    let section = scene.section(8, healed, &two);
+    let section = harness.section(8, acked_later, &two);
     assert_eq!((section.applied, section.acked_set), (2, Ok(None)));
-    let section = scene.section(
+    let section = harness.section(
         10,
         acked(8).after(6),
         &[(1, WALKER, BaselineMode::Window, 9.0)],
     );
-    assert_eq!((section.applied, scene.x(1, 900)), (1, Some(9.0)));
+    assert_eq!((section.applied, harness.shown_x(1, 900)), (1, Some(9.0)));
 }
 
 #[test]
 fn an_older_section_never_overwrites_a_newer_one() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let section = harness.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
-    assert_eq!((scene.x(1, 250), scene.x(1, 900)), (Some(6.5), Some(7.0)));
+    assert_eq!(
+        (harness.shown_x(1, 250), harness.shown_x(1, 900)),
+        (Some(6.5), Some(7.0))
+    );
 }
 
 #[test]
 fn a_repeated_enter_is_no_update() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.replica.watch(true);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.enter(2, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.replica.watch(true);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.enter(2, alias(1, 0), WALKER, 5.0);
+    assert_eq!(harness.emitted(), ["enter 1 at 5"]);
 }
 
 #[test]
-fn random_sections_move_nothing_that_is_not_there() {
+fn random_sections_move_no_missing_object() {
     let mut rng = fastrand::Rng::with_seed(1);
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
     for number in 2..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
-        let section = scene.replica.apply_poses(scene.datagram(number), &bytes);
+        let section = harness
+            .replica
+            .apply_poses(harness.datagram(number), &bytes);
         assert!(section.applied <= 1 && section.stale == 0);
     }
-    assert_eq!(scene.replica.visible_objects().count(), 1);
+    assert_eq!(harness.replica.visible_objects().count(), 1);
 }
 
 #[test]
-fn a_light_replica_claims_to_know_no_pose() {
-    let mut scene = Scene::new(PoseDecoding::Light);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
+fn a_light_replica_acknowledges_no_poses() {
+    let mut harness = ReplicaHarness::new(PoseDecoding::Light);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    let section = harness.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.acked_set), (0, Ok(None)));
     assert_eq!(
-        (scene.emitted(), scene.x(1, 300)),
+        (harness.emitted(), harness.shown_x(1, 300)),
         (vec!["enter 1 at 5".to_owned()], None)
     );
-    let seen = scene.replica.get(1).expect("in sight");
+    let seen = harness.replica.get(1).expect("in sight");
     assert!(
         !seen.moves(at(300))
             && seen.value("pose", at(300)).is_none()
@@ -229,11 +240,11 @@ fn a_light_replica_claims_to_know_no_pose() {
 }
 
 #[test]
-fn a_pose_can_be_read_in_each_way() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.emitted();
-    let seen = scene.replica.get(1).expect("in sight");
+fn a_pose_can_be_read_as_position_facing_and_value() {
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.emitted();
+    let seen = harness.replica.get(1).expect("in sight");
     let facing = seen.facing(at(300)).expect("a yaw");
     assert_eq!((facing, seen.yaw(at(300))), (Facing::Yaw(0.0), Some(0.0)));
     assert_eq!(seen.orientation(at(300)), Some([0.0, 0.0, 0.0, 1.0]));
@@ -257,36 +268,39 @@ fn a_pose_can_be_read_in_each_way() {
 
 #[test]
 fn a_wrong_extrapolation_is_smoothed_away() {
-    let mut scene = Scene::new(PoseDecoding::Full);
-    scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.now = 700;
-    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
+    let mut harness = ReplicaHarness::new(PoseDecoding::Full);
+    harness.enter(1, alias(1, 0), WALKER, 5.0);
+    harness.now = 700;
+    harness.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
     let drawn = |t| {
-        scene
+        harness
             .replica
             .get(1)
             .and_then(|seen| seen.drawn(at(t)))
             .expect("drawn")
     };
-    assert_eq!((drawn(700).position.x, scene.x(1, 700)), (5.0, Some(5.5)));
+    assert_eq!(
+        (drawn(700).position.x, harness.shown_x(1, 700)),
+        (5.0, Some(5.5))
+    );
     let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
     assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
     assert!(!drawn(850).at_rest);
     assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));
 }
 
-/// A replica, and a server that remembers what it has sent.
-struct Scene {
+/// A replica, and a server that records what it has sent.
+struct ReplicaHarness {
     replica: Replica<()>,
     now: u64,
-    /// Number, slot and pose of everything that was sent.
+    /// Number, slot and pose of all sent poses.
     sent: Vec<(u64, u16, Pose)>,
 }
 
-impl Scene {
+impl ReplicaHarness {
     fn new(mode: PoseDecoding) -> Self {
-        let replica = Replica::new(Arc::new(Schema::example_with_poses()), LAG, 0, mode);
-        Scene {
+        let replica = Replica::new(Arc::new(Schema::example_with_poses()), LOCAL_LAG, 0, mode);
+        ReplicaHarness {
             replica,
             now: 150,
             sent: Vec::new(),
@@ -308,7 +322,7 @@ impl Scene {
         let enter = Record::Enter {
             alias,
             kind,
-            at: at(number * TICK_MS) + LAG,
+            at: at(number * TICK_MS) + LOCAL_LAG,
             own: false,
             components,
         };
@@ -319,13 +333,13 @@ impl Scene {
     fn leave(&mut self, number: u64, alias: Alias) {
         let leave = Record::Leave {
             alias,
-            at: at(number * TICK_MS) + LAG,
+            at: at(number * TICK_MS) + LOCAL_LAG,
         };
         self.replica.apply(self.datagram(number), &leave);
     }
 
-    /// The server takes this datagram as received.
-    fn claim(&mut self, number: u64, slot: u16, x: f32) {
+    /// The server assumes that the client has received this datagram.
+    fn assume_received(&mut self, number: u64, slot: u16, x: f32) {
         let pose = self.pose(WALKER, x);
         self.sent.push((number, slot, pose));
     }
@@ -348,20 +362,24 @@ impl Scene {
         for &(slot, kind, mode, x) in poses {
             let pose = self.pose(kind, x);
             let known = |number: u64| acked.is_some_and(|acked| acked.contains(number));
-            let base = self
+            let baseline = self
                 .sent
                 .iter()
                 .filter(|sent| sent.1 == slot && known(sent.0))
                 .max_by_key(|sent| sent.0);
-            let base = base
+            let baseline = baseline
                 .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
             let format = schema.kinds[usize::from(kind)]
                 .pose_format()
                 .expect("a kind with poses");
-            let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
-            writer.write_shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
+            let baseline = baseline.as_ref().map(|(stamp, pose)| (*stamp, pose));
+            writer.write_shared(
+                slot,
+                mode,
+                &code(format, baseline, at(number * TICK_MS), &pose),
+            );
             self.sent.push((number, slot, pose));
         }
         writer.finish();
@@ -377,7 +395,7 @@ impl Scene {
         format.pose(Position::on_ground(x, 1.0), 0.0, 0.0)
     }
 
-    fn x(&self, id: u32, t: u64) -> Option<f32> {
+    fn shown_x(&self, id: u32, t: u64) -> Option<f32> {
         self.replica
             .get(id)
             .expect("in sight")
@@ -404,7 +422,7 @@ impl Scene {
                                 update.at.millis()
                             )
                         }
-                        other => panic!("no pose but {other:?}"),
+                        other => panic!("unexpected event: {other:?}"),
                     }
                 }
                 other => panic!("{other:?}"),

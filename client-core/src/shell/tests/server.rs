@@ -1,4 +1,4 @@
-//! A lobby and a host of one game on loopback, in a few lines.
+//! A minimal lobby and a minimal host on loopback.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ambit_proto::control::game::{self, ClientToGame, GameToClient};
-use ambit_proto::control::world::client_to_world::Body as Ask;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
@@ -32,7 +32,7 @@ pub(super) struct Server {
     pub(super) fingerprint: Fingerprint,
     endpoint: Endpoint,
     connections: Arc<Mutex<Vec<Connection>>>,
-    /// The code with which each connection is closed at once; 0 accepts it.
+    /// The code with which new connections are closed; 0 accepts them.
     refusal: Arc<AtomicU32>,
 }
 
@@ -63,7 +63,7 @@ impl Server {
                     .lock()
                     .expect("the worker does not panic")
                     .push(connection.clone());
-                let way_in = Told::Ticket(pb::Ticket {
+                let ticket = LobbyMessageBody::Ticket(pb::Ticket {
                     room: 7,
                     address: format!("0.0.0.0:{port}"),
                     certificate_sha256: fingerprint.0.to_vec(),
@@ -74,7 +74,7 @@ impl Server {
                 tokio::spawn(async move {
                     match negotiated_alpn(&connection) {
                         Some(protocol) if protocol == ALPN_GAME => host(connection).await,
-                        _ => lobby(connection, way_in).await,
+                        _ => lobby(connection, ticket).await,
                     }
                 });
             }
@@ -103,8 +103,8 @@ impl Server {
         }
     }
 
-    /// Returns when no client is connected any more.
-    pub(super) async fn forgotten(self) {
+    /// Waits until no client is connected.
+    pub(super) async fn wait_until_empty(self) {
         let connections =
             std::mem::take(&mut *self.connections.lock().expect("the worker does not panic"));
         for connection in connections {
@@ -141,7 +141,7 @@ fn certificate() -> (quinn::ServerConfig, Fingerprint) {
     (config, fingerprint)
 }
 
-async fn lobby(connection: Connection, way_in: Told) {
+async fn lobby(connection: Connection, ticket: LobbyMessageBody) {
     let Ok((mut out, mut back)) = connection.accept_bi().await else {
         return;
     };
@@ -152,24 +152,24 @@ async fn lobby(connection: Connection, way_in: Told) {
             ..pb::Room::default()
         });
         let received = match body {
-            Some(Ask::Hello(hello)) => vec![Told::Welcome(pb::Welcome {
+            Some(LobbyRequestBody::Hello(hello)) => vec![LobbyMessageBody::Welcome(pb::Welcome {
                 name: hello.name,
                 player: 3,
                 resumed: !hello.resume_token.is_empty(),
                 resume_token: vec![9; 16],
                 ..pb::Welcome::default()
             })],
-            Some(Ask::JoinRoom(_)) => {
+            Some(LobbyRequestBody::JoinRoom(_)) => {
                 vec![
-                    Told::RoomJoined(pb::RoomJoined {
+                    LobbyMessageBody::RoomJoined(pb::RoomJoined {
                         room,
                         players: Vec::new(),
                     }),
-                    way_in.clone(),
+                    ticket.clone(),
                 ]
             }
-            Some(Ask::RequestTicket(_)) => vec![way_in.clone()],
-            _ => vec![Told::Done(pb::Done {})],
+            Some(LobbyRequestBody::RequestTicket(_)) => vec![ticket.clone()],
+            _ => vec![LobbyMessageBody::Done(pb::Done {})],
         };
         for body in received {
             write(

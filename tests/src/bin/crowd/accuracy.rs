@@ -111,7 +111,7 @@ impl Trace {
 
 fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
     let mut known = BTreeMap::new();
-    let (mut distances, mut strangers) = (Vec::new(), 0);
+    let (mut distances, mut unmatched) = (Vec::new(), 0);
     for line in shown.lines() {
         let fields: Vec<f64> = line
             .split(' ')
@@ -127,7 +127,7 @@ fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
                 .map(|(id, _)| id)
         });
         match traced {
-            None => strangers += 1,
+            None => unmatched += 1,
             Some(traced) => distances.extend(
                 truth
                     .position_at(traced, t)
@@ -145,7 +145,7 @@ fn compare(truth: &Trace, shown: &str) -> anyhow::Result<Accuracy> {
     };
     Ok(Accuracy {
         samples: distances.len(),
-        unmatched: strangers,
+        unmatched,
         p50_m: at(0.5),
         p99_m: at(0.99),
         max_m: at(1.0),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_compared_with_the_line_between_two_ticks() {
+    fn shown_positions_are_compared_with_the_interpolated_trace() {
         let truth = Trace::read(
             "{\"ev\":\"room\"}\n{\"t\":0,\"ev\":\"spawn\",\"id\":7,\"x\":1.0,\"y\":0.0}\n\
              {\"t\":50,\"ev\":\"move\",\"id\":7,\"x\":1.2,\"y\":0.0}\n{\"t\":5",

@@ -158,7 +158,8 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
         .filter(wanted)
 }
 
-/// Runs one measurement and reports progress, and the error if it fails; the other rows go on.
+/// Runs one measurement and reports progress, and the error if it fails; the other rows are still
+/// measured.
 fn run_reported<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("{what} ...");
     let result = run();

@@ -82,16 +82,16 @@ random waypoints (sent as paths) or steered (the heading turns by up to 10 degre
 tick; sent as poses); each client follows the 3 x 3 cells of 10 m around its own; 20 ticks a second,
 one input a client 20 times a second. The server is pinned to one core, its clients to another.
 *bare quinn* is the floor, measured in the same minutes: 400-byte datagrams 20 times a second,
-8-byte inputs at any phase, nothing else; *ratio* is to it.
+8-byte inputs at any phase, nothing else. *ratio* is the cost relative to the floor.
 
-*cores* and *us* (a client and tick) are user and system time of the server process; bytes and
+*cores* and *us* (per client and tick) are user and system time of the server process. Bytes and
 datagrams are UDP payload at the clients' sockets, with QUIC's acknowledgements, the lobby
-connection and keep-alives (28 bytes of IP and UDP a datagram come on top); *work* and *late* are
-the duration of a tick's work and how long after its due time it began, of the newest 256 ticks;
-*Hz* is how often objects in sight were updated; *age* is that of the newest update. *whole* are the
-clients that decode everything: where that would be more than one core can do, the others read,
-acknowledge and send as usual but leave poses undecoded, and updates and ages are those of the whole
-ones. *shared* is the number of clients that share one encoding: of records, and of poses.
+connection and keep-alives; 28 bytes of IP and UDP for each datagram are not included. *work* is the
+duration of a tick's work and *late* its delay after the due time, both of the newest 256 ticks.
+*Hz* is the update rate of objects in sight, *age* the age of their newest update. *whole* is the
+number of clients that decode everything. If one core cannot decode for all clients, the others
+read, acknowledge and send as usual but leave poses undecoded; updates and ages are those of the
+whole clients. *shared* is the number of clients that share one encoding: of records, and of poses.
 ";
 
 /// Renders the whole page.
@@ -127,7 +127,7 @@ pub(crate) fn render(
     for (motion, found) in exact {
         if let Ok(Accuracy {
             samples,
-            unmatched: strangers,
+            unmatched,
             p50_m,
             p99_m,
             max_m,
@@ -137,7 +137,7 @@ pub(crate) fn render(
                 [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
             push_formatted(
                 &mut text,
-                format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {strangers} |\n"),
+                format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {unmatched} |\n"),
             );
         }
     }

@@ -1,14 +1,19 @@
-//! Hosts that are processes of their own: they start, hang, wake up and die, and messages to and
-//! from them take their time.
+//! Hosts in their own processes: they start, hang, wake up and die, and messages to and from them
+//! take time.
 //!
-//! The rules are those of the real shells. A host's messages leave the process one after the other,
-//! and what has left arrives, whatever becomes of the process. What is sent to a hung host waits
-//! for it. The clients of a dead one notice nothing until their connections time out. A child that
-//! is given up is killed. A host on another machine that is given up wakes up at some time, goes on
-//! with its rooms, and learns a little later that its link is cut.
+//! The rules are those of the real shells:
+//! - A host's messages leave the process one after the other. A message that has left the process
+//!   arrives, even if the process dies.
+//! - Messages to a hung host wait until it wakes up.
+//! - Clients of a dead host notice nothing until their connections time out.
+//! - A child that the lobby disconnects is killed. A host on another machine that the lobby
+//!   disconnects wakes up at some time, continues its rooms, and is notified a little later that
+//!   its link is cut.
 //!
-//! Checked all along: two hosts with a link never have the same room, and no client receives
-//! anything of a room from a host after it has received something from a later host of that room.
+//! Invariants, checked during the whole run:
+//! 1. Two hosts with a link never have the same room.
+//! 2. A client receives nothing of a room from a host after it has received something from a later
+//!    host of that room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -28,117 +33,117 @@ use bytes::Bytes;
 use fastrand::Rng;
 use prost::Message;
 
-use super::{Parcel, System};
+use super::{SimEvent, System};
 use crate::sim::host::{GameConn, SimHost};
 
-/// How long a client waits for a host that says nothing.
-pub(super) const NO_ANSWER: Duration = Duration::from_secs(10);
-/// Rooms of a host.
+/// A client's connection times out after this time without a packet from the host.
+pub(super) const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of rooms of a host.
 const CAPACITY: u32 = 8;
 
-/// An event at a host, or about one.
+/// An event at a host, or about a host.
 pub(super) enum HostEvent {
     /// The process has started.
     Started { origin: Origin, address: String },
     /// A client connects.
-    Connecting { guest: usize, conn: GameConn },
-    /// A client's attempt to connect times out.
-    NoAnswer { conn: GameConn },
+    Connecting { user: usize, conn: GameConn },
+    /// A client's connection attempt may time out.
+    ConnectTimeout { conn: GameConn },
     /// A client's connection may time out.
-    Idle { conn: GameConn },
-    /// Something on a game connection.
-    Conn { conn: GameConn, what: ToHost },
-    /// A room has been made.
-    Made { room: RoomId },
-    /// The next of its messages leaves the process.
-    Written,
-    /// A message of the lobby has arrived.
+    IdleTimeout { conn: GameConn },
+    /// A client's data has arrived on a game connection.
+    FromClient { conn: GameConn, message: ClientData },
+    /// A room has been created.
+    RoomMade { room: RoomId },
+    /// The next queued message leaves the process.
+    MessageWritten,
+    /// A message of the lobby has arrived at the host.
     FromLobby(Box<WorldToHost>),
-    /// Its message has arrived at the lobby.
-    AtLobby(Box<HostToWorld>),
-    /// The lobby learns that the link has ended.
+    /// A message of the host has arrived at the lobby.
+    ToLobby(Box<HostToWorld>),
+    /// The lobby is notified that the link has ended.
     LinkEnded,
-    /// It learns that the lobby has cut the link.
+    /// The host is notified that the lobby has cut the link.
     LinkCut,
-    /// It has ended by itself.
+    /// The process has ended by itself.
     Exited,
 }
 
-/// What a client sends on a game connection.
-pub(super) enum ToHost {
+/// Data that a client sends on a game connection.
+pub(super) enum ClientData {
     Control(Vec<u8>),
     Datagram(Bytes),
-    Gone,
+    Disconnected,
 }
 
 /// A host and its process.
-pub(super) struct Node {
+pub(super) struct HostProcess {
     pub(super) host: SimHost,
     origin: Origin,
-    state: State,
-    linked: bool,
-    /// Whether it was asked to end.
+    state: ProcessState,
+    is_linked: bool,
+    /// Whether the process has received SIGTERM.
     is_stopping: bool,
-    /// What waits for it to wake up.
+    /// Events that wait until the process wakes up.
     inbox: Vec<HostEvent>,
-    /// Messages that have not left the process.
+    /// Messages that have not left the process yet.
     queue: VecDeque<HostToWorld>,
-    /// Whether the next of them is about to leave.
-    writing: bool,
-    /// When the newest message to the lobby, and from it, arrives.
+    /// Whether an event for the next message of `queue` is scheduled.
+    is_writing: bool,
+    /// Arrival times of the newest message to the lobby, and from the lobby.
     up_at: LocalTime,
     down_at: LocalTime,
 }
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It runs.
+pub enum ProcessState {
+    /// The process runs.
     Awake,
-    /// It is stopped.
+    /// The process is suspended.
     Hung,
-    /// It sends what it has to send, then it ends.
+    /// The process sends its queued messages, then it ends.
     Ending,
-    /// It is about to vanish.
+    /// The process has ended and is about to be removed.
     Ended,
 }
 
-/// All of them.
+/// State that all host processes share.
 pub(super) struct Fleet {
     registry: Registry,
     rng: Rng,
-    /// How many children are to be kept.
-    pub(super) wanted: u32,
-    starting: u32,
-    last: u64,
-    /// Connections that were accepted.
-    taken: BTreeSet<GameConn>,
-    /// Which room a game connection is in.
+    /// Number of children that the lobby wants.
+    pub(super) wanted_children: u32,
+    starting_children: u32,
+    last_host: u64,
+    /// Connections that a host has accepted.
+    accepted: BTreeSet<GameConn>,
+    /// The room that each game connection has joined.
     joined: BTreeMap<GameConn, RoomId>,
-    /// How often a room had been given to a host when it was given to this one.
+    /// Incarnation of each room at each host: how often the room had been placed by then.
     incarnations: BTreeMap<(HostId, RoomId), u32>,
-    orders: BTreeMap<RoomId, u32>,
-    /// Rooms that were closed since they seem to kill their hosts.
+    placements: BTreeMap<RoomId, u32>,
+    /// Rooms that were closed because they seem to crash hosts.
     condemned: Vec<RoomId>,
-    /// The newest incarnation of a room of which a guest has received something.
-    heard: BTreeMap<(usize, RoomId), u32>,
+    /// By user and room: the newest incarnation from which the user has received something.
+    newest_incarnations: BTreeMap<(usize, RoomId), u32>,
 }
 
-impl Node {
+impl HostProcess {
     pub(super) fn embedded(host: SimHost) -> Self {
-        Node::new(host, Origin::Embedded)
+        HostProcess::new(host, Origin::Embedded)
     }
 
     fn new(host: SimHost, origin: Origin) -> Self {
-        Node {
+        HostProcess {
             host,
             origin,
-            state: State::Awake,
-            linked: true,
+            state: ProcessState::Awake,
+            is_linked: true,
             is_stopping: false,
             inbox: Vec::new(),
             queue: VecDeque::new(),
-            writing: false,
+            is_writing: false,
             up_at: LocalTime::ZERO,
             down_at: LocalTime::ZERO,
         }
@@ -149,29 +154,29 @@ impl Node {
     }
 
     pub(super) fn is_awake(&self) -> bool {
-        self.state == State::Awake
+        self.state == ProcessState::Awake
     }
 
-    /// Whether it has a link to the lobby.
+    /// Whether the host has a link to the lobby.
     pub(super) fn is_linked(&self) -> bool {
-        self.linked
+        self.is_linked
     }
 }
 
 impl Fleet {
-    pub(super) fn new(seed: u64, registry: Registry, wanted: u32) -> Self {
+    pub(super) fn new(seed: u64, registry: Registry, wanted_children: u32) -> Self {
         Fleet {
             registry,
             rng: Rng::with_seed(seed ^ 0xf1ee7),
-            wanted,
-            starting: 0,
-            last: super::FIRST_APART - 1,
-            taken: BTreeSet::new(),
+            wanted_children,
+            starting_children: 0,
+            last_host: super::FIRST_SEPARATE_HOST - 1,
+            accepted: BTreeSet::new(),
             joined: BTreeMap::new(),
             incarnations: BTreeMap::new(),
-            orders: BTreeMap::new(),
+            placements: BTreeMap::new(),
             condemned: Vec::new(),
-            heard: BTreeMap::new(),
+            newest_incarnations: BTreeMap::new(),
         }
     }
 
@@ -179,168 +184,180 @@ impl Fleet {
         self.condemned.push(room);
     }
 
-    pub(super) fn time_of_making(&mut self) -> Duration {
-        let most_ms = if self.rng.u8(..8) == 0 { 400 } else { 30 };
-        self.up_to_ms(most_ms)
+    pub(super) fn room_creation_time(&mut self) -> Duration {
+        let max_ms = if self.rng.u8(..8) == 0 { 400 } else { 30 };
+        self.random_delay(max_ms)
     }
 
-    fn up_to_ms(&mut self, most: u64) -> Duration {
-        Duration::from_micros(self.rng.u64(100..=1_000 * most))
+    fn random_delay(&mut self, max_ms: u64) -> Duration {
+        Duration::from_micros(self.rng.u64(100..=1_000 * max_ms))
     }
 }
 
-/// What tests do to hosts.
+/// Actions of tests on hosts.
 impl System {
     /// Starts a host on another machine, with this address.
     pub fn add_remote(&mut self, address: &str) {
-        let what = HostEvent::Started {
+        let event = HostEvent::Started {
             origin: Origin::Remote,
             address: address.to_owned(),
         };
-        self.agenda.add(
+        self.events.push(
             self.now,
-            Parcel::AtHost {
+            SimEvent::Host {
                 host: HostId(0),
-                what,
+                event,
             },
         );
     }
 
-    /// The hosts that are processes of their own, and their states.
-    pub fn hosts(&self) -> Vec<(HostId, Origin, State)> {
-        let apart = self.hosts.iter().filter(|(_, node)| !node.is_embedded());
-        apart
-            .map(|(&id, node)| (id, node.origin, node.state))
+    /// The hosts in their own processes, with their states.
+    pub fn hosts(&self) -> Vec<(HostId, Origin, ProcessState)> {
+        let separate = self
+            .hosts
+            .iter()
+            .filter(|(_, process)| !process.is_embedded());
+        separate
+            .map(|(&id, process)| (id, process.origin, process.state))
             .collect()
     }
 
-    /// How often rooms were given to a host.
-    pub fn orders(&self) -> u64 {
+    /// How often rooms were placed on hosts.
+    pub fn placements(&self) -> u64 {
         self.fleet
-            .orders
+            .placements
             .values()
-            .map(|&orders| u64::from(orders))
+            .map(|&count| u64::from(count))
             .sum()
     }
 
-    /// Rooms that were closed because they seem to kill their hosts.
+    /// Rooms that were closed because they seem to crash hosts.
     pub fn condemned(&self) -> &[RoomId] {
         &self.fleet.condemned
     }
 
-    /// How often this room was.
-    pub fn orders_of(&self, room: RoomId) -> u32 {
-        self.fleet.orders.get(&room).copied().unwrap_or_default()
+    /// How often this room was placed on a host.
+    pub fn placements_of(&self, room: RoomId) -> u32 {
+        self.fleet
+            .placements
+            .get(&room)
+            .copied()
+            .unwrap_or_default()
     }
 
-    /// How many rooms the shell of the lobby keeps, and how many hosts have.
+    /// Number of rooms with a checkpoint at the WorldServer, and number of rooms at hosts.
     pub fn rooms_left(&self) -> (usize, usize) {
         (
-            self.kept.len(),
-            self.hosts.values().map(|node| node.host.room_count()).sum(),
+            self.checkpoints.len(),
+            self.hosts
+                .values()
+                .map(|process| process.host.room_count())
+                .sum(),
         )
     }
 
-    /// A process dies, with all that has not left it.
+    /// Kills a process; its queued messages are lost.
     pub fn kill_host(&mut self, id: HostId) {
-        let Some(node) = self.hosts.remove(&id) else {
+        let Some(process) = self.hosts.remove(&id) else {
             return;
         };
-        if node.linked {
-            self.lose_link(id, node.up_at);
+        if process.is_linked {
+            self.schedule_link_end(id, process.up_at);
         }
-        self.leave_clients(id);
+        self.time_out_clients(id);
         self.start_children();
-        self.pump();
+        self.drain_outputs();
     }
 
-    /// A process stops.
+    /// Suspends a process.
     pub fn hang_host(&mut self, id: HostId) {
-        if let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) {
-            node.state = State::Hung;
-            self.leave_clients(id);
+        if let Some(process) = self.hosts.get_mut(&id).filter(|process| process.is_awake()) {
+            process.state = ProcessState::Hung;
+            self.time_out_clients(id);
         }
     }
 
-    /// It goes on.
+    /// Continues a suspended process.
     pub fn wake_host(&mut self, id: HostId) {
-        let Some(node) = self
+        let Some(process) = self
             .hosts
             .get_mut(&id)
-            .filter(|node| node.state == State::Hung)
+            .filter(|process| process.state == ProcessState::Hung)
         else {
             return;
         };
-        node.state = State::Awake;
-        for what in std::mem::take(&mut node.inbox) {
-            self.agenda.add(self.now, Parcel::AtHost { host: id, what });
+        process.state = ProcessState::Awake;
+        for event in std::mem::take(&mut process.inbox) {
+            self.events
+                .push(self.now, SimEvent::Host { host: id, event });
         }
     }
 
-    /// A process is asked to end, and hands its rooms over.
+    /// Sends SIGTERM to a process, which then hands its rooms over.
     pub fn end_host(&mut self, id: HostId) {
-        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else {
+        let Some(process) = self.hosts.get_mut(&id).filter(|process| process.is_awake()) else {
             return;
         };
         let now = self.now;
-        node.is_stopping = true;
-        node.host.stop(now);
-        self.pump();
+        process.is_stopping = true;
+        process.host.stop(now);
+        self.drain_outputs();
     }
 }
 
 impl System {
-    /// Starts the children that are missing.
+    /// Starts missing children.
     pub(super) fn start_children(&mut self) {
         let children = self
             .hosts
             .values()
-            .filter(|node| node.origin == Origin::Child)
+            .filter(|process| process.origin == Origin::Child)
             .count() as u32;
-        while children + self.fleet.starting < self.fleet.wanted {
-            self.fleet.starting += 1;
-            let at = self.now + Duration::from_millis(50) + self.fleet.up_to_ms(200);
+        while children + self.fleet.starting_children < self.fleet.wanted_children {
+            self.fleet.starting_children += 1;
+            let at = self.now + Duration::from_millis(50) + self.fleet.random_delay(200);
             let address = format!(
                 "127.0.0.1:{}",
-                9_000 + self.fleet.last + u64::from(self.fleet.starting)
+                9_000 + self.fleet.last_host + u64::from(self.fleet.starting_children)
             );
-            let what = HostEvent::Started {
+            let event = HostEvent::Started {
                 origin: Origin::Child,
                 address,
             };
-            self.agenda.add(
+            self.events.push(
                 at,
-                Parcel::AtHost {
+                SimEvent::Host {
                     host: HostId(0),
-                    what,
+                    event,
                 },
             );
         }
     }
 
     pub(super) fn order_host(&mut self, host: HostId, mut message: WorldToHost) {
-        if self.hosts.get(&host).is_some_and(Node::is_embedded) {
+        if self.hosts.get(&host).is_some_and(HostProcess::is_embedded) {
             let now = self.now;
             return self
                 .hosts
                 .get_mut(&host)
-                .expect("it is there")
+                .expect("the embedded host exists")
                 .host
                 .handle_world(now, message);
         }
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             let resume = open.resume.take();
-            open.resume = resume.map(|order| self.kept.complete_resume(self.now, room, order));
-            self.kept.set_host(self.now, room, host);
-            let orders = self.fleet.orders.entry(room).or_default();
-            *orders += 1;
-            self.fleet.incarnations.insert((host, room), *orders);
+            open.resume =
+                resume.map(|order| self.checkpoints.complete_resume(self.now, room, order));
+            self.checkpoints.set_host(self.now, room, host);
+            let number = self.fleet.placements.entry(room).or_default();
+            *number += 1;
+            self.fleet.incarnations.insert((host, room), *number);
             let mut others = self
                 .hosts
                 .iter()
-                .filter(|(id, node)| **id != host && node.linked);
-            let other = others.find(|(_, node)| node.host.has(room));
+                .filter(|(id, process)| **id != host && process.is_linked);
+            let other = others.find(|(_, process)| process.host.has_room(room));
             assert!(
                 other.is_none(),
                 "seed {}: {room:?} would have two hosts at {:?}",
@@ -348,46 +365,50 @@ impl System {
                 self.now
             );
         }
-        let at = self.now + self.fleet.up_to_ms(6);
-        let Some(node) = self.hosts.get_mut(&host).filter(|node| node.linked) else {
+        let at = self.now + self.fleet.random_delay(6);
+        let Some(process) = self
+            .hosts
+            .get_mut(&host)
+            .filter(|process| process.is_linked)
+        else {
             return;
         };
-        node.down_at = node.down_at.max(at);
-        self.agenda.add(
-            node.down_at,
-            Parcel::AtHost {
+        process.down_at = process.down_at.max(at);
+        self.events.push(
+            process.down_at,
+            SimEvent::Host {
                 host,
-                what: HostEvent::FromLobby(Box::new(message)),
+                event: HostEvent::FromLobby(Box::new(message)),
             },
         );
     }
 
-    /// The lobby gives a host up.
+    /// The lobby disconnects a host.
     pub(super) fn cut_link(&mut self, host: HostId) {
-        let Some(node) = self.hosts.get_mut(&host) else {
+        let Some(process) = self.hosts.get_mut(&host) else {
             return;
         };
-        if node.origin == Origin::Child {
+        if process.origin == Origin::Child {
             return self.kill_host(host);
         }
-        let up_at = node.up_at;
-        node.linked = false;
-        self.lose_link(host, up_at);
-        let at = self.now + self.fleet.up_to_ms(20);
-        self.agenda.add(
+        let up_at = process.up_at;
+        process.is_linked = false;
+        self.schedule_link_end(host, up_at);
+        let at = self.now + self.fleet.random_delay(20);
+        self.events.push(
             at,
-            Parcel::AtHost {
+            SimEvent::Host {
                 host,
-                what: HostEvent::LinkCut,
+                event: HostEvent::LinkCut,
             },
         );
     }
 
-    pub(super) fn send_to_host(&mut self, conn: GameConn, what: ToHost) {
-        let Some(&(_, host)) = self.games.get(&conn) else {
+    pub(super) fn send_to_host(&mut self, conn: GameConn, message: ClientData) {
+        let Some(&(_, host)) = self.game_conns.get(&conn) else {
             return;
         };
-        self.handle_host_event(host, HostEvent::Conn { conn, what });
+        self.handle_host_event(host, HostEvent::FromClient { conn, message });
     }
 
     pub(super) fn queue_message(&mut self, host: HostId, message: HostToWorld) {
@@ -396,37 +417,40 @@ impl System {
             .expect("it runs")
             .queue
             .push_back(message);
-        self.write_soon(host);
+        self.schedule_write(host);
     }
 
-    /// A host does not serve the lobby any more. It ends when all that it has sent has left it; one
-    /// that has lost its link, or was stopped for too long, ends at once.
+    /// A host no longer serves the lobby. It ends when all its queued messages have left the
+    /// process; a host that has lost its link, or was suspended for too long, ends at once.
     pub(super) fn host_ended(&mut self, id: HostId, ending: &HostEnding) {
         let now = self.now;
-        let node = self.hosts.get_mut(&id).expect("it has just ended");
+        let process = self
+            .hosts
+            .get_mut(&id)
+            .expect("the process exists until it exits");
         match ending {
             HostEnding::Drained | HostEnding::HandedOver => {
-                node.state = State::Ending;
-                self.write_soon(id);
+                process.state = ProcessState::Ending;
+                self.schedule_write(id);
             }
             HostEnding::LinkLost | HostEnding::Unserved => {
-                node.host.close_all(now);
-                node.state = State::Ended;
-                self.agenda.add(
+                process.host.close_all(now);
+                process.state = ProcessState::Ended;
+                self.events.push(
                     now,
-                    Parcel::AtHost {
+                    SimEvent::Host {
                         host: id,
-                        what: HostEvent::Exited,
+                        event: HostEvent::Exited,
                     },
                 );
             }
             HostEnding::Stalled => {
-                node.state = State::Ended;
-                self.agenda.add(
+                process.state = ProcessState::Ended;
+                self.events.push(
                     now,
-                    Parcel::AtHost {
+                    SimEvent::Host {
                         host: id,
-                        what: HostEvent::Exited,
+                        event: HostEvent::Exited,
                     },
                 );
             }
@@ -434,13 +458,13 @@ impl System {
         }
     }
 
-    pub(super) fn handle_host_event(&mut self, host: HostId, what: HostEvent) {
+    pub(super) fn handle_host_event(&mut self, host: HostId, event: HostEvent) {
         let now = self.now;
-        match what {
+        match event {
             HostEvent::Started { origin, address } => return self.start_process(origin, &address),
-            HostEvent::AtLobby(message) => {
+            HostEvent::ToLobby(message) => {
                 self.acknowledge_journal(host, &message);
-                if let Some(message) = self.kept.receive(now, host, *message) {
+                if let Some(message) = self.checkpoints.receive(now, host, *message) {
                     self.lobby.handle_host(now, host, message);
                 }
                 return;
@@ -448,79 +472,83 @@ impl System {
             HostEvent::LinkEnded => {
                 return self.lobby.handle_host_lost(now, host, "its link has ended");
             }
-            HostEvent::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
-            HostEvent::NoAnswer { conn } => return self.give_call_up(conn),
-            HostEvent::Idle { conn } => {
-                let called = self
-                    .games
+            HostEvent::ConnectTimeout { conn } if self.fleet.accepted.contains(&conn) => return,
+            HostEvent::ConnectTimeout { conn } => return self.time_out_connection(conn),
+            HostEvent::IdleTimeout { conn } => {
+                let target = self
+                    .game_conns
                     .get(&conn)
                     .and_then(|(_, host)| self.hosts.get(host));
-                if called.is_none_or(|node| node.state == State::Hung) {
-                    self.give_call_up(conn);
+                if target.is_none_or(|process| process.state == ProcessState::Hung) {
+                    self.time_out_connection(conn);
                 }
                 return;
             }
             _ => {}
         }
-        let Some(node) = self.hosts.get_mut(&host) else {
+        let Some(process) = self.hosts.get_mut(&host) else {
             return;
         };
-        if node.state == State::Hung {
-            return node.inbox.push(what);
+        if process.state == ProcessState::Hung {
+            return process.inbox.push(event);
         }
-        match what {
+        match event {
             HostEvent::Exited => self.exited(host),
-            HostEvent::Connecting { guest, conn } => {
-                self.fleet.taken.insert(conn);
-                let at = self.guests[guest].down.stream(now);
-                self.agenda.add(at, Parcel::GameOpened { guest, conn });
+            HostEvent::Connecting { user, conn } => {
+                self.fleet.accepted.insert(conn);
+                let at = self.users[user].down.send_on_stream(now);
+                self.events.push(at, SimEvent::GameConnected { user, conn });
             }
-            HostEvent::Conn {
+            HostEvent::FromClient {
                 conn,
-                what: ToHost::Control(frame),
+                message: ClientData::Control(frame),
             } => {
                 let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
-                node.host.handle_control(now, conn, message);
+                process.host.handle_control(now, conn, message);
             }
-            HostEvent::Conn {
+            HostEvent::FromClient {
                 conn,
-                what: ToHost::Datagram(bytes),
-            } => node.host.handle_datagram(now, conn, bytes),
-            HostEvent::Conn {
+                message: ClientData::Datagram(bytes),
+            } => process.host.handle_datagram(now, conn, bytes),
+            HostEvent::FromClient {
                 conn,
-                what: ToHost::Gone,
-            } => node.host.handle_closed(now, conn),
-            HostEvent::Made { room } => node.host.finish(now, room),
-            HostEvent::Written => self.write(host),
-            HostEvent::FromLobby(_) if node.state != State::Awake => {}
-            HostEvent::FromLobby(message) => node.host.handle_world(now, *message),
-            HostEvent::LinkCut => node.host.lose_link(now),
-            _ => unreachable!("done above"),
+                message: ClientData::Disconnected,
+            } => process.host.handle_closed(now, conn),
+            HostEvent::RoomMade { room } => process.host.finish_making(now, room),
+            HostEvent::MessageWritten => self.write_next(host),
+            HostEvent::FromLobby(_) if process.state != ProcessState::Awake => {}
+            HostEvent::FromLobby(message) => process.host.handle_world(now, *message),
+            HostEvent::LinkCut => process.host.lose_link(now),
+            _ => unreachable!("handled above"),
         }
     }
 
-    /// A client receives nothing of a room from a host after it has received something from a later
-    /// host of that room.
-    pub(super) fn check_owner(
+    /// Checks invariant 2 for a message or datagram that a client receives.
+    pub(super) fn check_incarnation(
         &mut self,
         conn: GameConn,
-        guest: usize,
-        told: Option<&game_to_client::Body>,
+        user: usize,
+        message: Option<&game_to_client::Body>,
     ) {
-        if let Some(game_to_client::Body::Joined(joined)) = told {
+        if let Some(game_to_client::Body::Joined(joined)) = message {
             self.fleet.joined.insert(conn, RoomId(joined.room));
         }
-        let (Some(&room), Some(&(_, host))) = (self.fleet.joined.get(&conn), self.games.get(&conn))
+        let (Some(&room), Some(&(_, host))) =
+            (self.fleet.joined.get(&conn), self.game_conns.get(&conn))
         else {
             return;
         };
         let Some(&incarnation) = self.fleet.incarnations.get(&(host, room)) else {
             return;
         };
-        let newest = self.fleet.heard.entry((guest, room)).or_default();
+        let newest = self
+            .fleet
+            .newest_incarnations
+            .entry((user, room))
+            .or_default();
         assert!(
             incarnation >= *newest,
-            "seed {}, at {:?}: guest {guest} receives something of {room:?} from {host:?}, number \
+            "seed {}, at {:?}: user {user} receives something of {room:?} from {host:?}, number \
              {incarnation}, after number {newest}",
             self.seed,
             self.now
@@ -530,24 +558,25 @@ impl System {
 
     fn start_process(&mut self, origin: Origin, address: &str) {
         if origin == Origin::Child {
-            self.fleet.starting -= 1;
+            self.fleet.starting_children -= 1;
         }
-        self.fleet.last += 1;
-        let id = HostId(self.fleet.last);
-        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY, id.0);
+        self.fleet.last_host += 1;
+        let id = HostId(self.fleet.last_host);
+        let mut host =
+            SimHost::in_own_process(self.fleet.registry.clone(), address, CAPACITY, id.0);
         host.connect(self.now);
-        self.hosts.insert(id, Node::new(host, origin));
+        self.hosts.insert(id, HostProcess::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
         self.start_children();
     }
 
-    /// What reads the messages of a host on another machine acknowledges its journal.
+    /// The WorldServer's link acknowledges the journal of a host on another machine.
     fn acknowledge_journal(&mut self, host: HostId, message: &HostToWorld) {
-        let Some(node) = self.hosts.get(&host) else {
+        let Some(process) = self.hosts.get(&host) else {
             return;
         };
         if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
-            (node.origin, &message.body)
+            (process.origin, &message.body)
         {
             let kept = Kept {
                 serial: tick.serial,
@@ -559,103 +588,108 @@ impl System {
         }
     }
 
-    /// A process has ended by itself. One that came by itself comes again.
+    /// Removes a process that has ended by itself. A host on another machine starts again.
     fn exited(&mut self, host: HostId) {
-        let node = &self.hosts[&host];
-        let (origin, address) = (node.origin, node.host.address().to_owned());
-        let comes_again = origin == Origin::Remote && !node.is_stopping;
+        let process = &self.hosts[&host];
+        let (origin, address) = (process.origin, process.host.address().to_owned());
+        let restarts = origin == Origin::Remote && !process.is_stopping;
         self.kill_host(host);
-        if comes_again {
-            let what = HostEvent::Started { origin, address };
-            self.agenda.add(
+        if restarts {
+            let event = HostEvent::Started { origin, address };
+            self.events.push(
                 self.now + Duration::from_millis(500),
-                Parcel::AtHost {
+                SimEvent::Host {
                     host: HostId(0),
-                    what,
+                    event,
                 },
             );
         }
     }
 
-    fn write_soon(&mut self, host: HostId) {
-        let at = self.now + self.fleet.up_to_ms(2);
-        let node = self.hosts.get_mut(&host).expect("it runs");
-        if !std::mem::replace(&mut node.writing, true) {
-            self.agenda.add(
+    fn schedule_write(&mut self, host: HostId) {
+        let at = self.now + self.fleet.random_delay(2);
+        let process = self.hosts.get_mut(&host).expect("it runs");
+        if !std::mem::replace(&mut process.is_writing, true) {
+            self.events.push(
                 at,
-                Parcel::AtHost {
+                SimEvent::Host {
                     host,
-                    what: HostEvent::Written,
+                    event: HostEvent::MessageWritten,
                 },
             );
         }
     }
 
-    /// The next message leaves the process. Of a child's journal that is enough to know: the pipe
-    /// outlives it.
-    fn write(&mut self, host: HostId) {
-        let (now, at) = (self.now, self.now + self.fleet.up_to_ms(8));
-        let node = self.hosts.get_mut(&host).expect("it runs");
-        node.writing = false;
-        let message = node.queue.pop_front();
+    /// The next message leaves the process. A child's journal is then safe, because the pipe
+    /// outlives the process.
+    fn write_next(&mut self, host: HostId) {
+        let (now, at) = (self.now, self.now + self.fleet.random_delay(8));
+        let process = self.hosts.get_mut(&host).expect("it runs");
+        process.is_writing = false;
+        let message = process.queue.pop_front();
         if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) = (
-            node.origin,
+            process.origin,
             message.as_ref().and_then(|message| message.body.as_ref()),
         ) {
-            node.host.note_journal_written(now, tick.serial);
+            process.host.note_journal_written(now, tick.serial);
         }
-        if let Some(message) = message.filter(|_| node.linked) {
-            node.up_at = node.up_at.max(at);
-            self.agenda.add(
-                node.up_at,
-                Parcel::AtHost {
+        if let Some(message) = message.filter(|_| process.is_linked) {
+            process.up_at = process.up_at.max(at);
+            self.events.push(
+                process.up_at,
+                SimEvent::Host {
                     host,
-                    what: HostEvent::AtLobby(Box::new(message)),
+                    event: HostEvent::ToLobby(Box::new(message)),
                 },
             );
         }
-        let (is_silent, is_ending) = (node.queue.is_empty(), node.state == State::Ending);
-        // The datagrams that have waited for that.
-        self.pump();
+        let (is_drained, is_ending) = (
+            process.queue.is_empty(),
+            process.state == ProcessState::Ending,
+        );
+        // Sends the datagrams that have waited for the journal.
+        self.drain_outputs();
         if !self.hosts.contains_key(&host) {
-            // The lobby has given it up.
-        } else if !is_silent {
-            self.write_soon(host);
+            // The lobby has disconnected the host.
+        } else if !is_drained {
+            self.schedule_write(host);
         } else if is_ending {
             self.kill_host(host);
         }
     }
 
-    /// The lobby learns that a host is gone, after all its messages.
-    fn lose_link(&mut self, host: HostId, up_at: LocalTime) {
-        let at = up_at.max(self.now + self.fleet.up_to_ms(10));
-        self.agenda.add(
+    /// Notifies the lobby, after all messages of the host, that the link has ended.
+    fn schedule_link_end(&mut self, host: HostId, up_at: LocalTime) {
+        let at = up_at.max(self.now + self.fleet.random_delay(10));
+        self.events.push(
             at,
-            Parcel::AtHost {
+            SimEvent::Host {
                 host,
-                what: HostEvent::LinkEnded,
+                event: HostEvent::LinkEnded,
             },
         );
     }
 
-    /// The connections of its clients time out.
-    fn leave_clients(&mut self, host: HostId) {
-        let there = self.guests.iter().filter_map(|guest| guest.game);
-        for conn in there.filter(|conn| self.games.get(conn).is_some_and(|(_, at)| *at == host)) {
-            self.agenda.add(
-                self.now + NO_ANSWER,
-                Parcel::AtHost {
+    /// Schedules the timeouts of the connections of a host's clients.
+    fn time_out_clients(&mut self, host: HostId) {
+        let conns = self.users.iter().filter_map(|user| user.game);
+        for conn in
+            conns.filter(|conn| self.game_conns.get(conn).is_some_and(|(_, at)| *at == host))
+        {
+            self.events.push(
+                self.now + CONNECTION_TIMEOUT,
+                SimEvent::Host {
                     host,
-                    what: HostEvent::Idle { conn },
+                    event: HostEvent::IdleTimeout { conn },
                 },
             );
         }
     }
 
-    fn give_call_up(&mut self, conn: GameConn) {
-        if let Some(guest) = self.playing(conn) {
-            self.guests[guest].game = None;
-            self.with(guest, |client: &mut Client, now| {
+    fn time_out_connection(&mut self, conn: GameConn) {
+        if let Some(user) = self.game_user(conn) {
+            self.users[user].game = None;
+            self.with_client(user, |client: &mut Client, now| {
                 client.handle_game_closed(now, CloseReason::Broken("timed out".into()));
             });
         }

@@ -29,13 +29,13 @@ impl ProgramStart {
             .filter(|(argument, _)| *argument == flag)
             .map(|(_, value)| value.clone())
             .next();
-        let glued = || {
+        let with_equals_sign = || {
             self.arguments
                 .iter()
                 .find_map(|it| it.strip_prefix(&format!("{flag}=")).map(str::to_owned))
         };
         given
-            .or_else(glued)
+            .or_else(with_equals_sign)
             .or_else(|| self.variables.get(&variable(flag)).cloned())
     }
 
@@ -125,7 +125,7 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
             for (key, value) in entries {
                 let key = key
                     .as_str()
-                    .unwrap_or_else(|| panic!("deploy/{name}: a key that is no text: {key:?}"));
+                    .unwrap_or_else(|| panic!("deploy/{name}: the key is not text: {key:?}"));
                 let value = json(name, value);
                 // Explicit keys override merged ones.
                 match (key, value) {
@@ -139,7 +139,7 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
             }
             map.into()
         }
-        other => panic!("deploy/{name}: not understood here: {other:?}"),
+        other => panic!("deploy/{name}: unsupported YAML: {other:?}"),
     }
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn services() -> Map<String, Value> {
 /// All command lines of our programs in all the files.
 pub(crate) fn program_starts() -> Vec<ProgramStart> {
     let mut starts = Vec::new();
-    let ours_of = |container: &Value| {
+    let own_program = |container: &Value| {
         container["image"]
             .as_str()
             .and_then(own_image)
@@ -298,7 +298,7 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
             .map(str::to_owned)
     };
     for (name, service) in services() {
-        let Some(program) = ours_of(&service) else {
+        let Some(program) = own_program(&service) else {
             continue;
         };
         let mut variables = image_variables(&program);
@@ -319,7 +319,7 @@ pub(crate) fn program_starts() -> Vec<ProgramStart> {
     }
     for (name, document, pod) in pods() {
         for container in pod["containers"].as_array().expect("containers") {
-            let Some(program) = ours_of(container) else {
+            let Some(program) = own_program(container) else {
                 continue;
             };
             let mut variables = image_variables(&program);

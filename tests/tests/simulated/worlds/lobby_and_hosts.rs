@@ -375,7 +375,7 @@ impl LobbyAndHosts {
                 }
                 LobbyAction::DisconnectHost { host } => {
                     panic!(
-                        "{}: the lobby gave up {host:?}, which is alive",
+                        "{}: the lobby disconnected {host:?}, which is alive",
                         self.context
                     )
                 }

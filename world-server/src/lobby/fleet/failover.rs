@@ -23,7 +23,7 @@ use ambit_proto::time::LocalTime;
 use crate::lobby::Lobby;
 use crate::lobby::output::{HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
+use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::rooms::running::sanitized;
 use crate::lobby::timers::Timer;
 

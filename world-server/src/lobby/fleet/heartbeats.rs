@@ -1,5 +1,5 @@
-//! Heartbeats of hosts: the acknowledgement that renews a host's serving lease, and the detection of
-//! hosts that fall silent.
+//! Heartbeats of hosts: the acknowledgement that renews a host's serving lease, and the detection
+//! of hosts that fall silent.
 
 use std::time::Duration;
 

@@ -235,7 +235,7 @@ mod tests {
         let mut hosts: Vec<HostCandidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
         for _ in 0..40 {
             let place = MeasuredPlacement { spread: 4 }
-                .place(WISH, &hosts)
+                .place(REQUEST, &hosts)
                 .expect("a place");
             let host = hosts
                 .iter_mut()
@@ -266,7 +266,7 @@ mod tests {
                     players,
                     expected_players: expected,
                 } = *of;
-                // Some are measured while many players join.
+                // Some hosts are measured while many players join.
                 let load_permille = room * 37 % NEAR_IDLE_PERMILLE;
                 HostCandidate {
                     rooms,
@@ -277,9 +277,9 @@ mod tests {
                 }
             });
             let place = MeasuredPlacement { spread: 4 }
-                .place(WISH, &hosts.collect::<Vec<_>>())
+                .place(REQUEST, &hosts.collect::<Vec<_>>())
                 .expect("a place");
-            // Some rooms are full at once, others not yet.
+            // Some rooms fill at once, others later.
             booked[place.0 as usize - 1].add(room * 7 % 11);
         }
         assert_eq!(booked.map(|of| of.rooms), [10; 4]);
@@ -289,7 +289,7 @@ mod tests {
     fn no_host_exceeds_its_capacity_and_busy_hosts_are_the_last_resort() {
         let place = |hosts: &[HostCandidate]| {
             MeasuredPlacement { spread: 2 }
-                .place(WISH, hosts)
+                .place(REQUEST, hosts)
                 .map(|host| host.0)
         };
         let busy = HostCandidate {
@@ -320,7 +320,7 @@ mod tests {
     fn an_idle_host_beyond_the_spread_is_used_only_when_others_are_full() {
         let place = |hosts: &[HostCandidate]| {
             MeasuredPlacement { spread: 2 }
-                .place(WISH, hosts)
+                .place(REQUEST, hosts)
                 .map(|host| host.0)
         };
         assert_eq!(
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(measured.permille, BUSY_PERMILLE);
     }
 
-    const WISH: PlacementRequest<'_> = PlacementRequest {
+    const REQUEST: PlacementRequest<'_> = PlacementRequest {
         game: "field",
         players: 10,
         world: RoomId(1),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_s_name_is_read_back() {
+    fn policy_names_survive_a_round_trip() {
         for (policy, name) in PlacementPolicy::ALL {
             assert_eq!(
                 (policy.to_string().as_str(), name.parse()),
@@ -164,7 +164,7 @@ mod tests {
         let first: BTreeSet<_> = (1..50)
             .filter_map(|world| place(world, 0, &hosts))
             .collect();
-        assert_eq!(first.len(), 4, "worlds begin everywhere");
+        assert_eq!(first.len(), 4, "all hosts get first maps of worlds");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
 use crate::lobby::output::HostId;
+use crate::lobby::timers::Timer;
 use crate::lobby::{Lobby, LobbyAction};
 
 /// Limits for child processes.

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_thousand_players_want_is_found_quickly() {
+    fn a_name_wanted_by_a_thousand_players_is_assigned_quickly() {
         let mut players = players();
         for number in 0..1_000 {
             let name = add(&mut players, "bot");

@@ -8,9 +8,9 @@ use crate::lobby::LobbyConfig;
 
 #[test]
 fn lobby_chat_reaches_all_players_in_rooms_or_not() {
-    let (mut scene, [ann, bob, cid]) = people();
-    scene.room_of(&[&ann, &bob]);
-    scene.done(
+    let (mut harness, [ann, bob, cid]) = three_clients();
+    harness.room_of(&[&ann, &bob]);
+    harness.expect_done(
         cid.conn,
         chat_request(world::Channel::Lobby, "he\u{301}llo"),
     );
@@ -22,29 +22,29 @@ fn lobby_chat_reaches_all_players_in_rooms_or_not() {
             text: "h\u{e9}llo".into(),
             to: 0,
         };
-        assert_eq!(scene.events(client), [Body::Chat(expected)]);
+        assert_eq!(harness.events(client), [Body::Chat(expected)]);
     }
 }
 
 #[test]
 fn room_chat_reaches_members_only() {
-    let (mut scene, [ann, bob, cid]) = people();
-    scene.room_of(&[&ann, &bob]);
-    scene.done(ann.conn, chat_request(world::Channel::Room, "psst"));
-    assert_eq!(received_chat(&mut scene, &ann), ["psst"]);
-    assert_eq!(received_chat(&mut scene, &bob), ["psst"]);
-    assert_eq!(received_chat(&mut scene, &cid), [""; 0]);
+    let (mut harness, [ann, bob, cid]) = three_clients();
+    harness.room_of(&[&ann, &bob]);
+    harness.expect_done(ann.conn, chat_request(world::Channel::Room, "psst"));
+    assert_eq!(received_chat(&mut harness, &ann), ["psst"]);
+    assert_eq!(received_chat(&mut harness, &bob), ["psst"]);
+    assert_eq!(received_chat(&mut harness, &cid), [""; 0]);
     assert_eq!(
-        scene.refusal(cid.conn, chat_request(world::Channel::Room, "psst")),
+        harness.refusal_code(cid.conn, chat_request(world::Channel::Room, "psst")),
         ErrorCode::NotInRoom
     );
 }
 
 #[test]
 fn a_whisper_by_id_or_name_reaches_two_players() {
-    let (mut scene, [ann, bob, cid]) = people();
+    let (mut harness, [ann, bob, cid]) = three_clients();
     for (to, to_name) in [(bob.id, ""), (0, "BOB")] {
-        scene.done(ann.conn, whisper(to, to_name));
+        harness.expect_done(ann.conn, whisper(to, to_name));
         let expected = Body::Chat(world::Chat {
             channel: world::Channel::Whisper.into(),
             from: ann.id,
@@ -53,33 +53,33 @@ fn a_whisper_by_id_or_name_reaches_two_players() {
             to: bob.id,
         });
         for client in [&ann, &bob] {
-            assert_eq!(scene.events(client), std::slice::from_ref(&expected));
+            assert_eq!(harness.events(client), std::slice::from_ref(&expected));
         }
-        assert_eq!(scene.events(&cid), []);
+        assert_eq!(harness.events(&cid), []);
     }
-    scene.done(ann.conn, whisper(ann.id, ""));
-    assert_eq!(received_chat(&mut scene, &ann), ["psst"]);
+    harness.expect_done(ann.conn, whisper(ann.id, ""));
+    assert_eq!(received_chat(&mut harness, &ann), ["psst"]);
 }
 
 #[test]
 fn a_whisper_to_an_unknown_or_absent_player_is_refused() {
-    let (mut scene, [ann, bob, _]) = people();
+    let (mut harness, [ann, bob, _]) = three_clients();
     for (to, to_name) in [(0, ""), (0, "nobody"), (999, "bob")] {
         assert_eq!(
-            scene.refusal(ann.conn, whisper(to, to_name)),
+            harness.refusal_code(ann.conn, whisper(to, to_name)),
             ErrorCode::NoSuchPlayer
         );
     }
-    scene.lose(&bob);
-    let (code, message) = scene.refused(ann.conn, whisper(bob.id, ""));
+    harness.disconnect(&bob);
+    let (code, message) = harness.expect_refusal(ann.conn, whisper(bob.id, ""));
     assert_eq!(code, ErrorCode::NoSuchPlayer);
     assert!(message.contains("away"), "{message}");
-    assert_eq!(scene.events(&ann), []);
+    assert_eq!(harness.events(&ann), []);
 }
 
 #[test]
 fn invalid_chat_text_is_refused() {
-    let (mut scene, [ann, bob, _]) = people();
+    let (mut harness, [ann, bob, _]) = three_clients();
     for text in [
         "",
         "  ",
@@ -89,46 +89,46 @@ fn invalid_chat_text_is_refused() {
         &"x".repeat(501),
     ] {
         assert_eq!(
-            scene.refusal(ann.conn, chat_request(world::Channel::Lobby, text)),
+            harness.refusal_code(ann.conn, chat_request(world::Channel::Lobby, text)),
             ErrorCode::BadText,
             "{text:?}"
         );
     }
-    scene.done(
+    harness.expect_done(
         ann.conn,
         chat_request(world::Channel::Lobby, &"ü".repeat(500)),
     );
-    assert_eq!(received_chat(&mut scene, &bob).len(), 1);
+    assert_eq!(received_chat(&mut harness, &bob).len(), 1);
 }
 
 #[test]
 fn too_many_chat_messages_are_refused_for_a_while() {
-    let mut scene = LobbyHarness::with(LobbyConfig {
+    let mut harness = LobbyHarness::with(LobbyConfig {
         chat_per_s: 1,
         chat_burst: 3,
         ..LobbyConfig::default()
     });
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     for _ in 0..3 {
-        scene.done(ann.conn, chat_request(world::Channel::Lobby, "spam"));
+        harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, "spam"));
     }
     assert_eq!(
-        scene.refusal(ann.conn, chat_request(world::Channel::Lobby, "spam")),
+        harness.refusal_code(ann.conn, chat_request(world::Channel::Lobby, "spam")),
         ErrorCode::RateLimited
     );
-    scene.done(bob.conn, chat_request(world::Channel::Lobby, "quiet!"));
-    scene.pass(seconds(1));
-    scene.done(ann.conn, chat_request(world::Channel::Lobby, "sorry"));
+    harness.expect_done(bob.conn, chat_request(world::Channel::Lobby, "quiet!"));
+    harness.advance(seconds(1));
+    harness.expect_done(ann.conn, chat_request(world::Channel::Lobby, "sorry"));
     assert_eq!(
-        received_chat(&mut scene, &bob),
+        received_chat(&mut harness, &bob),
         ["spam", "spam", "spam", "quiet!", "sorry"]
     );
 }
 
-fn people() -> (LobbyHarness, [Client; 3]) {
-    let mut scene = LobbyHarness::new();
-    let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
-    (scene, clients)
+fn three_clients() -> (LobbyHarness, [Client; 3]) {
+    let mut harness = LobbyHarness::new();
+    let clients = ["ann", "bob", "cid"].map(|name| harness.connect_as(name));
+    (harness, clients)
 }
 
 fn chat_request(channel: world::Channel, text: &str) -> ask::Body {
@@ -149,8 +149,8 @@ fn whisper(to: u64, to_name: &str) -> ask::Body {
     })
 }
 
-fn received_chat(scene: &mut LobbyHarness, client: &Client) -> Vec<String> {
-    let chats = scene
+fn received_chat(harness: &mut LobbyHarness, client: &Client) -> Vec<String> {
+    let chats = harness
         .events(client)
         .into_iter()
         .filter_map(|body| match body {

@@ -1,4 +1,4 @@
-//! A lobby with clients and hosts around it, for short tests.
+//! Test harness: a lobby with simulated clients and hosts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, O
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
-/// A client's state in the tests.
+/// A simulated client.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) conn: ConnId,
@@ -24,26 +24,27 @@ pub(super) struct Client {
     pub(super) token: Vec<u8>,
 }
 
+/// See the module.
 pub(super) struct LobbyHarness {
     pub(super) lobby: Lobby,
     pub(super) now: LocalTime,
     /// Events that the test has not read yet.
-    news: BTreeMap<ConnId, Vec<Body>>,
-    /// Members of rooms, according to the events.
+    unread_events: BTreeMap<ConnId, Vec<Body>>,
+    /// Members of each client's room, according to the events on its connection.
     rosters: BTreeMap<ConnId, Vec<world::Player>>,
     /// Answers that the test has not read yet, with their numbers.
     answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
     closed: BTreeMap<ConnId, ErrorCode>,
     orders: Vec<(HostId, world_to_host::Body)>,
-    /// Hosts that were given up since the last call.
-    given_up: Vec<HostId>,
-    /// The number of children in the last output, if there was one.
+    /// Hosts that the lobby has disconnected since the last call.
+    disconnected_hosts: Vec<HostId>,
+    /// Number of children in the newest output that sets it.
     pub(super) children: Option<u32>,
     /// Rooms whose checkpoints were removed.
-    pub(super) forgotten: Vec<u64>,
-    /// The records.
+    pub(super) removed_checkpoints: Vec<u64>,
+    /// The newest value of each directory record.
     pub(super) records: BTreeMap<RecordKey, Vec<u8>>,
-    /// The same, in order.
+    /// All written records in order; `None` removes one.
     pub(super) log: Vec<(RecordKey, Option<Vec<u8>>)>,
     /// Running rooms that hosts have reported.
     pub(super) adopted: Vec<(u64, HostId)>,
@@ -58,7 +59,7 @@ impl LobbyHarness {
         Self::with(LobbyConfig::default())
     }
 
-    /// With limits that no test reaches by chance.
+    /// Creates a lobby with limits that no test reaches by chance.
     pub(super) fn unlimited() -> Self {
         let many = 1_000_000;
         Self::with(LobbyConfig {
@@ -105,14 +106,14 @@ impl LobbyHarness {
                 TicketSigner::from_seed(&[7; 32]),
             ),
             now: LocalTime::from_millis(1_000),
-            news: BTreeMap::new(),
+            unread_events: BTreeMap::new(),
             rosters: BTreeMap::new(),
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             orders: Vec::new(),
-            given_up: Vec::new(),
+            disconnected_hosts: Vec::new(),
             children: None,
-            forgotten: Vec::new(),
+            removed_checkpoints: Vec::new(),
             records: BTreeMap::new(),
             log: Vec::new(),
             adopted: Vec::new(),
@@ -122,22 +123,22 @@ impl LobbyHarness {
         }
     }
 
-    /// With a lobby that puts out records.
+    /// Creates a lobby that writes directory records.
     pub(super) fn recorded() -> Self {
         Self::with(recording())
     }
 
-    /// Another server restores the records of this one.
-    pub(super) fn succeed(&self, patience: Duration) -> Self {
-        Self::after(&self.records, patience)
+    /// Creates another server that restores the records of this one.
+    pub(super) fn start_successor(&self, reconnect_time: Duration) -> Self {
+        Self::restore_from(&self.records, reconnect_time)
     }
 
-    /// For each point at which writing the records since `before` may have stopped: another server
-    /// restores what was written.
-    pub(super) fn succeed_torn(
+    /// For each point at which the writing of the records since `before` may have stopped: creates
+    /// another server that restores the records written until then.
+    pub(super) fn restore_partial_writes(
         &self,
         before: &BTreeMap<RecordKey, Vec<u8>>,
-        patience: Duration,
+        reconnect_time: Duration,
     ) -> Vec<Self> {
         let torn = |cut| {
             let mut records = before.clone();
@@ -147,17 +148,17 @@ impl LobbyHarness {
                     None => drop(records.remove(key)),
                 }
             }
-            Self::after(&records, patience)
+            Self::restore_from(&records, reconnect_time)
         };
         (0..=self.log.len()).map(torn).collect()
     }
 
-    fn after(records: &BTreeMap<RecordKey, Vec<u8>>, patience: Duration) -> Self {
+    fn restore_from(records: &BTreeMap<RecordKey, Vec<u8>>, reconnect_time: Duration) -> Self {
         let mut next = Self::with_random_start(recording(), 1 << 20);
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-        next.lobby.restore(next.now, given, patience);
+        next.lobby.restore(next.now, given, reconnect_time);
         next.records = records.clone();
-        next.carry();
+        next.handle_outputs();
         next
     }
 
@@ -171,12 +172,12 @@ impl LobbyHarness {
         self.conns += 1;
         let conn = ConnId(self.conns);
         self.lobby.handle_connect(self.now, conn, address);
-        self.carry();
+        self.handle_outputs();
         conn
     }
 
     /// Connects a client and sends its hello.
-    pub(super) fn enter(&mut self, name: &str) -> Client {
+    pub(super) fn connect_as(&mut self, name: &str) -> Client {
         let conn = self.connect();
         self.hello(conn, name, &[])
     }
@@ -194,20 +195,20 @@ impl LobbyHarness {
     pub(super) fn welcome(&mut self, conn: ConnId, name: &str, token: &[u8]) -> world::Welcome {
         match self.ask(conn, hello(name, token)) {
             Body::Welcome(welcome) => welcome,
-            other => panic!("no welcome but {other:?}"),
+            other => panic!("expected a welcome: {other:?}"),
         }
     }
 
     /// The client's connection breaks.
-    pub(super) fn lose(&mut self, client: &Client) {
+    pub(super) fn disconnect(&mut self, client: &Client) {
         self.lobby.handle_disconnect(self.now, client.conn);
-        self.carry();
+        self.handle_outputs();
     }
 
     /// The client comes back on a new connection.
     pub(super) fn resume(&mut self, client: &Client) -> Client {
         let conn = self.connect();
-        let back = self.hello(conn, "somebody", &client.token);
+        let back = self.hello(conn, "other name", &client.token);
         assert_eq!(back.id, client.id, "resumed");
         back
     }
@@ -230,13 +231,13 @@ impl LobbyHarness {
             body: Some(body),
         };
         self.lobby.handle_request(self.now, conn, message);
-        self.carry();
+        self.handle_outputs();
         self.requests
     }
 
     pub(super) fn send_raw(&mut self, conn: ConnId, frame: &[u8]) {
         self.lobby.handle_frame(self.now, conn, frame);
-        self.carry();
+        self.handle_outputs();
     }
 
     pub(super) fn answers_to(&mut self, conn: ConnId, number: u64) -> Vec<Body> {
@@ -249,20 +250,20 @@ impl LobbyHarness {
         these.into_iter().map(|(_, body)| body).collect()
     }
 
-    /// Sends a request that is refused.
-    pub(super) fn refused(&mut self, conn: ConnId, body: ask::Body) -> (ErrorCode, String) {
+    /// Sends a request that must be refused; returns code and message.
+    pub(super) fn expect_refusal(&mut self, conn: ConnId, body: ask::Body) -> (ErrorCode, String) {
         match self.ask(conn, body) {
             Body::Error(error) => read_error(&error),
-            other => panic!("no error but {other:?}"),
+            other => panic!("expected an error: {other:?}"),
         }
     }
 
-    pub(super) fn refusal(&mut self, conn: ConnId, body: ask::Body) -> ErrorCode {
-        self.refused(conn, body).0
+    pub(super) fn refusal_code(&mut self, conn: ConnId, body: ask::Body) -> ErrorCode {
+        self.expect_refusal(conn, body).0
     }
 
-    /// Sends a request that succeeds without a result.
-    pub(super) fn done(&mut self, conn: ConnId, body: ask::Body) {
+    /// Sends a request that must succeed without a result.
+    pub(super) fn expect_done(&mut self, conn: ConnId, body: ask::Body) {
         assert_eq!(self.ask(conn, body), Body::Done(world::Done {}));
     }
 
@@ -271,14 +272,14 @@ impl LobbyHarness {
     pub(super) fn create(&mut self, client: &Client, create: world::CreateRoom) -> world::Room {
         match self.ask(client.conn, ask::Body::CreateRoom(create)) {
             Body::RoomCreated(created) => created.room.expect("a room"),
-            other => panic!("no room but {other:?}"),
+            other => panic!("expected a room: {other:?}"),
         }
     }
 
     pub(super) fn join(&mut self, client: &Client, room: u64) -> world::RoomJoined {
         match self.ask(client.conn, join(room)) {
             Body::RoomJoined(joined) => joined,
-            other => panic!("not joined but {other:?}"),
+            other => panic!("expected a join: {other:?}"),
         }
     }
 
@@ -288,8 +289,8 @@ impl LobbyHarness {
         for client in &clients[1..] {
             self.join(client, room);
         }
-        self.pass(Duration::from_secs(1));
-        self.forget_news();
+        self.advance(Duration::from_secs(1));
+        self.discard_events();
         room
     }
 
@@ -302,8 +303,8 @@ impl LobbyHarness {
             self.answers_to(clients[0].conn, number),
             [Body::Done(world::Done {})]
         );
-        self.pass(Duration::from_secs(1));
-        self.forget_news();
+        self.advance(Duration::from_secs(1));
+        self.discard_events();
         self.orders.clear();
         room
     }
@@ -314,7 +315,7 @@ impl LobbyHarness {
             ask::Body::ListRooms(world::ListRooms { subscribe: false }),
         ) {
             Body::RoomList(list) => list.rooms,
-            other => panic!("no list but {other:?}"),
+            other => panic!("expected a list: {other:?}"),
         }
     }
 
@@ -325,19 +326,19 @@ impl LobbyHarness {
             client.conn,
             ask::Body::ListPlayers(world::ListPlayers { everybody: false }),
         ) {
-            Body::PlayerList(list) => marked(&list.players),
-            other => panic!("no list but {other:?}"),
+            Body::PlayerList(list) => format_members(&list.players),
+            other => panic!("expected a list: {other:?}"),
         }
     }
 
     // Hosts.
 
     pub(super) fn host(&mut self, number: u64, capacity: u32) -> HostId {
-        self.host_of("", number, capacity)
+        self.host_with_build("", number, capacity)
     }
 
-    /// Adds a host of that build.
-    pub(super) fn host_of(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
+    /// Adds a host of this build.
+    pub(super) fn host_with_build(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);
         let ready = messages::HostReady {
             version: ambit_host::protocol::VERSION,
@@ -349,13 +350,13 @@ impl LobbyHarness {
             build: build.to_owned(),
             ..messages::HostReady::default()
         };
-        self.host_says(host, host_to_world::Body::Ready(ready));
+        self.send_from_host(host, host_to_world::Body::Ready(ready));
         host
     }
 
     /// Adds a host that can reconnect to another lobby, and reports these rooms: id and
     /// incarnation.
-    pub(super) fn lasting_host(
+    pub(super) fn reconnecting_host(
         &mut self,
         number: u64,
         instance: u8,
@@ -375,26 +376,26 @@ impl LobbyHarness {
                 .collect(),
             ..messages::HostReady::default()
         };
-        self.host_says(host, host_to_world::Body::Ready(ready));
+        self.send_from_host(host, host_to_world::Body::Ready(ready));
         host
     }
 
     pub(super) fn opened(&mut self, host: HostId, room: u64, error: Option<world::Error>) {
-        self.host_says(
+        self.send_from_host(
             host,
             host_to_world::Body::RoomOpened(messages::RoomOpened { room, error }),
         );
     }
 
-    pub(super) fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
+    pub(super) fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
         self.lobby
             .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
-        self.carry();
+        self.handle_outputs();
     }
 
     pub(super) fn lose_host(&mut self, host: HostId, reason: &str) {
         self.lobby.handle_host_lost(self.now, host, reason);
-        self.carry();
+        self.handle_outputs();
     }
 
     /// Adds a child that is ready, with this capacity.
@@ -404,13 +405,13 @@ impl LobbyHarness {
         self.host(number, capacity)
     }
 
-    /// Takes the hosts that were given up since the last call.
-    pub(super) fn given_up(&mut self) -> Vec<HostId> {
-        std::mem::take(&mut self.given_up)
+    /// Takes the hosts that were disconnected since the last call.
+    pub(super) fn take_disconnected_hosts(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.disconnected_hosts)
     }
 
     /// Takes the orders to hosts since the last call.
-    pub(super) fn orders(&mut self) -> Vec<(HostId, world_to_host::Body)> {
+    pub(super) fn take_orders(&mut self) -> Vec<(HostId, world_to_host::Body)> {
         std::mem::take(&mut self.orders)
     }
 
@@ -419,9 +420,9 @@ impl LobbyHarness {
         self.orders.splice(..0, orders);
     }
 
-    /// The rooms that hosts were told to close since the last call.
-    pub(super) fn closes(&mut self) -> Vec<u64> {
-        let orders = self.orders().into_iter();
+    /// Takes the orders since the last call; returns the rooms that hosts must close.
+    pub(super) fn take_closed_rooms(&mut self) -> Vec<u64> {
+        let orders = self.take_orders().into_iter();
         orders
             .filter_map(|(_, body)| match body {
                 world_to_host::Body::CloseRoom(close) => Some(close.room),
@@ -431,14 +432,14 @@ impl LobbyHarness {
     }
 
     /// Requests a ticket.
-    pub(super) fn ticket_of(&mut self, client: &Client) -> world::Ticket {
+    pub(super) fn request_new_ticket(&mut self, client: &Client) -> world::Ticket {
         let answer = self.ask(client.conn, request_ticket());
         ticket_in(answer).expect("a ticket")
     }
 
-    /// The rooms that hosts were told to open since the last call.
-    pub(super) fn opens(&mut self) -> Vec<(HostId, messages::OpenRoom)> {
-        let orders = self.orders().into_iter();
+    /// Takes the orders since the last call; returns those to open rooms.
+    pub(super) fn take_open_orders(&mut self) -> Vec<(HostId, messages::OpenRoom)> {
+        let orders = self.take_orders().into_iter();
         orders
             .filter_map(|(host, body)| match body {
                 world_to_host::Body::OpenRoom(open) => Some((host, open)),
@@ -455,11 +456,11 @@ impl LobbyHarness {
     }
 
     pub(super) fn events_on(&mut self, conn: ConnId) -> Vec<Body> {
-        self.news.remove(&conn).unwrap_or_default()
+        self.unread_events.remove(&conn).unwrap_or_default()
     }
 
-    pub(super) fn forget_news(&mut self) {
-        self.news.clear();
+    pub(super) fn discard_events(&mut self) {
+        self.unread_events.clear();
     }
 
     /// The only ticket among the events, or the answer.
@@ -473,8 +474,8 @@ impl LobbyHarness {
         tickets.remove(0)
     }
 
-    /// The reason why the client left its room: the only such event.
-    pub(super) fn left(&mut self, client: &Client) -> (ErrorCode, String) {
+    /// Code and message of the only event by which the client left its room.
+    pub(super) fn leave_reason(&mut self, client: &Client) -> (ErrorCode, String) {
         let left = self
             .events(client)
             .into_iter()
@@ -492,16 +493,16 @@ impl LobbyHarness {
 
     /// The members of the client's room after the latest event about them, as `members` writes it,
     /// if there was one.
-    pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
-        let heard = self
+    pub(super) fn updated_roster(&mut self, client: &Client) -> Option<String> {
+        let has_changed = self
             .events(client)
             .iter()
             .any(|body| matches!(body, Body::PlayerChange(_)));
-        heard.then(|| marked(&self.rosters[&client.conn]))
+        has_changed.then(|| format_members(&self.rosters[&client.conn]))
     }
 
-    /// The members that a client knows: those at its join, updated by the events since.
-    fn note_roster(&mut self, conn: ConnId, body: &Body) {
+    /// Updates the members that a client knows: those at its join, changed by later events.
+    fn update_roster(&mut self, conn: ConnId, body: &Body) {
         let roster = self.rosters.entry(conn).or_default();
         match body {
             Body::RoomCreated(_) => roster.clear(),
@@ -519,13 +520,13 @@ impl LobbyHarness {
         }
     }
 
-    /// Why the connection was closed, if it was.
-    pub(super) fn closed(&self, conn: ConnId) -> Option<ErrorCode> {
+    /// The code with which the connection was closed.
+    pub(super) fn close_code(&self, conn: ConnId) -> Option<ErrorCode> {
         self.closed.get(&conn).copied()
     }
 
-    /// The goodbye among the events.
-    pub(super) fn goodbye(&mut self, conn: ConnId) -> Option<ErrorCode> {
+    /// The code of the goodbye among the events.
+    pub(super) fn goodbye_code(&mut self, conn: ConnId) -> Option<ErrorCode> {
         self.events_on(conn)
             .into_iter()
             .find_map(|body| match body {
@@ -536,8 +537,8 @@ impl LobbyHarness {
             })
     }
 
-    /// Advances the time, with each deadline at its time.
-    pub(super) fn pass(&mut self, duration: Duration) {
+    /// Advances the time, and handles each deadline at its time.
+    pub(super) fn advance(&mut self, duration: Duration) {
         let end = self.now + duration;
         while let Some(deadline) = self
             .lobby
@@ -546,18 +547,18 @@ impl LobbyHarness {
         {
             self.now = deadline.max(self.now);
             self.lobby.handle_timeout(self.now);
-            self.carry();
+            self.handle_outputs();
         }
         self.now = end;
     }
 
     /// Executes the lobby's outputs as a shell would; connections close at once.
-    pub(super) fn carry(&mut self) {
+    pub(super) fn handle_outputs(&mut self) {
         while let Some(output) = self.lobby.poll_output() {
             match output {
                 LobbyAction::Send { conn, message } => self.deliver(conn, message),
                 LobbyAction::Broadcast { conns, message } => {
-                    assert!(conns.len() > 1, "a broadcast has several hearers");
+                    assert!(conns.len() > 1, "a broadcast goes to several connections");
                     for conn in conns {
                         self.deliver(conn, message.clone());
                     }
@@ -573,16 +574,16 @@ impl LobbyHarness {
                 LobbyAction::Host { host, message } => {
                     self.orders.push((host, message.body.expect("a body")));
                 }
-                LobbyAction::DisconnectHost { host } => self.given_up.push(host),
+                LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { order } => self.condemned.push(order.room),
-                LobbyAction::ForgetRoom { room } => self.forgotten.push(room.0),
+                LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),
                 LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),
                 LobbyAction::Record { key, value } => {
                     self.log.push((key, value.clone()));
                     match value {
                         Some(value) => drop(self.records.insert(key, value)),
-                        None => drop(self.records.remove(&key).expect("it was there")),
+                        None => drop(self.records.remove(&key).expect("the record exists")),
                     }
                 }
             }
@@ -602,15 +603,15 @@ impl LobbyHarness {
             "nothing is sent after the close"
         );
         let body = message.body.expect("a body");
-        self.note_roster(conn, &body);
+        self.update_roster(conn, &body);
         match message.request {
-            0 => self.news.entry(conn).or_default().push(body),
+            0 => self.unread_events.entry(conn).or_default().push(body),
             number => self.answers.entry(conn).or_default().push((number, body)),
         }
     }
 }
 
-/// No host sends heartbeats in these tests.
+/// Configuration with records and without host timeouts: hosts send no heartbeats in these tests.
 fn recording() -> LobbyConfig {
     LobbyConfig {
         directory: true,
@@ -677,7 +678,7 @@ pub(super) fn request_ticket() -> ask::Body {
     ask::Body::RequestTicket(world::RequestTicket {})
 }
 
-pub(super) fn everybody() -> ask::Body {
+pub(super) fn list_all_players() -> ask::Body {
     ask::Body::ListPlayers(world::ListPlayers { everybody: true })
 }
 
@@ -692,8 +693,8 @@ pub(super) fn parameters(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Presents a ticket to its host.
-pub(super) fn show(ticket: &world::Ticket, now: LocalTime) -> Result<Ticket, TicketError> {
+/// Verifies a ticket as its host does.
+pub(super) fn verify_ticket(ticket: &world::Ticket, now: LocalTime) -> Result<Ticket, TicketError> {
     let key = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");
     let now_unix_s = EPOCH_UNIX_S + now.since(LocalTime::ZERO).as_secs();
@@ -716,7 +717,7 @@ pub(super) fn read_error(error: &world::Error) -> (ErrorCode, String) {
     (code, error.message.clone())
 }
 
-fn marked(players: &[world::Player]) -> String {
+fn format_members(players: &[world::Player]) -> String {
     let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
     let names = players.iter().map(|player| {
         let (host, ready, away) = (

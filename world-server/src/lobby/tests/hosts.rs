@@ -9,12 +9,12 @@ use crate::lobby::{HostId, Origin};
 
 #[test]
 fn a_host_is_configured_before_anything_else() {
-    let mut scene = LobbyHarness::new();
-    scene
+    let mut harness = LobbyHarness::new();
+    harness
         .lobby
-        .handle_host_start(scene.now, HostId(1), Origin::Remote);
-    scene.carry();
-    let orders = scene.orders();
+        .handle_host_start(harness.now, HostId(1), Origin::Remote);
+    harness.handle_outputs();
+    let orders = harness.take_orders();
     let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else {
         panic!("{orders:?}")
     };
@@ -30,85 +30,85 @@ fn a_host_is_configured_before_anything_else() {
 
 #[test]
 fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
-    let mut scene = LobbyHarness::unlimited();
+    let mut harness = LobbyHarness::unlimited();
     let clients: Vec<_> = (0..9)
-        .map(|number| scene.enter(&format!("p{number}")))
+        .map(|number| harness.connect_as(&format!("p{number}")))
         .collect();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    assert_eq!(placed(&mut scene, &clients[0..3]), first); // 3 players against 0.
-    assert_eq!(placed(&mut scene, &clients[3..5]), second); // 3 against 2.
-    assert_eq!(placed(&mut scene, &clients[5..6]), second); // 3 against 3, 1 room against 2.
-    assert_eq!(placed(&mut scene, &clients[6..7]), first); // 4 against 3.
-    assert_eq!(placed(&mut scene, &clients[7..8]), second); // 4 against 4, 2 rooms against 3.
-    assert_eq!(placed(&mut scene, &clients[8..9]), first);
+    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    assert_eq!(place_room(&mut harness, &clients[0..3]), first); // 3 players against 0.
+    assert_eq!(place_room(&mut harness, &clients[3..5]), second); // 3 against 2.
+    assert_eq!(place_room(&mut harness, &clients[5..6]), second); // 3 against 3, 1 room against 2.
+    assert_eq!(place_room(&mut harness, &clients[6..7]), first); // 4 against 3.
+    assert_eq!(place_room(&mut harness, &clients[7..8]), second); // 4 against 4, 2 rooms against 3.
+    assert_eq!(place_room(&mut harness, &clients[8..9]), first);
 }
 
 #[test]
 fn a_full_host_gets_no_room() {
-    let mut scene = LobbyHarness::new();
+    let mut harness = LobbyHarness::new();
     let clients: Vec<_> = (0..3)
-        .map(|number| scene.enter(&format!("p{number}")))
+        .map(|number| harness.connect_as(&format!("p{number}")))
         .collect();
-    let small = scene.host(1, 1);
-    assert_eq!(placed(&mut scene, &clients[0..1]), small);
-    let large = scene.host(2, 2);
-    assert_eq!(placed(&mut scene, &clients[1..2]), large);
-    assert_eq!(placed(&mut scene, &clients[2..3]), large);
+    let small = harness.host(1, 1);
+    assert_eq!(place_room(&mut harness, &clients[0..1]), small);
+    let large = harness.host(2, 2);
+    assert_eq!(place_room(&mut harness, &clients[1..2]), large);
+    assert_eq!(place_room(&mut harness, &clients[2..3]), large);
 }
 
 #[test]
 fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
-    let mut scene = LobbyHarness::new();
-    let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
+    let mut harness = LobbyHarness::new();
+    let clients = ["ann", "bob", "cid"].map(|name| harness.connect_as(name));
     let [ann, bob, cid] = &clients;
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    let lost = scene.running_room_of(first, &[ann, bob]);
-    let kept = scene.running_room_of(second, &[cid]);
-    scene.lose_host(first, "killed by signal 9");
+    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let lost = harness.running_room_of(first, &[ann, bob]);
+    let kept = harness.running_room_of(second, &[cid]);
+    harness.lose_host(first, "killed by signal 9");
     for client in [ann, bob] {
-        let (code, message) = scene.left(client);
+        let (code, message) = harness.leave_reason(client);
         assert_eq!(code, ErrorCode::HostDied);
         assert!(
             message.contains(&lost.to_string()) && message.contains("killed by signal 9"),
             "{message}"
         );
     }
-    assert_eq!(scene.events(cid), []);
+    assert_eq!(harness.events(cid), []);
     assert_eq!(
-        scene
+        harness
             .listed(ann)
             .iter()
             .map(|room| room.id)
             .collect::<Vec<_>>(),
         [kept]
     );
-    assert_eq!(scene.orders(), []);
+    assert_eq!(harness.take_orders(), []);
     // They can start a room again.
-    assert_eq!(placed(&mut scene, &clients[0..2]), second);
+    assert_eq!(place_room(&mut harness, &clients[0..2]), second);
 }
 
 #[test]
 fn a_start_on_a_host_that_dies_is_answered() {
-    let mut scene = LobbyHarness::new();
-    let host = scene.host(1, 8);
-    let ann = scene.enter("ann");
-    scene.room_of(&[&ann]);
-    let number = scene.send(ann.conn, start());
-    scene.lose_host(host, "killed");
-    let answers = scene.answers_to(ann.conn, number);
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
+    let ann = harness.connect_as("ann");
+    harness.room_of(&[&ann]);
+    let number = harness.send(ann.conn, start());
+    harness.lose_host(host, "killed");
+    let answers = harness.answers_to(ann.conn, number);
     assert!(
         matches!(&answers[..], [Body::Error(error)] if error.code == ErrorCode::HostDied as i32),
         "{answers:?}"
     );
-    assert_eq!(scene.left(&ann).0, ErrorCode::HostDied);
+    assert_eq!(harness.leave_reason(&ann).0, ErrorCode::HostDied);
 }
 
 #[test]
 fn host_messages_about_other_hosts_rooms_are_ignored() {
-    let mut scene = LobbyHarness::new();
-    let (owner, other) = (scene.host(1, 8), scene.host(2, 8));
-    let ann = scene.enter("ann");
-    let room = scene.running_room_of(owner, &[&ann]);
+    let mut harness = LobbyHarness::new();
+    let (owner, other) = (harness.host(1, 8), harness.host(2, 8));
+    let ann = harness.connect_as("ann");
+    let room = harness.running_room_of(owner, &[&ann]);
     let closed = messages::RoomClosed {
         room,
         ..messages::RoomClosed::default()
@@ -118,11 +118,11 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
         player: ann.id,
         reason: 0,
     };
-    scene.host_says(other, host_to_world::Body::RoomClosed(closed));
-    scene.host_says(other, host_to_world::Body::PlayerOut(out));
-    scene.opened(other, room, None);
-    scene.opened(owner, 999, None);
-    scene.host_says(
+    harness.send_from_host(other, host_to_world::Body::RoomClosed(closed));
+    harness.send_from_host(other, host_to_world::Body::PlayerOut(out));
+    harness.opened(other, room, None);
+    harness.opened(owner, 999, None);
+    harness.send_from_host(
         owner,
         host_to_world::Body::PlayerOut(messages::PlayerOut {
             room,
@@ -130,51 +130,54 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
             reason: 0,
         }),
     );
-    scene.host_says(
+    harness.send_from_host(
         owner,
         host_to_world::Body::RoomClosed(messages::RoomClosed {
             room: 999,
             ..Default::default()
         }),
     );
-    scene
+    harness
         .lobby
-        .handle_host(scene.now, owner, messages::HostToWorld { body: None });
-    scene.carry();
-    assert_eq!(scene.events(&ann), []);
-    assert_eq!(scene.members(&ann), "ann*");
+        .handle_host(harness.now, owner, messages::HostToWorld { body: None });
+    harness.handle_outputs();
+    assert_eq!(harness.events(&ann), []);
+    assert_eq!(harness.members(&ann), "ann*");
 }
 
 #[test]
-fn a_host_of_another_version_is_told_to_end() {
-    let mut scene = LobbyHarness::new();
+fn a_host_of_another_version_is_ordered_to_end() {
+    let mut harness = LobbyHarness::new();
     let ready = messages::HostReady {
         version: 2,
         ..messages::HostReady::default()
     };
-    scene.host_says(HostId(1), host_to_world::Body::Ready(ready));
+    harness.send_from_host(HostId(1), host_to_world::Body::Ready(ready));
     assert!(matches!(
-        &scene.orders()[..],
+        &harness.take_orders()[..],
         [(HostId(1), world_to_host::Body::Drain(_))]
     ));
     assert_eq!(
-        (scene.lobby.stats().hosts, scene.lobby.stats().hosts_refused),
+        (
+            harness.lobby.stats().hosts,
+            harness.lobby.stats().hosts_refused
+        ),
         (0, 1)
     );
 }
 
 #[test]
 fn host_reports_are_stored_for_the_metrics() {
-    let mut scene = LobbyHarness::new();
-    let host = scene.host(1, 8);
+    let mut harness = LobbyHarness::new();
+    let host = harness.host(1, 8);
     let stats = messages::HostStats {
         rooms: 3,
         datagrams_in: 7,
         ..messages::HostStats::default()
     };
-    scene.host_says(host, host_to_world::Body::Stats(stats.clone()));
-    scene.host_says(HostId(9), host_to_world::Body::Stats(stats.clone()));
-    let hosts: Vec<_> = scene.lobby.hosts().collect();
+    harness.send_from_host(host, host_to_world::Body::Stats(stats.clone()));
+    harness.send_from_host(HostId(9), host_to_world::Body::Stats(stats.clone()));
+    let hosts: Vec<_> = harness.lobby.hosts().collect();
     assert_eq!(hosts.len(), 1);
     assert_eq!(
         (hosts[0].0, hosts[0].1.label.as_str(), &hosts[0].1.stats),
@@ -183,13 +186,13 @@ fn host_reports_are_stored_for_the_metrics() {
 }
 
 /// Lets these players start a room. Returns its host.
-fn placed(scene: &mut LobbyHarness, clients: &[Client]) -> HostId {
+fn place_room(harness: &mut LobbyHarness, clients: &[Client]) -> HostId {
     let clients: Vec<_> = clients.iter().collect();
-    let room = scene.room_of(&clients);
-    scene.orders();
-    scene.send(clients[0].conn, start());
-    let opens = scene.opens();
+    let room = harness.room_of(&clients);
+    harness.take_orders();
+    harness.send(clients[0].conn, start());
+    let opens = harness.take_open_orders();
     assert_eq!((opens.len(), opens[0].1.room), (1, room));
-    scene.opened(opens[0].0, room, None);
+    harness.opened(opens[0].0, room, None);
     opens[0].0
 }

@@ -3,217 +3,227 @@
 use ambit_host::protocol::messages::{OpenRoom, RoomSaved, host_to_world};
 use ambit_proto::codes::{self, ErrorCode};
 
-use super::harness::{Client, LobbyHarness, request_ticket, seconds, show};
+use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};
 use crate::lobby::HostId;
 
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
-    let mut scene = LobbyHarness::new();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = running(&mut scene, first, &[&ann, &bob]);
-    scene.lose_host(first, "killed");
-    let order = moved_to(&mut scene, second);
+    let mut harness = LobbyHarness::new();
+    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = running(&mut harness, first, &[&ann, &bob]);
+    harness.lose_host(first, "killed");
+    let order = resume_order_for(&mut harness, second);
     assert_eq!((order.room, order.game.as_str()), (room, "field"));
     assert_ne!(order.seed, 0);
     assert_eq!(
-        scene.refusal(ann.conn, request_ticket()),
+        harness.refusal_code(ann.conn, request_ticket()),
         ErrorCode::RoomNotRunning,
-        "not yet"
+        "no ticket before the room runs"
     );
-    assert!(scene.listed(&ann)[0].running);
+    assert!(harness.listed(&ann)[0].running);
 
-    scene.opened(second, room, None);
+    harness.opened(second, room, None);
     for client in [&ann, &bob] {
-        let ticket = scene.ticket(client);
+        let ticket = harness.ticket(client);
         assert_eq!(
             (ticket.address.as_str(), ticket.incarnation),
             ("127.0.0.1:8002", 2)
         );
-        assert!(show(&ticket, scene.now).is_ok());
+        assert!(verify_ticket(&ticket, harness.now).is_ok());
     }
-    assert_eq!(scene.members(&ann), "ann* bob");
+    assert_eq!(harness.members(&ann), "ann* bob");
     assert_eq!(
         (
-            scene.lobby.stats().rooms_moved,
-            scene.lobby.stats().rooms_running
+            harness.lobby.stats().rooms_moved,
+            harness.lobby.stats().rooms_running
         ),
         (1, 1)
     );
     // Late messages of the first host, whose link was cut, are ignored.
-    scene.opened(first, room, None);
-    assert!(scene.forgotten.is_empty());
+    harness.opened(first, room, None);
+    assert!(harness.removed_checkpoints.is_empty());
 }
 
 #[test]
 fn a_room_without_a_checkpoint_is_lost_with_its_host() {
-    let mut scene = LobbyHarness::new();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    let ann = scene.enter("ann");
-    let room = scene.running_room_of(first, &[&ann]);
+    let mut harness = LobbyHarness::new();
+    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let ann = harness.connect_as("ann");
+    let room = harness.running_room_of(first, &[&ann]);
     // Another host's message about the room is ignored.
-    keep(&mut scene, second, room);
-    scene.lose_host(first, "killed");
-    assert_eq!(scene.left(&ann).0, ErrorCode::HostDied);
-    assert_eq!(scene.forgotten, [room]);
+    save_checkpoint(&mut harness, second, room);
+    harness.lose_host(first, "killed");
+    assert_eq!(harness.leave_reason(&ann).0, ErrorCode::HostDied);
+    assert_eq!(harness.removed_checkpoints, [room]);
 }
 
 #[test]
-fn a_room_waits_for_a_free_host_but_not_for_ever() {
-    let mut scene = LobbyHarness::new();
-    let first = scene.host(1, 8);
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = running(&mut scene, first, &[&ann]);
-    let other = running(&mut scene, first, &[&bob]);
-    scene.lose_host(first, "killed");
-    assert_eq!(scene.opens(), []);
-    scene.pass(seconds(3));
-    let second = scene.host(2, 1);
+fn a_room_waits_for_a_free_host_for_a_limited_time() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.host(1, 8);
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = running(&mut harness, first, &[&ann]);
+    let other = running(&mut harness, first, &[&bob]);
+    harness.lose_host(first, "killed");
+    assert_eq!(harness.take_open_orders(), []);
+    harness.advance(seconds(3));
+    let second = harness.host(2, 1);
     assert_eq!(
-        moved_to(&mut scene, second).room,
+        resume_order_for(&mut harness, second).room,
         room,
-        "the other finds no place"
+        "no host has capacity for the other room"
     );
-    scene.opened(second, room, None);
-    assert_eq!(scene.ticket(&ann).incarnation, 2);
-    scene.pass(seconds(8));
-    let (code, message) = scene.left(&bob);
+    harness.opened(second, room, None);
+    assert_eq!(harness.ticket(&ann).incarnation, 2);
+    harness.advance(seconds(8));
+    let (code, message) = harness.leave_reason(&bob);
     assert_eq!(code, ErrorCode::ServerError);
     assert!(message.contains("within 10 s"), "{message}");
-    assert_eq!(scene.forgotten, [other]);
+    assert_eq!(harness.removed_checkpoints, [other]);
 }
 
 #[test]
 fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
-    let mut scene = LobbyHarness::new();
-    let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
-    let ann = scene.enter("ann");
-    let room = running(&mut scene, hosts[0], &[&ann]);
-    scene.lose_host(hosts[0], "killed");
-    moved_to(&mut scene, hosts[1]);
-    scene.opened(hosts[1], room, None);
-    keep(&mut scene, hosts[1], room);
+    let mut harness = LobbyHarness::new();
+    let hosts: Vec<HostId> = (1..=4).map(|number| harness.host(number, 8)).collect();
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, hosts[0], &[&ann]);
+    harness.lose_host(hosts[0], "killed");
+    resume_order_for(&mut harness, hosts[1]);
+    harness.opened(hosts[1], room, None);
+    save_checkpoint(&mut harness, hosts[1], room);
     // After the suspect window the loss does not count.
-    scene.pass(seconds(4));
-    scene.lose_host(hosts[1], "killed");
-    moved_to(&mut scene, hosts[2]);
-    scene.opened(hosts[2], room, None);
-    scene.pass(seconds(2));
-    scene.lose_host(hosts[2], "killed");
-    let (code, message) = scene.left(&ann);
+    harness.advance(seconds(4));
+    harness.lose_host(hosts[1], "killed");
+    resume_order_for(&mut harness, hosts[2]);
+    harness.opened(hosts[2], room, None);
+    harness.advance(seconds(2));
+    harness.lose_host(hosts[2], "killed");
+    let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);
     assert!(
         message.contains("the second one in a row that this room alone can have killed"),
         "{message}"
     );
-    assert_eq!((scene.opens(), &scene.condemned[..]), (vec![], &[room][..]));
+    assert_eq!(
+        (harness.take_open_orders(), &harness.condemned[..]),
+        (vec![], &[room][..])
+    );
 }
 
 #[test]
-fn suspect_rooms_get_hosts_of_their_own_and_only_the_guilty_is_closed() {
-    let mut scene = LobbyHarness::new();
-    let hosts: Vec<HostId> = (1..=2).map(|number| scene.host(number, 8)).collect();
+fn suspect_rooms_get_their_own_hosts_and_only_the_crashing_one_closes() {
+    let mut harness = LobbyHarness::new();
+    let hosts: Vec<HostId> = (1..=2).map(|number| harness.host(number, 8)).collect();
     let names = ["ann", "bob", "cat"];
-    let clients: Vec<Client> = names.iter().map(|name| scene.enter(name)).collect();
+    let clients: Vec<Client> = names.iter().map(|name| harness.connect_as(name)).collect();
     // Two rooms on the first host, one on the second; after the loss of the first, all are on the
     // second.
-    let poison = running(&mut scene, hosts[0], &[&clients[0]]);
-    let settled = running(&mut scene, hosts[1], &[&clients[1]]);
-    let innocent = running(&mut scene, hosts[0], &[&clients[2]]);
-    scene.lose_host(hosts[0], "killed");
-    let orders = placed(&mut scene);
-    assert_eq!(orders, [(hosts[1], poison), (hosts[1], innocent)]);
-    scene.opened(hosts[1], poison, None);
-    scene.opened(hosts[1], innocent, None);
-    let [third, fourth, fifth] = [3, 4, 5].map(|number| scene.host(number, 8));
-    scene.pass(seconds(1));
-    scene.lose_host(hosts[1], "killed");
-    // A room that has run there for long is no suspect, and goes to a host without one.
+    let crashing = running(&mut harness, hosts[0], &[&clients[0]]);
+    let settled = running(&mut harness, hosts[1], &[&clients[1]]);
+    let harmless = running(&mut harness, hosts[0], &[&clients[2]]);
+    harness.lose_host(hosts[0], "killed");
+    let orders = take_resume_orders(&mut harness);
+    assert_eq!(orders, [(hosts[1], crashing), (hosts[1], harmless)]);
+    harness.opened(hosts[1], crashing, None);
+    harness.opened(hosts[1], harmless, None);
+    let [third, fourth, fifth] = [3, 4, 5].map(|number| harness.host(number, 8));
+    harness.advance(seconds(1));
+    harness.lose_host(hosts[1], "killed");
+    // A room that has run there for a long time is no suspect, and goes to a host without suspects.
     assert_eq!(
-        placed(&mut scene),
-        [(third, poison), (fourth, settled), (fifth, innocent)]
+        take_resume_orders(&mut harness),
+        [(third, crashing), (fourth, settled), (fifth, harmless)]
     );
-    for (host, room) in [(third, poison), (fourth, settled), (fifth, innocent)] {
-        scene.opened(host, room, None);
+    for (host, room) in [(third, crashing), (fourth, settled), (fifth, harmless)] {
+        harness.opened(host, room, None);
     }
-    scene.pass(seconds(1));
-    scene.lose_host(third, "killed");
-    assert_eq!(scene.left(&clients[0]).0, ErrorCode::HostDied);
-    assert_eq!(scene.condemned, [poison]);
-    // No other room was affected, and a room that has run alone for long enough is no suspect any
-    // more.
-    scene.pass(seconds(3));
-    scene.lose_host(fifth, "killed");
-    assert_eq!(placed(&mut scene), [(fourth, innocent)]);
-    assert_eq!(scene.lobby.stats().rooms, 2);
+    harness.advance(seconds(1));
+    harness.lose_host(third, "killed");
+    assert_eq!(harness.leave_reason(&clients[0]).0, ErrorCode::HostDied);
+    assert_eq!(harness.condemned, [crashing]);
+    // No other room was affected. A room that has run alone for long enough is no suspect any more.
+    harness.advance(seconds(3));
+    harness.lose_host(fifth, "killed");
+    assert_eq!(take_resume_orders(&mut harness), [(fourth, harmless)]);
+    assert_eq!(harness.lobby.stats().rooms, 2);
 }
 
 #[test]
-fn suspect_rooms_wait_until_a_host_of_their_own_is_free() {
-    let mut scene = LobbyHarness::new();
-    let first = scene.host(1, 8);
+fn suspect_rooms_wait_until_an_empty_host_is_free() {
+    let mut harness = LobbyHarness::new();
+    let first = harness.host(1, 8);
     let clients: Vec<Client> = (0..6)
-        .map(|number| scene.enter(&format!("p{number}")))
+        .map(|number| harness.connect_as(&format!("p{number}")))
         .collect();
     let rooms: Vec<u64> = clients
         .iter()
-        .map(|client| running(&mut scene, first, &[client]))
+        .map(|client| running(&mut harness, first, &[client]))
         .collect();
-    scene.lose_host(first, "killed");
-    let second = scene.host(2, 8);
-    for (host, room) in placed(&mut scene) {
-        scene.opened(host, room, None);
+    harness.lose_host(first, "killed");
+    let second = harness.host(2, 8);
+    for (host, room) in take_resume_orders(&mut harness) {
+        harness.opened(host, room, None);
     }
-    scene.lose_host(second, "killed");
-    let third = scene.host(3, 8);
+    harness.lose_host(second, "killed");
+    let third = harness.host(3, 8);
     for &room in &rooms {
-        assert_eq!(placed(&mut scene), [(third, room)], "one after the other");
-        scene.opened(third, room, None);
-        assert_eq!(placed(&mut scene), []);
-        scene.pass(seconds(4));
+        assert_eq!(
+            take_resume_orders(&mut harness),
+            [(third, room)],
+            "suspects are placed one after the other"
+        );
+        harness.opened(third, room, None);
+        assert_eq!(take_resume_orders(&mut harness), []);
+        harness.advance(seconds(4));
     }
     assert_eq!(
-        (scene.lobby.stats().rooms_running, scene.condemned.len()),
+        (harness.lobby.stats().rooms_running, harness.condemned.len()),
         (6, 0)
     );
 }
 
 #[test]
 fn a_room_that_crashes_hosts_before_they_resume_it_is_closed_too() {
-    let mut scene = LobbyHarness::new();
-    let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
-    let ann = scene.enter("ann");
-    let room = running(&mut scene, hosts[0], &[&ann]);
-    scene.lose_host(hosts[0], "killed");
-    moved_to(&mut scene, hosts[1]);
-    // That host may have been hung before.
-    scene.lose_host(hosts[1], "killed");
-    moved_to(&mut scene, hosts[2]);
-    scene.lose_host(hosts[2], "killed");
+    let mut harness = LobbyHarness::new();
+    let hosts: Vec<HostId> = (1..=4).map(|number| harness.host(number, 8)).collect();
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, hosts[0], &[&ann]);
+    harness.lose_host(hosts[0], "killed");
+    resume_order_for(&mut harness, hosts[1]);
+    // That host may have hung before it got the order.
+    harness.lose_host(hosts[1], "killed");
+    resume_order_for(&mut harness, hosts[2]);
+    harness.lose_host(hosts[2], "killed");
     assert_eq!(
-        (scene.left(&ann).0, &scene.condemned[..]),
+        (harness.leave_reason(&ann).0, &harness.condemned[..]),
         (ErrorCode::HostDied, &[room][..])
     );
-    assert_eq!(scene.opens(), []);
+    assert_eq!(harness.take_open_orders(), []);
 }
 
 #[test]
 fn the_next_host_gets_the_current_members_and_names() {
-    let mut scene = LobbyHarness::new();
-    let first = scene.host(1, 8);
-    let (ann, bob, cat) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cat"));
-    let room = running(&mut scene, first, &[&ann, &bob, &cat]);
-    scene.lose_host(first, "killed");
-    scene.send(bob.conn, super::harness::leave());
-    scene.ask(ann.conn, super::harness::kick(cat.id));
-    scene.ask(ann.conn, super::harness::set_name("zoe"));
-    let second = scene.host(2, 8);
-    let order = moved_to(&mut scene, second);
+    let mut harness = LobbyHarness::new();
+    let first = harness.host(1, 8);
+    let (ann, bob, cat) = (
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cat"),
+    );
+    let room = running(&mut harness, first, &[&ann, &bob, &cat]);
+    harness.lose_host(first, "killed");
+    harness.send(bob.conn, super::harness::leave());
+    harness.ask(ann.conn, super::harness::kick(cat.id));
+    harness.ask(ann.conn, super::harness::set_name("zoe"));
+    let second = harness.host(2, 8);
+    let order = resume_order_for(&mut harness, second);
     let members = order
         .resume
-        .expect("it goes on")
+        .expect("an order to resume")
         .members
-        .expect("the lobby knows them")
+        .expect("the order has the members")
         .members;
     let members: Vec<_> = members
         .iter()
@@ -224,94 +234,91 @@ fn the_next_host_gets_the_current_members_and_names() {
 
 #[test]
 fn a_room_that_no_host_can_resume_is_closed_with_the_reason() {
-    let (mut scene, second, ann, room) = moving();
-    scene.opened(
+    let (mut harness, second, ann, room) = moving();
+    harness.opened(
         second,
         room,
         Some(codes::error(
             ErrorCode::ServerError,
-            "the saved state makes no sense",
+            "the saved state is invalid",
         )),
     );
-    let (code, message) = scene.left(&ann);
+    let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);
-    assert!(
-        message.ends_with("the saved state makes no sense"),
-        "{message}"
-    );
+    assert!(message.ends_with("the saved state is invalid"), "{message}");
 }
 
 #[test]
 fn a_moving_room_can_be_left_and_closes_with_its_last_member() {
-    let (mut scene, second, ann, room) = moving();
-    scene.send(ann.conn, super::harness::leave());
-    assert_eq!(scene.forgotten, [room]);
-    scene.opened(second, room, None);
-    assert_eq!(scene.lobby.stats().rooms, 0);
+    let (mut harness, second, ann, room) = moving();
+    harness.send(ann.conn, super::harness::leave());
+    assert_eq!(harness.removed_checkpoints, [room]);
+    harness.opened(second, room, None);
+    assert_eq!(harness.lobby.stats().rooms, 0);
 }
 
 #[test]
 fn rooms_resume_on_hosts_of_their_build_and_start_on_the_newest_build() {
-    let mut scene = LobbyHarness::unlimited();
-    let [blue, other] = [1, 2].map(|number| scene.host_of("blue", number, 1));
-    let ann = scene.enter("ann");
-    let room = running(&mut scene, blue, &[&ann]);
-    let green = scene.host_of("green", 3, 1);
-    let bob = scene.enter("bob");
-    running(&mut scene, green, &[&bob]);
-    scene.orders();
-    scene.lose_host(blue, "ended");
-    assert_eq!(moved_to(&mut scene, other).room, room);
-    scene.opened(other, room, None);
-    scene.pass(seconds(4));
-    keep(&mut scene, other, room);
+    let mut harness = LobbyHarness::unlimited();
+    let [blue, other] = [1, 2].map(|number| harness.host_with_build("blue", number, 1));
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, blue, &[&ann]);
+    let green = harness.host_with_build("green", 3, 1);
+    let bob = harness.connect_as("bob");
+    running(&mut harness, green, &[&bob]);
+    harness.take_orders();
+    harness.lose_host(blue, "ended");
+    assert_eq!(resume_order_for(&mut harness, other).room, room);
+    harness.opened(other, room, None);
+    harness.advance(seconds(4));
+    save_checkpoint(&mut harness, other, room);
 
     // A reconnect of a host of the old build does not make that build the newest.
-    scene.host_of("blue", 9, 0);
-    let cat = scene.enter("cat");
-    scene.host_of("green", 10, 1);
+    harness.host_with_build("blue", 9, 0);
+    let cat = harness.connect_as("cat");
+    harness.host_with_build("green", 10, 1);
     let green = HostId(10);
-    running(&mut scene, green, &[&cat]);
+    running(&mut harness, green, &[&cat]);
 
     // The last host of that build ends, and the other build has capacity.
-    scene.host_of("green", 4, 8);
-    scene.lose_host(other, "ended");
-    assert_eq!(scene.opens(), []);
-    scene.pass(seconds(11));
-    let (code, message) = scene.left(&ann);
+    harness.host_with_build("green", 4, 8);
+    harness.lose_host(other, "ended");
+    assert_eq!(harness.take_open_orders(), []);
+    harness.advance(seconds(11));
+    let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::ServerError);
     assert!(message.contains("of build `blue`"), "{message}");
 }
 
 #[test]
 fn new_rooms_use_another_build_if_the_newest_has_no_capacity() {
-    let mut scene = LobbyHarness::unlimited();
-    let blue = scene.host_of("blue", 1, 8);
-    scene.host_of("green", 2, 0);
-    let ann = scene.enter("ann");
-    running(&mut scene, blue, &[&ann]);
+    let mut harness = LobbyHarness::unlimited();
+    let blue = harness.host_with_build("blue", 1, 8);
+    harness.host_with_build("green", 2, 0);
+    let ann = harness.connect_as("ann");
+    running(&mut harness, blue, &[&ann]);
 }
 
 /// A host that has to resume a room, and the room's player.
 fn moving() -> (LobbyHarness, HostId, Client, u64) {
-    let mut scene = LobbyHarness::new();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    let ann = scene.enter("ann");
-    let room = running(&mut scene, first, &[&ann]);
-    scene.lose_host(first, "killed");
-    moved_to(&mut scene, second);
-    (scene, second, ann, room)
+    let mut harness = LobbyHarness::new();
+    let (first, second) = (harness.host(1, 8), harness.host(2, 8));
+    let ann = harness.connect_as("ann");
+    let room = running(&mut harness, first, &[&ann]);
+    harness.lose_host(first, "killed");
+    resume_order_for(&mut harness, second);
+    (harness, second, ann, room)
 }
 
 /// A running room with a checkpoint.
-fn running(scene: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
-    let room = scene.running_room_of(host, clients);
-    keep(scene, host, room);
+fn running(harness: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
+    let room = harness.running_room_of(host, clients);
+    save_checkpoint(harness, host, room);
     room
 }
 
-fn keep(scene: &mut LobbyHarness, host: HostId, room: u64) {
-    scene.host_says(
+fn save_checkpoint(harness: &mut LobbyHarness, host: HostId, room: u64) {
+    harness.send_from_host(
         host,
         host_to_world::Body::RoomSaved(RoomSaved {
             room,
@@ -321,8 +328,8 @@ fn keep(scene: &mut LobbyHarness, host: HostId, room: u64) {
 }
 
 /// The only order to this host to resume a room.
-fn moved_to(scene: &mut LobbyHarness, host: HostId) -> OpenRoom {
-    let mut opens = scene.opens();
+fn resume_order_for(harness: &mut LobbyHarness, host: HostId) -> OpenRoom {
+    let mut opens = harness.take_open_orders();
     let (to, order) = opens.pop().expect("an order");
     assert_eq!((opens.len(), to), (0, host));
     assert!(order.resume.is_some(), "{order:?}");
@@ -330,9 +337,9 @@ fn moved_to(scene: &mut LobbyHarness, host: HostId) -> OpenRoom {
 }
 
 /// The orders to resume rooms since the last call, with their hosts.
-fn placed(scene: &mut LobbyHarness) -> Vec<(HostId, u64)> {
-    scene
-        .opens()
+fn take_resume_orders(harness: &mut LobbyHarness) -> Vec<(HostId, u64)> {
+    harness
+        .take_open_orders()
         .into_iter()
         .map(|(host, order)| (host, order.room))
         .collect()

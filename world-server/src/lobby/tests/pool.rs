@@ -10,113 +10,119 @@ use crate::lobby::{ChildPoolConfig, HostId, LobbyConfig, Origin};
 
 #[test]
 fn the_pool_keeps_the_children_in_use_and_one_spare() {
-    let mut scene = elastic(1, 4);
-    let first = scene.child(1, 1);
-    assert_eq!(scene.children, None, "one is kept from the start");
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.running_room_of(first, &[&ann]);
-    assert_eq!(scene.children, Some(2), "one in use, one to spare");
-    let second = scene.child(2, 1);
-    scene.running_room_of(second, &[&bob]);
-    assert_eq!(scene.children, Some(3));
-    let third = scene.child(3, 1);
+    let mut harness = elastic(1, 4);
+    let first = harness.child(1, 1);
+    assert_eq!(harness.children, None, "the pool starts with one child");
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.running_room_of(first, &[&ann]);
+    assert_eq!(
+        harness.children,
+        Some(2),
+        "one child is in use, one is spare"
+    );
+    let second = harness.child(2, 1);
+    harness.running_room_of(second, &[&bob]);
+    assert_eq!(harness.children, Some(3));
+    let third = harness.child(3, 1);
 
     // A room ends: after a while the youngest idle child is surplus.
-    scene.send(ann.conn, super::harness::leave());
-    scene.orders();
-    scene.pass(seconds(29));
-    assert_eq!((scene.children, scene.orders()), (Some(3), vec![]));
-    scene.pass(seconds(2));
-    assert_eq!(scene.children, Some(2));
-    assert!(
-        matches!(&scene.orders()[..], [(host, world_to_host::Body::Drain(_))] if *host == third)
-    );
+    harness.send(ann.conn, super::harness::leave());
+    harness.take_orders();
+    harness.advance(seconds(29));
+    assert_eq!((harness.children, harness.take_orders()), (Some(3), vec![]));
+    harness.advance(seconds(2));
+    assert_eq!(harness.children, Some(2));
+    let orders = harness.take_orders();
+    assert!(matches!(&orders[..], [(host, world_to_host::Body::Drain(_))] if *host == third));
     // It gets no more rooms, though it is connected.
-    scene.room_of(&[&ann]);
-    scene.send(ann.conn, start());
-    assert_eq!(scene.opens()[0].0, first);
+    harness.room_of(&[&ann]);
+    harness.send(ann.conn, start());
+    assert_eq!(harness.take_open_orders()[0].0, first);
 }
 
 #[test]
 fn a_surplus_child_is_kept_if_it_is_needed_in_time() {
-    let mut scene = elastic(1, 4);
-    let first = scene.child(1, 8);
-    let ann = scene.enter("ann");
-    scene.running_room_of(first, &[&ann]);
-    scene.child(2, 8);
-    scene.send(ann.conn, super::harness::leave());
-    scene.pass(seconds(20));
-    scene.running_room_of(first, &[&ann]);
-    scene.orders();
-    scene.pass(seconds(60));
-    assert_eq!((scene.children, scene.orders()), (Some(2), vec![]));
+    let mut harness = elastic(1, 4);
+    let first = harness.child(1, 8);
+    let ann = harness.connect_as("ann");
+    harness.running_room_of(first, &[&ann]);
+    harness.child(2, 8);
+    harness.send(ann.conn, super::harness::leave());
+    harness.advance(seconds(20));
+    harness.running_room_of(first, &[&ann]);
+    harness.take_orders();
+    harness.advance(seconds(60));
+    assert_eq!((harness.children, harness.take_orders()), (Some(2), vec![]));
 }
 
 #[test]
 fn a_fixed_number_of_children_stays_that_number() {
-    let mut scene = elastic(2, 2);
-    let (first, second) = (scene.child(1, 8), scene.child(2, 8));
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.running_room_of(first, &[&ann]);
-    scene.running_room_of(second, &[&bob]);
-    scene.pass(seconds(120));
-    assert_eq!(scene.children, None);
+    let mut harness = elastic(2, 2);
+    let (first, second) = (harness.child(1, 8), harness.child(2, 8));
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.running_room_of(first, &[&ann]);
+    harness.running_room_of(second, &[&bob]);
+    harness.advance(seconds(120));
+    assert_eq!(harness.children, None);
 }
 
 #[test]
-fn a_silent_host_is_given_up_and_its_players_are_notified() {
-    let mut scene = LobbyHarness::new();
-    let host = scene.child(1, 8);
-    let ann = scene.enter("ann");
-    scene.running_room_of(host, &[&ann]);
+fn a_silent_host_is_disconnected_and_its_players_are_notified() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.child(1, 8);
+    let ann = harness.connect_as("ann");
+    harness.running_room_of(host, &[&ann]);
     for _ in 0..20 {
-        scene.pass(Duration::from_millis(250));
-        send_heartbeat(&mut scene, host);
+        harness.advance(Duration::from_millis(250));
+        send_heartbeat(&mut harness, host);
     }
-    assert_eq!(scene.given_up(), []);
+    assert_eq!(harness.take_disconnected_hosts(), []);
     for _ in 0..8 {
-        scene.pass(Duration::from_millis(250));
+        harness.advance(Duration::from_millis(250));
     }
-    assert_eq!(scene.given_up(), [host]);
-    let (code, message) = scene.left(&ann);
+    assert_eq!(harness.take_disconnected_hosts(), [host]);
+    let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);
     assert!(message.contains("no sign of life for 2000 ms"), "{message}");
     // It gets no orders, and its late messages have no effect.
-    scene.room_of(&[&ann]);
-    assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NoHostAvailable);
-    send_heartbeat(&mut scene, host);
-    scene.pass(seconds(10));
-    assert_eq!(scene.given_up(), [], "once");
-    scene.lose_host(host, "killed");
+    harness.room_of(&[&ann]);
+    assert_eq!(
+        harness.refusal_code(ann.conn, start()),
+        ErrorCode::NoHostAvailable
+    );
+    send_heartbeat(&mut harness, host);
+    harness.advance(seconds(10));
+    assert_eq!(harness.take_disconnected_hosts(), [], "once");
+    harness.lose_host(host, "killed");
 }
 
 #[test]
-fn a_lobby_that_was_stopped_itself_gives_up_no_host() {
-    let mut scene = LobbyHarness::new();
-    let host = scene.child(1, 8);
+fn a_lobby_that_was_suspended_disconnects_no_host() {
+    let mut harness = LobbyHarness::new();
+    let host = harness.child(1, 8);
     // The lobby was not called for a minute: its process did not run.
-    scene.now += seconds(60);
-    scene.lobby.handle_timeout(scene.now);
-    scene.carry();
-    assert_eq!(scene.given_up(), []);
-    send_heartbeat(&mut scene, host);
-    scene.pass(Duration::from_millis(1_900));
-    assert_eq!(scene.given_up(), []);
-    scene.pass(Duration::from_millis(200));
-    assert_eq!(scene.given_up(), [host]);
+    harness.now += seconds(60);
+    harness.lobby.handle_timeout(harness.now);
+    harness.handle_outputs();
+    assert_eq!(harness.take_disconnected_hosts(), []);
+    send_heartbeat(&mut harness, host);
+    harness.advance(Duration::from_millis(1_900));
+    assert_eq!(harness.take_disconnected_hosts(), []);
+    harness.advance(Duration::from_millis(200));
+    assert_eq!(harness.take_disconnected_hosts(), [host]);
 }
 
 #[test]
-fn an_embedded_host_is_never_given_up() {
-    let mut scene = LobbyHarness::new();
-    scene
+fn an_embedded_host_is_never_disconnected() {
+    let mut harness = LobbyHarness::new();
+    harness
         .lobby
-        .handle_host_start(scene.now, HostId(1), Origin::Embedded);
-    scene.host(1, 8);
+        .handle_host_start(harness.now, HostId(1), Origin::Embedded);
+    harness.host(1, 8);
     for _ in 0..40 {
-        scene.pass(Duration::from_millis(250));
+        harness.advance(Duration::from_millis(250));
     }
-    assert_eq!(scene.given_up(), []);
+    assert_eq!(harness.take_disconnected_hosts(), []);
 }
 
 fn elastic(min: u32, max: u32) -> LobbyHarness {
@@ -133,6 +139,6 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
     })
 }
 
-fn send_heartbeat(scene: &mut LobbyHarness, host: HostId) {
-    scene.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
+fn send_heartbeat(harness: &mut LobbyHarness, host: HostId) {
+    harness.send_from_host(host, host_to_world::Body::Beat(Beat { number: 1 }));
 }

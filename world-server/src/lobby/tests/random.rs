@@ -1,4 +1,4 @@
-//! Random operations from a seed, and the invariants after each of them.
+//! Random operations from a seed; the invariants are checked after each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,7 +12,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 
 use super::harness::{
-    create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start,
+    create, hello, join_with, kick, leave, list_all_players, ready, request_ticket, set_name, start,
 };
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::sessions::connections::Stage;
@@ -26,7 +26,7 @@ use leaders::{DirectoryLog, HostRooms};
 fn the_invariants_hold_in_random_runs() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
-    let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
+    let (mut starts, mut resumes, mut transfers) = (0, 0, 0);
     for seed in 0..60 {
         let mut run = RandomRun::new(seed);
         for step in 0..1_500 {
@@ -38,16 +38,16 @@ fn the_invariants_hold_in_random_runs() {
         closed.extend(stats.closed.into_keys());
         starts += stats.rooms_started;
         resumes += stats.resumed;
-        crossings += stats.transfers_completed;
-        run.calm(&format!("seed {seed}"));
+        transfers += stats.transfers_completed;
+        run.settle(&format!("seed {seed}"));
     }
     // The runs have reached these cases.
     assert!(
         starts > 500 && resumes > 500,
         "{starts} starts, {resumes} resumes"
     );
-    assert!(crossings > 50, "{crossings} crossings");
-    for corner in [
+    assert!(transfers > 50, "{transfers} transfers");
+    for code in [
         ErrorCode::RoomFull,
         ErrorCode::Kicked,
         ErrorCode::WrongPassword,
@@ -61,14 +61,14 @@ fn the_invariants_hold_in_random_runs() {
         ErrorCode::RateLimited,
     ] {
         assert!(
-            refused.contains(&corner),
-            "{corner:?} was never met: {refused:?}"
+            refused.contains(&code),
+            "{code:?} never occurred: {refused:?}"
         );
     }
-    for corner in [ErrorCode::TakenOver, ErrorCode::Idle, ErrorCode::Malformed] {
+    for code in [ErrorCode::TakenOver, ErrorCode::Idle, ErrorCode::Malformed] {
         assert!(
-            closed.contains(&corner),
-            "{corner:?} was never met: {closed:?}"
+            closed.contains(&code),
+            "{code:?} never occurred: {closed:?}"
         );
     }
 }
@@ -85,7 +85,7 @@ fn the_same_seed_gives_the_same_outputs() {
 }
 
 #[test]
-fn random_bytes_do_no_more_than_close_their_connection() {
+fn random_bytes_at_most_close_their_connection() {
     let mut run = RandomRun::new(1);
     for step in 0..2_000 {
         let conn = run.connect();
@@ -109,7 +109,7 @@ struct RandomRun {
     lobby: Lobby,
     now: LocalTime,
     random: RandomSource,
-    /// Connections that were not told to close, with their clients' state.
+    /// Connections that the lobby has not closed, with their clients' state.
     open: BTreeMap<ConnId, ClientModel>,
     /// Tokens that were handed out, valid or not.
     tokens: Vec<Vec<u8>>,
@@ -199,51 +199,51 @@ impl RandomRun {
                 let hello = self.hello();
                 self.request(conn, hello);
             }
-            10..14 => self.with_conn(|run, conn| {
+            10..14 => self.with_random_connection(|run, conn| {
                 run.open.remove(&conn);
                 run.lobby.handle_disconnect(run.now, conn);
             }),
-            14..15 => self.with_conn(|run, conn| {
+            14..15 => self.with_random_connection(|run, conn| {
                 run.open.remove(&conn);
                 run.lobby.handle_quit(run.now, conn);
             }),
             15..16 => {
-                self.with_conn(|run, conn| {
+                self.with_random_connection(|run, conn| {
                     run.lobby
                         .handle_malformed(run.now, conn, ErrorCode::Malformed);
                 });
             }
-            16..20 => self.host_comes_or_goes(),
-            20..34 => self.host_speaks(),
-            34..44 => self.time_passes(),
-            44..50 => self.a_host_acts(),
-            51..52 if self.directory.is_some() => self.leader_dies(),
-            50..51 => self.with_conn(|run, conn| {
+            16..20 => self.add_or_remove_host(),
+            20..34 => self.send_host_message(),
+            34..44 => self.advance_randomly(),
+            44..50 => self.act_as_room_host(),
+            51..52 if self.directory.is_some() => self.replace_leader(),
+            50..51 => self.with_random_connection(|run, conn| {
                 for _ in 0..run.random.below(100) {
                     run.request(conn, leave());
-                    run.carry();
+                    run.handle_outputs();
                 }
             }),
-            _ => self.with_conn(|run, conn| {
+            _ => self.with_random_connection(|run, conn| {
                 let request = run.any_request();
                 run.request(conn, request);
             }),
         }
-        self.carry();
+        self.handle_outputs();
     }
 
-    /// Clients stop and hosts answer; then no request waits any more.
-    fn calm(&mut self, context: &str) {
+    /// Clients send nothing more and hosts answer; then no request waits for an answer.
+    fn settle(&mut self, context: &str) {
         self.now += Duration::from_secs(15);
         self.lobby.handle_timeout(self.now);
-        self.carry();
+        self.handle_outputs();
         assert_eq!(
             self.waiting,
             BTreeSet::new(),
             "{context}: requests without an answer"
         );
         self.lobby.drain(self.now);
-        self.carry();
+        self.handle_outputs();
         assert!(self.lobby.is_drained(), "{context}");
         for host in std::mem::take(&mut self.hosts).into_keys() {
             self.lobby.handle_host_lost(self.now, host, "ended");
@@ -267,7 +267,7 @@ impl RandomRun {
         self.open.insert(conn, ClientModel::default());
         let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.random.below(3) as u8));
         self.lobby.handle_connect(self.now, conn, address);
-        self.carry();
+        self.handle_outputs();
         conn
     }
 
@@ -310,7 +310,8 @@ impl RandomRun {
             18 => ask::Body::ListRooms(world::ListRooms {
                 subscribe: self.random.chance(70),
             }),
-            _ => [everybody(), self.hello(), self.chat()][self.random.below(3) as usize].clone(),
+            _ => [list_all_players(), self.hello(), self.chat()][self.random.below(3) as usize]
+                .clone(),
         }
     }
 
@@ -341,9 +342,9 @@ impl RandomRun {
         self.lobby.handle_request(self.now, conn, message);
     }
 
-    fn host_comes_or_goes(&mut self) {
+    fn add_or_remove_host(&mut self) {
         if self.hosts.len() < 3 && self.random.chance(70) {
-            self.host_dials(None);
+            self.connect_host(None);
         } else if let Some(host) = self.any_host() {
             self.hosts.remove(&host);
             self.opening.retain(|(at, _)| *at != host);
@@ -352,7 +353,7 @@ impl RandomRun {
         }
     }
 
-    fn host_speaks(&mut self) {
+    fn send_host_message(&mut self) {
         let (room, player) = (self.any_room(), self.any_player());
         let reason = self.random.below(40) as i32;
         let Some(any) = self.any_host() else { return };
@@ -360,11 +361,11 @@ impl RandomRun {
             10..24 => {
                 // A transfer takes several messages, usually in sequence.
                 for _ in 0..3 {
-                    self.host_speaks_of_gates(any, room, player);
-                    self.carry();
+                    self.send_gate_message(any, room, player);
+                    self.handle_outputs();
                 }
             }
-            0 => self.host_says(
+            0 => self.send_from_host(
                 any,
                 host_to_world::Body::RoomClosed(messages::RoomClosed {
                     room,
@@ -373,7 +374,7 @@ impl RandomRun {
                 }),
             ),
             1..3 => {
-                self.host_says(
+                self.send_from_host(
                     any,
                     host_to_world::Body::PlayerOut(messages::PlayerOut {
                         room,
@@ -382,7 +383,7 @@ impl RandomRun {
                     }),
                 );
             }
-            3 => self.host_says(
+            3 => self.send_from_host(
                 any,
                 host_to_world::Body::RoomOpened(messages::RoomOpened { room, error: None }),
             ),
@@ -396,16 +397,16 @@ impl RandomRun {
                         room: here.room,
                         error,
                     };
-                    self.host_says(host, host_to_world::Body::RoomOpened(opened));
+                    self.send_from_host(host, host_to_world::Body::RoomOpened(opened));
                 }
             }
         }
     }
 
-    /// Messages about gates, mostly as an honest host sends them.
-    fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
+    /// Sends a message about gates, mostly a valid one.
+    fn send_gate_message(&mut self, any: HostId, room: u64, player: u64) {
         let map = self.random.below(4) as u32;
-        // Mostly about a player who is there and an order that exists.
+        // Mostly about a player in the room and an order that exists.
         let places: Vec<_> = self
             .lobby
             .players
@@ -446,13 +447,13 @@ impl RandomRun {
                             room: here.room,
                             error: None,
                         };
-                        self.host_says(host, host_to_world::Body::RoomOpened(opened));
+                        self.send_from_host(host, host_to_world::Body::RoomOpened(opened));
                     }
                     return;
                 }
                 let index = self.random.below(self.gates.len() as u64) as usize;
                 let (host, body) = self.gates.swap_remove(index);
-                return self.host_says(host, body);
+                return self.send_from_host(host, body);
             }
         };
         // The room's host, if it has one.
@@ -461,11 +462,11 @@ impl RandomRun {
             .rooms
             .get(RoomId(room))
             .and_then(LobbyRoom::game_host);
-        self.host_says(on.unwrap_or(any), body);
+        self.send_from_host(on.unwrap_or(any), body);
     }
 
-    /// A host's answer to an order about a gate.
-    fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
+    /// Queues a host's answer to an order about a gate.
+    fn queue_gate_answer(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
             world_to_host::Body::LetGo(messages::LetGo {
                 room,
@@ -501,14 +502,14 @@ impl RandomRun {
         }
     }
 
-    fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
-        self.note_word(host, &body);
+    fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
+        self.note_host_message(host, &body);
         self.lobby
             .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
     }
 
-    /// A host of a room starts it, or kicks.
-    fn a_host_acts(&mut self) {
+    /// The host of a room starts it or kicks a member.
+    fn act_as_room_host(&mut self) {
         let worlds = self
             .lobby
             .rooms
@@ -528,7 +529,7 @@ impl RandomRun {
         }
     }
 
-    /// Mostly one that exists.
+    /// A room id, mostly of an existing room.
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
         let any = self.random.below(100);
@@ -539,7 +540,7 @@ impl RandomRun {
         }
     }
 
-    /// Mostly one that exists.
+    /// A player id, mostly of an existing player.
     fn any_player(&mut self) -> u64 {
         let players: Vec<_> = self
             .lobby
@@ -560,21 +561,21 @@ impl RandomRun {
         self.random.pick(&hosts).copied()
     }
 
-    fn time_passes(&mut self) {
+    fn advance_randomly(&mut self) {
         let longest_ms = [10, 500, 4_000][self.random.below(3) as usize];
-        self.hosts_beat();
+        self.send_heartbeats();
         self.now += Duration::from_millis(self.random.below(longest_ms));
         self.lobby.handle_timeout(self.now);
     }
 
-    fn with_conn(&mut self, then: impl FnOnce(&mut Self, ConnId)) {
+    fn with_random_connection(&mut self, then: impl FnOnce(&mut Self, ConnId)) {
         let open: Vec<_> = self.open.keys().copied().collect();
         if let Some(conn) = self.random.pick(&open).copied() {
             then(self, conn);
         }
     }
 
-    fn carry(&mut self) {
+    fn handle_outputs(&mut self) {
         let (mut closed, mut cut) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
             self.trace.push(format!("{output:?}"));
@@ -597,12 +598,12 @@ impl RandomRun {
                         "a lost host gets the order {message:?}"
                     );
                     let order = message.body.as_ref().expect("a body");
-                    self.note_gate(host, order);
+                    self.queue_gate_answer(host, order);
                     self.note_order(host, order);
                 }
                 LobbyAction::DisconnectHost { host } => {
                     cut.push(host);
-                    self.forsake(host);
+                    self.cut_link(host);
                 }
                 LobbyAction::Record { key, value } => self
                     .directory
@@ -628,7 +629,7 @@ impl RandomRun {
                 self.lobby
                     .handle_host_lost(self.now, host, "its link is cut");
             }
-            self.carry();
+            self.handle_outputs();
         }
         let open = &self.open;
         self.waiting.retain(|(conn, _)| open.contains_key(conn));
@@ -662,7 +663,7 @@ impl RandomRun {
                 assert_eq!(
                     known.room.take(),
                     Some(left.room),
-                    "who leaves a room was in it"
+                    "only a member leaves a room"
                 );
             }
             Body::Ticket(ticket) => {
@@ -676,20 +677,20 @@ impl RandomRun {
         let lobby = &self.lobby;
         let mut seated = BTreeMap::new();
         for room in lobby.rooms.iter() {
-            if let Some(zone) = room.map_identity {
+            if let Some(map) = room.map_identity {
                 let world = lobby
                     .rooms
-                    .get(zone.world)
-                    .expect("a world outlives its maps");
+                    .get(map.world)
+                    .expect("the world of a map exists");
                 assert!(
                     room.seats.taken() <= room.map_seats(),
-                    "{context}: an oversold map"
+                    "{context}: a map with more players than seats"
                 );
                 assert!(
                     room.seats
                         .players()
                         .all(|player| world.seats.contains(player)),
-                    "{context}: no member"
+                    "{context}: a player on a map is no member of its world"
                 );
                 continue;
             }
@@ -697,17 +698,17 @@ impl RandomRun {
             assert!(!room.seats.is_empty(), "{context}: an empty room");
             assert!(
                 room.seats.taken() <= room.seats.capacity(),
-                "{context}: oversold"
+                "{context}: more players than seats"
             );
             assert!(
                 room.seats.contains(room.host),
-                "{context}: the host is no member"
+                "{context}: the room's host is no member"
             );
             for player in room.seats.players() {
                 assert_eq!(
                     seated.insert(player, room.id),
                     None,
-                    "{context}: in two rooms"
+                    "{context}: a player in two rooms"
                 );
             }
             match room.phase {
@@ -717,11 +718,11 @@ impl RandomRun {
                 | RoomPhase::Moving { host: Some(host) } => {
                     assert!(
                         lobby.hosts.get(host).is_some(),
-                        "{context}: on a host that is gone"
+                        "{context}: a room on a lost host"
                     );
                     assert!(
                         lobby.hosts.has_build(host, &room.build),
-                        "{context}: on a host of another build"
+                        "{context}: a room on a host of another build"
                     );
                 }
             }
@@ -735,7 +736,7 @@ impl RandomRun {
             );
             assert!(
                 names.insert(player.name().key()),
-                "{context}: two players of one name"
+                "{context}: two players with the same name"
             );
             let connection = player
                 .conn
@@ -744,7 +745,7 @@ impl RandomRun {
             assert_eq!(
                 stage,
                 player.conn.map(|_| Stage::Player(player.id)),
-                "{context}: another's connection"
+                "{context}: a player with the connection of another one"
             );
             if let Some(known) = player.conn.and_then(|conn| self.open.get(&conn)) {
                 assert_eq!(
@@ -768,7 +769,7 @@ impl RandomRun {
             lobby
                 .next_deadline()
                 .is_none_or(|deadline| deadline > self.now),
-            "{context}: something is overdue"
+            "{context}: a deadline is overdue"
         );
     }
 }

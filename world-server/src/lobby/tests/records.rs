@@ -1,4 +1,4 @@
-//! A lobby that puts out records, and another one that restores them.
+//! A lobby that writes directory records, and another one that restores them.
 
 use ambit_host::protocol::messages::world_to_host;
 use ambit_proto::codes::ErrorCode;
@@ -12,7 +12,11 @@ use crate::lobby::{HostId, RecordKey};
 #[test]
 fn players_resume_at_another_server_and_find_their_room() {
     let mut first = LobbyHarness::recorded();
-    let (ann, bob, cid) = (first.enter("ann"), first.enter("bob"), first.enter("cid"));
+    let (ann, bob, cid) = (
+        first.connect_as("ann"),
+        first.connect_as("bob"),
+        first.connect_as("cid"),
+    );
     let den = first.create(
         &ann,
         CreateRoom {
@@ -28,14 +32,14 @@ fn players_resume_at_another_server_and_find_their_room() {
             password: "s3cret".into(),
         }),
     );
-    first.done(
+    first.expect_done(
         bob.conn,
         ask::Body::SetReady(world::SetReady { ready: true }),
     );
-    let eve = guest(&mut first, &den, "eve");
-    first.done(ann.conn, ask::Body::Kick(world::Kick { player: eve.id }));
+    let eve = add_member(&mut first, &den, "eve");
+    first.expect_done(ann.conn, ask::Body::Kick(world::Kick { player: eve.id }));
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let conn = second.connect();
     let welcome = second.welcome(conn, "x", &ann.token);
     assert_eq!(
@@ -49,14 +53,17 @@ fn players_resume_at_another_server_and_find_their_room() {
     );
     let bob = second.resume(&bob);
     assert_eq!(second.members(&bob), "ann* bob!");
-    // Banned players stay banned, the password is required, names are taken, and ids continue.
+    // Bans, the password and taken names are kept, and ids continue.
     let conn = second.connect();
     let eve = second.hello(conn, "eve", &token_of(&first, "eve"));
-    assert_eq!(second.refusal(eve.conn, join(den.id)), ErrorCode::Kicked);
-    assert_eq!(second.enter("cid").name, "cid-2");
+    assert_eq!(
+        second.refusal_code(eve.conn, join(den.id)),
+        ErrorCode::Kicked
+    );
+    assert_eq!(second.connect_as("cid").name, "cid-2");
     let cid = second.resume(&cid);
     assert_eq!(
-        second.refusal(cid.conn, join(den.id)),
+        second.refusal_code(cid.conn, join(den.id)),
         ErrorCode::WrongPassword
     );
     assert!(second.create(&cid, room("other")).id > den.id);
@@ -65,13 +72,13 @@ fn players_resume_at_another_server_and_find_their_room() {
 #[test]
 fn a_create_request_repeated_at_another_server_makes_no_second_room() {
     let mut first = LobbyHarness::recorded();
-    let ann = first.enter("ann");
+    let ann = first.connect_as("ann");
     let wanted = CreateRoom {
         key: vec![7; 16],
         ..room("den")
     };
     let made = first.create(&ann, wanted.clone());
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
     assert_eq!(second.create(&ann, wanted).id, made.id);
     assert_eq!(second.listed(&ann).len(), 1);
@@ -80,66 +87,77 @@ fn a_create_request_repeated_at_another_server_makes_no_second_room() {
 #[test]
 fn a_host_reconnects_and_its_rooms_continue_unchanged() {
     let mut first = LobbyHarness::recorded();
-    let host = first.lasting_host(1, 9, &[]);
-    let (ann, bob) = (first.enter("ann"), first.enter("bob"));
+    let host = first.reconnecting_host(1, 9, &[]);
+    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
     let den = first.running_room_of(host, &[&ann, &bob]);
-    let before = first.ticket_of(&ann);
+    let before = first.request_new_ticket(&ann);
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
-    let host = second.lasting_host(second.lobby.last_host().0 + 1, 9, &[(den, 1), (77, 3)]);
+    let host = second.reconnecting_host(second.lobby.last_host().0 + 1, 9, &[(den, 1), (77, 3)]);
     assert_eq!(second.adopted, [(den, host)]);
-    assert_eq!(second.closes(), [77], "that room is not its to run");
-    let after = second.ticket_of(&ann);
+    assert_eq!(
+        second.take_closed_rooms(),
+        [77],
+        "the lobby does not know this room"
+    );
+    let after = second.request_new_ticket(&ann);
     assert_eq!(
         (after.room, &after.address, after.incarnation),
         (den, &before.address, 1)
     );
-    second.pass(seconds(6));
+    second.advance(seconds(6));
     assert!(second.listed(&ann)[0].running);
-    // It can be lost like any other, and has no checkpoint until it is saved again.
+    // The host can be lost again; the room has no checkpoint until the host saves it again.
     second.lose_host(host, "killed");
-    assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
+    assert_eq!(second.leave_reason(&ann).0, ErrorCode::HostDied);
 }
 
 #[test]
 fn a_host_that_reconnects_keeps_its_rooms() {
-    let (mut scene, ann, den) = succeeded();
-    let first = scene.lasting_host(20_000, 9, &[(den, 1)]);
-    // Its link broke, which this lobby does not know.
-    let second = scene.lasting_host(20_001, 9, &[(den, 1)]);
-    assert_eq!(scene.given_up(), [first], "it has one link at most");
-    assert_eq!(scene.adopted, [(den, first), (den, second)]);
-    scene.lose_host(first, "its connection ended");
+    let (mut harness, ann, den) = restored_room();
+    let first = harness.reconnecting_host(20_000, 9, &[(den, 1)]);
+    // Its link broke, which this lobby has not noticed.
+    let second = harness.reconnecting_host(20_001, 9, &[(den, 1)]);
     assert_eq!(
-        (scene.closes(), scene.ticket_of(&ann).incarnation),
+        harness.take_disconnected_hosts(),
+        [first],
+        "a host has at most one link"
+    );
+    assert_eq!(harness.adopted, [(den, first), (den, second)]);
+    harness.lose_host(first, "its connection ended");
+    assert_eq!(
+        (
+            harness.take_closed_rooms(),
+            harness.request_new_ticket(&ann).incarnation
+        ),
         (vec![], 1)
     );
-    scene.lose_host(second, "killed");
+    harness.lose_host(second, "killed");
     assert_eq!(
-        scene.left(&ann).0,
+        harness.leave_reason(&ann).0,
         ErrorCode::HostDied,
-        "until it has sent a checkpoint"
+        "the room has no checkpoint yet"
     );
 }
 
 #[test]
 fn a_leader_crash_while_a_host_reconnects_loses_no_room() {
-    let (mut scene, ann, den) = succeeded();
-    scene.lasting_host(20_000, 9, &[(den, 1)]);
-    let before = scene.records.clone();
-    scene.log.clear();
-    scene.lasting_host(20_001, 9, &[(den, 1)]);
+    let (mut harness, ann, den) = restored_room();
+    harness.reconnecting_host(20_000, 9, &[(den, 1)]);
+    let before = harness.records.clone();
+    harness.log.clear();
+    harness.reconnecting_host(20_001, 9, &[(den, 1)]);
     assert!(
-        scene.log.len() >= 3,
-        "a host, the room, and a host that is gone: {:?}",
-        scene.log
+        harness.log.len() >= 3,
+        "the records of a host, the room, and a removed host: {:?}",
+        harness.log
     );
-    for mut next in scene.succeed_torn(&before, seconds(5)) {
-        let host = next.lasting_host(40_000, 9, &[(den, 1)]);
+    for mut next in harness.restore_partial_writes(&before, seconds(5)) {
+        let host = next.reconnecting_host(40_000, 9, &[(den, 1)]);
         let ann = next.resume(&ann);
         assert_eq!(
-            (next.closes(), &next.adopted[..]),
+            (next.take_closed_rooms(), &next.adopted[..]),
             (vec![], &[(den, host)][..])
         );
         assert!(next.listed(&ann)[0].running);
@@ -148,116 +166,113 @@ fn a_leader_crash_while_a_host_reconnects_loses_no_room() {
 
 #[test]
 fn a_leader_crash_while_a_name_changes_owner_loses_no_session() {
-    let mut scene = LobbyHarness::recorded();
-    let (bob, ann) = (scene.enter("bob"), scene.enter("ann"));
-    let before = scene.records.clone();
-    scene.log.clear();
-    scene.ask(ann.conn, super::harness::set_name("zoe"));
-    scene.ask(bob.conn, super::harness::set_name("ann"));
-    // In the order of writing, by key: the player who has got the name comes first.
-    scene.log.sort_by_key(|(key, _)| *key);
-    for mut next in scene.succeed_torn(&before, seconds(5)) {
+    let mut harness = LobbyHarness::recorded();
+    let (bob, ann) = (harness.connect_as("bob"), harness.connect_as("ann"));
+    let before = harness.records.clone();
+    harness.log.clear();
+    harness.ask(ann.conn, super::harness::set_name("zoe"));
+    harness.ask(bob.conn, super::harness::set_name("ann"));
+    // Records are written in the order of their keys: the player who gets the name comes first.
+    harness.log.sort_by_key(|(key, _)| *key);
+    for mut next in harness.restore_partial_writes(&before, seconds(5)) {
         let (ann, bob) = (next.resume(&ann), next.resume(&bob));
         assert_ne!(ann.name, bob.name);
-        next.pass(seconds(60));
+        next.advance(seconds(60));
         assert_eq!(next.lobby.stats().players, 2);
     }
 }
 
 #[test]
 fn an_older_incarnation_of_a_room_is_closed() {
-    let (mut second, ann, den) = succeeded();
-    second.lasting_host(20_000, 9, &[(den, 0)]);
-    assert_eq!(second.closes(), [den]);
-    assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
+    let (mut second, ann, den) = restored_room();
+    second.reconnecting_host(20_000, 9, &[(den, 0)]);
+    assert_eq!(second.take_closed_rooms(), [den]);
+    assert_eq!(second.leave_reason(&ann).0, ErrorCode::HostDied);
 }
 
 #[test]
 fn rooms_of_a_host_that_does_not_reconnect_in_time_are_lost() {
-    let (mut second, ann, den) = succeeded();
+    let (mut second, ann, den) = restored_room();
     assert!(
         second.listed(&ann)[0].running,
-        "a live room is never hidden"
+        "a live room stays in the list"
     );
-    second.pass(seconds(4));
+    second.advance(seconds(4));
     assert_eq!(second.listed(&ann).len(), 1);
-    second.pass(seconds(2));
-    assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
+    second.advance(seconds(2));
+    assert_eq!(second.leave_reason(&ann).0, ErrorCode::HostDied);
     assert_eq!(second.listed(&ann), []);
-    // The host's message comes too late.
-    second.lasting_host(20_000, 9, &[(den, 1)]);
-    assert_eq!(second.closes(), [den]);
+    // The host reconnects too late.
+    second.reconnecting_host(20_000, 9, &[(den, 1)]);
+    assert_eq!(second.take_closed_rooms(), [den]);
 }
 
 #[test]
-fn removed_things_are_removed_from_the_records() {
+fn records_of_removed_players_and_rooms_are_removed() {
     let mut first = LobbyHarness::recorded();
-    let host = first.lasting_host(1, 9, &[]);
-    let (ann, bob) = (first.enter("ann"), first.enter("bob"));
+    let host = first.reconnecting_host(1, 9, &[]);
+    let (ann, bob) = (first.connect_as("ann"), first.connect_as("bob"));
     first.running_room_of(host, &[&ann, &bob]);
-    first.lose(&bob);
+    first.disconnect(&bob);
     first.lose_host(host, "killed");
-    first.pass(seconds(40));
+    first.advance(seconds(40));
     let keys: Vec<_> = first.records.keys().map(ToString::to_string).collect();
     assert_eq!(keys, ["ids".to_owned(), format!("player.{}", ann.id)]);
-    let mut again = first.succeed(seconds(5)).records;
+    let mut again = first.start_successor(seconds(5)).records;
     assert_ne!(
         again.insert(RecordKey::Ids, Vec::new()),
         first.records.insert(RecordKey::Ids, Vec::new()),
-        "numbers are never given twice"
+        "ids are never used twice"
     );
-    assert_eq!(
-        again, first.records,
-        "going on changes nothing else by itself"
-    );
+    assert_eq!(again, first.records, "a restore changes no other record");
 }
 
 #[test]
 fn without_a_working_directory_there_are_no_records_or_no_new_rooms() {
     let mut plain = LobbyHarness::new();
-    let ann = plain.enter("ann");
+    let ann = plain.connect_as("ann");
     plain.create(&ann, room("den"));
     assert!(plain.records.is_empty());
-    let mut scene = LobbyHarness::recorded();
-    let host = scene.lasting_host(1, 9, &[]);
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let den = scene.running_room_of(host, &[&ann]);
-    scene.lobby.set_directory_available(false);
-    let (code, message) = scene.refused(bob.conn, create(room("new")));
+    let mut harness = LobbyHarness::recorded();
+    let host = harness.reconnecting_host(1, 9, &[]);
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let den = harness.running_room_of(host, &[&ann]);
+    harness.lobby.set_directory_available(false);
+    let (code, message) = harness.expect_refusal(bob.conn, create(room("new")));
     assert_eq!(code, ErrorCode::TryAgain);
     assert!(message.contains("try again"), "{message}");
-    // What exists continues.
-    scene.join(&bob, den);
+    // Existing rooms continue.
+    harness.join(&bob, den);
     assert!(matches!(
-        scene.ask(bob.conn, request_ticket()),
+        harness.ask(bob.conn, request_ticket()),
         Body::Ticket(_)
     ));
-    scene.lobby.set_directory_available(true);
-    scene.ask(bob.conn, ask::Body::LeaveRoom(world::LeaveRoom {}));
-    scene.create(&bob, room("new"));
+    harness.lobby.set_directory_available(true);
+    harness.ask(bob.conn, ask::Body::LeaveRoom(world::LeaveRoom {}));
+    harness.create(&bob, room("new"));
 }
 
 #[test]
 fn a_heartbeat_of_a_remote_host_is_acknowledged() {
-    let mut scene = LobbyHarness::new();
-    let host = scene.lasting_host(1, 9, &[]);
-    scene.host_says(
+    let mut harness = LobbyHarness::new();
+    let host = harness.reconnecting_host(1, 9, &[]);
+    harness.send_from_host(
         host,
         ambit_host::protocol::messages::host_to_world::Body::Beat(
             ambit_host::protocol::messages::Beat { number: 5 },
         ),
     );
-    let is_heard = |order: &world_to_host::Body| {
+    let is_acknowledgement = |order: &world_to_host::Body| {
         matches!(
             order,
             world_to_host::Body::Heard(heard) if heard.number == 5
         )
     };
-    let heard = scene
-        .orders()
+    let is_acknowledged = harness
+        .take_orders()
         .iter()
-        .any(|(to, order)| *to == host && is_heard(order));
-    assert!(heard);
+        .any(|(to, order)| *to == host && is_acknowledgement(order));
+    assert!(is_acknowledged);
 }
 
 #[test]
@@ -273,21 +288,21 @@ fn record_keys_survive_a_round_trip() {
     assert_eq!("host.3".parse(), Ok(RecordKey::Host(HostId(3))));
 }
 
-/// A server that has restored a running room, whose player has come back and whose host has not.
-fn succeeded() -> (LobbyHarness, Client, u64) {
+/// A server that has restored a running room; the player has returned, the host has not.
+fn restored_room() -> (LobbyHarness, Client, u64) {
     let mut first = LobbyHarness::recorded();
-    let host = first.lasting_host(1, 9, &[]);
-    let ann = first.enter("ann");
+    let host = first.reconnecting_host(1, 9, &[]);
+    let ann = first.connect_as("ann");
     let den = first.running_room_of(host, &[&ann]);
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
     (second, ann, den)
 }
 
-/// One more player in the room.
-fn guest(scene: &mut LobbyHarness, den: &world::Room, name: &str) -> Client {
-    let client = scene.enter(name);
-    scene.ask(
+/// Adds a player to the room.
+fn add_member(harness: &mut LobbyHarness, den: &world::Room, name: &str) -> Client {
+    let client = harness.connect_as(name);
+    harness.ask(
         client.conn,
         ask::Body::JoinRoom(world::JoinRoom {
             room: den.id,
@@ -297,9 +312,9 @@ fn guest(scene: &mut LobbyHarness, den: &world::Room, name: &str) -> Client {
     client
 }
 
-fn token_of(scene: &LobbyHarness, name: &str) -> Vec<u8> {
+fn token_of(harness: &LobbyHarness, name: &str) -> Vec<u8> {
     use prost::Message as _;
-    let players = scene
+    let players = harness
         .records
         .iter()
         .filter(|(key, _)| matches!(key, RecordKey::Player(_)));

@@ -10,9 +10,9 @@ use crate::lobby::LobbyConfig;
 
 #[test]
 fn the_creator_of_a_room_is_its_host() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
-    let made = scene.create(
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let made = harness.create(
         &ann,
         world::CreateRoom {
             parameters: parameters(&[("size", "100x100")]),
@@ -44,76 +44,77 @@ fn the_creator_of_a_room_is_its_host() {
             connected: true,
         }],
     };
-    assert_eq!(scene.events(&ann), [Body::RoomJoined(joined)]);
+    assert_eq!(harness.events(&ann), [Body::RoomJoined(joined)]);
 }
 
 #[test]
 fn a_repeated_request_makes_no_second_room() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
     let with_key = |key: u8| world::CreateRoom {
         key: vec![key; 16],
         ..room("den")
     };
-    let first = scene.create(&ann, with_key(1));
-    assert_eq!(scene.create(&ann, with_key(1)), first);
-    // Also after the connection broke, and from inside the room; another key is another request.
-    scene.lose(&ann);
-    let ann = scene.resume(&ann);
-    assert_eq!(scene.create(&ann, with_key(1)), first);
+    let first = harness.create(&ann, with_key(1));
+    assert_eq!(harness.create(&ann, with_key(1)), first);
+    // The same holds after a reconnect and for a member of the room. Another key is a new
+    // request, which a member may not make.
+    harness.disconnect(&ann);
+    let ann = harness.resume(&ann);
+    assert_eq!(harness.create(&ann, with_key(1)), first);
     assert_eq!(
-        scene.refusal(ann.conn, create(with_key(2))),
+        harness.refusal_code(ann.conn, create(with_key(2))),
         ErrorCode::AlreadyInRoom
     );
-    assert_eq!(scene.listed(&ann).len(), 1);
-    // Another player's key is another key.
-    let bob = scene.enter("bob");
-    assert_ne!(scene.create(&bob, with_key(1)).id, first.id);
+    assert_eq!(harness.listed(&ann).len(), 1);
+    // Keys of different players are independent.
+    let bob = harness.connect_as("bob");
+    assert_ne!(harness.create(&bob, with_key(1)).id, first.id);
 }
 
 #[test]
 fn a_repeated_request_for_a_closed_room_is_refused() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
     let with_key = world::CreateRoom {
         key: vec![1; 16],
         ..room("den")
     };
-    scene.create(&ann, with_key.clone());
-    scene.ask(ann.conn, leave());
+    harness.create(&ann, with_key.clone());
+    harness.ask(ann.conn, leave());
     assert_eq!(
-        scene.refusal(ann.conn, create(with_key.clone())),
+        harness.refusal_code(ann.conn, create(with_key.clone())),
         ErrorCode::NoSuchRoom
     );
-    assert_eq!(scene.listed(&ann), []);
-    scene.pass(seconds(61));
-    assert_eq!(scene.create(&ann, with_key.clone()).id, 2);
-    // To a player who has left the room, which still exists, the answer would mean that it is a
-    // member.
-    let bob = scene.enter("bob");
-    scene.join(&bob, 2);
-    scene.ask(ann.conn, leave());
+    assert_eq!(harness.listed(&ann), []);
+    harness.advance(seconds(61));
+    assert_eq!(harness.create(&ann, with_key.clone()).id, 2);
+    // A player who has left the room, which still exists, is refused too: the answer would mean
+    // membership.
+    let bob = harness.connect_as("bob");
+    harness.join(&bob, 2);
+    harness.ask(ann.conn, leave());
     assert_eq!(
-        scene.refusal(ann.conn, create(with_key)),
+        harness.refusal_code(ann.conn, create(with_key)),
         ErrorCode::NoSuchRoom
     );
-    assert_eq!(scene.members(&bob), "bob*");
+    assert_eq!(harness.members(&bob), "bob*");
 }
 
 #[test]
 fn a_refused_request_leaves_its_key_free() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
     let with_key = world::CreateRoom {
         key: vec![1; 16],
         game: "chess".into(),
         ..room("den")
     };
     assert_eq!(
-        scene.refusal(ann.conn, create(with_key.clone())),
+        harness.refusal_code(ann.conn, create(with_key.clone())),
         ErrorCode::UnknownGame
     );
-    scene.create(
+    harness.create(
         &ann,
         world::CreateRoom {
             game: "field".into(),
@@ -124,9 +125,9 @@ fn a_refused_request_leaves_its_key_free() {
 
 #[test]
 fn an_unknown_game_is_refused_with_the_known_ones() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
-    let (code, message) = scene.refused(
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let (code, message) = harness.expect_refusal(
         ann.conn,
         create(world::CreateRoom {
             game: "chess".into(),
@@ -139,8 +140,8 @@ fn an_unknown_game_is_refused_with_the_known_ones() {
 
 #[test]
 fn a_bad_game_parameter_is_refused_with_the_games_reason() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
     for (name, value, reason) in [
         ("colour", "red", "it knows: size"),
         ("ready", "maybe", "optional, required"),
@@ -149,7 +150,7 @@ fn a_bad_game_parameter_is_refused_with_the_games_reason() {
             parameters: parameters(&[(name, value)]),
             ..room("den")
         };
-        let (code, message) = scene.refused(ann.conn, create(asked));
+        let (code, message) = harness.expect_refusal(ann.conn, create(asked));
         assert_eq!(code, ErrorCode::BadParameter);
         assert!(message.contains(reason), "{message}");
     }
@@ -160,24 +161,24 @@ fn a_bad_game_parameter_is_refused_with_the_games_reason() {
             ..room("den")
         };
         assert_eq!(
-            scene.refusal(ann.conn, create(asked)),
+            harness.refusal_code(ann.conn, create(asked)),
             ErrorCode::BadParameter,
             "{capacity} seats"
         );
     }
     assert_eq!(
-        scene.refusal(ann.conn, create(room("a\tb"))),
+        harness.refusal_code(ann.conn, create(room("a\tb"))),
         ErrorCode::BadName
     );
-    assert_eq!(scene.listed(&ann), []);
+    assert_eq!(harness.listed(&ann), []);
 }
 
 #[test]
 fn a_new_member_and_the_members_see_each_other() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = scene.room_of(&[&ann]);
-    let joined = scene.join(&bob, room);
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = harness.room_of(&[&ann]);
+    let joined = harness.join(&bob, room);
     assert_eq!(joined.room.map(|room| room.players), Some(2));
     assert_eq!(
         joined
@@ -187,44 +188,48 @@ fn a_new_member_and_the_members_see_each_other() {
             .collect::<Vec<_>>(),
         ["ann", "bob"]
     );
-    assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
+    assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann* bob"));
 }
 
 #[test]
 fn joining_the_own_room_again_succeeds_without_a_second_seat() {
-    let mut scene = LobbyHarness::new();
-    let ann = scene.enter("ann");
-    let made = scene.create(
+    let mut harness = LobbyHarness::new();
+    let ann = harness.connect_as("ann");
+    let made = harness.create(
         &ann,
         world::CreateRoom {
             capacity: 1,
             ..room("den")
         },
     );
-    assert_eq!(scene.join(&ann, made.id).room, Some(made));
+    assert_eq!(harness.join(&ann, made.id).room, Some(made));
 }
 
 #[test]
 fn a_player_is_in_one_room_only() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.room_of(&[&ann]);
-    let second = scene.room_of(&[&bob]);
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.room_of(&[&ann]);
+    let second = harness.room_of(&[&bob]);
     assert_eq!(
-        scene.refusal(ann.conn, join(second)),
+        harness.refusal_code(ann.conn, join(second)),
         ErrorCode::AlreadyInRoom
     );
     assert_eq!(
-        scene.refusal(ann.conn, create(room("third"))),
+        harness.refusal_code(ann.conn, create(room("third"))),
         ErrorCode::AlreadyInRoom
     );
 }
 
 #[test]
 fn a_full_room_refuses_players_until_a_seat_is_free() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
-    let den = scene
+    let mut harness = LobbyHarness::new();
+    let (ann, bob, cid) = (
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cid"),
+    );
+    let den = harness
         .create(
             &ann,
             world::CreateRoom {
@@ -233,22 +238,25 @@ fn a_full_room_refuses_players_until_a_seat_is_free() {
             },
         )
         .id;
-    scene.join(&bob, den);
-    let (code, message) = scene.refused(cid.conn, join(den));
+    harness.join(&bob, den);
+    let (code, message) = harness.expect_refusal(cid.conn, join(den));
     assert_eq!(code, ErrorCode::RoomFull);
     assert!(message.contains("2 seats"), "{message}");
     // A seat is kept while its player is away.
-    scene.lose(&bob);
-    assert_eq!(scene.refusal(cid.conn, join(den)), ErrorCode::RoomFull);
-    scene.pass(seconds(31));
-    scene.join(&cid, den);
+    harness.disconnect(&bob);
+    assert_eq!(
+        harness.refusal_code(cid.conn, join(den)),
+        ErrorCode::RoomFull
+    );
+    harness.advance(seconds(31));
+    harness.join(&cid, den);
 }
 
 #[test]
 fn all_but_members_need_the_password() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let made = scene.create(
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let made = harness.create(
         &ann,
         world::CreateRoom {
             password: "sesame".into(),
@@ -258,175 +266,202 @@ fn all_but_members_need_the_password() {
     assert!(made.has_password);
     for wrong in ["", "Sesame", "sesame2"] {
         assert_eq!(
-            scene.refusal(bob.conn, join_with(made.id, wrong)),
+            harness.refusal_code(bob.conn, join_with(made.id, wrong)),
             ErrorCode::WrongPassword
         );
     }
     assert!(matches!(
-        scene.ask(bob.conn, join_with(made.id, "sesame")),
+        harness.ask(bob.conn, join_with(made.id, "sesame")),
         Body::RoomJoined(_)
     ));
-    scene.join(&bob, made.id);
+    harness.join(&bob, made.id);
 }
 
 #[test]
 fn a_leave_is_confirmed_and_the_others_see_it() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = scene.room_of(&[&ann, &bob]);
-    let Body::RoomLeft(left) = scene.ask(bob.conn, leave()) else {
-        panic!("not left")
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = harness.room_of(&[&ann, &bob]);
+    let Body::RoomLeft(left) = harness.ask(bob.conn, leave()) else {
+        panic!("expected a leave")
     };
     assert_eq!((left.room, left.reason), (room, 0));
-    assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann*"));
-    assert_eq!(scene.refusal(bob.conn, leave()), ErrorCode::NotInRoom);
-    scene.join(&bob, room);
+    assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann*"));
+    assert_eq!(
+        harness.refusal_code(bob.conn, leave()),
+        ErrorCode::NotInRoom
+    );
+    harness.join(&bob, room);
 }
 
 #[test]
 fn the_first_connected_member_becomes_the_new_host() {
-    let mut scene = LobbyHarness::new();
+    let mut harness = LobbyHarness::new();
     let (ann, bob, cid, dan) = (
-        scene.enter("ann"),
-        scene.enter("bob"),
-        scene.enter("cid"),
-        scene.enter("dan"),
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cid"),
+        harness.connect_as("dan"),
     );
-    scene.room_of(&[&ann, &bob, &cid, &dan]);
-    scene.lose(&bob);
-    scene.ask(ann.conn, leave());
-    assert_eq!(scene.members(&dan), "bob- cid* dan");
-    scene.lose(&dan);
-    scene.ask(cid.conn, leave());
-    let bob = scene.resume(&bob);
-    assert_eq!(scene.members(&bob), "bob* dan-");
+    harness.room_of(&[&ann, &bob, &cid, &dan]);
+    harness.disconnect(&bob);
+    harness.ask(ann.conn, leave());
+    assert_eq!(harness.members(&dan), "bob- cid* dan");
+    harness.disconnect(&dan);
+    harness.ask(cid.conn, leave());
+    let bob = harness.resume(&bob);
+    assert_eq!(harness.members(&bob), "bob* dan-");
 }
 
 #[test]
 fn a_host_who_is_away_stays_host_until_the_grace_period_is_over() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.room_of(&[&ann, &bob]);
-    scene.lose(&ann);
-    assert_eq!(scene.members(&bob), "ann*- bob");
-    scene.pass(seconds(31));
-    assert_eq!(scene.members(&bob), "bob*");
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.room_of(&[&ann, &bob]);
+    harness.disconnect(&ann);
+    assert_eq!(harness.members(&bob), "ann*- bob");
+    harness.advance(seconds(31));
+    assert_eq!(harness.members(&bob), "bob*");
 }
 
 #[test]
 fn a_room_without_players_is_removed() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = scene.room_of(&[&ann]);
-    scene.ask(ann.conn, leave());
-    assert_eq!(scene.listed(&bob), []);
-    assert_eq!(scene.refusal(bob.conn, join(room)), ErrorCode::NoSuchRoom);
-    // Also when its last player does not come back.
-    scene.room_of(&[&ann]);
-    scene.lose(&ann);
-    assert_eq!(scene.listed(&bob).len(), 1);
-    scene.pass(seconds(31));
-    assert_eq!(scene.listed(&bob), []);
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = harness.room_of(&[&ann]);
+    harness.ask(ann.conn, leave());
+    assert_eq!(harness.listed(&bob), []);
+    assert_eq!(
+        harness.refusal_code(bob.conn, join(room)),
+        ErrorCode::NoSuchRoom
+    );
+    // The same happens if the last player does not return.
+    harness.room_of(&[&ann]);
+    harness.disconnect(&ann);
+    assert_eq!(harness.listed(&bob).len(), 1);
+    harness.advance(seconds(31));
+    assert_eq!(harness.listed(&bob), []);
 }
 
 #[test]
 fn a_kicked_player_is_notified_and_banned() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let room = scene.room_of(&[&ann, &bob]);
-    scene.done(ann.conn, kick(bob.id));
-    assert_eq!(scene.left(&bob).0, ErrorCode::Kicked);
-    assert_eq!(scene.members(&ann), "ann*");
-    assert_eq!(scene.refusal(bob.conn, join(room)), ErrorCode::Kicked);
-    let other = scene.room_of(&[&bob]);
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    let room = harness.room_of(&[&ann, &bob]);
+    harness.expect_done(ann.conn, kick(bob.id));
+    assert_eq!(harness.leave_reason(&bob).0, ErrorCode::Kicked);
+    assert_eq!(harness.members(&ann), "ann*");
+    assert_eq!(
+        harness.refusal_code(bob.conn, join(room)),
+        ErrorCode::Kicked
+    );
+    let other = harness.room_of(&[&bob]);
     assert_ne!(other, room);
 }
 
 #[test]
 fn only_the_host_kicks_and_only_other_members() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
-    scene.room_of(&[&ann, &bob]);
-    assert_eq!(scene.refusal(bob.conn, kick(ann.id)), ErrorCode::NotHost);
-    assert_eq!(scene.refusal(cid.conn, kick(ann.id)), ErrorCode::NotInRoom);
-    for nobody in [ann.id, cid.id, 0, u64::MAX] {
+    let mut harness = LobbyHarness::new();
+    let (ann, bob, cid) = (
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cid"),
+    );
+    harness.room_of(&[&ann, &bob]);
+    assert_eq!(
+        harness.refusal_code(bob.conn, kick(ann.id)),
+        ErrorCode::NotHost
+    );
+    assert_eq!(
+        harness.refusal_code(cid.conn, kick(ann.id)),
+        ErrorCode::NotInRoom
+    );
+    for target in [ann.id, cid.id, 0, u64::MAX] {
         assert_eq!(
-            scene.refusal(ann.conn, kick(nobody)),
+            harness.refusal_code(ann.conn, kick(target)),
             ErrorCode::NoSuchPlayer
         );
     }
-    assert_eq!(scene.members(&ann), "ann* bob");
+    assert_eq!(harness.members(&ann), "ann* bob");
 }
 
 #[test]
 fn a_player_who_is_away_can_be_kicked_and_returns_to_the_lobby() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.room_of(&[&ann, &bob]);
-    scene.lose(&bob);
-    scene.done(ann.conn, kick(bob.id));
-    let conn = scene.connect();
-    let welcome = scene.welcome(conn, "", &bob.token);
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.room_of(&[&ann, &bob]);
+    harness.disconnect(&bob);
+    harness.expect_done(ann.conn, kick(bob.id));
+    let conn = harness.connect();
+    let welcome = harness.welcome(conn, "", &bob.token);
     assert!(welcome.resumed);
     assert_eq!(welcome.room, None);
 }
 
 #[test]
 fn members_see_who_is_ready() {
-    let mut scene = LobbyHarness::new();
-    let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    scene.room_of(&[&ann, &bob]);
-    scene.done(bob.conn, ready(true));
-    assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob!"));
-    scene.done(bob.conn, ready(false));
-    scene.pass(seconds(1));
-    assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
+    let mut harness = LobbyHarness::new();
+    let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
+    harness.room_of(&[&ann, &bob]);
+    harness.expect_done(bob.conn, ready(true));
+    assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann* bob!"));
+    harness.expect_done(bob.conn, ready(false));
+    harness.advance(seconds(1));
+    assert_eq!(harness.updated_roster(&ann).as_deref(), Some("ann* bob"));
 }
 
 #[test]
 fn a_room_can_require_that_all_players_are_ready() {
-    let mut scene = LobbyHarness::new();
-    scene.host(1, 8);
-    let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
+    let mut harness = LobbyHarness::new();
+    harness.host(1, 8);
+    let (ann, bob, cid) = (
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cid"),
+    );
     let asked = world::CreateRoom {
         parameters: parameters(&[("ready", "required"), ("size", "50x50")]),
         ..room("den")
     };
-    let made = scene.create(&ann, asked);
+    let made = harness.create(&ann, asked);
     assert_eq!(made.parameters.len(), 2);
-    scene.join(&bob, made.id);
-    scene.join(&cid, made.id);
-    let (code, message) = scene.refused(ann.conn, start());
+    harness.join(&bob, made.id);
+    harness.join(&cid, made.id);
+    let (code, message) = harness.expect_refusal(ann.conn, start());
     assert_eq!(code, ErrorCode::NotReady);
     assert!(message.contains("2 players"), "{message}");
-    scene.done(bob.conn, ready(true));
-    assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NotReady);
+    harness.expect_done(bob.conn, ready(true));
+    assert_eq!(harness.refusal_code(ann.conn, start()), ErrorCode::NotReady);
     // A start does not wait for players who are away, nor for the host's own ready.
-    scene.lose(&cid);
-    scene.send(ann.conn, start());
-    let opens = scene.opens();
+    harness.disconnect(&cid);
+    harness.send(ann.conn, start());
+    let opens = harness.take_open_orders();
     assert_eq!(opens.len(), 1);
     assert_eq!(opens[0].1.parameters, parameters(&[("size", "50x50")]));
 }
 
 #[test]
 fn rooms_and_room_creations_of_a_player_are_limited() {
-    let mut scene = LobbyHarness::with(LobbyConfig {
+    let mut harness = LobbyHarness::with(LobbyConfig {
         max_rooms: 2,
         ..LobbyConfig::default()
     });
-    let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
+    let (ann, bob, cid) = (
+        harness.connect_as("ann"),
+        harness.connect_as("bob"),
+        harness.connect_as("cid"),
+    );
     for _ in 0..4 {
-        scene.create(&ann, room("den"));
-        scene.ask(ann.conn, leave());
+        harness.create(&ann, room("den"));
+        harness.ask(ann.conn, leave());
     }
-    let (code, message) = scene.refused(ann.conn, create(room("den")));
+    let (code, message) = harness.expect_refusal(ann.conn, create(room("den")));
     assert_eq!(code, ErrorCode::TooManyRooms);
     assert!(message.contains("4 rooms a minute"), "{message}");
-    scene.pass(seconds(61));
-    scene.create(&ann, room("den"));
-    scene.create(&bob, room("den"));
-    let (code, message) = scene.refused(cid.conn, create(room("den")));
+    harness.advance(seconds(61));
+    harness.create(&ann, room("den"));
+    harness.create(&bob, room("den"));
+    let (code, message) = harness.expect_refusal(cid.conn, create(room("den")));
     assert_eq!(code, ErrorCode::TooManyRooms);
     assert!(message.contains("2 rooms"), "{message}");
 }

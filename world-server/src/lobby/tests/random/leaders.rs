@@ -1,4 +1,4 @@
-//! Leaders that die at random times, and new leaders that restore their records.
+//! Leaders die at random times, and new leaders restore their records.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::RandomRun;
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::{HostId, Origin, RecordKey};
 
-/// How long hosts may take to reconnect.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// Time in which hosts may reconnect.
+const RECONNECT_TIME: Duration = Duration::from_secs(4);
 /// Maximum number of records that are lost with a leader.
-const LOST: u64 = 12;
+const MAX_LOST_RECORDS: u64 = 12;
 
 #[test]
 fn a_new_leader_restores_all_written_records_after_any_crash() {
@@ -27,17 +27,17 @@ fn a_new_leader_restores_all_written_records_after_any_crash() {
         }
         let directory = run.directory.as_ref().expect("a directory");
         seen.add(&directory.seen);
-        run.calm(&format!("seed {seed}"));
+        run.settle(&format!("seed {seed}"));
     }
     // The runs have reached these cases.
     println!("{seen:?}");
-    assert!(seen.deaths > 500 && seen.torn > 100, "{seen:?}");
+    assert!(seen.deaths > 500 && seen.lost_records > 100, "{seen:?}");
     assert!(
         seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100,
         "{seen:?}"
     );
     assert!(
-        seen.beyond > 20 && seen.on_the_way > 10 && seen.closed > 50,
+        seen.on_further_maps > 20 && seen.in_transfer > 10 && seen.closed > 50,
         "{seen:?}"
     );
 }
@@ -49,7 +49,7 @@ pub(super) struct HostRooms {
     runs: BTreeMap<u64, u32>,
 }
 
-/// The records, in order.
+/// The directory: all records in order of writing.
 #[derive(Debug, Default)]
 pub(super) struct DirectoryLog {
     log: Vec<(RecordKey, Option<Vec<u8>>)>,
@@ -64,26 +64,26 @@ pub(super) struct DirectoryLog {
 struct EventCounts {
     deaths: u64,
     /// Deaths that lost records.
-    torn: u64,
+    lost_records: u64,
     resumed: u64,
     in_rooms: u64,
     adopted: u64,
     /// Players on further maps.
-    beyond: u64,
-    on_the_way: u64,
-    /// Rooms that reconnecting hosts were told to close.
+    on_further_maps: u64,
+    in_transfer: u64,
+    /// Rooms that reconnecting hosts were ordered to close.
     closed: u64,
 }
 
 impl EventCounts {
     fn add(&mut self, more: &Self) {
         self.deaths += more.deaths;
-        self.torn += more.torn;
+        self.lost_records += more.lost_records;
         self.resumed += more.resumed;
         self.in_rooms += more.in_rooms;
         self.adopted += more.adopted;
-        self.beyond += more.beyond;
-        self.on_the_way += more.on_the_way;
+        self.on_further_maps += more.on_further_maps;
+        self.in_transfer += more.in_transfer;
         self.closed += more.closed;
     }
 }
@@ -120,16 +120,18 @@ impl RandomRun {
     /// The leader dies with its unwritten records, and a new one takes over; most hosts reconnect,
     /// and all clients do.
     #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
-    pub(super) fn leader_dies(&mut self) {
+    pub(super) fn replace_leader(&mut self) {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
         directory.seen.deaths += 1;
         let lost = if self.random.chance(40) {
-            self.random.below(LOST).min(directory.log.len() as u64)
+            self.random
+                .below(MAX_LOST_RECORDS)
+                .min(directory.log.len() as u64)
         } else {
             0
         };
-        directory.seen.torn += u64::from(lost > 0);
+        directory.seen.lost_records += u64::from(lost > 0);
         directory.log.truncate(directory.log.len() - lost as usize);
 
         let clients: Vec<_> = std::mem::take(&mut self.open)
@@ -140,7 +142,7 @@ impl RandomRun {
         self.waiting.clear();
         self.opening.clear();
         self.gates.clear();
-        // The players who must find their rooms again: all that was written, and whose hosts
+        // Players who must be in their rooms again if all records were written and all hosts
         // reconnect.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
         for room in self
@@ -163,7 +165,7 @@ impl RandomRun {
             .rooms
             .iter()
             .filter(|room| room.map_identity.is_none());
-        directory.seen.beyond += worlds
+        directory.seen.on_further_maps += worlds
             .map(|room| {
                 room.world
                     .to_record()
@@ -175,7 +177,7 @@ impl RandomRun {
             .rooms
             .iter()
             .filter(|room| room.map_identity.is_none());
-        directory.seen.on_the_way += worlds
+        directory.seen.in_transfer += worlds
             .map(|room| {
                 room.world
                     .to_record()
@@ -193,20 +195,20 @@ impl RandomRun {
         self.lobby.restore(
             self.now,
             records.iter().map(|(key, value)| (*key, &value[..])),
-            PATIENCE,
+            RECONNECT_TIME,
         );
         self.host_count = self.host_count.max(self.lobby.last_host().0);
         self.directory = Some(directory);
         self.lobby.handle_timeout(self.now);
-        self.carry();
+        self.handle_outputs();
         self.check("restored");
 
-        let everybody_back = lost == 0 && !moving && self.random.chance(60);
+        let all_return = lost == 0 && !moving && self.random.chance(60);
         for rooms in hosts {
-            if everybody_back || self.random.chance(70) {
-                self.host_dials(Some(rooms));
-                self.carry();
-                self.check("a host is back");
+            if all_return || self.random.chance(70) {
+                self.connect_host(Some(rooms));
+                self.handle_outputs();
+                self.check("a host has reconnected");
             }
         }
         self.check_owners();
@@ -217,7 +219,7 @@ impl RandomRun {
             let address = std::net::Ipv4Addr::new(10, 0, 0, (number % 3) as u8);
             self.lobby.handle_connect(self.now, conn, address.into());
             self.request(conn, hello("back", &known.token));
-            self.carry();
+            self.handle_outputs();
             let (Some(again), Some(player)) = (self.open.get(&conn), known.player) else {
                 continue;
             };
@@ -226,11 +228,11 @@ impl RandomRun {
                 seen.resumed += 1;
                 seen.in_rooms += u64::from(again.room.is_some());
             }
-            if everybody_back {
+            if all_return {
                 assert_eq!(
                     again.player,
                     Some(player),
-                    "a session that was written goes on"
+                    "a session with a record continues"
                 );
                 let room = settled.get(&player).copied();
                 assert!(
@@ -252,7 +254,7 @@ impl RandomRun {
                     .lobby
                     .rooms
                     .get(RoomId(room))
-                    .expect("a host closes what nobody knows");
+                    .expect("a host closes rooms that the lobby does not know");
                 assert_eq!(
                     (known.game_host(), known.incarnation),
                     (Some(*host), incarnation),
@@ -263,7 +265,7 @@ impl RandomRun {
     }
 
     /// Adds a new host, or one that reconnects with its rooms.
-    pub(super) fn host_dials(&mut self, known: Option<HostRooms>) {
+    pub(super) fn connect_host(&mut self, known: Option<HostRooms>) {
         self.host_count += 1;
         let host = HostId(self.host_count);
         let again = |directory: &mut DirectoryLog| directory.away.pop();
@@ -272,8 +274,8 @@ impl RandomRun {
             instance: host.0,
             runs: BTreeMap::new(),
         });
-        let lasts = self.directory.is_some();
-        if lasts {
+        let can_reconnect = self.directory.is_some();
+        if can_reconnect {
             self.lobby.handle_host_start(self.now, host, Origin::Remote);
         }
         let here = rooms
@@ -285,7 +287,7 @@ impl RandomRun {
             address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
             certificate_sha256: vec![0; 32],
             capacity: 2,
-            instance: if lasts {
+            instance: if can_reconnect {
                 u128::from(rooms.instance).to_be_bytes().to_vec()
             } else {
                 Vec::new()
@@ -296,8 +298,8 @@ impl RandomRun {
         };
         let before = rooms.runs.len() as u64;
         self.hosts.insert(host, rooms);
-        self.host_says(host, host_to_world::Body::Ready(ready));
-        self.carry();
+        self.send_from_host(host, host_to_world::Body::Ready(ready));
+        self.handle_outputs();
         let Some(directory) = &mut self.directory else {
             return;
         };
@@ -310,7 +312,7 @@ impl RandomRun {
     }
 
     /// Cuts a host's link; the host is alive and may reconnect.
-    pub(super) fn forsake(&mut self, host: HostId) {
+    pub(super) fn cut_link(&mut self, host: HostId) {
         // A host that has not reconnected has no link.
         let Some(rooms) = self.hosts.remove(&host) else {
             return;
@@ -319,22 +321,22 @@ impl RandomRun {
         self.gates.retain(|(at, _)| *at != host);
         self.directory
             .as_mut()
-            .expect("only hosts that last have to be heard")
+            .expect("only hosts that can reconnect must send heartbeats")
             .away
             .push(rooms);
     }
 
     /// Most hosts send heartbeats in time.
-    pub(super) fn hosts_beat(&mut self) {
+    pub(super) fn send_heartbeats(&mut self) {
         if self.directory.is_none() {
             return;
         }
         for host in self.hosts.keys().copied().collect::<Vec<_>>() {
             if self.random.chance(95) {
-                self.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
+                self.send_from_host(host, host_to_world::Body::Beat(Beat { number: 1 }));
             }
         }
-        self.carry();
+        self.handle_outputs();
     }
 
     /// Lets a host execute an order.
@@ -360,12 +362,12 @@ impl RandomRun {
         }
     }
 
-    /// The hosts' messages about their rooms are true.
-    pub(super) fn note_word(&mut self, host: HostId, word: &host_to_world::Body) {
+    /// Applies a host's message to its rooms, so that hosts report the truth.
+    pub(super) fn note_host_message(&mut self, host: HostId, message: &host_to_world::Body) {
         let Some(rooms) = self.hosts.get_mut(&host) else {
             return;
         };
-        match word {
+        match message {
             host_to_world::Body::RoomOpened(opened) => {
                 let ordered =
                     |(at, here): &(HostId, RoomHere)| (*at, here.room) == (host, opened.room);

@@ -1,4 +1,4 @@
-//! Worlds of several maps whose leader dies, and whose records another one restores.
+//! Worlds of several maps: the leader dies, and another one restores their records.
 
 use ambit_host::protocol::messages::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
 use ambit_proto::codes::ErrorCode;
@@ -10,43 +10,43 @@ use crate::lobby::HostId;
 
 #[test]
 fn the_next_leader_knows_players_on_further_maps() {
-    let (mut first, hosts, ann, world) = scene();
-    let bob = first.enter("bob");
+    let (mut first, hosts, ann, world) = two_hosts();
+    let bob = first.connect_as("bob");
     first.join(&bob, world);
-    let map = beyond(&mut first, hosts, &ann, world);
-    let before = first.ticket_of(&ann);
+    let map = move_to_second_map(&mut first, hosts, &ann, world);
+    let before = first.request_new_ticket(&ann);
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let (ann, bob) = (second.resume(&ann), second.resume(&bob));
-    let [_, there] = both_back(&mut second, world, map);
-    let after = second.ticket_of(&ann);
+    let [_, there] = reconnect_hosts(&mut second, world, map);
+    let after = second.request_new_ticket(&ann);
     assert_eq!(
         (after.map, &after.address, after.incarnation),
         (1, &before.address, before.incarnation)
     );
-    assert_eq!(second.ticket_of(&bob).map, 0);
+    assert_eq!(second.request_new_ticket(&bob).map, 0);
     assert_eq!(
         (second.members(&ann).as_str(), second.listed(&ann).len()),
         ("ann* bob", 1)
     );
-    // There is no checkpoint of that map since, so it is lost with its host, and the world
+    // The new leader has no checkpoint of that map, so it is lost with its host. The world
     // continues.
     second.lose_host(there, "killed");
-    assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
+    assert_eq!(second.leave_reason(&ann).0, ErrorCode::HostDied);
     assert_eq!(second.members(&bob), "bob*");
 }
 
 #[test]
 fn the_next_leader_repeats_the_order_to_leave_and_the_player_arrives() {
-    let (mut first, hosts, ann, world) = scene();
+    let (mut first, hosts, ann, world) = two_hosts();
     first.at_gate(hosts[0], world, &ann, 1);
-    let map = first.map_opened(hosts[1], world, 1);
+    let map = first.open_map(hosts[1], world, 1);
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
-    let [here, there] = both_back(&mut second, world, map);
+    let [here, there] = reconnect_hosts(&mut second, world, map);
     assert_eq!(
-        of_gates(&mut second, here),
+        next_gate_order_for(&mut second, here),
         order::Body::LetGo(LetGo {
             room: world,
             player: ann.id,
@@ -55,66 +55,69 @@ fn the_next_leader_repeats_the_order_to_leave_and_the_player_arrives() {
     );
     second.departed(here, world, &ann, 1, b"7 apples");
     assert_eq!(
-        of_gates(&mut second, there),
+        next_gate_order_for(&mut second, there),
         order::Body::Admit(admit(map, &ann, 1, b"7 apples"))
     );
     second.arrived(there, map, &ann, 1);
-    assert_eq!(second.ticket_of(&ann).map, 1);
+    assert_eq!(second.request_new_ticket(&ann).map, 1);
 }
 
 #[test]
 fn an_avatars_state_survives_the_leader_that_held_it() {
-    let (mut first, hosts, ann, world) = scene();
+    let (mut first, hosts, ann, world) = two_hosts();
     first.at_gate(hosts[0], world, &ann, 1);
-    let map = first.map_opened(hosts[1], world, 1);
+    let map = first.open_map(hosts[1], world, 1);
     first.departed(hosts[0], world, &ann, 1, b"7 apples");
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
-    let [_, there] = both_back(&mut second, world, map);
+    let [_, there] = reconnect_hosts(&mut second, world, map);
     assert_eq!(
-        of_gates(&mut second, there),
+        next_gate_order_for(&mut second, there),
         order::Body::Admit(admit(map, &ann, 1, b"7 apples"))
     );
     second.arrived(there, map, &ann, 1);
-    assert_eq!(second.ticket_of(&ann).map, 1);
+    assert_eq!(second.request_new_ticket(&ann).map, 1);
 }
 
 #[test]
 fn a_transfer_to_a_host_that_does_not_reconnect_is_reversed() {
-    let (mut first, hosts, ann, world) = scene();
+    let (mut first, hosts, ann, world) = two_hosts();
     first.at_gate(hosts[0], world, &ann, 1);
-    first.map_opened(hosts[1], world, 1);
+    first.open_map(hosts[1], world, 1);
     first.departed(hosts[0], world, &ann, 1, b"7 apples");
 
-    let mut second = first.succeed(seconds(5));
+    let mut second = first.start_successor(seconds(5));
     let ann = second.resume(&ann);
-    let here = second.lasting_host(20_000, 1, &[(world, 1)]);
-    second.orders();
-    second.pass(seconds(4));
-    second.host_says(here, host_to_world::Body::Beat(Beat::default()));
-    second.pass(seconds(2));
+    let here = second.reconnecting_host(20_000, 1, &[(world, 1)]);
+    second.take_orders();
+    second.advance(seconds(4));
+    second.send_from_host(here, host_to_world::Body::Beat(Beat::default()));
+    second.advance(seconds(2));
     let order::Body::Admit(Admit {
         room,
         number,
         carried,
         ..
-    }) = of_gates(&mut second, here)
+    }) = next_gate_order_for(&mut second, here)
     else {
-        panic!("it is to be admitted where it set out")
+        panic!("expected an order to admit the player on the first map")
     };
     assert_eq!((room, &carried[..]), (world, &b"7 apples"[..]));
-    assert!(number > 1, "by a number of its own");
+    assert!(number > 1, "the transfer back has a new number");
     second.arrived(here, world, &ann, number);
-    assert_eq!(second.ticket_of(&ann).map, 0);
+    assert_eq!(second.request_new_ticket(&ann).map, 0);
 }
 
 /// Two hosts that can reconnect, and ann in a world that runs on the first of them.
-fn scene() -> (LobbyHarness, [HostId; 2], Client, u64) {
-    let mut scene = LobbyHarness::recorded();
-    let hosts = [scene.lasting_host(1, 1, &[]), scene.lasting_host(2, 2, &[])];
-    let ann = scene.enter("ann");
-    let world = scene
+fn two_hosts() -> (LobbyHarness, [HostId; 2], Client, u64) {
+    let mut harness = LobbyHarness::recorded();
+    let hosts = [
+        harness.reconnecting_host(1, 1, &[]),
+        harness.reconnecting_host(2, 2, &[]),
+    ];
+    let ann = harness.connect_as("ann");
+    let world = harness
         .create(
             &ann,
             world::CreateRoom {
@@ -123,35 +126,40 @@ fn scene() -> (LobbyHarness, [HostId; 2], Client, u64) {
             },
         )
         .id;
-    scene.send(ann.conn, super::super::harness::start());
-    scene.opened(hosts[0], world, None);
-    (scene, hosts, ann, world)
+    harness.send(ann.conn, super::super::harness::start());
+    harness.opened(hosts[0], world, None);
+    (harness, hosts, ann, world)
 }
 
-fn beyond(scene: &mut LobbyHarness, hosts: [HostId; 2], client: &Client, world: u64) -> u64 {
-    scene.at_gate(hosts[0], world, client, 1);
-    let map = scene.map_opened(hosts[1], world, 1);
-    scene.departed(hosts[0], world, client, 1, b"x");
-    scene.arrived(hosts[1], map, client, 1);
+fn move_to_second_map(
+    harness: &mut LobbyHarness,
+    hosts: [HostId; 2],
+    client: &Client,
+    world: u64,
+) -> u64 {
+    harness.at_gate(hosts[0], world, client, 1);
+    let map = harness.open_map(hosts[1], world, 1);
+    harness.departed(hosts[0], world, client, 1, b"x");
+    harness.arrived(hosts[1], map, client, 1);
     map
 }
 
 /// The hosts connect to the next leader.
-fn both_back(scene: &mut LobbyHarness, world: u64, map: u64) -> [HostId; 2] {
+fn reconnect_hosts(harness: &mut LobbyHarness, world: u64, map: u64) -> [HostId; 2] {
     [
-        scene.lasting_host(20_000, 1, &[(world, 1)]),
-        scene.lasting_host(20_001, 2, &[(map, 1)]),
+        harness.reconnecting_host(20_000, 1, &[(world, 1)]),
+        harness.reconnecting_host(20_001, 2, &[(map, 1)]),
     ]
 }
 
 /// The first order about gates for that host.
-fn of_gates(scene: &mut LobbyHarness, wanted: HostId) -> order::Body {
-    let orders = scene.orders();
+fn next_gate_order_for(harness: &mut LobbyHarness, wanted: HostId) -> order::Body {
+    let orders = harness.take_orders();
     let is_it = |body: &order::Body| matches!(body, order::Body::LetGo(_) | order::Body::Admit(_));
     let found = orders
         .iter()
         .find(|(host, body)| *host == wanted && is_it(body))
         .cloned();
-    scene.put_back(orders);
+    harness.put_back(orders);
     found.expect("an order about gates").1
 }

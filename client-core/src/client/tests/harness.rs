@@ -1,9 +1,9 @@
-//! The other side: the messages of a lobby and of a game host.
+//! Test harness: a client, with the messages of a lobby and of a game host.
 
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
-use ambit_proto::control::world::client_to_world::Body as Ask;
-use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
@@ -18,14 +18,14 @@ use super::super::*;
 
 pub(super) const ROOM: u64 = 7;
 pub(super) const PLAYER: u64 = 3;
-/// What the room's clock shows when the client's shows zero.
-pub(super) const ROOM_BEGAN_EARLIER: Duration = Duration::from_secs(100);
-/// The local lag.
-pub(super) const LAG: Duration = Duration::from_millis(150);
-/// One way to the host.
-pub(super) const WAY: Duration = Duration::from_millis(40);
+/// Room time when the client's clock shows zero.
+pub(super) const ROOM_CLOCK_OFFSET: Duration = Duration::from_secs(100);
+/// Local lag of the room.
+pub(super) const LOCAL_LAG: Duration = Duration::from_millis(150);
+/// One-way delay between client and host.
+pub(super) const ONE_WAY_DELAY: Duration = Duration::from_millis(40);
 
-pub(super) struct Scene {
+pub(super) struct ClientHarness {
     pub(super) client: Client,
     pub(super) now: LocalTime,
     /// Outputs of the client that no test has read yet.
@@ -41,11 +41,11 @@ pub(super) struct Host {
     pub(super) sent: Vec<(LocalTime, u64, Uplink)>,
     /// Datagrams received.
     pub(super) datagrams: u64,
-    /// Datagrams under way, by send time.
-    flying: Vec<(LocalTime, Bytes)>,
+    /// Datagrams in flight, by send time.
+    in_flight: Vec<(LocalTime, Bytes)>,
 }
 
-impl Scene {
+impl ClientHarness {
     pub(super) fn new() -> Self {
         Self::with(&ClientConfig {
             name: "ann".to_owned(),
@@ -58,49 +58,49 @@ impl Scene {
         let mut client = Client::new(config);
         let now = LocalTime::ZERO;
         client.connect(now);
-        let mut scene = Scene {
+        let mut harness = ClientHarness {
             client,
             now,
             outputs: Vec::new(),
             host: Host::new(),
         };
-        scene.collect();
-        scene
+        harness.collect();
+        harness
     }
 
-    /// A client that has been welcomed.
+    /// Returns a client that has been welcomed.
     pub(super) fn welcomed() -> Self {
-        let mut scene = Self::new();
-        scene.connect_world();
-        scene.welcome(false, None);
-        scene.forget();
-        scene
+        let mut harness = Self::new();
+        harness.connect_lobby();
+        harness.welcome(false, None);
+        harness.discard_outputs();
+        harness
     }
 
-    /// A client that is in the game; the clocks agree, and nothing is in sight.
+    /// Returns a client that is in the game; the clocks agree, and no object is visible.
     pub(super) fn playing() -> Self {
         Self::welcomed().play()
     }
 
-    /// The same, with this configuration.
+    /// Returns a client in the game, with this configuration.
     pub(super) fn playing_with(config: &ClientConfig) -> Self {
-        let mut scene = Self::with(config);
-        scene.connect_world();
-        scene.welcome(false, None);
-        scene.forget();
-        scene.play()
+        let mut harness = Self::with(config);
+        harness.connect_lobby();
+        harness.welcome(false, None);
+        harness.discard_outputs();
+        harness.play()
     }
 
     fn play(mut self) -> Self {
-        let scene = &mut self;
-        scene.join_room();
-        scene.tell(0, Told::Ticket(ticket(ROOM)));
-        scene.join_game();
-        scene.forget();
+        let harness = &mut self;
+        harness.join_room();
+        harness.send_lobby_message(0, LobbyMessageBody::Ticket(ticket(ROOM)));
+        harness.join_game();
+        harness.discard_outputs();
         self
     }
 
-    pub(super) fn pass(&mut self, duration: Duration) {
+    pub(super) fn advance(&mut self, duration: Duration) {
         let until = self.now + duration;
         while let Some(deadline) = self
             .client
@@ -109,7 +109,7 @@ impl Scene {
         {
             assert!(
                 deadline > self.now || self.now == LocalTime::ZERO,
-                "a deadline of the past: {deadline:?}"
+                "the deadline is in the past: {deadline:?}"
             );
             self.now = self.now.max(deadline);
             self.client.handle_timeout(self.now);
@@ -118,13 +118,13 @@ impl Scene {
         self.now = until;
     }
 
-    pub(super) fn connect_world(&mut self) -> pb::Hello {
-        assert_eq!(self.take(), Some(ClientOutput::ConnectWorld));
+    pub(super) fn connect_lobby(&mut self) -> pb::Hello {
+        assert_eq!(self.next_output(), Some(ClientOutput::ConnectWorld));
         self.client.handle_world_connected(self.now);
         self.collect();
-        match self.ask() {
-            Some((_, Ask::Hello(hello))) => hello,
-            other => panic!("no hello but {other:?}"),
+        match self.next_request() {
+            Some((_, LobbyRequestBody::Hello(hello))) => hello,
+            other => panic!("expected a hello: {other:?}"),
         }
     }
 
@@ -140,7 +140,7 @@ impl Scene {
             games: Vec::new(),
             servers: None,
         };
-        self.tell(1, Told::Welcome(welcome));
+        self.send_lobby_message(1, LobbyMessageBody::Welcome(welcome));
     }
 
     pub(super) fn join_room(&mut self) {
@@ -148,40 +148,40 @@ impl Scene {
             id: ROOM,
             ..pb::Room::default()
         });
-        self.tell(
+        self.send_lobby_message(
             0,
-            Told::RoomJoined(pb::RoomJoined {
+            LobbyMessageBody::RoomJoined(pb::RoomJoined {
                 room,
                 players: Vec::new(),
             }),
         );
     }
 
-    /// Takes the client from `ConnectGame` into the game, with a one-way delay of 40 ms.
+    /// Answers `ConnectGame` so that the client joins the game, with a one-way delay of 40 ms.
     pub(super) fn join_game(&mut self) {
         self.outputs
             .retain(|output| !matches!(output, ClientOutput::CloseGame));
         assert!(matches!(
-            self.take(),
+            self.next_output(),
             Some(ClientOutput::ConnectGame { .. })
         ));
         self.client.handle_game_connected(self.now);
         self.collect();
-        let Some(ClientOutput::Game(join)) = self.take() else {
-            panic!("no join")
+        let Some(ClientOutput::Game(join)) = self.next_output() else {
+            panic!("expected a join")
         };
         assert!(matches!(
             join.body,
             Some(game_pb::client_to_game::Body::Join(_))
         ));
         self.host = Host::new();
-        self.now += WAY;
+        self.now += ONE_WAY_DELAY;
         let now_us = self.room_time().micros();
-        self.now += WAY;
+        self.now += ONE_WAY_DELAY;
         let joined = game_pb::Joined {
             room: ROOM,
             now_us,
-            delay_ms: LAG.as_millis() as u32,
+            delay_ms: LOCAL_LAG.as_millis() as u32,
             tick_hz: 20,
             width: 200.0,
             height: 200.0,
@@ -196,12 +196,12 @@ impl Scene {
         self.collect();
     }
 
-    /// The room's clock, which the client must estimate.
+    /// Room time, which the client must estimate.
     pub(super) fn room_time(&self) -> GameTime {
-        GameTime::ZERO + ROOM_BEGAN_EARLIER + self.now.since(LocalTime::ZERO)
+        GameTime::ZERO + ROOM_CLOCK_OFFSET + self.now.since(LocalTime::ZERO)
     }
 
-    /// Delivers a datagram of the host with these records, sent one one-way delay ago.
+    /// Delivers a datagram of the host with these records, which was sent one one-way delay ago.
     pub(super) fn send(&mut self, records: &[Record]) {
         let bytes = self.write(records);
         self.deliver(&bytes);
@@ -211,31 +211,31 @@ impl Scene {
         self.write_with(records, |_, _| Vec::new())
     }
 
-    /// As `write`, with the pose section that `poses` makes for the number and stamp of the
+    /// Like `write`, with the pose section that `poses` returns for the number and stamp of the
     /// datagram.
     pub(super) fn write_with(
         &mut self,
         records: &[Record],
         poses: impl FnOnce(u64, GameTime) -> Vec<u8>,
     ) -> Vec<u8> {
-        let stamp = self.room_time().saturating_sub(WAY);
-        self.host.receive(self.now.saturating_sub(WAY));
+        let stamp = self.room_time().saturating_sub(ONE_WAY_DELAY);
+        self.host.receive(self.now.saturating_sub(ONE_WAY_DELAY));
         let (schema, number) = (schema(), self.host.link.next_number());
         let context = BodyContext {
             schema: &schema,
-            delay: LAG,
+            delay: LOCAL_LAG,
             near: stamp,
         };
         let mut bytes = Vec::new();
         self.host
             .link
             .write_datagram(stamp.into(), &mut bytes, |writer, _| {
-                let base = write_stamp(stamp, writer);
+                let body_base = write_stamp(stamp, writer);
                 for record in records {
-                    write_record(&mut record.clone(), &context, base, writer);
+                    write_record(&mut record.clone(), &context, body_base, writer);
                 }
                 end_records(writer);
-                write_poses(&poses(number, base), writer);
+                write_poses(&poses(number, body_base), writer);
             });
         bytes
     }
@@ -245,27 +245,27 @@ impl Scene {
         self.collect();
     }
 
-    pub(super) fn notice(&mut self, mut notice: Notice) {
-        let now = self.room_time().saturating_sub(WAY).into();
+    pub(super) fn send_notice(&mut self, mut notice: Notice) {
+        let now = self.room_time().saturating_sub(ONE_WAY_DELAY).into();
         self.host
             .link
             .send_reliable(now, wire::encode(&mut notice).into(), None)
             .expect("room");
     }
 
-    pub(super) fn lose_world(&mut self) {
+    pub(super) fn break_lobby_connection(&mut self) {
         self.client
             .handle_world_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
-    pub(super) fn lose_game(&mut self) {
+    pub(super) fn break_game_connection(&mut self) {
         self.client
             .handle_game_closed(self.now, CloseReason::Broken("cut".to_owned()));
         self.collect();
     }
 
-    pub(super) fn tell(&mut self, request: u64, body: Told) {
+    pub(super) fn send_lobby_message(&mut self, request: u64, body: LobbyMessageBody) {
         self.client.handle_world_message(
             self.now,
             WorldToClient {
@@ -276,20 +276,23 @@ impl Scene {
         self.collect();
     }
 
-    pub(super) fn tell_error(&mut self, request: u64, code: pb::ErrorCode) {
-        self.tell(request, Told::Error(ambit_proto::codes::error(code, "no")));
+    pub(super) fn send_lobby_error(&mut self, request: u64, code: pb::ErrorCode) {
+        self.send_lobby_message(
+            request,
+            LobbyMessageBody::Error(ambit_proto::codes::error(code, "no")),
+        );
     }
 
     /// The client's next output; datagrams are delivered to the host meanwhile.
-    pub(super) fn take(&mut self) -> Option<ClientOutput> {
+    pub(super) fn next_output(&mut self) -> Option<ClientOutput> {
         (!self.outputs.is_empty()).then(|| self.outputs.remove(0))
     }
 
     /// The next request on the lobby's stream.
-    pub(super) fn ask(&mut self) -> Option<(u64, Ask)> {
-        match self.take()? {
+    pub(super) fn next_request(&mut self) -> Option<(u64, LobbyRequestBody)> {
+        match self.next_output()? {
             ClientOutput::World(message) => Some((message.request, message.body.expect("a body"))),
-            other => panic!("no request but {other:?}"),
+            other => panic!("expected a request: {other:?}"),
         }
     }
 
@@ -297,8 +300,8 @@ impl Scene {
         std::iter::from_fn(|| self.client.poll_event()).collect()
     }
 
-    /// Drops everything so far.
-    pub(super) fn forget(&mut self) {
+    /// Drops all outputs and events so far.
+    pub(super) fn discard_outputs(&mut self) {
         self.events();
         self.outputs.clear();
     }
@@ -306,7 +309,7 @@ impl Scene {
     fn collect(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
-                ClientOutput::Datagram(bytes) => self.host.flying.push((self.now, bytes)),
+                ClientOutput::Datagram(bytes) => self.host.in_flight.push((self.now, bytes)),
                 output => self.outputs.push(output),
             }
         }
@@ -321,24 +324,29 @@ impl Host {
             commands: Vec::new(),
             sent: Vec::new(),
             datagrams: 0,
-            flying: Vec::new(),
+            in_flight: Vec::new(),
         }
     }
 
     /// Handles the datagrams that have arrived by `now`, on the client's clock.
     pub(super) fn receive(&mut self, now: LocalTime) {
-        for (left, bytes) in self.flying.extract_if(.., |(left, _)| *left + WAY <= now) {
-            let arrived = left + WAY + ROOM_BEGAN_EARLIER;
+        for (sent_at, bytes) in self
+            .in_flight
+            .extract_if(.., |(sent_at, _)| *sent_at + ONE_WAY_DELAY <= now)
+        {
+            let arrived = sent_at + ONE_WAY_DELAY + ROOM_CLOCK_OFFSET;
             let body = self
                 .link
                 .handle_datagram(arrived, &bytes)
                 .expect("a datagram of the client")
-                .expect("each once");
+                .expect("no duplicate");
             self.datagrams += 1;
             if let Some(uplink) = read_uplink(body).expect("a body of the client") {
                 self.sent.push((
-                    left,
-                    self.link.last_received_number().expect("one came"),
+                    sent_at,
+                    self.link
+                        .last_received_number()
+                        .expect("a datagram was received"),
                     uplink,
                 ));
             }
