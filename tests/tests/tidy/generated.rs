@@ -1,5 +1,5 @@
-//! The Rust types of the protobuf messages are committed, so that users need no compiler of `.proto`
-//! files. The test compiles these files again and compares.
+//! The Rust types of the protobuf messages are committed, so that users need no protobuf compiler.
+//! The test compiles the `.proto` files again and compares.
 
 use std::fs;
 
