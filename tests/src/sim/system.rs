@@ -47,7 +47,7 @@ pub struct System {
     lobby: Lobby,
     hosts: BTreeMap<HostId, Node>,
     /// What hosts have sent of their rooms.
-    kept: RoomCheckpoints,
+    checkpoints: RoomCheckpoints,
     fleet: Fleet,
     guests: Vec<Guest>,
     /// The guest behind each lobby connection.
@@ -159,7 +159,7 @@ impl System {
             agenda: Agenda::new(),
             lobby,
             hosts: BTreeMap::new(),
-            kept: RoomCheckpoints::default(),
+            checkpoints: RoomCheckpoints::default(),
             fleet: Fleet::new(seed, registry.clone(), children),
             guests: Vec::new(),
             worlds: BTreeMap::new(),
@@ -754,10 +754,10 @@ impl System {
                 self.agenda
                     .add(self.now, Parcel::WorldGone { conn, quit: false });
             }
-            LobbyAction::Host { host, message } => self.order_host(host, message),
+            LobbyAction::Host { host, order } => self.order_host(host, order),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
-            LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
-            LobbyAction::ForgetRoom { room } => self.kept.remove(room),
+            LobbyAction::SaveCondemned { header } => self.fleet.note_condemned(RoomId(header.room)),
+            LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
             LobbyAction::SetChildCount(wanted) => {
                 self.fleet.wanted = wanted;
                 self.start_children();
@@ -804,7 +804,7 @@ impl System {
         let now = self.now;
         match output {
             SimHostOutput::Making(_) | SimHostOutput::Ended(_) => {}
-            SimHostOutput::World(message) => self.lobby.handle_host(now, host, message),
+            SimHostOutput::World(message) => self.report(host, message),
             SimHostOutput::Control(conn, message) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(

@@ -416,12 +416,10 @@ impl Lobby {
                 .filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
-                let (members, void_tickets_until) =
-                    (Some(self.members_on_map(id)), self.counters.tickets);
                 let roster = Roster {
                     room: id.0,
-                    members,
-                    void_tickets_until,
+                    members: Some(self.members_on_map(id).into()),
+                    void_tickets_until: self.counters.tickets,
                 };
                 self.outbox
                     .send_to_host(host, world_to_host::Body::Roster(roster));

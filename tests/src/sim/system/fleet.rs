@@ -23,7 +23,7 @@ use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
-use ambit_world_server::lobby::{HostId, Origin};
+use ambit_world_server::lobby::{HostId, HostOrder, Origin};
 use bytes::Bytes;
 use fastrand::Rng;
 use prost::Message;
@@ -236,7 +236,7 @@ impl System {
     /// How many rooms the shell of the lobby keeps, and how many hosts have.
     pub fn rooms_left(&self) -> (usize, usize) {
         (
-            self.kept.len(),
+            self.checkpoints.len(),
             self.hosts.values().map(|node| node.host.room_count()).sum(),
         )
     }
@@ -318,7 +318,8 @@ impl System {
         }
     }
 
-    pub(super) fn order_host(&mut self, host: HostId, mut message: WorldToHost) {
+    pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
+        let message = self.checkpoints.message_of(self.now, host, order);
         if self.hosts.get(&host).is_some_and(Node::is_embedded) {
             let now = self.now;
             return self
@@ -328,11 +329,8 @@ impl System {
                 .host
                 .handle_world(now, message);
         }
-        if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
+        if let Some(world_to_host::Body::OpenRoom(open)) = &message.body {
             let room = RoomId(open.room);
-            let resume = open.resume.take();
-            open.resume = resume.map(|order| self.kept.complete_resume(self.now, room, order));
-            self.kept.set_host(self.now, room, host);
             let orders = self.fleet.orders.entry(room).or_default();
             *orders += 1;
             self.fleet.incarnations.insert((host, room), *orders);
@@ -360,6 +358,13 @@ impl System {
                 what: HostEvent::FromLobby(Box::new(message)),
             },
         );
+    }
+
+    /// A host's message has arrived at the WorldServer.
+    pub(super) fn report(&mut self, host: HostId, message: HostToWorld) {
+        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
+            self.lobby.handle_host(self.now, host, report);
+        }
     }
 
     /// The lobby gives a host up.
@@ -440,10 +445,7 @@ impl System {
             HostEvent::Started { origin, address } => return self.start_process(origin, &address),
             HostEvent::AtLobby(message) => {
                 self.acknowledge_journal(host, &message);
-                if let Some(message) = self.kept.receive(now, host, *message) {
-                    self.lobby.handle_host(now, host, message);
-                }
-                return;
+                return self.report(host, *message);
             }
             HostEvent::LinkEnded => {
                 return self.lobby.handle_host_lost(now, host, "its link has ended");
@@ -552,10 +554,7 @@ impl System {
             let kept = Kept {
                 serial: tick.serial,
             };
-            let kept = WorldToHost {
-                body: Some(world_to_host::Body::Kept(kept)),
-            };
-            self.order_host(host, kept);
+            self.order_host(host, HostOrder::Message(world_to_host::Body::Kept(kept)));
         }
     }
 

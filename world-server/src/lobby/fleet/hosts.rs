@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_host::protocol::VERSION;
-use ambit_host::protocol::messages::{HostReady, HostStats};
+use ambit_host::protocol::messages::{HostReady, HostStats, host_to_world};
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::placement::{BookedLoad, HostCandidate, ReportedLoad};
@@ -15,6 +16,16 @@ const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
 const MAX_INSTANCE_BYTES: usize = 16;
 const MAX_BUILD_BYTES: usize = 64;
+
+/// What the lobby learns from a host.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages")]
+pub enum HostReport {
+    /// A message of the host.
+    Message(host_to_world::Body),
+    /// The shell has received the first checkpoint of this room from the host.
+    Checkpointed(RoomId),
+}
 
 /// A host that has sent its `Ready`.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -137,10 +137,6 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
             ..Default::default()
         }),
     );
-    scene
-        .lobby
-        .handle_host(scene.now, owner, messages::HostToWorld { body: None });
-    scene.carry();
     assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann*");
 }

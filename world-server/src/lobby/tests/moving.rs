@@ -1,10 +1,11 @@
 //! Rooms that lose their host and resume on another one.
 
-use ambit_host::protocol::messages::{OpenRoom, RoomSaved, host_to_world};
+use ambit_host::protocol::messages::OpenRoom;
 use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::ids::RoomId;
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, show};
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostReport};
 
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
@@ -311,13 +312,7 @@ fn running(scene: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
 }
 
 fn keep(scene: &mut LobbyHarness, host: HostId, room: u64) {
-    scene.host_says(
-        host,
-        host_to_world::Body::RoomSaved(RoomSaved {
-            room,
-            ..RoomSaved::default()
-        }),
-    );
+    scene.report(host, HostReport::Checkpointed(RoomId(room)));
 }
 
 /// The only order to this host to resume a room.

@@ -14,9 +14,10 @@ use ambit_transport::ticket::TicketSigner;
 use super::harness::{
     create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start,
 };
+use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::sessions::connections::Stage;
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame};
+use crate::lobby::{ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame};
 
 mod leaders;
 
@@ -504,7 +505,7 @@ impl RandomRun {
     fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_word(host, &body);
         self.lobby
-            .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
+            .handle_host(self.now, host, HostReport::Message(body));
     }
 
     /// A host of a room starts it, or kicks.
@@ -589,13 +590,14 @@ impl RandomRun {
                     self.open.remove(&conn).expect("closed once");
                     closed.push(conn);
                 }
-                LobbyAction::Host { host, message } => {
+                LobbyAction::Host { host, order } => {
                     // The shell ignores messages of a host without a link.
                     let is_lost = cut.contains(&host);
                     assert!(
                         self.hosts.contains_key(&host) || is_lost,
-                        "a lost host gets the order {message:?}"
+                        "a lost host gets the order {order:?}"
                     );
+                    let message = RoomCheckpoints::default().message_of(self.now, host, order);
                     let order = message.body.as_ref().expect("a body");
                     self.note_gate(host, order);
                     self.note_order(host, order);

@@ -1,17 +1,18 @@
 //! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
 use ambit_host::protocol::messages::{
-    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, RoomSaved,
-    host_to_world, world_to_host as order,
+    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, host_to_world,
+    world_to_host as order,
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_proto::ids::RoomId;
 
 use super::harness::{
     Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
     ticket_in,
 };
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostReport};
 
 mod records;
 
@@ -481,13 +482,7 @@ impl LobbyHarness {
     }
 
     fn keep(&mut self, host: HostId, room: u64) {
-        self.host_says(
-            host,
-            host_to_world::Body::RoomSaved(RoomSaved {
-                room,
-                ..RoomSaved::default()
-            }),
-        );
+        self.report(host, HostReport::Checkpointed(RoomId(room)));
     }
 
     /// Lets the host open the map that it was told to open. Returns its room.
