@@ -4,36 +4,26 @@
 //! room was, how long it ran and a hash of all that came out. A room that panicked panics again, at
 //! the same tick, under a debugger if you like.
 //!
-//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at
-//! the next host, for ten seconds.
+//! With a number of seconds after the file name, the room then runs for so long without its
+//! players, as at its next host. `DIR/room-1-condemned.rec`, the last state of a room that seems to
+//! crash its hosts, ends before the tick that does: give it ten seconds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_host::host_core::checkpoints::restore_room;
-use ambit_host::host_core::messages::WorldOrder;
-use ambit_host::host_core::protobuf::order_of;
-use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
-use ambit_room::recording::{self, Header, Recording};
+use ambit_room::recording::{self, Recording};
 use ambit_room::room::RoomOutput;
-use prost::Message as _;
 
 fn main() -> ExitCode {
-    let Some(path) = std::env::args().nth(1) else {
-        eprintln!("usage: replay FILE.rec|FILE.kept");
+    let mut args = std::env::args().skip(1);
+    let path = args.next();
+    let seconds = args.next().map_or(Ok(0), |text| text.parse());
+    let (Some(path), Ok(seconds)) = (path, seconds) else {
+        eprintln!("usage: replay FILE.rec [SECONDS]");
         return ExitCode::from(2);
     };
-    let replayed = if Path::new(&path)
-        .extension()
-        .is_some_and(|extension| extension == "kept")
-    {
-        resume(&path)
-    } else {
-        replay(&path)
-    };
-    match replayed {
+    match replay(&path, Duration::from_secs(seconds)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("replay: {path}: {error}");
@@ -42,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
+fn replay(path: &str, and_then: Duration) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{:?}", Recording::read(&bytes)?.header);
     let (mut hash, mut last) = (DefaultHasher::new(), 0);
@@ -58,38 +48,11 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
         "{last} ms of room time; the datagrams' hash is {:016x}",
         hash.finish()
     );
-    let room = result?;
+    let mut room = result?;
+    if !and_then.is_zero() {
+        recording::run_without_players(&mut room, and_then);
+        println!("ran on until {:?}", room.last_tick().unwrap_or_default());
+    }
     println!("{:?}", room.stats());
-    Ok(())
-}
-
-/// Does what the next host would have done.
-fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
-    let Some(WorldOrder::OpenRoom(assignment)) = order_of(WorldToHost {
-        body: Some(world_to_host::Body::OpenRoom(order)),
-    }) else {
-        unreachable!("an order to open a room is one")
-    };
-    let resume = assignment
-        .resume
-        .ok_or("the file has no saved state of the room")?;
-    let header = Header {
-        game: assignment.game,
-        room: assignment.room.0,
-        seed: assignment.seed,
-        capacity: assignment.capacity,
-        grace_ms: 30_000,
-        parameters: assignment.parameters.into_iter().collect(),
-    };
-    println!("{header:?}");
-    let (config, game) = ambit_game_server::standard().prepare(&header)?;
-    let until = resume.now + Duration::from_secs(10);
-    let room = restore_room(config, game, || until, &resume)?;
-    println!(
-        "continued until {:?}, with {} objects",
-        room.last_tick(),
-        room.world().len()
-    );
     Ok(())
 }

@@ -15,16 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
-use ambit_host::protocol::messages::{
-    HostStats, HostToWorld, OpenRoom, WorldToHost, world_to_host,
-};
+use ambit_host::protocol::messages::{HostStats, WorldToHost, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_room::recording::{Header, recording_of};
 use ambit_transport::frame::encode_frame;
 use bytes::Bytes;
-use prost::Message as _;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
@@ -32,7 +30,7 @@ use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, Origin};
+use crate::lobby::{ConnId, HostId, HostOrder, HostReport, Lobby, LobbyAction, Origin};
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
 /// than one client is sent while a NATS broker elects a leader.
@@ -101,10 +99,10 @@ pub(crate) struct Disconnect {
 #[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
-/// A host has sent a message.
+/// A host has reported something.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct HostReport(pub(crate) HostId, pub(crate) HostToWorld);
+pub(crate) struct HostReported(pub(crate) HostId, pub(crate) HostReport);
 
 /// The link to a host has ended; the text is the reason.
 #[derive(Message)]
@@ -140,8 +138,8 @@ struct ConnectedClient {
 
 struct HostLink {
     commands: mpsc::Sender<WorldToHost>,
-    /// Messages that wait for a directory write.
-    pending: PendingWrites<WorldToHost>,
+    /// Orders that wait for a directory write.
+    pending: PendingWrites<HostOrder>,
 }
 
 /// The lobby with its clients and hosts; see the module.
@@ -273,10 +271,10 @@ impl WorldServer {
                     code,
                     message,
                 } => self.close(conn, code, message),
-                LobbyAction::Host { host, message } => self.send_order(host, after, message),
+                LobbyAction::Host { host, order } => self.send_order(host, after, order),
                 // Dropping our end closes the link; a child that does not exit then is killed.
                 LobbyAction::DisconnectHost { host } => drop(self.hosts.remove(&host)),
-                LobbyAction::SaveCondemned { order } => self.save_condemned_room(order),
+                LobbyAction::SaveCondemned { header } => self.save_condemned_room(header),
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
                     self.checkpoints.adopt(self.clock.now(), room, host);
@@ -298,10 +296,10 @@ impl WorldServer {
     fn forget_room(&mut self, room: RoomId) {
         self.checkpoints.remove(room);
         for link in self.hosts.values_mut() {
-            let opens = |order: &WorldToHost| {
+            let opens = |order: &HostOrder| {
                 matches!(
-                    &order.body,
-                    Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0
+                    order,
+                    HostOrder::OpenRoom { assignment, .. } if assignment.room == room
                 )
             };
             link.pending.retain(|order| !opens(order));
@@ -330,7 +328,7 @@ impl WorldServer {
     /// Sends an order to a host, or queues it until the directory has stored write `after`, so that
     /// the directory knows what the order makes the host forget. While the directory is unavailable
     /// only orders that open a room wait, and later orders about the same room.
-    fn send_order(&mut self, host: HostId, after: u64, message: WorldToHost) {
+    fn send_order(&mut self, host: HostId, after: u64, order: HostOrder) {
         let WriteProgress {
             written,
             unavailable,
@@ -338,19 +336,19 @@ impl WorldServer {
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
-        let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
-        let opens_room = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
+        let is_heard = matches!(order, HostOrder::Message(world_to_host::Body::Heard(_)));
+        let opens_room = matches!(order, HostOrder::OpenRoom { .. });
         let waits = after > written && (opens_room || !unavailable);
         // Orders about one room keep their sequence.
         let is_behind = || {
             link.pending
                 .iter()
-                .any(|earlier| room_of_order(earlier) == room_of_order(&message))
+                .any(|earlier| room_of_order(earlier) == room_of_order(&order))
         };
         if is_heard || !waits && !is_behind() {
-            self.send_to_host(host, message);
+            self.send_to_host(host, order);
         } else if link.pending.len() < MAX_PENDING_ORDERS {
-            link.pending.push(after, opens_room, message);
+            link.pending.push(after, opens_room, order);
         } else {
             tracing::error!(
                 host = host.0,
@@ -432,16 +430,8 @@ impl WorldServer {
         }
     }
 
-    fn send_to_host(&mut self, host: HostId, mut message: WorldToHost) {
-        if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
-            let room = RoomId(open.room);
-            // Without a checkpoint the host answers that it cannot resume the room, and the lobby
-            // closes the room.
-            let now = self.clock.now();
-            let resume = open.resume.take();
-            open.resume = resume.map(|order| self.checkpoints.complete_resume(now, room, order));
-            self.checkpoints.set_host(now, room, host);
-        }
+    fn send_to_host(&mut self, host: HostId, order: HostOrder) {
+        let message = self.checkpoints.message_of(self.clock.now(), host, order);
         let Some(link) = self.hosts.get(&host) else {
             return;
         };
@@ -459,40 +449,40 @@ impl WorldServer {
 
     /// Saves a room that seems to crash its hosts for analysis, if rooms are recorded. A thread of
     /// its own waits for the disk.
-    fn save_condemned_room(&self, mut order: OpenRoom) {
-        let room = RoomId(order.room);
+    fn save_condemned_room(&self, header: Header) {
+        let room = header.room;
         let Some(path) = self
             .recording_directory
             .as_ref()
-            .map(|directory| directory.join(format!("room-{room}.kept")))
+            .map(|directory| directory.join(format!("room-{room}-condemned.rec")))
         else {
             return tracing::error!(
-                room = room.0,
+                room,
                 "room state not saved for analysis: start with `--record DIR` to save it"
             );
         };
-        let now = self.clock.now();
-        order.resume = order
-            .resume
-            .take()
-            .map(|wanted| self.checkpoints.complete_resume(now, room, wanted));
+        let Some(saved) = self.checkpoints.saved(RoomId(room)) else {
+            return tracing::error!(room, "room state not saved for analysis: no checkpoint");
+        };
         let written = std::thread::Builder::new()
-            .name("ambit-kept".into())
-            .spawn(move || match std::fs::write(&path, order.encode_to_vec()) {
-                Ok(()) => tracing::error!(
-                    room = room.0,
-                    path = %path.display(),
-                    "room state saved for analysis"
-                ),
-                Err(error) => tracing::error!(
-                    room = room.0,
-                    path = %path.display(),
-                    "cannot save the room state for analysis: {error}"
-                ),
-            });
+            .name("ambit-condemned".into())
+            .spawn(
+                move || match std::fs::write(&path, recording_of(&header, &saved)) {
+                    Ok(()) => tracing::error!(
+                        room,
+                        path = %path.display(),
+                        "room state saved for analysis"
+                    ),
+                    Err(error) => tracing::error!(
+                        room,
+                        path = %path.display(),
+                        "cannot save the room state for analysis: {error}"
+                    ),
+                },
+            );
         if let Err(error) = written {
             tracing::error!(
-                room = room.0,
+                room,
                 "cannot start a thread to save the room state for analysis: {error}"
             );
         }
@@ -552,8 +542,12 @@ impl WorldServer {
 }
 
 /// The room that an order is about; `None` for orders about the host itself.
-fn room_of_order(order: &WorldToHost) -> Option<u64> {
-    match order.body.as_ref()? {
+fn room_of_order(order: &HostOrder) -> Option<u64> {
+    let body = match order {
+        HostOrder::OpenRoom { assignment, .. } => return Some(assignment.room.0),
+        HostOrder::Message(body) => body,
+    };
+    match body {
         world_to_host::Body::OpenRoom(order) => Some(order.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),
@@ -665,11 +659,11 @@ impl Handler<HostConnected> for WorldServer {
     }
 }
 
-impl Handler<HostReport> for WorldServer {
+impl Handler<HostReported> for WorldServer {
     type Result = ();
 
-    fn handle(&mut self, HostReport(host, message): HostReport, ctx: &mut Self::Context) {
-        self.lobby.handle_host(self.clock.now(), host, message);
+    fn handle(&mut self, HostReported(host, report): HostReported, ctx: &mut Self::Context) {
+        self.lobby.handle_host(self.clock.now(), host, report);
         self.process_outputs(ctx);
     }
 }

@@ -19,8 +19,8 @@ use ambit_host::protocol::messages::{
     HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
 };
 
-use crate::actor::{HostConnected, HostDisconnected, HostReport, LobbyClock, WorldServer};
-use crate::lobby::{HostId, Origin};
+use crate::actor::{HostConnected, HostDisconnected, HostReported, LobbyClock, WorldServer};
+use crate::lobby::{HostId, HostReport, Origin};
 
 use self::room_checkpoints::RoomCheckpoints;
 
@@ -73,11 +73,9 @@ impl HostSession {
             address = ready.address,
             "host ready; it can get rooms"
         );
-        let ready = HostToWorld {
-            body: Some(host_to_world::Body::Ready(ready)),
-        };
+        let ready = HostReport::Message(host_to_world::Body::Ready(ready));
         world
-            .send(HostReport(id, ready))
+            .send(HostReported(id, ready))
             .await
             .map_err(lobby_ended)?;
         Ok(Self {
@@ -103,16 +101,21 @@ impl HostSession {
                 _ => None,
             };
             // Most messages are only stored as checkpoints and do not reach the lobby.
-            let for_lobby = self.checkpoints.receive(self.clock.now(), self.id, message);
+            let report = self.checkpoints.receive(self.clock.now(), self.id, message);
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
                 // If the queue is full, a later acknowledgement covers this one.
                 let _ = commands.try_send(WorldToHost {
                     body: Some(world_to_host::Body::Kept(Kept { serial })),
                 });
             }
-            let Some(message) = for_lobby else { continue };
+            let Some(report) = report else { continue };
             // Waits while the mailbox is full; the host's queue fills meanwhile.
-            if self.world.send(HostReport(self.id, message)).await.is_err() {
+            if self
+                .world
+                .send(HostReported(self.id, report))
+                .await
+                .is_err()
+            {
                 return;
             }
         }

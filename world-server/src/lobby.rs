@@ -40,10 +40,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ambit_host::protocol;
-use ambit_host::protocol::messages::{Configure, Drain, HostToWorld, host_to_world, world_to_host};
+use ambit_host::protocol::messages::{Configure, Drain, host_to_world::Body, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
-use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::TicketSigner;
 use prost::Message;
@@ -52,11 +52,11 @@ pub use config::{CheckParameters, Entropy, LobbyConfig, LobbyGame};
 use directory::WrittenRecords;
 use fleet::heartbeats::serving_lease;
 use fleet::hosts::Hosts;
-pub use fleet::hosts::{Host, Origin};
+pub use fleet::hosts::{Host, HostReport, Origin};
 pub use fleet::placement::{HostCandidate, Placement, PlacementRequest, ReportedLoad};
 pub use fleet::policy::PlacementPolicy;
 pub use fleet::pool::ChildPoolConfig;
-pub use output::{ConnId, HostId, LobbyAction, RecordKey, UnknownRecordKey};
+pub use output::{ConnId, HostId, HostOrder, LobbyAction, RecordKey, UnknownRecordKey};
 use output::{OutputQueue, RequestSource};
 use refusal::LobbyRefusal;
 use request::PlayerRequest;
@@ -249,33 +249,25 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// Handles a message of a host.
-    pub fn handle_host(&mut self, now: LocalTime, host: HostId, message: HostToWorld) {
+    /// Handles what a host reports.
+    pub fn handle_host(&mut self, now: LocalTime, host: HostId, report: HostReport) {
         self.hosts.note_received(now, host);
         self.advance(now);
-        match message.body {
-            Some(host_to_world::Body::Ready(ready)) => self.add_host(now, host, ready),
-            Some(host_to_world::Body::RoomOpened(opened)) => {
-                self.handle_room_opened(now, host, opened);
-            }
-            Some(host_to_world::Body::RoomClosed(closed)) => {
-                self.handle_room_closed(now, host, &closed);
-            }
-            Some(host_to_world::Body::PlayerOut(out)) => self.handle_player_out(now, host, &out),
-            Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
-            Some(host_to_world::Body::RoomSaved(saved)) => {
-                self.mark_checkpointed(host, RoomId(saved.room));
-            }
-            Some(host_to_world::Body::AtGate(request)) => {
-                self.handle_gate_request(now, host, &request);
-            }
-            Some(host_to_world::Body::Departed(departed)) => {
-                self.handle_departed(now, host, departed);
-            }
-            Some(host_to_world::Body::Arrived(arrived)) => self.handle_arrived(now, host, &arrived),
-            Some(host_to_world::Body::Beat(beat)) => self.acknowledge_heartbeat(host, beat),
-            Some(host_to_world::Body::RoomTick(_)) => {}
-            None => tracing::debug!(host = host.0, "skipped an unknown message of a host"),
+        match report {
+            HostReport::Checkpointed(room) => self.mark_checkpointed(host, room),
+            HostReport::Message(message) => match message {
+                Body::Ready(ready) => self.add_host(now, host, ready),
+                Body::RoomOpened(opened) => self.handle_room_opened(now, host, opened),
+                Body::RoomClosed(closed) => self.handle_room_closed(now, host, &closed),
+                Body::PlayerOut(out) => self.handle_player_out(now, host, &out),
+                Body::Stats(stats) => self.hosts.note_stats(now, host, stats),
+                Body::AtGate(request) => self.handle_gate_request(now, host, &request),
+                Body::Departed(departed) => self.handle_departed(now, host, departed),
+                Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
+                Body::Beat(beat) => self.acknowledge_heartbeat(host, beat),
+                // The shell stores checkpoints.
+                Body::RoomSaved(_) | Body::RoomTick(_) => {}
+            },
         }
         self.advance(now);
     }

@@ -44,9 +44,10 @@ use ambit_transport::quic::Fingerprint;
 use self::clock::RoomClock;
 use self::lease::ServingLease;
 use self::making::RoomPlan;
-use self::messages::{HostMessage, HostSettings, RoomAssignment, RoomOrder, WorldOrder};
+use self::messages::{
+    HostMessage, HostSettings, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
+};
 use ambit_room::journal::RoomSnapshot;
-use ambit_room::recording::Header;
 use ambit_transport::ticket::{Ticket, TicketError, TicketVerifier};
 
 /// A WorldServer that acknowledges heartbeats, and has not for so long, is lost.
@@ -244,7 +245,7 @@ impl HostCore {
         }
         match order {
             WorldOrder::Configure(settings) => self.configure(now, lease, settings),
-            WorldOrder::OpenRoom(order) => self.make_room(now, *order),
+            WorldOrder::OpenRoom(order, resume) => self.make_room(now, order, resume),
             WorldOrder::CloseRoom { room, reason } => self.close_room(room, reason),
             WorldOrder::Room(room, order) => {
                 self.revoke_tickets(now, room, &order);
@@ -467,16 +468,14 @@ impl HostCore {
         self.consider_leaving(now, lease);
     }
 
-    fn make_room(&mut self, now: HostTime, order: RoomAssignment) {
+    fn make_room(&mut self, now: HostTime, order: RoomAssignment, resume: Option<RoomResume>) {
         let RoomAssignment {
             room, incarnation, ..
         } = order;
         if let Err(error) = self.check_free(room) {
             return self.send_opened(room, Some(error));
         }
-        let resume = order
-            .resume
-            .map(|resume| (RoomClock::showing(now.local, resume.now), resume));
+        let resume = resume.map(|resume| (RoomClock::showing(now.local, resume.now), resume));
         self.rooms.insert(
             room,
             HostedRoom::Pending {
@@ -487,14 +486,7 @@ impl HostCore {
             },
         );
         let plan = RoomPlan {
-            header: Header {
-                game: order.game,
-                room: room.0,
-                seed: order.seed,
-                capacity: order.capacity,
-                grace_ms: self.settings.grace_ms,
-                parameters: order.parameters.into_iter().collect(),
-            },
+            header: order.into_header(self.settings.grace_ms),
             incarnation,
             resume,
             is_saved: self.settings.saves_rooms,

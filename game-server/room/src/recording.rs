@@ -11,6 +11,8 @@
 //! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
 //! snapshot, each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
 
+use std::time::Duration;
+
 use ambit_proto::time::GameTime;
 
 use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
@@ -135,6 +137,18 @@ pub fn replay(
         each(now, &outputs);
     }
     Ok(room)
+}
+
+/// Runs a room on after its recording has ended: all players have lost their connections.
+pub fn run_without_players(room: &mut Room, time: Duration) {
+    let last = room.last_tick().unwrap_or_default();
+    room.finish_replay(last);
+    let period = Duration::from_secs(1) / room.config().tick_hz.max(1);
+    let mut now = last + period;
+    while now <= last + time {
+        room.tick(now, &mut Vec::new(), &mut Vec::new());
+        now += period;
+    }
 }
 
 /// The room that a header describes.

@@ -1,11 +1,12 @@
 //! A saved room is a recording of a snapshot and a journal.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
-use ambit_room::recording::{Header, recording_of, replay, room};
+use ambit_room::recording::{Header, recording_of, replay, room, run_without_players};
 use ambit_room::room::RoomInput;
 
 use super::ANN;
@@ -41,7 +42,9 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
         )],
     };
     let recording = recording_of(&header, &saved);
-    let replayed = replay(&recording, &registry, |_, _| {}).expect("a recording");
+    let mut replayed = replay(&recording, &registry, |_, _| {}).expect("a recording");
     assert_eq!(replayed.last_tick(), first.last_tick());
     assert_eq!(replayed.avatar(ANN), first.avatar(ANN));
+    run_without_players(&mut replayed, Duration::from_millis(120));
+    assert_eq!(replayed.last_tick(), Some(GameTime::from_millis(150)));
 }

@@ -17,6 +17,7 @@ use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
+use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
@@ -50,7 +51,7 @@ pub fn lobby(data: &[u8]) {
             HOST => {
                 let host = HostId(u64::from(choices.byte() % 3));
                 if let Ok(message) = HostToWorld::decode(choices.bytes()) {
-                    fuzzed.lobby.handle_host(fuzzed.now, host, message);
+                    fuzzed.report(host, message);
                 }
             }
             QUIT | BREAK => {
@@ -77,6 +78,7 @@ pub fn lobby(data: &[u8]) {
 
 struct FuzzedLobby {
     lobby: Lobby,
+    checkpoints: RoomCheckpoints,
     now: LocalTime,
     last_connection: u64,
     open: BTreeSet<ConnId>,
@@ -101,6 +103,7 @@ impl FuzzedLobby {
         let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
         let mut fuzzed = FuzzedLobby {
             lobby,
+            checkpoints: RoomCheckpoints::default(),
             now: LocalTime::from_millis(1_000),
             last_connection: 0,
             open: BTreeSet::new(),
@@ -172,11 +175,11 @@ impl FuzzedLobby {
                         self.lobby.handle_disconnect(self.now, conn);
                     }
                 }
-                LobbyAction::Host {
-                    host: CORRECT_HOST,
-                    message,
-                } => {
-                    if let Some(world_to_host::Body::OpenRoom(order)) = message.body {
+                LobbyAction::Host { host, order } => {
+                    let message = self.checkpoints.message_of(self.now, host, order);
+                    if let (CORRECT_HOST, Some(world_to_host::Body::OpenRoom(order))) =
+                        (host, message.body)
+                    {
                         self.send_to_lobby(host_to_world::Body::RoomOpened(RoomOpened {
                             room: order.room,
                             error: None,
@@ -186,9 +189,8 @@ impl FuzzedLobby {
                 LobbyAction::DisconnectHost { host } => {
                     self.lobby.handle_host_lost(self.now, host, "given up");
                 }
-                LobbyAction::Host { .. }
-                | LobbyAction::SaveCondemned { .. }
-                | LobbyAction::ForgetRoom { .. }
+                LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
+                LobbyAction::SaveCondemned { .. }
                 | LobbyAction::AdoptRoom { .. }
                 | LobbyAction::Record { .. }
                 | LobbyAction::SetChildCount(_) => {}
@@ -197,8 +199,13 @@ impl FuzzedLobby {
     }
 
     fn send_to_lobby(&mut self, body: host_to_world::Body) {
-        self.lobby
-            .handle_host(self.now, CORRECT_HOST, HostToWorld { body: Some(body) });
+        self.report(CORRECT_HOST, HostToWorld { body: Some(body) });
+    }
+
+    fn report(&mut self, host: HostId, message: HostToWorld) {
+        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
+            self.lobby.handle_host(self.now, host, report);
+        }
     }
 }
 

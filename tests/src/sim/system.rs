@@ -773,9 +773,9 @@ impl System {
                 self.events
                     .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
             }
-            LobbyAction::Host { host, message } => self.order_host(host, message),
+            LobbyAction::Host { host, order } => self.order_host(host, order),
             LobbyAction::DisconnectHost { host } => self.cut_link(host),
-            LobbyAction::SaveCondemned { order } => self.fleet.note_condemned(RoomId(order.room)),
+            LobbyAction::SaveCondemned { header } => self.fleet.note_condemned(RoomId(header.room)),
             LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
             LobbyAction::SetChildCount(wanted) => {
                 self.fleet.wanted_children = wanted;
@@ -825,7 +825,7 @@ impl System {
         let now = self.now;
         match output {
             SimHostOutput::MakeRoom(_) | SimHostOutput::Ended(_) => {}
-            SimHostOutput::World(message) => self.lobby.handle_host(now, host, message),
+            SimHostOutput::World(message) => self.report(host, message),
             SimHostOutput::Control(conn, message) => {
                 let at = self.users[self.game_conns[&conn].0]
                     .down

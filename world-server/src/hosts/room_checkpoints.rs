@@ -1,8 +1,9 @@
 //! The newest state of each room, as its host sent it, so that another host can resume the room.
 //!
-//! `RoomSaved` and `RoomTick` go in as they arrive, a `Resume` comes out. Only the host on which
-//! the lobby placed a room may update its checkpoint. Messages of another host, which was given up
-//! and is still alive, are dropped.
+//! Here messages become what the lobby learns, and the lobby's orders become messages: checkpoints
+//! are stored on the way in, and added to the orders to resume rooms. Only the host on which the
+//! lobby placed a room may update its checkpoint. Messages of another host, which was given up and
+//! is still alive, are dropped.
 //!
 //! Bound: for each room its newest state and the ticks since then, at most `MAX_TICKS`. If a room
 //! sends no newer state for that long, its checkpoint is discarded.
@@ -10,11 +11,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use ambit_host::protocol::messages::{HostToWorld, Resume, RoomSaved, RoomTick, host_to_world};
+use ambit_host::host_core::messages::{RoomMember, RoomResume};
+use ambit_host::host_core::protobuf::open_room;
+use ambit_host::protocol::messages::{HostToWorld, WorldToHost, host_to_world::Body};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
+use ambit_room::journal::SavedRoom;
 
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostOrder, HostReport};
 
 /// A minute at 60 Hz. Hosts send a room's state once a second.
 const MAX_TICKS: usize = 3_600;
@@ -26,44 +30,47 @@ pub struct RoomCheckpoints(Mutex<BTreeMap<RoomId, RoomCheckpoint>>);
 #[derive(Debug)]
 struct RoomCheckpoint {
     host: HostId,
-    saved: Option<RoomSaved>,
-    ticks: Vec<RoomTick>,
+    saved: Option<SavedRoom>,
     /// When the newest message arrived.
     received_at: LocalTime,
 }
 
+impl RoomCheckpoint {
+    fn new(now: LocalTime, host: HostId) -> Self {
+        Self {
+            host,
+            saved: None,
+            received_at: now,
+        }
+    }
+}
+
 impl RoomCheckpoints {
-    /// Places a room on a host: from now on only that host updates its checkpoint.
-    pub fn set_host(&self, now: LocalTime, room: RoomId, host: HostId) {
-        let mut rooms = self.rooms();
-        match rooms.get_mut(&room) {
-            Some(checkpoint) => checkpoint.host = host,
-            None => {
-                rooms.insert(
-                    room,
-                    RoomCheckpoint {
-                        host,
-                        saved: None,
-                        ticks: Vec::new(),
-                        received_at: now,
-                    },
-                );
+    /// The message for an order to a host. An order to open a room places it there: from now on
+    /// only that host updates its checkpoint. An order to resume a room takes its checkpoint along;
+    /// without one, the host answers that it cannot resume the room, and the lobby closes it.
+    pub fn message_of(&self, now: LocalTime, host: HostId, order: HostOrder) -> WorldToHost {
+        match order {
+            HostOrder::OpenRoom {
+                assignment,
+                resume_with,
+            } => {
+                let room = assignment.room;
+                let resume = resume_with.map(|members| self.resume(now, room, members));
+                self.rooms()
+                    .entry(room)
+                    .or_insert(RoomCheckpoint::new(now, host))
+                    .host = host;
+                open_room(assignment, resume)
             }
+            HostOrder::Message(body) => WorldToHost { body: Some(body) },
         }
     }
 
     /// A host runs a room already: discards the room's checkpoint, since ticks may be missing in
     /// it.
     pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
-        self.rooms().insert(
-            room,
-            RoomCheckpoint {
-                host,
-                saved: None,
-                ticks: Vec::new(),
-                received_at: now,
-            },
-        );
+        self.rooms().insert(room, RoomCheckpoint::new(now, host));
     }
 
     /// Removes the checkpoint of a closed room.
@@ -78,60 +85,56 @@ impl RoomCheckpoints {
         now: LocalTime,
         host: HostId,
         message: HostToWorld,
-    ) -> Option<HostToWorld> {
+    ) -> Option<HostReport> {
         match message.body {
-            Some(host_to_world::Body::RoomSaved(saved)) => {
-                let room = saved.room;
-                let first = self.update_from(now, host, RoomId(room), |checkpoint| {
-                    checkpoint.ticks.clear();
+            Some(Body::RoomSaved(saved)) => {
+                let room = RoomId(saved.room);
+                let first = self.update_from(now, host, room, |checkpoint| {
+                    let saved = SavedRoom {
+                        snapshot: saved.into(),
+                        journal: Vec::new(),
+                    };
                     checkpoint.saved.replace(saved).is_none()
-                });
-                let news = RoomSaved {
-                    room,
-                    ..RoomSaved::default()
-                };
-                (first == Some(true)).then_some(HostToWorld {
-                    body: Some(host_to_world::Body::RoomSaved(news)),
-                })
+                })?;
+                first.then_some(HostReport::Checkpointed(room))
             }
-            Some(host_to_world::Body::RoomTick(tick)) => {
+            Some(Body::RoomTick(tick)) => {
                 self.update_from(now, host, RoomId(tick.room), |checkpoint| {
-                    if checkpoint.ticks.len() >= MAX_TICKS {
-                        (checkpoint.saved, checkpoint.ticks) = (None, Vec::new());
-                    }
-                    if checkpoint.saved.is_some() {
-                        checkpoint.ticks.push(tick);
+                    checkpoint
+                        .saved
+                        .take_if(|saved| saved.journal.len() >= MAX_TICKS);
+                    if let Some(saved) = &mut checkpoint.saved {
+                        saved.journal.push(tick.into());
                     }
                 });
                 None
             }
-            body => Some(HostToWorld { body }),
+            Some(body) => Some(HostReport::Message(body)),
+            None => {
+                tracing::debug!(host = host.0, "skipped an unknown message of a host");
+                None
+            }
         }
     }
 
-    /// Completes the lobby's order with the room's checkpoint, for the next host. Returns the order
-    /// unchanged if there is no checkpoint.
-    pub fn complete_resume(&self, now: LocalTime, room: RoomId, order: Resume) -> Resume {
+    /// The checkpoint of a room.
+    pub fn saved(&self, room: RoomId) -> Option<SavedRoom> {
+        self.rooms().get(&room)?.saved.clone()
+    }
+
+    fn resume(&self, now: LocalTime, room: RoomId, members: Vec<RoomMember>) -> RoomResume {
         let rooms = self.rooms();
-        let known = rooms
-            .get(&room)
-            .and_then(|checkpoint| Some((checkpoint.saved.as_ref()?, checkpoint)));
-        let Some((
-            saved,
-            RoomCheckpoint {
-                ticks, received_at, ..
-            },
-        )) = known
-        else {
-            return order;
-        };
-        let last_us = ticks.last().map_or(saved.at_us, |tick| tick.at_us);
-        let now_us = last_us + now.since(*received_at).as_micros() as u64;
-        Resume {
-            state: saved.state.clone(),
-            ticks: ticks.clone(),
-            now_us,
-            ..order
+        let resume = rooms.get(&room).and_then(|checkpoint| {
+            let saved = checkpoint.saved.clone()?;
+            Some(RoomResume {
+                now: saved.last_tick() + now.since(checkpoint.received_at),
+                saved,
+                members: None,
+            })
+        });
+        RoomResume {
+            members: Some(members),
+            ..resume.unwrap_or_default()
         }
     }
 
@@ -169,7 +172,9 @@ impl RoomCheckpoints {
 mod tests {
     use std::time::Duration;
 
-    use ambit_host::protocol::messages::{Member, Members};
+    use ambit_host::host_core::messages::RoomAssignment;
+    use ambit_host::protocol::messages::{Resume, RoomSaved, RoomTick, world_to_host};
+    use ambit_proto::ids::PlayerId;
 
     use super::*;
 
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn a_checkpoint_is_the_newest_state_and_the_ticks_since() {
         let checkpoints = RoomCheckpoints::default();
-        checkpoints.set_host(NOW, ROOM, FIRST);
+        place(&checkpoints, FIRST);
         assert!(checkpoints.receive(NOW, FIRST, tick(50)).is_none());
         assert_eq!(
             resume_at(&checkpoints, NOW),
@@ -190,7 +195,7 @@ mod tests {
         );
         assert_eq!(
             checkpoints.receive(NOW, FIRST, saved(100, 1)),
-            Some(saved_notice()),
+            Some(HostReport::Checkpointed(ROOM)),
             "the lobby is notified once"
         );
         assert!(
@@ -212,9 +217,9 @@ mod tests {
     #[test]
     fn messages_of_a_rooms_former_host_are_dropped() {
         let checkpoints = RoomCheckpoints::default();
-        checkpoints.set_host(NOW, ROOM, FIRST);
+        place(&checkpoints, FIRST);
         checkpoints.receive(NOW, FIRST, saved(100, 1));
-        checkpoints.set_host(NOW, ROOM, SECOND);
+        place(&checkpoints, SECOND);
         checkpoints.receive(NOW, FIRST, saved(900, 9));
         checkpoints.receive(NOW, FIRST, tick(950));
         checkpoints.receive(NOW, SECOND, tick(150));
@@ -224,7 +229,7 @@ mod tests {
     #[test]
     fn the_number_of_kept_ticks_is_bounded() {
         let checkpoints = RoomCheckpoints::default();
-        checkpoints.set_host(NOW, ROOM, FIRST);
+        place(&checkpoints, FIRST);
         checkpoints.receive(NOW, FIRST, saved(0, 1));
         for at in 0..=MAX_TICKS as u64 {
             checkpoints.receive(NOW, FIRST, tick(at));
@@ -232,19 +237,34 @@ mod tests {
         assert_eq!(resume_at(&checkpoints, NOW), None);
     }
 
+    fn place(checkpoints: &RoomCheckpoints, host: HostId) {
+        checkpoints.message_of(NOW, host, order(None));
+    }
+
+    /// What a host gets to resume the room; `None` if there is no checkpoint.
     fn resume_at(checkpoints: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
-        let order = Resume {
-            members: Some(Members {
-                members: vec![Member {
-                    player: 3,
-                    name: "ann".into(),
-                }],
-            }),
-            ..Resume::default()
+        let members = vec![RoomMember {
+            player: PlayerId(3),
+            name: "ann".into(),
+        }];
+        let message = checkpoints.message_of(now, FIRST, order(Some(members.clone())));
+        let Some(world_to_host::Body::OpenRoom(open)) = message.body else {
+            panic!("{message:?}")
         };
-        let resume = checkpoints.complete_resume(now, ROOM, order.clone());
-        assert_eq!(resume.members, order.members);
-        (resume != order).then_some(resume)
+        let resume = open.resume.expect("an order to resume");
+        assert_eq!(resume.members, Some(members.into()));
+        (!resume.state.is_empty()).then_some(resume)
+    }
+
+    fn order(resume_with: Option<Vec<RoomMember>>) -> HostOrder {
+        let assignment = RoomAssignment {
+            room: ROOM,
+            ..RoomAssignment::default()
+        };
+        HostOrder::OpenRoom {
+            assignment,
+            resume_with,
+        }
     }
 
     fn known_ticks(checkpoints: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
@@ -262,17 +282,7 @@ mod tests {
             state: vec![state],
         };
         HostToWorld {
-            body: Some(host_to_world::Body::RoomSaved(saved)),
-        }
-    }
-
-    fn saved_notice() -> HostToWorld {
-        let saved = RoomSaved {
-            room: ROOM.0,
-            ..RoomSaved::default()
-        };
-        HostToWorld {
-            body: Some(host_to_world::Body::RoomSaved(saved)),
+            body: Some(Body::RoomSaved(saved)),
         }
     }
 
@@ -283,7 +293,7 @@ mod tests {
             ..RoomTick::default()
         };
         HostToWorld {
-            body: Some(host_to_world::Body::RoomTick(tick)),
+            body: Some(Body::RoomTick(tick)),
         }
     }
 }

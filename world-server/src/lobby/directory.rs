@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::directory as pb;
-use ambit_host::protocol::messages::{CloseRoom, HostReady, RoomHere, Roster, world_to_host};
+use ambit_host::protocol::messages::{CloseRoom, RoomHere, Roster, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -271,18 +271,17 @@ impl Lobby {
         patience: Duration,
     ) -> Option<()> {
         let host_since = host.build_since;
-        let ready = HostReady {
-            version: ambit_host::protocol::VERSION,
+        let host = Host {
             address: host.address,
             certificate_sha256: host.certificate_sha256,
             capacity: host.capacity,
             label: host.label,
             build: host.build,
-            cores: host.cores,
+            cores: host.cores.max(1),
             instance: host.instance,
-            ..HostReady::default()
+            ..Host::default()
         };
-        let host = Host::try_from(ready).ok()?;
+        host.check().ok()?;
         self.hosts.note_build(&host.build, host_since);
         self.hosts.expect_back(now, id, host);
         self.timers.set(Timer::HostSilence(id), now + patience);
@@ -417,12 +416,10 @@ impl Lobby {
                 .filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
-                let (members, void_tickets_until) =
-                    (Some(self.members_on_map(id)), self.counters.tickets);
                 let roster = Roster {
                     room: id.0,
-                    members,
-                    void_tickets_until,
+                    members: Some(self.members_on_map(id).into()),
+                    void_tickets_until: self.counters.tickets,
                 };
                 self.outbox
                     .send_to_host(host, world_to_host::Body::Roster(roster));

@@ -5,10 +5,12 @@
 
 use std::collections::VecDeque;
 
-use ambit_host::protocol::messages::{OpenRoom, WorldToHost, world_to_host};
+use ambit_host::host_core::messages::{RoomAssignment, RoomMember};
+use ambit_host::protocol::messages::world_to_host;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_room::recording::Header;
 
 use crate::lobby::refusal::LobbyRefusal;
 
@@ -74,6 +76,20 @@ pub(super) struct RequestSource {
     pub(super) request: u64,
 }
 
+/// An order to a host.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostOrder {
+    /// Run this room. The shell adds the checkpoint of a room that has run on another host.
+    OpenRoom {
+        /// The room.
+        assignment: RoomAssignment,
+        /// The current members of a room that has run on another host; `None` for a new room.
+        resume_with: Option<Vec<RoomMember>>,
+    },
+    /// Any other order, as it is sent.
+    Message(world_to_host::Body),
+}
+
 /// What the shell has to do, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LobbyAction {
@@ -102,12 +118,12 @@ pub enum LobbyAction {
         /// QUIC's reason phrase.
         message: String,
     },
-    /// A message for a host. The shell adds the room's checkpoint to an `OpenRoom` with a `Resume`.
+    /// An order for a host.
     Host {
         /// The receiver.
         host: HostId,
-        /// The message.
-        message: WorldToHost,
+        /// The order.
+        order: HostOrder,
     },
     /// Close the link to a host that has fallen silent, and kill it if it is a child;
     /// `handle_host_lost` is due as usual.
@@ -115,10 +131,10 @@ pub enum LobbyAction {
         /// Its id.
         host: HostId,
     },
-    /// A room seems to crash its hosts: save its state for analysis, as the next host would get it.
+    /// A room seems to crash its hosts: save its checkpoint as a recording, for analysis.
     SaveCondemned {
-        /// The order for the next host; the shell adds the room's checkpoint to its `Resume`.
-        order: OpenRoom,
+        /// What the room is.
+        header: Header,
     },
     /// Remove the checkpoint of a closed room.
     ForgetRoom {
@@ -223,10 +239,8 @@ impl OutputQueue {
     }
 
     pub(super) fn send_to_host(&mut self, host: HostId, body: world_to_host::Body) {
-        self.0.push_back(LobbyAction::Host {
-            host,
-            message: WorldToHost { body: Some(body) },
-        });
+        let order = HostOrder::Message(body);
+        self.0.push_back(LobbyAction::Host { host, order });
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The shells convert it from and to `crate::protocol::messages` ([`super::protobuf`]).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::protocol::messages::{HostReady, HostStats};
@@ -12,6 +13,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
+use ambit_room::recording::Header;
 use ambit_room::room::{RoomInput, TransferId};
 
 /// An order of the WorldServer.
@@ -19,8 +21,8 @@ use ambit_room::room::{RoomInput, TransferId};
 pub enum WorldOrder {
     /// The first one: what the WorldServer expects of a host.
     Configure(HostSettings),
-    /// Run this room.
-    OpenRoom(Box<RoomAssignment>),
+    /// Run this room: a new one, or one that has run at another host.
+    OpenRoom(RoomAssignment, Option<RoomResume>),
     /// End this room.
     CloseRoom {
         /// The room.
@@ -63,15 +65,27 @@ pub struct RoomAssignment {
     /// Name of the game.
     pub game: String,
     /// The game's parameters.
-    pub parameters: Vec<(String, String)>,
+    pub parameters: BTreeMap<String, String>,
     /// The room's seed.
     pub seed: u64,
     /// Seats.
     pub capacity: u32,
     /// How often the room was given to a host, this time included.
     pub incarnation: u32,
-    /// The room at its last host; `None` for a new room.
-    pub resume: Option<RoomResume>,
+}
+
+impl RoomAssignment {
+    /// What a room is made from.
+    pub fn into_header(self, grace_ms: u32) -> Header {
+        Header {
+            game: self.game,
+            room: self.room.0,
+            seed: self.seed,
+            capacity: self.capacity,
+            grace_ms,
+            parameters: self.parameters,
+        }
+    }
 }
 
 /// How a room goes on at another host.

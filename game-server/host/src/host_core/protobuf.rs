@@ -19,7 +19,10 @@ use ambit_room::room::{RoomInput, TransferArrival, TransferId};
 pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
     Some(match message.body? {
         world_to_host::Body::Configure(configure) => WorldOrder::Configure(settings(configure)),
-        world_to_host::Body::OpenRoom(order) => WorldOrder::OpenRoom(Box::new(assignment(order))),
+        world_to_host::Body::OpenRoom(order) => {
+            let (assignment, resume) = assignment(order);
+            WorldOrder::OpenRoom(assignment, resume)
+        }
         world_to_host::Body::CloseRoom(order) => WorldOrder::CloseRoom {
             room: RoomId(order.room),
             reason: order.reason(),
@@ -90,30 +93,44 @@ fn settings(configure: pb::Configure) -> HostSettings {
     }
 }
 
-fn assignment(order: pb::OpenRoom) -> RoomAssignment {
-    RoomAssignment {
+fn assignment(order: pb::OpenRoom) -> (RoomAssignment, Option<RoomResume>) {
+    let assignment = RoomAssignment {
         room: RoomId(order.room),
         game: order.game,
-        parameters: order.parameters.into_iter().collect(),
+        parameters: order.parameters,
         seed: order.seed,
         capacity: order.capacity,
         incarnation: order.incarnation,
-        resume: order.resume.map(resume),
+    };
+    (assignment, order.resume.map(resume))
+}
+
+impl From<pb::RoomSaved> for RoomSnapshot {
+    fn from(saved: pb::RoomSaved) -> Self {
+        Self {
+            at: GameTime::from_micros(saved.at_us),
+            state: saved.state,
+        }
+    }
+}
+
+impl From<pb::RoomTick> for JournalEntry {
+    fn from(tick: pb::RoomTick) -> Self {
+        Self {
+            at: GameTime::from_micros(tick.at_us),
+            inputs: tick.accepted,
+        }
     }
 }
 
 fn resume(resume: pb::Resume) -> RoomResume {
-    let entry = |tick: pb::RoomTick| JournalEntry {
-        at: GameTime::from_micros(tick.at_us),
-        inputs: tick.accepted,
-    };
     RoomResume {
         saved: SavedRoom {
             snapshot: RoomSnapshot {
                 at: GameTime::default(),
                 state: resume.state,
             },
-            journal: resume.ticks.into_iter().map(entry).collect(),
+            journal: resume.ticks.into_iter().map(JournalEntry::from).collect(),
         },
         now: GameTime::from_micros(resume.now_us),
         members: resume.members.map(members),
@@ -144,33 +161,36 @@ impl From<RoomResume> for pb::Resume {
             state: saved.snapshot.state,
             ticks: saved.journal.into_iter().map(tick).collect(),
             now_us: now.micros(),
-            members: members.map(|members| pb::Members {
-                members: members.into_iter().map(pb::Member::from).collect(),
-            }),
+            members: members.map(pb::Members::from),
         }
     }
 }
 
-impl From<RoomMember> for pb::Member {
-    fn from(member: RoomMember) -> Self {
-        Self {
+impl From<Vec<RoomMember>> for pb::Members {
+    fn from(members: Vec<RoomMember>) -> Self {
+        let member = |member: RoomMember| pb::Member {
             player: member.player.0,
             name: member.name,
+        };
+        Self {
+            members: members.into_iter().map(member).collect(),
         }
     }
 }
 
-impl From<RoomAssignment> for pb::OpenRoom {
-    fn from(order: RoomAssignment) -> Self {
-        Self {
-            room: order.room.0,
-            game: order.game,
-            parameters: order.parameters.into_iter().collect(),
-            seed: order.seed,
-            capacity: order.capacity,
-            resume: order.resume.map(pb::Resume::from),
-            incarnation: order.incarnation,
-        }
+/// The message that opens a room, or lets one go on.
+pub fn open_room(order: RoomAssignment, resume: Option<RoomResume>) -> WorldToHost {
+    let open = pb::OpenRoom {
+        room: order.room.0,
+        game: order.game,
+        parameters: order.parameters,
+        seed: order.seed,
+        capacity: order.capacity,
+        resume: resume.map(pb::Resume::from),
+        incarnation: order.incarnation,
+    };
+    WorldToHost {
+        body: Some(world_to_host::Body::OpenRoom(open)),
     }
 }
 

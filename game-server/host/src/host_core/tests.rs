@@ -18,7 +18,7 @@ const LEASE: Duration = Duration::from_millis(1_500);
 #[test]
 fn a_room_starts_after_it_was_reported_and_gets_orders_that_waited() {
     let mut host = Host::configured(Duration::ZERO);
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    host.order(WorldOrder::OpenRoom(assignment(1), None));
     assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
     let remove = RoomOrder::RemovePlayer {
         player: ANN,
@@ -50,14 +50,11 @@ fn a_room_starts_after_it_was_reported_and_gets_orders_that_waited() {
 #[test]
 fn a_restored_room_s_clock_runs_from_the_time_of_the_order() {
     let mut host = Host::configured(Duration::ZERO);
-    let resume = messages::RoomResume {
+    let resume = RoomResume {
         now: GameTime::from_millis(60_000),
-        ..messages::RoomResume::default()
+        ..RoomResume::default()
     };
-    host.order(WorldOrder::OpenRoom(Box::new(RoomAssignment {
-        resume: Some(resume),
-        ..assignment(2)
-    })));
+    host.order(WorldOrder::OpenRoom(assignment(2), Some(resume)));
     let ordered_at = host.now();
     host.wait(700);
     host.made(2, Ok(None));
@@ -74,13 +71,14 @@ fn a_restored_room_s_clock_runs_from_the_time_of_the_order() {
 fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
     let mut host = Host::configured(Duration::ZERO);
     host.open(1);
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    host.order(WorldOrder::OpenRoom(assignment(2), None));
     assert_eq!(host.refusals(), [ErrorCode::AlreadyRunning]);
     for room in [8, 9] {
-        host.order(WorldOrder::OpenRoom(Box::new(RoomAssignment {
+        let other = RoomAssignment {
             room: RoomId(room),
             ..assignment(1)
-        })));
+        };
+        host.order(WorldOrder::OpenRoom(other, None));
     }
     assert_eq!(host.refusals(), [ErrorCode::NoHostAvailable]);
 }
@@ -88,7 +86,7 @@ fn a_room_is_refused_if_it_runs_already_or_the_host_is_full() {
 #[test]
 fn a_room_that_was_closed_during_its_creation_does_not_start() {
     let mut host = Host::configured(Duration::ZERO);
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    host.order(WorldOrder::OpenRoom(assignment(1), None));
     host.order(WorldOrder::CloseRoom {
         room: ROOM,
         reason: ErrorCode::RoomClosed,
@@ -102,10 +100,10 @@ fn a_room_that_was_closed_during_its_creation_does_not_start() {
 #[test]
 fn a_room_whose_link_was_lost_during_its_creation_does_not_start() {
     let mut host = Host::configured(LEASE);
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(1))));
+    host.order(WorldOrder::OpenRoom(assignment(1), None));
     host.lose_link();
     host.configure(LEASE);
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    host.order(WorldOrder::OpenRoom(assignment(2), None));
     host.poll();
     host.made(1, Ok(None));
     assert_eq!(
@@ -342,7 +340,7 @@ fn a_drained_host_closes_its_rooms_and_takes_no_more_orders() {
             HostOutput::End(HostEnding::Drained)
         ]
     );
-    host.order(WorldOrder::OpenRoom(Box::new(assignment(2))));
+    host.order(WorldOrder::OpenRoom(assignment(2), None));
     assert_eq!(host.poll(), []);
 }
 
@@ -374,7 +372,7 @@ fn only_stats_and_heartbeats_are_expendable() {
 
 #[test]
 fn orders_and_messages_survive_the_conversion() {
-    let resume = messages::RoomResume {
+    let resume = RoomResume {
         saved: ambit_room::journal::SavedRoom {
             snapshot: RoomSnapshot {
                 at: GameTime::ZERO,
@@ -392,17 +390,12 @@ fn orders_and_messages_survive_the_conversion() {
         }]),
     };
     let order = RoomAssignment {
-        resume: Some(resume),
-        parameters: vec![("npcs".into(), "3".into())],
+        parameters: [("npcs".into(), "3".into())].into(),
         ..assignment(4)
     };
-    let message = crate::protocol::messages::WorldToHost {
-        body: Some(crate::protocol::messages::world_to_host::Body::OpenRoom(
-            order.clone().into(),
-        )),
-    };
+    let message = protobuf::open_room(order.clone(), Some(resume.clone()));
     let converted = protobuf::order_of(message);
-    assert_eq!(converted, Some(WorldOrder::OpenRoom(Box::new(order))));
+    assert_eq!(converted, Some(WorldOrder::OpenRoom(order, Some(resume))));
     let journal = HostMessage::Journal {
         room: ROOM,
         entry: ambit_room::journal::JournalEntry::new(GameTime::from_millis(50), &[]),
@@ -487,7 +480,7 @@ impl Host {
 
     /// Opens the room, which is created at once.
     fn open(&mut self, incarnation: u32) {
-        self.order(WorldOrder::OpenRoom(Box::new(assignment(incarnation))));
+        self.order(WorldOrder::OpenRoom(assignment(incarnation), None));
         self.made(incarnation, Ok(None));
         self.poll();
     }

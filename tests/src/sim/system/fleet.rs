@@ -28,7 +28,7 @@ use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
-use ambit_world_server::lobby::{HostId, Origin};
+use ambit_world_server::lobby::{HostId, HostOrder, Origin};
 use bytes::Bytes;
 use fastrand::Rng;
 use prost::Message;
@@ -334,7 +334,8 @@ impl System {
         }
     }
 
-    pub(super) fn order_host(&mut self, host: HostId, mut message: WorldToHost) {
+    pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
+        let message = self.checkpoints.message_of(self.now, host, order);
         if self.hosts.get(&host).is_some_and(HostProcess::is_embedded) {
             let now = self.now;
             return self
@@ -344,12 +345,8 @@ impl System {
                 .host
                 .handle_world(now, message);
         }
-        if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
+        if let Some(world_to_host::Body::OpenRoom(open)) = &message.body {
             let room = RoomId(open.room);
-            let resume = open.resume.take();
-            open.resume =
-                resume.map(|order| self.checkpoints.complete_resume(self.now, room, order));
-            self.checkpoints.set_host(self.now, room, host);
             let number = self.fleet.placements.entry(room).or_default();
             *number += 1;
             self.fleet.incarnations.insert((host, room), *number);
@@ -381,6 +378,13 @@ impl System {
                 event: HostEvent::FromLobby(Box::new(message)),
             },
         );
+    }
+
+    /// A host's message has arrived at the WorldServer.
+    pub(super) fn report(&mut self, host: HostId, message: HostToWorld) {
+        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
+            self.lobby.handle_host(self.now, host, report);
+        }
     }
 
     /// The lobby disconnects a host.
@@ -464,10 +468,7 @@ impl System {
             HostEvent::Started { origin, address } => return self.start_process(origin, &address),
             HostEvent::ToLobby(message) => {
                 self.acknowledge_journal(host, &message);
-                if let Some(message) = self.checkpoints.receive(now, host, *message) {
-                    self.lobby.handle_host(now, host, message);
-                }
-                return;
+                return self.report(host, *message);
             }
             HostEvent::LinkEnded => {
                 return self.lobby.handle_host_lost(now, host, "its link has ended");
@@ -581,10 +582,7 @@ impl System {
             let kept = Kept {
                 serial: tick.serial,
             };
-            let kept = WorldToHost {
-                body: Some(world_to_host::Body::Kept(kept)),
-            };
-            self.order_host(host, kept);
+            self.order_host(host, HostOrder::Message(world_to_host::Body::Kept(kept)));
         }
     }
 

@@ -6,22 +6,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{
-    Arrived, AtGate, Departed, HostReady, HostToWorld, OpenRoom, RoomOpened, RoomSaved,
-    WorldToHost, host_to_world, world_to_host,
+use ambit_host::host_core::checkpoints::restore_room;
+use ambit_host::host_core::messages::{
+    HostMessage, RoomAssignment, RoomOrder, RoomResume, WorldOrder,
 };
+use ambit_host::host_core::protobuf::order_of;
+use ambit_host::protocol::messages::{HostReady, HostToWorld, WorldToHost};
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world as ask};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
-use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::registry::Registry;
-use ambit_room::recording::Header;
-use ambit_room::room::{Room, RoomInput, RoomOutput, TransferArrival, TransferId};
+use ambit_room::room::{Room, RoomInput, RoomOutput};
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
 };
+use ambit_world_server::room_checkpoints::RoomCheckpoints;
 
 use super::{BelongingsByPlayer, wandering_game};
 
@@ -35,7 +37,7 @@ pub(super) struct LobbyAndHosts {
     rng: fastrand::Rng,
     hosts: BTreeMap<HostId, Host>,
     hosts_started: u64,
-    saved_rooms: BTreeMap<RoomId, SavedRoom>,
+    checkpoints: RoomCheckpoints,
     players: u64,
     context: String,
 }
@@ -44,27 +46,13 @@ pub(super) struct LobbyAndHosts {
 struct Host {
     rooms: BTreeMap<RoomId, RunningRoom>,
     orders: VecDeque<WorldToHost>,
-    to_lobby: VecDeque<HostMessage>,
+    to_lobby: VecDeque<HostToWorld>,
 }
 
 struct RunningRoom {
     room: Room,
     now: GameTime,
     inputs: Vec<RoomInput>,
-}
-
-/// A message in flight to the lobby, or to the saved rooms beside it.
-enum HostMessage {
-    Lobby(Box<host_to_world::Body>),
-    Tick(RoomId, GameTime, Vec<RoomInput>),
-    Saved(RoomId, Vec<u8>),
-}
-
-struct SavedRoom {
-    host: HostId,
-    state: Option<Vec<u8>>,
-    ticks: Vec<(GameTime, Vec<RoomInput>)>,
-    last_message_at: LocalTime,
 }
 
 impl LobbyAndHosts {
@@ -97,7 +85,7 @@ impl LobbyAndHosts {
             rng: fastrand::Rng::with_seed(seed + 1_000),
             hosts: BTreeMap::new(),
             hosts_started: 0,
-            saved_rooms: BTreeMap::new(),
+            checkpoints: RoomCheckpoints::default(),
             players,
             context: format!("seed {seed}"),
         };
@@ -191,7 +179,7 @@ impl LobbyAndHosts {
             cores: 1,
             ..HostReady::default()
         };
-        self.send_to_lobby(id, host_to_world::Body::Ready(ready));
+        self.send_to_lobby(id, HostMessage::Ready(ready).into());
     }
 
     fn add_player(&mut self, player: u64) {
@@ -253,10 +241,11 @@ impl LobbyAndHosts {
         }
     }
 
-    fn send_to_lobby(&mut self, host: HostId, body: host_to_world::Body) {
-        self.lobby
-            .handle_host(self.now, host, HostToWorld { body: Some(body) });
-        self.handle_outputs();
+    fn send_to_lobby(&mut self, host: HostId, message: HostToWorld) {
+        if let Some(report) = self.checkpoints.receive(self.now, host, message) {
+            self.lobby.handle_host(self.now, host, report);
+            self.handle_outputs();
+        }
     }
 
     /// Delivers some of a host's messages.
@@ -268,76 +257,35 @@ impl LobbyAndHosts {
                 .hosts
                 .get_mut(&id)
                 .and_then(|host| host.to_lobby.pop_front());
-            let body = match message.expect("it was counted") {
-                HostMessage::Lobby(body) => Some(*body),
-                HostMessage::Tick(room, at, accepted) => self
-                    .update_saved_room(id, room, |saved| saved.ticks.push((at, accepted)))
-                    .and(None),
-                HostMessage::Saved(room, state) => {
-                    let first = self.update_saved_room(id, room, |saved| {
-                        saved.ticks.clear();
-                        saved.state.replace(state).is_none()
-                    });
-                    let notice = RoomSaved {
-                        room: room.0,
-                        ..RoomSaved::default()
-                    };
-                    (first == Some(true)).then_some(host_to_world::Body::RoomSaved(notice))
-                }
-            };
-            if let Some(body) = body {
-                // A heartbeat, so that only kills make the lobby give up a host.
-                self.send_to_lobby(id, body);
-            }
+            self.send_to_lobby(id, message.expect("it was counted"));
         }
-        self.send_to_lobby(
-            id,
-            host_to_world::Body::Beat(ambit_host::protocol::messages::Beat { number: 1 }),
-        );
-    }
-
-    fn update_saved_room<T>(
-        &mut self,
-        host: HostId,
-        room: RoomId,
-        then: impl FnOnce(&mut SavedRoom) -> T,
-    ) -> Option<T> {
-        let now = self.now;
-        let saved = self
-            .saved_rooms
-            .get_mut(&room)
-            .filter(|saved| saved.host == host)?;
-        saved.last_message_at = now;
-        Some(then(saved))
+        // A heartbeat, so that only kills make the lobby give up a host.
+        self.send_to_lobby(id, HostMessage::Beat(1).into());
     }
 
     fn deliver_orders(&mut self, id: HostId) {
         let waiting = self.hosts[&id].orders.len();
         for _ in 0..self.rng.usize(0..=waiting) {
             let host = self.hosts.get_mut(&id).expect("the host is alive");
-            let Some(WorldToHost { body: Some(body) }) = host.orders.pop_front() else {
-                continue;
-            };
-            if let world_to_host::Body::OpenRoom(order) = body {
-                let room = RoomId(order.room);
-                let running = open_room(
-                    &self.registry,
-                    &order,
-                    self.saved_rooms.get(&room),
-                    self.now,
-                );
-                host.rooms.insert(room, running);
-                let opened = RoomOpened {
-                    room: room.0,
-                    error: None,
-                };
-                host.to_lobby.push_back(HostMessage::Lobby(Box::new(
-                    host_to_world::Body::RoomOpened(opened),
-                )));
-            } else if let Some((room, input)) = input_of(body)
-                && let Some(running) = host.rooms.get_mut(&room)
-            {
-                running.inputs.push(input);
+            match host.orders.pop_front().and_then(order_of) {
+                Some(WorldOrder::OpenRoom(order, resume)) => {
+                    let room = order.room;
+                    host.rooms
+                        .insert(room, open_room(&self.registry, order, resume));
+                    let opened = HostMessage::RoomOpened { room, error: None };
+                    host.to_lobby.push_back(opened.into());
+                }
+                Some(WorldOrder::Room(room, order)) => {
+                    let input = match order {
+                        RoomOrder::Input(input) => input,
+                        RoomOrder::RemovePlayer { player, .. } => RoomInput::Remove { player },
+                        _ => continue,
+                    };
+                    if let Some(running) = host.rooms.get_mut(&room) {
+                        running.inputs.push(input);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -345,20 +293,8 @@ impl LobbyAndHosts {
     fn handle_outputs(&mut self) {
         while let Some(output) = self.lobby.poll_output() {
             match output {
-                LobbyAction::Host { host, message } => {
-                    if let Some(world_to_host::Body::OpenRoom(order)) = &message.body {
-                        let last_message_at = self.now;
-                        let new = || SavedRoom {
-                            host,
-                            state: None,
-                            ticks: Vec::new(),
-                            last_message_at,
-                        };
-                        self.saved_rooms
-                            .entry(RoomId(order.room))
-                            .or_insert_with(new)
-                            .host = host;
-                    }
+                LobbyAction::Host { host, order } => {
+                    let message = self.checkpoints.message_of(self.now, host, order);
                     if let Some(host) = self.hosts.get_mut(&host) {
                         host.orders.push_back(message);
                     }
@@ -387,151 +323,78 @@ impl LobbyAndHosts {
 
 /// Runs one tick of a room and queues its host's messages: first the room's inputs, then the
 /// players at gates.
-fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<HostMessage>) {
+fn tick_room(room: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<HostToWorld>) {
     running.now += TICK;
+    let now = running.now;
     let mut outputs = Vec::new();
-    running
-        .room
-        .tick(running.now, &mut running.inputs, &mut outputs);
-    to_lobby.push_back(HostMessage::Tick(
-        id,
-        running.now,
-        running.room.journal().to_vec(),
-    ));
-    if (running.now.millis() / 50).is_multiple_of(20) || running.now == GameTime::from_millis(50) {
-        to_lobby.push_back(HostMessage::Saved(
-            id,
-            running.room.save().expect("the game can be saved"),
-        ));
+    running.room.tick(now, &mut running.inputs, &mut outputs);
+    let journal = HostMessage::Journal {
+        room,
+        entry: JournalEntry::new(now, running.room.journal()),
+        number: 0,
+    };
+    to_lobby.push_back(journal.into());
+    if (now.millis() / 50).is_multiple_of(20) || now == GameTime::from_millis(50) {
+        let state = running.room.save().expect("the game can be saved");
+        let snapshot = RoomSnapshot { at: now, state };
+        to_lobby.push_back(HostMessage::Snapshot(room, snapshot).into());
     }
-    let room = id.0;
     for output in outputs {
-        let body = match output {
+        let message = match output {
             RoomOutput::AtGate {
                 player,
                 map,
                 at,
                 from,
-            } => {
-                let (x, y, from_x, from_y) = (at.x, at.y, from.x, from.y);
-                host_to_world::Body::AtGate(AtGate {
-                    room,
-                    player: player.0,
-                    map,
-                    x,
-                    y,
-                    from_x,
-                    from_y,
-                })
-            }
+            } => HostMessage::AtGate {
+                room,
+                player,
+                map,
+                at,
+                from,
+            },
             RoomOutput::Departed {
                 player,
                 transfer,
                 carried,
-            } => host_to_world::Body::Departed(Departed {
+            } => HostMessage::Departed {
                 room,
-                player: player.0,
-                number: transfer.0,
+                player,
+                transfer,
                 carried,
-            }),
-            RoomOutput::Arrived { player, transfer } => host_to_world::Body::Arrived(Arrived {
+            },
+            RoomOutput::Arrived { player, transfer } => HostMessage::Arrived {
                 room,
-                player: player.0,
-                number: transfer.0,
-            }),
-            RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
+                player,
+                transfer,
+            },
+            RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {room}"),
             _ => continue,
         };
-        to_lobby.push_back(HostMessage::Lobby(Box::new(body)));
+        to_lobby.push_back(message.into());
     }
 }
 
-/// Opens a new room, or resumes one from its saved state.
+/// Opens a new room, or resumes one from its checkpoint.
 fn open_room(
     registry: &Registry,
-    order: &OpenRoom,
-    saved: Option<&SavedRoom>,
-    now: LocalTime,
+    order: RoomAssignment,
+    resume: Option<RoomResume>,
 ) -> RunningRoom {
-    let header = Header {
-        game: order.game.clone(),
-        room: order.room,
-        seed: order.seed,
-        capacity: order.capacity,
-        grace_ms: 600_000,
-        parameters: order.parameters.clone().into_iter().collect(),
-    };
+    let header = order.into_header(600_000);
     let (config, game) = registry.prepare(&header).expect("valid room parameters");
-    let Some((saved, _)) = saved.zip(order.resume.as_ref()) else {
-        let mut room = Room::new(config, game);
-        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        return RunningRoom {
-            room,
-            now: GameTime::ZERO,
-            inputs: Vec::new(),
-        };
-    };
-    let mut room = Room::restore(
-        config,
-        game,
-        saved.state.as_ref().expect("a saved room has a state"),
-    )
-    .expect("a saved state can be restored");
-    for (at, accepted) in &saved.ticks {
-        room.replay(*at, accepted);
-    }
-    let last = room.last_tick().expect("the room has ticked");
-    room.finish_replay(last);
-    let mut running = RunningRoom {
-        room,
-        now: last,
-        inputs: Vec::new(),
-    };
-    // Ticks that no host has run since.
-    for _ in 0..now.since(saved.last_message_at).as_millis() / TICK.as_millis() {
-        running.now += TICK;
-        running.room.replay(running.now, &[]);
-    }
-    running
-}
-
-fn input_of(body: world_to_host::Body) -> Option<(RoomId, RoomInput)> {
-    Some(match body {
-        world_to_host::Body::LetGo(order) => (
-            RoomId(order.room),
-            RoomInput::ReleaseForTransfer {
-                player: PlayerId(order.player),
-                transfer: TransferId(order.number),
-            },
-        ),
-        world_to_host::Body::Stay(order) => (
-            RoomId(order.room),
-            RoomInput::RefuseTransfer {
-                player: PlayerId(order.player),
-            },
-        ),
-        world_to_host::Body::RemovePlayer(order) => (
-            RoomId(order.room),
-            RoomInput::Remove {
-                player: PlayerId(order.player),
-            },
-        ),
-        world_to_host::Body::Admit(order) => {
-            let (player, at) = (
-                PlayerId(order.player),
-                Position::on_ground(order.x, order.y),
-            );
-            (
-                RoomId(order.room),
-                RoomInput::AdmitTransfer(TransferArrival {
-                    player,
-                    transfer: TransferId(order.number),
-                    name: order.name,
-                    at,
-                    carried: order.carried,
-                }),
-            )
+    let room = match resume {
+        None => {
+            let mut room = Room::new(config, game);
+            room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+            room
         }
-        _ => return None,
-    })
+        Some(resume) => restore_room(config, game, || resume.now, &resume)
+            .expect("a checkpoint can be restored"),
+    };
+    RunningRoom {
+        now: room.last_tick().expect("the room has ticked"),
+        room,
+        inputs: Vec::new(),
+    }
 }

@@ -1,7 +1,7 @@
 //! Failover of rooms whose host was lost: another host resumes them.
 //!
-//! The shell has the checkpoint of a room (`LobbyRoom::has_checkpoint`) and adds it to the order
-//! for the next host. Members keep their seats and get a ticket for the new host. If no host has
+//! The shell has the checkpoint of a room (`LobbyRoom::has_checkpoint`) and sends it to the next
+//! host. Members keep their seats and get a ticket for the new host. If no host has
 //! capacity, a room waits for one until the time for an opening is over.
 //!
 //! A room that loses its host again soon after it was resumed, or twice before that, may crash its
@@ -15,17 +15,18 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Member, Members, Resume, RoomOpened};
+use ambit_host::host_core::messages::RoomMember;
+use ambit_host::protocol::messages::RoomOpened;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::Lobby;
 use crate::lobby::output::{HostId, LobbyAction};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::room::RoomPhase;
 use crate::lobby::rooms::running::sanitized;
 use crate::lobby::timers::Timer;
+use crate::lobby::{Lobby, to_millis};
 
 /// A room that loses a second host within this time after it was resumed may crash its hosts.
 const SUSPECT_WINDOW: Duration = Duration::from_secs(3);
@@ -91,7 +92,9 @@ impl Lobby {
                         "room closed: it seems to crash its hosts"
                     );
                     self.counters.rooms_condemned += 1;
-                    self.report_condemned(id);
+                    let grace_ms = to_millis(self.config.grace);
+                    let header = self.room_assignment(id).into_header(grace_ms);
+                    self.outbox.push(LobbyAction::SaveCondemned { header });
                 }
                 self.close_room_by_host(now, id, LobbyRefusal::new(ErrorCode::HostDied, message));
             } else {
@@ -104,12 +107,6 @@ impl Lobby {
             }
         }
         self.place_hostless_rooms(now);
-    }
-
-    /// Has the state of a room that seems to crash its hosts saved for analysis.
-    fn report_condemned(&mut self, id: RoomId) {
-        let order = self.open_order(id, Some(self.resume_order(id)));
-        self.outbox.push(LobbyAction::SaveCondemned { order });
     }
 
     /// Places the rooms without a host, as far as hosts have capacity.
@@ -128,33 +125,20 @@ impl Lobby {
                 }
                 continue;
             };
-            let resume = self.resume_order(id);
+            // The last host may have been lost before it handled leaves and renames.
+            let members = self.members_on_map(id);
             self.rooms.at_mut(id).phase = RoomPhase::Moving { host: Some(host) };
-            self.send_open_room(now, id, host, Some(resume));
-        }
-    }
-
-    /// The lobby's part of the order for the next host. The last host may have been lost before it
-    /// handled leaves and renames, so the members are sent again.
-    fn resume_order(&self, id: RoomId) -> Resume {
-        Resume {
-            members: Some(self.members_on_map(id)),
-            ..Resume::default()
+            self.send_open_room(now, id, host, Some(members));
         }
     }
 
     /// The players on a map with their current names.
-    pub(in crate::lobby) fn members_on_map(&self, id: RoomId) -> Members {
-        let name = |player| self.players.at(player).name().as_str().to_owned();
-        let members = self.players_on_map(id).into_iter();
-        Members {
-            members: members
-                .map(|player| Member {
-                    player: player.0,
-                    name: name(player),
-                })
-                .collect(),
-        }
+    pub(in crate::lobby) fn members_on_map(&self, id: RoomId) -> Vec<RoomMember> {
+        let member = |player| RoomMember {
+            player,
+            name: self.players.at(player).name().as_str().to_owned(),
+        };
+        self.players_on_map(id).into_iter().map(member).collect()
     }
 
     /// Clears a suspect room that has run on its host for long enough.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_host::protocol::VERSION;
-use ambit_host::protocol::messages::{HostReady, HostStats};
+use ambit_host::protocol::messages::{HostReady, HostStats, host_to_world};
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::placement::{BookedLoad, HostCandidate, ReportedLoad};
@@ -16,8 +17,18 @@ const SHA256_BYTES: usize = 32;
 const MAX_INSTANCE_BYTES: usize = 16;
 const MAX_BUILD_BYTES: usize = 64;
 
-/// A host that has sent its `Ready`.
+/// What the lobby learns from a host.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages")]
+pub enum HostReport {
+    /// A message of the host.
+    Message(host_to_world::Body),
+    /// The shell has received the first checkpoint of this room from the host.
+    Checkpointed(RoomId),
+}
+
+/// A host that has sent its `Ready`.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     /// The address for players.
     pub address: String,
@@ -63,31 +74,7 @@ impl TryFrom<HostReady> for Host {
                 ready.version
             ));
         }
-        if ready.address.is_empty() || ready.address.len() > MAX_ADDRESS_BYTES {
-            return Err(format!(
-                "an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}",
-                ready.address.len()
-            ));
-        }
-        if ready.instance.len() > MAX_INSTANCE_BYTES {
-            return Err(format!(
-                "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
-                ready.instance.len()
-            ));
-        }
-        if ready.build.len() > MAX_BUILD_BYTES {
-            return Err(format!(
-                "a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}",
-                ready.build.len()
-            ));
-        }
-        if ready.certificate_sha256.len() != SHA256_BYTES {
-            return Err(format!(
-                "a SHA-256 has {SHA256_BYTES} bytes, not {}",
-                ready.certificate_sha256.len()
-            ));
-        }
-        Ok(Self {
+        let host = Self {
             address: ready.address,
             certificate_sha256: ready.certificate_sha256,
             capacity: ready.capacity,
@@ -95,10 +82,41 @@ impl TryFrom<HostReady> for Host {
             build: ready.build,
             cores: ready.cores.max(1),
             instance: ready.instance,
-            stats: HostStats::default(),
-            measured: ReportedLoad::default(),
-            leaving: false,
-        })
+            ..Self::default()
+        };
+        host.check()?;
+        Ok(host)
+    }
+}
+
+impl Host {
+    /// Checks the sizes of what a host has sent or a record holds.
+    pub(in crate::lobby) fn check(&self) -> Result<(), String> {
+        if self.address.is_empty() || self.address.len() > MAX_ADDRESS_BYTES {
+            return Err(format!(
+                "an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}",
+                self.address.len()
+            ));
+        }
+        if self.instance.len() > MAX_INSTANCE_BYTES {
+            return Err(format!(
+                "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
+                self.instance.len()
+            ));
+        }
+        if self.build.len() > MAX_BUILD_BYTES {
+            return Err(format!(
+                "a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}",
+                self.build.len()
+            ));
+        }
+        if self.certificate_sha256.len() != SHA256_BYTES {
+            return Err(format!(
+                "a SHA-256 has {SHA256_BYTES} bytes, not {}",
+                self.certificate_sha256.len()
+            ));
+        }
+        Ok(())
     }
 }
 

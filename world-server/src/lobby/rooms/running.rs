@@ -2,8 +2,9 @@
 //!
 //! A start is answered when the host has responded: `Done` when the room runs, an error otherwise.
 
+use ambit_host::host_core::messages::{RoomAssignment, RoomMember};
 use ambit_host::protocol::messages::{
-    Drain, HostReady, OpenRoom, PlayerOut, Resume, RoomClosed, RoomOpened, world_to_host,
+    Drain, HostReady, PlayerOut, RoomClosed, RoomOpened, world_to_host,
 };
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -12,7 +13,7 @@ use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{LIFETIME_S, Ticket};
 
 use crate::lobby::fleet::hosts::Host;
-use crate::lobby::output::{HostId, RequestSource};
+use crate::lobby::output::{HostId, HostOrder, LobbyAction, RequestSource};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::rooms::membership::{requires_ready, room_left_body};
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
@@ -56,13 +57,13 @@ impl Lobby {
         Ok(RequestOutcome::Deferred)
     }
 
-    /// Orders a host to open or to resume a room.
+    /// Orders a host to open a room, or to resume it with these members.
     pub(in crate::lobby) fn send_open_room(
         &mut self,
         now: LocalTime,
         id: RoomId,
         host: HostId,
-        resume: Option<Resume>,
+        resume_with: Option<Vec<RoomMember>>,
     ) {
         let build = self
             .hosts
@@ -71,24 +72,25 @@ impl Lobby {
             .unwrap_or_default();
         let room = self.rooms.at_mut(id);
         (room.incarnation, room.build) = (room.incarnation + 1, build);
-        let open = self.open_order(id, resume);
+        let order = HostOrder::OpenRoom {
+            assignment: self.room_assignment(id),
+            resume_with,
+        };
         self.pool_changed = true;
-        self.outbox
-            .send_to_host(host, world_to_host::Body::OpenRoom(open));
+        self.outbox.push(LobbyAction::Host { host, order });
         self.timers
             .set(Timer::Opening(id), now + self.config.open_timeout);
     }
 
-    /// The order that describes a room to a host.
-    pub(in crate::lobby) fn open_order(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
+    /// Describes a room to a host.
+    pub(in crate::lobby) fn room_assignment(&self, id: RoomId) -> RoomAssignment {
         let room = self.rooms.at(id);
-        OpenRoom {
-            room: id.0,
+        RoomAssignment {
+            room: id,
             game: room.game.clone(),
             parameters: room.parameters_of_map(),
             seed: room.seed,
             capacity: room.map_seats(),
-            resume,
             incarnation: room.incarnation,
         }
     }

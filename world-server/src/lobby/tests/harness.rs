@@ -11,7 +11,10 @@ use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier};
 
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin, RecordKey};
+use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::lobby::{
+    ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin, RecordKey,
+};
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
@@ -388,8 +391,11 @@ impl LobbyHarness {
     }
 
     pub(super) fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
-        self.lobby
-            .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
+        self.report(host, HostReport::Message(body));
+    }
+
+    pub(super) fn report(&mut self, host: HostId, report: HostReport) {
+        self.lobby.handle_host(self.now, host, report);
         self.handle_outputs();
     }
 
@@ -571,12 +577,13 @@ impl LobbyHarness {
                     assert!(!message.is_empty());
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
-                LobbyAction::Host { host, message } => {
+                LobbyAction::Host { host, order } => {
+                    let message = RoomCheckpoints::default().message_of(self.now, host, order);
                     self.orders.push((host, message.body.expect("a body")));
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
-                LobbyAction::SaveCondemned { order } => self.condemned.push(order.room),
+                LobbyAction::SaveCondemned { header } => self.condemned.push(header.room),
                 LobbyAction::ForgetRoom { room } => self.removed_checkpoints.push(room.0),
                 LobbyAction::AdoptRoom { room, host } => self.adopted.push((room.0, host)),
                 LobbyAction::Record { key, value } => {

@@ -137,10 +137,6 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
             ..Default::default()
         }),
     );
-    harness
-        .lobby
-        .handle_host(harness.now, owner, messages::HostToWorld { body: None });
-    harness.handle_outputs();
     assert_eq!(harness.events(&ann), []);
     assert_eq!(harness.members(&ann), "ann*");
 }

@@ -1,10 +1,11 @@
 //! Rooms that lose their host and resume on another one.
 
-use ambit_host::protocol::messages::{OpenRoom, RoomSaved, host_to_world};
+use ambit_host::protocol::messages::OpenRoom;
 use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::ids::RoomId;
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostReport};
 
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
@@ -318,13 +319,7 @@ fn running(harness: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64
 }
 
 fn save_checkpoint(harness: &mut LobbyHarness, host: HostId, room: u64) {
-    harness.send_from_host(
-        host,
-        host_to_world::Body::RoomSaved(RoomSaved {
-            room,
-            ..RoomSaved::default()
-        }),
-    );
+    harness.report(host, HostReport::Checkpointed(RoomId(room)));
 }
 
 /// The only order to this host to resume a room.

@@ -14,9 +14,10 @@ use ambit_transport::ticket::TicketSigner;
 use super::harness::{
     create, hello, join_with, kick, leave, list_all_players, ready, request_ticket, set_name, start,
 };
+use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::sessions::connections::Stage;
-use crate::lobby::{ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame};
+use crate::lobby::{ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame};
 
 mod leaders;
 
@@ -505,7 +506,7 @@ impl RandomRun {
     fn send_from_host(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_host_message(host, &body);
         self.lobby
-            .handle_host(self.now, host, messages::HostToWorld { body: Some(body) });
+            .handle_host(self.now, host, HostReport::Message(body));
     }
 
     /// The host of a room starts it or kicks a member.
@@ -590,13 +591,14 @@ impl RandomRun {
                     self.open.remove(&conn).expect("closed once");
                     closed.push(conn);
                 }
-                LobbyAction::Host { host, message } => {
+                LobbyAction::Host { host, order } => {
                     // The shell ignores messages of a host without a link.
                     let is_lost = cut.contains(&host);
                     assert!(
                         self.hosts.contains_key(&host) || is_lost,
-                        "a lost host gets the order {message:?}"
+                        "a lost host gets the order {order:?}"
                     );
+                    let message = RoomCheckpoints::default().message_of(self.now, host, order);
                     let order = message.body.as_ref().expect("a body");
                     self.queue_gate_answer(host, order);
                     self.note_order(host, order);

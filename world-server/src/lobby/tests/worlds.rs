@@ -1,17 +1,18 @@
 //! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
 use ambit_host::protocol::messages::{
-    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, RoomSaved,
-    host_to_world, world_to_host as order,
+    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, host_to_world,
+    world_to_host as order,
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_proto::ids::RoomId;
 
 use super::harness::{
     Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
     ticket_in,
 };
-use crate::lobby::HostId;
+use crate::lobby::{HostId, HostReport};
 
 mod records;
 
@@ -508,13 +509,7 @@ impl LobbyHarness {
     }
 
     fn save_checkpoint(&mut self, host: HostId, room: u64) {
-        self.send_from_host(
-            host,
-            host_to_world::Body::RoomSaved(RoomSaved {
-                room,
-                ..RoomSaved::default()
-            }),
-        );
+        self.report(host, HostReport::Checkpointed(RoomId(room)));
     }
 
     /// The host opens the map that it was ordered to open. Returns the map's room.
