@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
@@ -12,6 +12,7 @@ use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
 use ambit_room::logic::game::{Game, Refusal};
 use ambit_room::logic::world::{World, WorldChange};
+use ambit_room::room::{Room, RoomInput};
 use ambit_tests::walking_crowd::heading::Heading;
 use ambit_tests::walking_crowd::{WalkMode, WalkingCrowd};
 
@@ -176,6 +177,46 @@ fn equal_seeds_give_bit_identical_walks_and_others_differ() {
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, 6), run(walk, 6));
         assert_ne!(run(walk, 6), run(walk, 7));
+    }
+}
+
+#[test]
+fn a_saved_crowd_that_is_restored_walks_on_bit_for_bit() {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
+        let config = RoomConfig {
+            seed: 8,
+            ..RoomConfig::default()
+        };
+        let game = || Box::new(WalkingCrowd::new(walk));
+        let mut original = Room::new(config.clone(), game());
+        let mut joins = (0..20)
+            .map(|number| RoomInput::Join {
+                client: ClientId(number),
+                player: PlayerId(u64::from(number)),
+                name: "player".into(),
+            })
+            .collect();
+        let mut outputs = Vec::new();
+        let times: Vec<_> = (1..=400)
+            .map(|tick| GameTime::from_millis(50 * tick))
+            .collect();
+        for &now in &times[..200] {
+            original.tick(now, &mut joins, &mut outputs);
+        }
+        let saved = original.save().expect("the crowd can be saved");
+        let mut restored = Room::restore(config, game(), &saved).expect("a saved room");
+        for &now in &times[200..] {
+            original.tick(now, &mut Vec::new(), &mut outputs);
+            restored.replay(now, original.journal());
+            outputs.clear();
+        }
+        let state = |room: &Room| {
+            let mut world = Vec::new();
+            room.world().save(&mut world);
+            (world, room.game().save())
+        };
+        assert_eq!(original.world().len(), 20);
+        assert!(state(&original) == state(&restored), "{walk:?}");
     }
 }
 
