@@ -25,7 +25,6 @@
 
 mod baseline;
 pub mod fine;
-pub(crate) mod format_examples;
 mod motion;
 pub mod section;
 pub mod shared;

@@ -7,8 +7,9 @@ use super::format::{HeaderExtras, ShortNumber};
 use super::harness::{End, Pair, message, ms, parts, path};
 use super::*;
 use crate::clock::ClockEstimate;
+use crate::examples::Example;
 use crate::impair::Impairment;
-use crate::wire::{Coder, Example, Wire, encode};
+use crate::wire::{Coder, Wire, encode};
 
 fn stormy(loss: f32, seed: u64) -> Impairment {
     Impairment {

@@ -437,7 +437,7 @@ impl RecordWriter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::example::{any_component, context};
+    use crate::examples::messages::{any_component, context};
     use crate::schema::Schema;
     use crate::wire::{Reader, Writer};
 

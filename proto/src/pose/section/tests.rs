@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::pose::format_examples::any_pose;
+use crate::examples::poses::any_pose;
 use crate::pose::trained::train_walker::{FORMAT, SteeredWalk};
 use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
