@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ambit_proto::pose::Pose;
-use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
+use ambit_proto::pose::training::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use anyhow::{Context, ensure};
 
 use packet::Buffers;

@@ -32,7 +32,7 @@ const TOTAL_BITS: u32 = 15;
 
 /// A stream of decisions, in one direction or the other.
 pub(in crate::pose) trait DecisionCoder {
-    /// Whether it takes [`TrainingSample`]s.
+    /// Whether it takes samples for training.
     const TRAINS: bool = false;
 
     /// Writes `bit`, or ignores it and reads; it is true with a probability of `probability` /
@@ -46,46 +46,39 @@ pub(in crate::pose) trait DecisionCoder {
     /// The next decisions are of this category.
     fn category(&mut self, _category: BitCategory) {}
 
-    /// Takes a sample for training.
-    fn sample(&mut self, _sample: &TrainingSample<'_>) {}
+    /// Takes a coordinate or a part of a rotation that was predicted as a weighted sum of features,
+    /// and the spread that it was coded with. Table 0: x or y, 1: z, 2: a rotation.
+    fn sample_middle(
+        &mut self,
+        _table: usize,
+        _class: usize,
+        _features: &[f32],
+        _outcome: f32,
+        _spread: f32,
+    ) {
+    }
+
+    /// Takes how far an outcome was from its middle, and the width of a step of the outcome: the
+    /// logarithm of its spread was predicted as a weighted sum of features. Parts 0 to 2: x, y, z;
+    /// 3 to 5: the parts of an orientation.
+    fn sample_spread(
+        &mut self,
+        _part: usize,
+        _class: usize,
+        _features: &[f32],
+        _error: f32,
+        _step: f32,
+    ) {
+    }
+
+    /// Takes a decision with a probability by context. Tables are those of `FineWeights`, in their
+    /// order.
+    fn sample_context(&mut self, _table: usize, _context: usize, _outcome: bool) {}
 
     /// Whether more was read than the bytes hold.
     fn is_overrun(&self) -> bool {
         false
     }
-}
-
-/// One prediction and its outcome.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::pose) enum TrainingSample<'a> {
-    /// A coordinate or a part of a rotation, predicted as a weighted sum of features.
-    Middle {
-        /// 0: x or y, 1: z, 2: a rotation.
-        table: usize,
-        class: usize,
-        features: &'a [f32],
-        outcome: f32,
-        /// The spread that it was coded with.
-        spread: f32,
-    },
-    /// The logarithm of a spread, predicted as a weighted sum of features.
-    Spread {
-        /// 0 to 2: x, y, z; 3 to 5: the parts of an orientation.
-        part: usize,
-        class: usize,
-        features: &'a [f32],
-        /// How far the outcome lay from the middle.
-        error: f32,
-        /// The width of a step of the outcome.
-        step: f32,
-    },
-    /// A decision with a probability by context.
-    Context {
-        /// Which of the tables of probabilities in `FineWeights`, in their order.
-        table: usize,
-        context: usize,
-        outcome: bool,
-    },
 }
 
 impl DecisionCoder for entropy::RangeDecoder<'_> {
