@@ -13,9 +13,9 @@ use crate::protocol::messages::HostStats;
 use crate::protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
-use crate::accept::AcceptanceCounters;
-use crate::admission::LimitReached;
 use ambit_room::stats::RoomStats;
+use ambit_transport::accept::AcceptanceCounters;
+use ambit_transport::admission::LimitReached;
 
 /// The queue at which something was dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
