@@ -26,6 +26,7 @@
 mod baseline;
 pub mod fine;
 mod motion;
+pub mod quaternion;
 pub mod section;
 pub mod shared;
 mod sine;
