@@ -1,5 +1,5 @@
-//! Rotations for drawing, computed like those of [`ambit_proto::pose::quaternion`]: all platforms get
-//! the same numbers.
+//! Rotations for drawing. As in [`ambit_proto::pose::quaternion`], all platforms compute the same
+//! numbers.
 
 use ambit_proto::pose::quaternion::unit;
 
