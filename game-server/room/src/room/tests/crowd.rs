@@ -143,7 +143,7 @@ fn a_budget_can_be_changed_while_the_room_runs() {
     scene
         .room
         .network
-        .set_client_budget(now, ClientId(50), 4_000);
+        .set_budget(now, Some(PlayerId(50)), 4_000);
     scene.ticks(20);
     assert!(a_second_of(&mut scene, 50) <= 4_000);
     assert!(a_second_of(&mut scene, 100) > 4_000);
