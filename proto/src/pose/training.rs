@@ -8,6 +8,7 @@ mod recording;
 mod source;
 pub(super) mod walker;
 
+pub use self::fine::spent_bits;
 pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 
 use std::path::Path;

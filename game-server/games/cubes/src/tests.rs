@@ -6,7 +6,9 @@ mod room;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_cubes_physics::{PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control};
+use ambit_cubes_physics::{
+    FRAMES_PER_S, PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control,
+};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 

@@ -23,9 +23,6 @@ pub(in crate::pose) enum BitCategory {
     Motion,
 }
 
-/// How many categories there are.
-pub(in crate::pose) const CATEGORIES: usize = 6;
-
 /// Parts that the numbers of [`DecisionCoder::choose`] share.
 pub(in crate::pose) const TOTAL: u32 = 1 << TOTAL_BITS;
 const TOTAL_BITS: u32 = 15;
@@ -113,42 +110,10 @@ impl DecisionCoder for entropy::RangeDecoder<'_> {
     }
 }
 
-/// Writes, and counts the bits by category.
-pub(super) struct DecisionWriter<'o> {
-    pub(super) encoder: entropy::RangeEncoder<'o>,
-    spent: [f32; CATEGORIES],
-    category: BitCategory,
-    counted: f32,
-}
-
-impl<'o> DecisionWriter<'o> {
-    pub(super) fn new(encoder: entropy::RangeEncoder<'o>) -> Self {
-        let counted = encoder.bits();
-        Self {
-            encoder,
-            spent: [0.0; CATEGORIES],
-            category: BitCategory::Membership,
-            counted,
-        }
-    }
-
-    /// Bits so far, by category.
-    pub(super) fn spent(&mut self) -> [f32; CATEGORIES] {
-        let last = self.category;
-        // A change of the category counts what was written since the last one.
-        self.category(if last == BitCategory::Unacknowledged {
-            BitCategory::Membership
-        } else {
-            BitCategory::Unacknowledged
-        });
-        self.spent
-    }
-}
-
-impl DecisionCoder for DecisionWriter<'_> {
+impl DecisionCoder for entropy::RangeEncoder<'_> {
     #[inline]
     fn bit(&mut self, bit: bool, probability: u16) -> bool {
-        self.encoder.bit(bit, probability);
+        Self::bit(self, bit, probability);
         bit
     }
 
@@ -161,18 +126,8 @@ impl DecisionCoder for DecisionWriter<'_> {
                 start < end && end <= TOTAL,
                 "{number} of {count} has {start}..{end}"
             );
-            self.encoder.symbol(start, end - start, TOTAL_BITS);
+            self.symbol(start, end - start, TOTAL_BITS);
         }
         number
-    }
-
-    fn category(&mut self, category: BitCategory) {
-        if category == self.category {
-            return;
-        }
-        let bits = self.encoder.bits();
-        self.spent[self.category as usize] += bits - self.counted;
-        self.counted = bits;
-        self.category = category;
     }
 }

@@ -12,7 +12,7 @@ use self::fit::fit;
 use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use super::{Trained, source};
 use crate::pose::Pose;
-use crate::pose::fine::decision_coder::{BitCategory, CATEGORIES, DecisionCoder, TOTAL};
+use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
 use crate::pose::fine::section_coder::FineSectionCoder;
 use crate::pose::fine::tail_curve::{PIECES, TailShape};
 use crate::pose::fine::{CandidateOrder, FineState};
@@ -22,6 +22,8 @@ use crate::pose::trained::fine::{
     UNCHANGED_CONTEXTS, WEIGHT_ONE,
 };
 
+/// How many [`BitCategory`]s there are.
+const CATEGORIES: usize = BitCategory::Motion as usize + 1;
 const ROUNDS: usize = 8;
 /// First class of objects that are not close to the reference.
 const FIRST_DISTANT: usize = 6;
@@ -248,6 +250,20 @@ fn code(
     let rate =
         |which: usize| bits[which] * frames_per_s / f64::from(packets[which].max(1)) / 1_000.0;
     (samples, [rate(0), rate(1)])
+}
+
+/// What the bits of a section are spent on, without its end: which candidates are in, positions,
+/// turns, flags, unacknowledged objects, velocities.
+pub fn spent_bits(frame: &[Pose], known: &KnownFrames<'_>) -> [f64; CATEGORIES] {
+    let mut samples = Samples::default();
+    code_frame(
+        frame,
+        known,
+        &mut samples,
+        &mut FineState::default(),
+        &mut CandidateOrder::default(),
+    );
+    samples.bits
 }
 
 fn code_frame(
