@@ -53,8 +53,6 @@ pub struct RoomStats {
     pub clients: u32,
     /// Objects in the world.
     pub objects: u32,
-    /// Bytes sent over the sum of all bandwidth limits, times 1,000, in the last whole second.
-    pub budget_use_permille: u32,
     /// Bytes sent over bytes received, times 1,000, of the client with the highest ratio; updated
     /// once a second.
     pub amplification_permille: u32,

@@ -269,14 +269,6 @@ impl Network {
         });
     }
 
-    /// The sum of the clients' budgets, in bytes a second, at the present quality of their links.
-    pub fn total_budget_bytes_per_s(&self) -> u64 {
-        self.viewers
-            .iter()
-            .map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s))
-            .sum()
-    }
-
     /// Which client follows which object; for checks from outside.
     pub fn interest(&self) -> &Interest {
         &self.interest
