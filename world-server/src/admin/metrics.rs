@@ -202,6 +202,21 @@ impl MetricsCollector {
             late,
             hosts.recent_lateness.unwrap_or_default(),
         )?;
+        self.encode_each_host(out)?;
+        let refused = hosts
+            .tickets_refused
+            .iter()
+            .map(|(reason, count)| (reason.clone(), *count));
+        out.encode_counters(
+            "tickets_refused",
+            "Tickets refused by hosts",
+            "reason",
+            refused,
+        )?;
+        out.encode_drops(self.0.all_drops().iter())
+    }
+
+    fn encode_each_host(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
         let cores = |host: &Host| f64::from(host.stats.cpu_permille) / 1_000.0;
         out.encode_gauges(
             "host_cores",
@@ -215,18 +230,7 @@ impl MetricsCollector {
             "Rooms of a host",
             "host",
             self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
-        )?;
-        let refused = hosts
-            .tickets_refused
-            .iter()
-            .map(|(reason, count)| (reason.clone(), *count));
-        out.encode_counters(
-            "tickets_refused",
-            "Tickets refused by hosts",
-            "reason",
-            refused,
-        )?;
-        out.encode_drops(self.0.all_drops().iter())
+        )
     }
 }
 
