@@ -413,13 +413,8 @@ fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -
 }
 
 fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
-    let DatagramBits {
-        stamp_bits: stamp,
-        effect_bits,
-        record_bits,
-        section,
-    } = written;
-    let records = effect_bits + record_bits;
+    let records = written.effect_bits + written.record_bits;
+    let (stamp, section) = (written.stamp_bits, written.section);
     let stats = &mut *tick.stats;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;
