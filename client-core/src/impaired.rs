@@ -217,18 +217,12 @@ impl ImpairedState {
     /// A packet that the wrapped socket does not accept now is lost, as on any congested path.
     fn send_due(&mut self, now: LocalTime, socket: &dyn AsyncUdpSocket) {
         while let Some(DelayedPacket { contents, meta }) = self.outgoing.pop_due(now) {
-            let RecvMeta {
-                addr: destination,
-                ecn,
-                dst_ip: src_ip,
-                ..
-            } = meta;
             let _ = socket.try_send(&Transmit {
-                destination,
-                ecn,
+                destination: meta.addr,
+                ecn: meta.ecn,
                 contents: &contents,
                 segment_size: None,
-                src_ip,
+                src_ip: meta.dst_ip,
             });
         }
     }

@@ -1,30 +1,15 @@
-//! Unit quaternions (x, y, z, w) for drawing. They use only the four operations and square roots,
-//! so that all platforms compute the same numbers. `glam` adds in another order on each platform's
-//! SIMD unit.
+//! Rotations for drawing. As in [`ambit_proto::pose::quaternion`], all platforms compute the same
+//! numbers.
+
+use ambit_proto::pose::quaternion::unit;
 
 /// The identity.
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
-/// First `b`, then `a`.
-pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
-    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
-    [
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ]
-}
-
-/// The inverse rotation.
-pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
-    [-x, -y, -z, w]
-}
-
 /// Interpolates between two orientations, the shorter way round.
 pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
     let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
-    normal(std::array::from_fn(|part| {
+    unit(std::array::from_fn(|part| {
         from[part] * (1.0 - share) + sign * to[part] * share
     }))
 }
@@ -33,7 +18,7 @@ pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] 
 pub(crate) fn rotate(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
     let [x, y, z] = angular.map(|part| part * seconds / 2.0);
     let [qx, qy, qz, qw] = quaternion;
-    normal([
+    unit([
         qx + x * qw + y * qz - z * qy,
         qy - x * qz + y * qw + z * qx,
         qz + x * qy - y * qx + z * qw,
@@ -46,17 +31,10 @@ pub(crate) fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn normal(quaternion: [f32; 4]) -> [f32; 4] {
-    let length = dot(quaternion, quaternion).sqrt();
-    if length > 1e-6 {
-        quaternion.map(|part| part / length)
-    } else {
-        IDENTITY
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use ambit_proto::pose::quaternion::{compose, inverse};
+
     use super::*;
 
     #[test]
@@ -66,7 +44,7 @@ mod tests {
             [1.0, 0.0, 0.4],
             0.5,
         );
-        assert!(dot(product(turn, inverse(turn)), IDENTITY) > 0.999_999);
+        assert!(dot(compose(turn, inverse(turn)), IDENTITY) > 0.999_999);
     }
 
     #[test]

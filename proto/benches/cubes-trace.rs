@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ambit_proto::pose::Pose;
-use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
+use ambit_proto::pose::training::{ACK_LAG_FRAMES, KnownFrames, PoseRecording, spent_bits};
 use anyhow::{Context, ensure};
 
 use packet::Buffers;
@@ -90,8 +90,10 @@ fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
         packet.clear();
         let start = now();
         let known = KnownFrames::of(trace, number, |number| trace.frame(number));
-        let spent = packet::encode(number, frame, &known, &mut sender, &mut packet);
+        packet::encode(number, frame, &known, &mut sender, &mut packet);
         let encoded = now();
+        let spent = spent_bits(frame, &known);
+        let spent_until = now();
         let mut received = std::mem::take(&mut decoded[number % STORED]);
         let known = KnownFrames::of(trace, number, |number| &decoded[number % STORED]);
         packet::decode(number, &packet, &known, &mut receiver, &mut received)
@@ -108,7 +110,7 @@ fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
             changed,
             spent,
             encode_us: (encoded - start).as_secs_f64() * 1e6,
-            decode_us: (done - encoded).as_secs_f64() * 1e6,
+            decode_us: (done - spent_until).as_secs_f64() * 1e6,
         });
         decoded[number % STORED] = received;
         progress(number + 1, trace.frames());

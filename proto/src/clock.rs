@@ -151,11 +151,6 @@ impl ClockEstimate {
         GameTime::from_micros(self.reading.at(now).max(0).cast_unsigned())
     }
 
-    /// Whether there is an estimate at all.
-    pub fn is_synced(&self) -> bool {
-        self.bounds.is_some()
-    }
-
     /// The shortest round trip, without the time that the peer held the ping; zero before the first
     /// sample.
     pub fn rtt(&self) -> Duration {
@@ -404,10 +399,10 @@ mod tests {
     #[test]
     fn the_first_sample_sets_the_clock() {
         let (mut room, mut clock) = (SimulatedRoom::new(1), ClockEstimate::new());
-        assert!(!clock.is_synced());
+        assert!(clock.bounds.is_none());
         assert_eq!(clock.room_time(at(5_000_000)), GameTime::ZERO);
         let now_us = room.ping(&mut clock, 1_000_000);
-        assert!(clock.is_synced());
+        assert!(clock.bounds.is_some());
         assert_eq!(room.error_us(&clock, now_us), 0);
         assert_eq!(room.error_us(&clock, now_us + 3_000_000), 0);
         assert_eq!(
@@ -558,6 +553,6 @@ mod tests {
         clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held beyond the round trip.
         clock.handle_pong(at(3_000), 50_000, 50_000, at(2_000)); // Arrived before the ping left.
         clock.handle_pong(at(1_000), u64::MAX, u64::MAX, at(2_000));
-        assert!(!clock.is_synced());
+        assert!(clock.bounds.is_none());
     }
 }

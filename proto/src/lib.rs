@@ -14,7 +14,7 @@
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
-//! - [`formats`]: the list of all formats.
+//! - `examples`: the list of all formats, with random values of each, for tests.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
 //! wire.
@@ -38,7 +38,8 @@ pub mod control;
 #[cfg(feature = "serde")]
 pub mod dice;
 pub mod entropy;
-pub mod formats;
+#[cfg(any(test, feature = "dev-tools"))]
+pub mod examples;
 pub mod ids;
 pub mod keymap;
 pub mod link;

@@ -113,6 +113,8 @@ mod budget;
 mod chunk;
 mod config;
 mod duplicate_filter;
+#[cfg(any(test, feature = "dev-tools"))]
+mod examples;
 mod format;
 mod pings;
 mod receive;
@@ -129,14 +131,16 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use self::budget::{BudgetConfig, Pressure};
+pub(crate) use self::chunk::Slice;
 pub use self::chunk::{ChunkConfig, ChunkProgress, MAX_SLICES, SLICE_BYTES};
-pub(crate) use self::chunk::{ReceivedSet, Slice};
 pub use self::config::{LinkConfig, LinkEvent};
-pub(crate) use self::format::{DatagramHeader, Messages};
+pub(crate) use self::format::Messages;
 pub use self::pings::PingSchedule;
 pub use self::reliable_queue::{MessageId, QueueFull};
 pub use self::sent_packets::{AckResult, DeliveryOutcome, PacketContents, SentPacket, SentPackets};
 pub use self::stats::LinkStats;
+#[cfg(any(test, feature = "dev-tools"))]
+pub(crate) use self::{chunk::ReceivedSet, format::DatagramHeader};
 
 use self::budget::{Budget, TrafficClass};
 use self::chunk::{BlockReceiver, BlockSender};

@@ -11,7 +11,7 @@
 //! the announced number.
 
 use crate::space::Position;
-use crate::wire::{self, Coder, Example, Wire, WireError};
+use crate::wire::{self, Coder, Wire, WireError};
 
 /// The highest number of boxes in a map.
 pub const MAX_BOXES: usize = 65_536;
@@ -80,22 +80,6 @@ impl StaticMap {
     /// The map in a block.
     pub fn decode(block: &[u8]) -> Result<Self, WireError> {
         wire::decode(block)
-    }
-}
-
-impl Example for StaticMap {
-    fn example(rng: &mut fastrand::Rng) -> Self {
-        let boxes = (0..rng.usize(..20)).map(|_| {
-            let half = [rng.f32() * 300.0, rng.f32(), rng.f32() * 2.0];
-            StaticBox {
-                centre: Position::example(rng),
-                half,
-            }
-            .quantised()
-        });
-        Self {
-            boxes: boxes.collect(),
-        }
     }
 }
 

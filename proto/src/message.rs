@@ -198,7 +198,6 @@
 //! ends.
 
 mod body;
-mod example;
 mod record;
 mod uplink;
 
@@ -206,7 +205,6 @@ pub use self::body::{
     BODY_OVERHEAD_BITS, DatagramBody, STAMP_BITS, end_records, low_time_bits, nearest_time,
     read_body, write_poses, write_record, write_stamp,
 };
-pub use self::example::{ExampleBody, ExampleRecord};
 pub use self::record::{
     BodyContext, ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };

@@ -20,7 +20,6 @@
 
 mod component;
 mod conversion;
-mod example;
 mod freshness;
 
 use std::fmt;

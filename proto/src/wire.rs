@@ -16,18 +16,16 @@
 //! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything:
 //!    for users' commands.
 //!
-//! Every format is in the one list of [`crate::formats`], which the round-trip, truncation and
+//! Every format is in the one list of `crate::examples`, which the round-trip, truncation and
 //! random-bytes tests walk through. Cost: a few nanoseconds a field; allocation only for byte
 //! strings, texts and lists that are read.
 
 mod coder;
-mod example;
 mod quantise;
 mod reader;
 mod writer;
 
 pub use coder::Coder;
-pub use example::Example;
 pub use quantise::{quantise, smallest_three};
 pub use reader::Reader;
 pub use writer::{Measure, Writer};

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use ambit_host::accept::AcceptanceCounters;
 use ambit_host::endpoint;
+use ambit_transport::accept::AcceptanceCounters;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};

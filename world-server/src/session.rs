@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_host::carrier::{FrameError, FrameReader};
 use ambit_proto::codes::ErrorCode;
 use ambit_transport::frame::MAX_TO_WORLD;
+use ambit_transport::frame_reader::{FrameError, FrameReader};
 use bytes::Bytes;
 use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;

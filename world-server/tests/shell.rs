@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use ambit_host::carrier::FrameReader;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::{
     ClientToGame, GameToClient, Join, Leave, client_to_game, game_to_client,
@@ -25,6 +24,7 @@ use ambit_room::logic::game::{Game, Refusal};
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::logic::world::World;
 use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
+use ambit_transport::frame_reader::FrameReader;
 use ambit_transport::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
 use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};

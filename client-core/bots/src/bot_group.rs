@@ -177,22 +177,14 @@ impl BotGroup {
     }
 
     fn new_room(&self) -> NewRoom {
-        let RunPlan {
-            count,
-            room,
-            game,
-            capacity,
-            parameters,
-            key,
-            ..
-        } = &*self.plan;
+        let plan = &self.plan;
         NewRoom {
-            name: room.clone(),
-            game: game.clone(),
-            capacity: capacity.unwrap_or((*count).max(MIN_SEATS) as u32),
-            parameters: parameters.clone(),
+            name: plan.room.clone(),
+            game: plan.game.clone(),
+            capacity: plan.capacity.unwrap_or(plan.count.max(MIN_SEATS) as u32),
+            parameters: plan.parameters.clone(),
             password: String::new(),
-            key: *key,
+            key: plan.key,
         }
     }
 

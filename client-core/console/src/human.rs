@@ -65,13 +65,13 @@ pub(crate) fn text(json: &Json) -> String {
     }
 }
 
+fn texts(json: &Json) -> Vec<&str> {
+    let values = json.as_array().into_iter().flatten();
+    values.filter_map(Json::as_str).collect()
+}
+
 fn welcome(json: &Json) -> String {
-    let games: Vec<&str> = json["games"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
+    let games = texts(&json["games"]);
     let back = if json["resumed"] == true { " back" } else { "" };
     format!(
         "welcome{back}, {}; games: {}; 'help' lists the commands",
@@ -81,12 +81,7 @@ fn welcome(json: &Json) -> String {
 }
 
 fn started(json: &Json) -> String {
-    let spells: Vec<&str> = json["spells"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
+    let spells = texts(&json["spells"]);
     let (width, height) = (metres(&json["width"]), metres(&json["height"]));
     let spells = if spells.is_empty() {
         String::new()

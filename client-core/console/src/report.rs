@@ -30,28 +30,15 @@ pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
 /// Statistics since the start of the console; `t` and values of a running game are null without
 /// one.
 pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
-    let ClientStats {
-        datagrams_down,
-        bytes_down,
-        datagrams_up,
-        bytes_up,
-        malformed,
-        enters,
-        leaves,
-        events,
-        late_events,
-        updates,
-        ..
-    } = client.stats();
     let stats = client.stats();
     json!({
         "ev": "stats", "t": client.room_time(now).map(ms),
         "rtt_ms": stats.rtt.map(fractional_ms), "late_share": stats.late_share(),
-        "events": events, "late_events": late_events, "updates": updates,
-        "late_updates": stats.late_updates,
-        "enters": enters, "leaves": leaves, "commands": stats.commands, "refused": stats.refused,
-        "datagrams_down": datagrams_down, "bytes_down": bytes_down, "datagrams_up": datagrams_up,
-        "bytes_up": bytes_up,
+        "events": stats.events, "late_events": stats.late_events, "updates": stats.updates,
+        "late_updates": stats.late_updates, "enters": stats.enters, "leaves": stats.leaves,
+        "commands": stats.commands, "refused": stats.refused,
+        "datagrams_down": stats.datagrams_down, "bytes_down": stats.bytes_down,
+        "datagrams_up": stats.datagrams_up, "bytes_up": stats.bytes_up,
         "age_ms_p50": ages.quantile_ms(0.5), "age_ms_p99": ages.quantile_ms(0.99),
         "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses,
         "stale_poses": stats.stale_poses,
@@ -65,7 +52,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "clock_uncertainty_ms": client
             .running_game()
             .map(|game| fractional_ms(game.clock_uncertainty())),
-        "malformed": malformed, "updates_dropped": stats.events_dropped,
+        "malformed": stats.malformed, "updates_dropped": stats.events_dropped,
     })
 }
 

@@ -128,64 +128,39 @@ pub struct GameTicket {
 
 impl From<pb::GameInfo> for GameListing {
     fn from(game: pb::GameInfo) -> Self {
-        let pb::GameInfo {
-            name,
-            description,
-            min_players,
-            join_running,
-        } = game;
         GameListing {
-            name,
-            description,
-            min_players,
-            join_running,
+            name: game.name,
+            description: game.description,
+            min_players: game.min_players,
+            join_running: game.join_running,
         }
     }
 }
 
 impl From<pb::Room> for RoomListing {
     fn from(room: pb::Room) -> Self {
-        let pb::Room {
-            id,
-            name,
-            game,
-            players,
-            capacity,
-            running,
-            has_password,
-            host,
-            parameters,
-        } = room;
-        let (id, host) = (RoomId(id), PlayerId(host));
         RoomListing {
-            id,
-            name,
-            game,
-            players,
-            capacity,
-            running,
-            has_password,
-            host,
-            parameters,
+            id: RoomId(room.id),
+            name: room.name,
+            game: room.game,
+            players: room.players,
+            capacity: room.capacity,
+            running: room.running,
+            has_password: room.has_password,
+            host: PlayerId(room.host),
+            parameters: room.parameters,
         }
     }
 }
 
 impl From<pb::Player> for PlayerListing {
     fn from(player: pb::Player) -> Self {
-        let pb::Player {
-            id,
-            name,
-            ready,
-            host,
-            connected,
-        } = player;
         PlayerListing {
-            id: PlayerId(id),
-            name,
-            ready,
-            host,
-            connected,
+            id: PlayerId(player.id),
+            name: player.name,
+            ready: player.ready,
+            host: player.host,
+            connected: player.connected,
         }
     }
 }
@@ -215,25 +190,17 @@ impl TryFrom<pb::Ticket> for GameTicket {
     type Error = InvalidTicket;
 
     fn try_from(ticket: pb::Ticket) -> Result<Self, InvalidTicket> {
-        let pb::Ticket {
-            room,
-            address,
-            certificate_sha256,
-            ticket,
-            incarnation,
-            map,
-        } = ticket;
-        let length = certificate_sha256.len();
-        let certificate_sha256 = certificate_sha256
-            .try_into()
-            .map_err(|_| InvalidTicket(length))?;
+        let length = ticket.certificate_sha256.len();
         Ok(GameTicket {
-            room: RoomId(room),
-            address,
-            certificate_sha256,
-            ticket,
-            incarnation,
-            map,
+            room: RoomId(ticket.room),
+            address: ticket.address,
+            certificate_sha256: ticket
+                .certificate_sha256
+                .try_into()
+                .map_err(|_| InvalidTicket(length))?,
+            ticket: ticket.ticket,
+            incarnation: ticket.incarnation,
+            map: ticket.map,
         })
     }
 }

@@ -40,6 +40,13 @@ struct PendingQuestion {
     sent: bool,
 }
 
+impl PendingQuestion {
+    fn unsent(question: LobbyQuestion) -> Self {
+        let sent = false;
+        Self { question, sent }
+    }
+}
+
 impl PendingRequests {
     /// Returns the next number, for a message that is not stored here.
     pub fn next_number(&mut self) -> u64 {
@@ -55,13 +62,8 @@ impl PendingRequests {
     /// Adds a request to send.
     pub fn add(&mut self, question: LobbyQuestion) -> u64 {
         let number = self.next_number();
-        self.questions.insert(
-            number,
-            PendingQuestion {
-                question,
-                sent: false,
-            },
-        );
+        self.questions
+            .insert(number, PendingQuestion::unsent(question));
         number
     }
 
@@ -111,13 +113,8 @@ impl PendingRequests {
                     unknown.push((number, request));
                 }
                 question @ LobbyQuestion::Player(_) => {
-                    self.questions.insert(
-                        number,
-                        PendingQuestion {
-                            question,
-                            sent: false,
-                        },
-                    );
+                    self.questions
+                        .insert(number, PendingQuestion::unsent(question));
                 }
             }
         }

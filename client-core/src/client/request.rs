@@ -107,24 +107,14 @@ impl LobbyRequest {
     pub(super) fn to_body(&self) -> Body {
         match self.clone() {
             LobbyRequest::ListRooms { subscribe } => Body::ListRooms(pb::ListRooms { subscribe }),
-            LobbyRequest::CreateRoom(NewRoom {
-                name,
-                game,
-                capacity,
-                parameters,
-                password,
-                key,
-            }) => {
-                let key = key.to_vec();
-                Body::CreateRoom(pb::CreateRoom {
-                    name,
-                    game,
-                    capacity,
-                    parameters,
-                    password,
-                    key,
-                })
-            }
+            LobbyRequest::CreateRoom(new) => Body::CreateRoom(pb::CreateRoom {
+                name: new.name,
+                game: new.game,
+                capacity: new.capacity,
+                parameters: new.parameters,
+                password: new.password,
+                key: new.key.to_vec(),
+            }),
             LobbyRequest::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom {
                 room: room.0,
                 password,

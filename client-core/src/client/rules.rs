@@ -30,30 +30,18 @@ impl TryFrom<pb::Joined> for Rules {
     type Error = SchemaError;
 
     fn try_from(joined: pb::Joined) -> Result<Self, SchemaError> {
-        let pb::Joined {
-            now_us,
-            delay_ms,
-            tick_hz,
-            width,
-            height,
-            cell,
-            inner,
-            outer,
-            schema,
-            ..
-        } = joined;
         Ok(Rules {
-            now: GameTime::from_micros(now_us),
-            delay: Duration::from_millis(delay_ms.into()),
-            tick_hz,
+            now: GameTime::from_micros(joined.now_us),
+            delay: Duration::from_millis(joined.delay_ms.into()),
+            tick_hz: joined.tick_hz,
             map: MapExtent {
-                width_m: width,
-                height_m: height,
-                cell_m: cell,
-                inner,
-                outer,
+                width_m: joined.width,
+                height_m: joined.height,
+                cell_m: joined.cell,
+                inner: joined.inner,
+                outer: joined.outer,
             },
-            schema: Arc::new(schema.unwrap_or_default().try_into()?),
+            schema: Arc::new(joined.schema.unwrap_or_default().try_into()?),
         })
     }
 }

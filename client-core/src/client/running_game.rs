@@ -40,7 +40,7 @@ use super::stats::{AgeByClass, AgeClass, SimulationStats};
 use super::uplink::UplinkBuilder;
 use crate::replica::factory::ViewFactory;
 use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
-use crate::replica::{PoseDecoding, ReceivedDatagram, RecordOutcome, Replica, SectionOutcome};
+use crate::replica::{PoseDecoding, ReceivedDatagram, RecordOutcome, Replica};
 
 /// Minimum time between two datagrams: input by mouse is sent at 60 Hz at most.
 const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
@@ -568,17 +568,11 @@ impl<V> RunningGame<V> {
     /// datagram, so the host would use its poses as baselines.
     fn handle_poses(&mut self, datagram: ReceivedDatagram, poses: &[u8], out: &mut GameResults) {
         out.stats.pose_datagrams += 1;
-        let SectionOutcome {
-            applied,
-            shown,
-            late,
-            stale,
-            acked_set: end,
-        } = self.replica.apply_poses(datagram, poses);
-        out.stats.poses += applied;
-        out.stats.stale_poses += stale;
-        self.count_updates(shown, late, out);
-        match end {
+        let outcome = self.replica.apply_poses(datagram, poses);
+        out.stats.poses += outcome.applied;
+        out.stats.stale_poses += outcome.stale;
+        self.count_updates(outcome.shown, outcome.late, out);
+        match outcome.acked_set {
             Ok(acked) => self.uplinks.handle_poses(datagram.number, acked),
             Err(error) => {
                 let malformed = matches!(error, SectionError::Wire(_));

@@ -106,18 +106,13 @@ impl SimulatedObjects {
                 SimulationEvent::Leave { id } => simulation.leave(id),
             }
         }
-        let SimulationClocks {
-            now,
-            one_way,
-            rtt,
-            newest_stamp: stamp,
-        } = clocks;
+        let now = clocks.now;
         let times = SimulationTime {
             shown: replica.lag().shown_time(now),
-            received_until: stamp + self.delay,
-            rtt,
+            received_until: clocks.newest_stamp + self.delay,
+            rtt: clocks.rtt,
         };
-        let lead = prediction_lead(&mut self.lead, now, one_way + self.delay);
+        let lead = prediction_lead(&mut self.lead, now, clocks.one_way + self.delay);
         let ahead = presses.map(|presses| PredictionTarget {
             horizon: now + lead,
             presses,

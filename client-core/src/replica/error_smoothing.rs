@@ -7,6 +7,7 @@
 //! smoothing: factors 0.95 and 0.85, blended between 25 cm and 1 m; for the orientation between 0.1
 //! and 0.5 of the dot product).
 
+use ambit_proto::pose::quaternion::{compose, inverse};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -63,7 +64,7 @@ impl VisualOffset {
         if length(metres) > SNAP_M {
             return Self::NONE;
         }
-        let turn = rotation::product(drawn.quaternion, rotation::inverse(known.quaternion));
+        let turn = compose(drawn.quaternion, inverse(known.quaternion));
         Self {
             metres,
             turn: rotation::interpolate(rotation::IDENTITY, turn, 1.0),
@@ -77,7 +78,7 @@ impl VisualOffset {
         let position = Position::new(x + dx, y + dy, z + dz);
         DrawnPose {
             position,
-            quaternion: rotation::product(self.turn, known.quaternion),
+            quaternion: compose(self.turn, known.quaternion),
         }
     }
 

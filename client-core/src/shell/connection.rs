@@ -12,7 +12,8 @@ use std::time::Duration;
 use ambit_proto::codes;
 use ambit_proto::control::game::GameToClient;
 use ambit_proto::control::world::{ErrorCode, WorldToClient};
-use ambit_transport::frame::{FrameDecoder, MAX_FROM_GAME, MAX_FROM_WORLD};
+use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD};
+use ambit_transport::frame_reader::{FrameError, FrameReader};
 use ambit_transport::quic::{
     ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, PresentedCertificate, client_config,
 };
@@ -137,39 +138,42 @@ async fn serve_connection(
 async fn read_frames(
     peer: &Peer,
     connection: &Connection,
-    mut stream: RecvStream,
+    stream: RecvStream,
     inbox: &ReportSender,
 ) -> CloseReason {
-    let mut decoder = FrameDecoder::new(match peer {
-        Peer::World { .. } => MAX_FROM_WORLD,
-        Peer::Game { .. } => MAX_FROM_GAME,
-    });
-    loop {
-        let Ok(Some(chunk)) = stream.read_chunk(usize::MAX, true).await else {
-            // The reason of the connection's end is more specific than that of the stream's end.
-            let gone = timeout(DRAIN_TIMEOUT, connection.closed()).await;
-            return gone.map_or_else(
-                |_| CloseReason::Broken("the server ended the stream".to_owned()),
-                close_reason,
-            );
-        };
-        decoder.push(&chunk.bytes);
-        loop {
-            let frame = match decoder.poll_frame() {
-                Ok(Some(frame)) => frame,
-                Ok(None) => break,
-                Err(too_large) => return unintelligible(&too_large),
-            };
-            let message = match peer {
-                Peer::World { .. } => WorldToClient::decode(frame).map(ReportContent::World),
-                Peer::Game { .. } => GameToClient::decode(frame).map(ReportContent::Game),
-            };
-            match message {
-                Ok(what) => inbox.send(what).await,
-                Err(error) => return unintelligible(&error),
-            }
+    let read = match peer {
+        Peer::World { .. } => {
+            let frames = FrameReader::new(stream, MAX_FROM_WORLD);
+            report_messages(frames, inbox, ReportContent::World).await
         }
+        Peer::Game { .. } => {
+            let frames = FrameReader::new(stream, MAX_FROM_GAME);
+            report_messages(frames, inbox, ReportContent::Game).await
+        }
+    };
+    match read {
+        Err(FrameError::TooLarge(error)) => return unintelligible(&error),
+        Err(FrameError::Malformed(error)) => return unintelligible(&error),
+        Ok(()) | Err(FrameError::Cut | FrameError::Io(_)) => {}
     }
+    // The reason of the connection's end is more specific than that of the stream's end.
+    timeout(DRAIN_TIMEOUT, connection.closed())
+        .await
+        .map_or_else(
+            |_| CloseReason::Broken("the server ended the stream".to_owned()),
+            close_reason,
+        )
+}
+
+async fn report_messages<M: Message + Default>(
+    mut frames: FrameReader<RecvStream>,
+    inbox: &ReportSender,
+    content: fn(M) -> ReportContent,
+) -> Result<(), FrameError> {
+    while let Some(message) = frames.next().await? {
+        inbox.send(content(message)).await;
+    }
+    Ok(())
 }
 
 /// Writes all frames, then waits until the peer has received them.

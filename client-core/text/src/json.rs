@@ -179,17 +179,12 @@ fn update(update: &ObjectUpdated) -> Json {
     json
 }
 
-fn game_event(game_event: &GameEvent) -> Json {
-    let GameEvent {
-        name,
-        t,
-        effect,
-        late,
-        fields,
-    } = game_event;
-    let mut json =
-        json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
-    for field in fields {
+fn game_event(event: &GameEvent) -> Json {
+    let mut json = json!({
+        "ev": "event", "t": ms(event.t), "name": &*event.name, "effect": ms(event.effect),
+        "late": event.late,
+    });
+    for field in &event.fields {
         json[&*field.name] = match field.value {
             FieldValue::Object(id) => json!(id),
             FieldValue::Position(position) => position_json(position),

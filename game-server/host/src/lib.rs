@@ -4,8 +4,6 @@
 //! [`host`] accepts players and carries for the rooms, one actix actor each; [`protocol`] is what
 //! WorldServer and hosts say to each other.
 
-pub mod accept;
-pub mod admission;
 mod agones;
 pub mod carrier;
 pub mod cli;

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
+use ambit_transport::accept::accept;
 use ambit_transport::quic::ALPN_GAME;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
@@ -18,7 +19,6 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::accept::accept;
 use crate::agones::Agones;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, WorldAddress};

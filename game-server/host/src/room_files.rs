@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 
 use crate::host::counters::{Counters, DropReason};
 use crate::host_core::making::PreparedRoom;
-use ambit_room::config::RoomConfig;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::world::{TraceEvent, TraceLine};
 use ambit_room::recording::{self, Header};
@@ -206,18 +205,7 @@ fn kinds(room: &Room) -> Vec<String> {
 }
 
 fn opening(header: &Header, room: &Room) -> Value {
-    let RoomConfig {
-        seed,
-        tick_hz,
-        delay,
-        width,
-        height,
-        cell,
-        inner,
-        outer,
-        margin_m,
-        ..
-    } = room.config();
+    let config = room.config();
     let kinds = room
         .world()
         .schema()
@@ -225,12 +213,14 @@ fn opening(header: &Header, room: &Room) -> Value {
         .iter()
         .map(|kind| match &kind.interest_radii {
             Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
-            None => json!({ "name": kind.name, "inner": inner, "outer": outer }),
+            None => json!({ "name": kind.name, "inner": config.inner, "outer": config.outer }),
         });
     json!({
-        "ev": "room", "room": header.room, "game": header.game, "seed": seed, "tick_hz": tick_hz,
-        "delay_ms": delay.as_millis() as u64, "width": width, "height": height, "cell": cell,
-        "inner": inner, "outer": outer, "margin": margin_m, "kinds": kinds.collect::<Vec<_>>(),
+        "ev": "room", "room": header.room, "game": header.game, "seed": config.seed,
+        "tick_hz": config.tick_hz, "delay_ms": config.delay.as_millis() as u64,
+        "width": config.width, "height": config.height, "cell": config.cell,
+        "inner": config.inner, "outer": config.outer, "margin": config.margin_m,
+        "kinds": kinds.collect::<Vec<_>>(),
     })
 }
 

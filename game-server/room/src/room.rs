@@ -106,8 +106,6 @@ pub struct Room {
     journal: Vec<RoomInput>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
-    /// Bytes sent when the present second began.
-    bytes_before: u64,
     last: Option<GameTime>,
 }
 
@@ -133,7 +131,6 @@ impl Room {
             journal: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
-            bytes_before: 0,
             last: None,
         }
     }
@@ -686,11 +683,6 @@ impl Room {
                 .viewers()
                 .filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
-            let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
-            self.stats.budget_use_permille = sent
-                .checked_div(self.network.total_budget_bytes_per_s())
-                .unwrap_or(0) as u32;
-            self.bytes_before = self.stats.bytes_out;
         }
         self.stats.ticks += 1;
         self.stats.players = self.seats.len() as u32;

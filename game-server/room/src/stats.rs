@@ -53,8 +53,6 @@ pub struct RoomStats {
     pub clients: u32,
     /// Objects in the world.
     pub objects: u32,
-    /// Bytes sent over the sum of all bandwidth limits, times 1,000, in the last whole second.
-    pub budget_use_permille: u32,
     /// Bytes sent over bytes received, times 1,000, of the client with the highest ratio; updated
     /// once a second.
     pub amplification_permille: u32,
@@ -86,22 +84,7 @@ pub struct PoseCounts {
     pub extrapolated: u64,
     /// Not sent, because there was no room for them.
     pub deferred: u64,
-    /// For engaged, near and far objects: how long active objects were not sent, in samples of one
-    /// client a tick. Objects sent in the tick itself count in the first bucket.
-    pub ages: [AgeHistogram; 3],
 }
-
-/// A histogram of ages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AgeHistogram {
-    /// How many samples fell into each bucket of [`AGE_BUCKET_MS`]; older ones count in the last.
-    pub buckets: [u32; AGE_BUCKETS],
-}
-
-/// Width of a bucket of [`AgeHistogram`], in milliseconds.
-pub const AGE_BUCKET_MS: u64 = 25;
-/// Number of buckets: up to 1.6 s.
-pub const AGE_BUCKETS: usize = 64;
 
 /// How often something was encoded, and how often the encodings were used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,36 +93,6 @@ pub struct EncodingReuse {
     pub encoded: u64,
     /// Used.
     pub uses: u64,
-}
-
-impl Default for AgeHistogram {
-    fn default() -> Self {
-        AgeHistogram {
-            buckets: [0; AGE_BUCKETS],
-        }
-    }
-}
-
-impl AgeHistogram {
-    /// Adds a sample.
-    pub fn add(&mut self, age_ms: u64) {
-        let bucket = (age_ms / AGE_BUCKET_MS) as usize;
-        let bucket = &mut self.buckets[bucket.min(AGE_BUCKETS - 1)];
-        *bucket = bucket.saturating_add(1);
-    }
-
-    /// The upper end of the bucket that at least `share` (0 to 1) of the samples do not exceed;
-    /// `None` without samples.
-    pub fn quantile_ms(&self, share: f64) -> Option<u64> {
-        let count: u64 = self.buckets.iter().map(|&bucket| u64::from(bucket)).sum();
-        let wanted = (count as f64 * share).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let bucket = self.buckets.iter().position(|&bucket| {
-            seen += u64::from(bucket);
-            seen >= wanted
-        });
-        bucket.map(|bucket| (bucket as u64 + 1) * AGE_BUCKET_MS)
-    }
 }
 
 impl EncodingReuse {
@@ -156,22 +109,6 @@ impl EncodingReuse {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quantile_is_the_upper_end_of_its_bucket() {
-        let mut ages = AgeHistogram::default();
-        assert_eq!(ages.quantile_ms(0.5), None);
-        (0..99).for_each(|_| ages.add(50));
-        ages.add(1_000_000);
-        assert_eq!(
-            (
-                ages.quantile_ms(0.5),
-                ages.quantile_ms(0.99),
-                ages.quantile_ms(1.0)
-            ),
-            (Some(75), Some(75), Some(1_600))
-        );
-    }
 
     #[test]
     fn the_reuse_rate_is_uses_per_encoding() {

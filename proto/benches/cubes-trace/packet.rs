@@ -4,8 +4,8 @@
 //! the newest acknowledged frame are in the section.
 
 use ambit_proto::entropy;
-use ambit_proto::pose::fine::{CandidateOrder, FineDecoder, FineEncoder, FineState, SpentBits};
-use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames};
+use ambit_proto::pose::fine::{CandidateOrder, FineDecoder, FineEncoder, FineState};
+use ambit_proto::pose::training::{ACK_LAG_FRAMES, KnownFrames};
 use ambit_proto::pose::{AckedSet, Level, Pose, SectionHeader};
 use ambit_proto::wire::{Reader, Writer};
 use anyhow::ensure;
@@ -33,7 +33,7 @@ pub(crate) fn encode(
     known: &KnownFrames<'_>,
     buffers: &mut Buffers,
     out: &mut Vec<u8>,
-) -> SpentBits {
+) {
     let mut writer = Writer::new(out);
     header(number)
         .wire(&mut writer)
@@ -57,7 +57,7 @@ pub(crate) fn encode(
         let history = known.history(cube);
         encoder.write_object(&known.known(cube, &history), pose(cube));
     }
-    encoder.finish()
+    encoder.finish();
 }
 
 /// Replaces `frame` by the frame of a packet.

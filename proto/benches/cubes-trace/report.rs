@@ -2,8 +2,6 @@
 
 use std::fmt::{Display, Formatter};
 
-use ambit_proto::pose::fine::SpentBits;
-
 /// Of packets.
 const FRAMES_PER_SECOND: f64 = 60.0;
 /// Rates to compare with, in kbit/s on `cubes_A`.
@@ -21,7 +19,8 @@ pub(crate) struct PacketFigures {
     pub(crate) bytes: usize,
     /// Cubes that differ from the baseline.
     pub(crate) changed: usize,
-    pub(crate) spent: SpentBits,
+    /// See `spent_bits`.
+    pub(crate) spent: [f64; 6],
     pub(crate) encode_us: f64,
     pub(crate) decode_us: f64,
 }
@@ -80,25 +79,15 @@ impl Display for Report {
 
 impl Report {
     fn categories(&self, f: &mut Formatter<'_>, changed: usize) -> std::fmt::Result {
-        let sum = |part: fn(&SpentBits) -> f32| {
-            self.packets
-                .iter()
-                .map(|packet| f64::from(part(&packet.spent)))
-                .sum::<f64>()
-        };
+        let sum = |part: fn(&PacketFigures) -> f64| self.packets.iter().map(part).sum::<f64>();
         let parts = [
-            ("membership", sum(|spent| spent.membership)),
-            ("position", sum(|spent| spent.position)),
-            ("turn", sum(|spent| spent.turn)),
-            ("unchanged, flags", sum(|spent| spent.flags)),
-            ("end", sum(|spent| spent.unacknowledged)),
-            ("whole bytes", sum(|spent| spent.end)),
+            ("membership", sum(|packet| packet.spent[0])),
+            ("position", sum(|packet| packet.spent[1])),
+            ("turn", sum(|packet| packet.spent[2])),
+            ("unchanged, flags", sum(|packet| packet.spent[3])),
             (
-                "header",
-                self.packets
-                    .iter()
-                    .map(|packet| packet.bytes as f64 * 8.0 - f64::from(packet.spent.total()))
-                    .sum(),
+                "header, end",
+                sum(|packet| packet.bytes as f64 * 8.0 - packet.spent.iter().sum::<f64>()),
             ),
         ];
         for (name, bits) in parts {

@@ -60,14 +60,6 @@ impl<'o> RangeEncoder<'o> {
         self.out.len() - self.start + 1
     }
 
-    /// How much the decisions so far weigh, in bits, within 0.1: for statistics.
-    pub fn bits(&self) -> f32 {
-        let exponent = self.range.ilog2();
-        // The logarithm is interpolated linearly between powers of two.
-        let above = self.range as f32 / (1_u32 << exponent) as f32 - 1.0;
-        (self.out.len() - self.start) as f32 * 8.0 + (32.0 - exponent as f32 - above)
-    }
-
     /// Writes the end: as many bytes of the one number in the interval that ends in the most zeros
     /// as are not zero. Returns the stream's length in bytes.
     pub fn finish(mut self) -> usize {

@@ -94,7 +94,7 @@ impl SliceSet {
         self.0[index / 64] >> (index % 64) & 1 == 1
     }
 
-    fn insert(&mut self, index: usize) {
+    pub(super) fn insert(&mut self, index: usize) {
         self.0[index / 64] |= 1 << (index % 64);
     }
 

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::{MAX_MESSAGE, MESSAGE_WINDOW};
-use crate::wire::{Coder, Example, Measure, Wire, WireError};
+use crate::wire::{Coder, Measure, Wire, WireError};
 
 /// Everything present: number, request, acknowledgement, ping, pong, and the flags of the parts
 /// after the messages.
@@ -280,43 +280,6 @@ pub(super) fn read_bytes(
         bytes.extend_from_slice(&word.to_le_bytes()[..chunk]);
     }
     Ok(())
-}
-
-impl Example for DatagramHeader {
-    fn example(rng: &mut fastrand::Rng) -> Self {
-        let ack = rng.bool().then(|| Ack {
-            latest: ShortNumber::from_number(rng.u64(..)),
-            earlier: [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..), 0][rng.usize(0..4)],
-        });
-        let pong = rng.bool().then(|| Pong {
-            pinged: ShortNumber::from_number(rng.u64(..)),
-            received_us: rng.u64(..) >> rng.u32(64 - RECEIVED_BITS..64),
-            held_us: rng.u64(..) >> rng.u32(64 - HELD_BITS..64),
-        });
-        let extras = rng.bool().then(|| HeaderExtras {
-            ping: rng.bool(),
-            pong,
-        });
-        Self {
-            number: ShortNumber::from_number(rng.u64(..)),
-            asks_for_ack: rng.bool(),
-            ack,
-            extras,
-        }
-    }
-}
-
-impl Example for Messages {
-    fn example(rng: &mut fastrand::Rng) -> Self {
-        let mut id = rng.u32(..);
-        let messages = (0..rng.usize(0..5)).map(|_| {
-            let length = [0, 7, rng.usize(..=MAX_MESSAGE), MAX_MESSAGE][rng.usize(0..4)];
-            let bytes = (0..length).map(|_| rng.u8(..)).collect();
-            id = id.wrapping_add(1 + (rng.u32(..MESSAGE_WINDOW) >> rng.u32(..10)));
-            Message { id, bytes }
-        });
-        Self(messages.collect())
-    }
 }
 
 #[cfg(test)]

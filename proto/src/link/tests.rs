@@ -10,8 +10,9 @@ use super::format::Ack;
 use super::format::{HeaderExtras, ShortNumber};
 use super::*;
 use crate::clock::ClockEstimate;
+use crate::examples::Example;
 use crate::impair::Impairment;
-use crate::wire::{Coder, Example, Wire, encode};
+use crate::wire::{Coder, Wire, encode};
 
 fn impaired(loss: f32, seed: u64) -> Impairment {
     Impairment {

@@ -136,8 +136,8 @@ pub fn nearest_time(low: u32, near: GameTime) -> GameTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::examples::messages::context;
     use crate::ids::Alias;
-    use crate::message::example::context;
     use crate::schema::Component;
     use crate::schema::Schema;
     use crate::space::Position;

@@ -345,28 +345,6 @@ pub struct ComponentSelection<'c> {
 }
 
 impl RecordWriter<'_> {
-    /// Writes an `Enter`.
-    pub fn write_enter(
-        &self,
-        head: &RecordHead,
-        parts: &ComponentSelection<'_>,
-        coder: &mut impl Coder,
-    ) {
-        self.write_enter_head(head, coder);
-        self.write_components(head.kind, parts, coder);
-    }
-
-    /// Writes an `Update`.
-    pub fn write_update(
-        &self,
-        head: &RecordHead,
-        parts: &ComponentSelection<'_>,
-        coder: &mut impl Coder,
-    ) {
-        self.write_update_head(head, coder);
-        self.write_components(head.kind, parts, coder);
-    }
-
     /// Writes a `Leave`.
     pub fn write_leave(&self, alias: Alias, at: GameTime, coder: &mut impl Coder) {
         coder.flag(&mut true).expect(WRITE_CANNOT_FAIL);
@@ -437,7 +415,7 @@ impl RecordWriter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::example::{any_component, context};
+    use crate::examples::messages::{any_component, context};
     use crate::schema::Schema;
     use crate::wire::{Reader, Writer};
 
@@ -472,12 +450,16 @@ mod tests {
 
             let mut bytes = Vec::new();
             let mut out = Writer::new(&mut bytes);
-            writer.write_enter(&head, &parts, &mut out);
-            writer.write_update(&head, &parts, &mut out);
+            writer.write_enter_head(&head, &mut out);
+            writer.write_components(kind, &parts, &mut out);
+            writer.write_update_head(&head, &mut out);
+            writer.write_components(kind, &parts, &mut out);
             writer.write_leave(head.alias, head.at, &mut out);
             let mut measure = Measure::new();
-            writer.write_enter(&head, &parts, &mut measure);
-            writer.write_update(&head, &parts, &mut measure);
+            writer.write_enter_head(&head, &mut measure);
+            writer.write_components(kind, &parts, &mut measure);
+            writer.write_update_head(&head, &mut measure);
+            writer.write_components(kind, &parts, &mut measure);
             writer.write_leave(head.alias, head.at, &mut measure);
             assert_eq!(out.bits_written(), measure.bits(), "seed {seed}");
             out.finish();

@@ -36,7 +36,6 @@
 //!    each rounded separately (`vector`).
 //! 2. Whatever the bytes are, a decoder returns an error or a pose that fits its format. The work
 //!    for a section is bounded by the number of candidates and by its length.
-//! 3. The bits by category add up to the length.
 //!
 //! Units: ages in microseconds, half edges in metres; inside, 1/512 m and 1/361 of a quaternion's
 //! part, for which the weights were trained. Cost: 1 to 3 microseconds for an object that is in,
@@ -57,7 +56,6 @@ mod weights;
 
 pub use self::state::FineState;
 
-use self::decision_coder::DecisionWriter;
 use self::section_coder::FineSectionCoder;
 use super::{Pose, PoseFormat};
 use crate::entropy;
@@ -90,38 +88,6 @@ pub struct KnownObject<'a> {
     /// Its acknowledged poses, the newest first, with rising ages. Those that are more than twice
     /// as old as the newest one are not needed.
     pub history: &'a [AgedPose],
-}
-
-/// Bits of a section by category.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct SpentBits {
-    /// Which candidates are in.
-    pub membership: f32,
-    /// Positions.
-    pub position: f32,
-    /// Turns; for a yaw also speeds.
-    pub turn: f32,
-    /// Flags, and whether position or turn are unchanged.
-    pub flags: f32,
-    /// Unacknowledged objects.
-    pub unacknowledged: f32,
-    /// Velocities.
-    pub motion: f32,
-    /// Padding to whole bytes.
-    pub end: f32,
-}
-
-impl SpentBits {
-    /// The sum: eight times the bytes.
-    pub fn total(&self) -> f32 {
-        self.membership
-            + self.position
-            + self.turn
-            + self.flags
-            + self.unacknowledged
-            + self.motion
-            + self.end
-    }
 }
 
 /// An order in which to code candidates: by the distance of their baselines from the reference's,
@@ -173,7 +139,7 @@ impl CandidateOrder {
 
 /// Writes a section.
 pub struct FineEncoder<'o, 's> {
-    section: FineSectionCoder<'s, DecisionWriter<'o>>,
+    section: FineSectionCoder<'s, entropy::RangeEncoder<'o>>,
 }
 
 const NEVER: &str = "a writer refuses nothing";
@@ -182,7 +148,7 @@ impl<'o, 's> FineEncoder<'o, 's> {
     /// A section that goes on in `encoder`.
     pub fn new(encoder: entropy::RangeEncoder<'o>, state: &'s mut FineState) -> Self {
         Self {
-            section: FineSectionCoder::new(DecisionWriter::new(encoder), state),
+            section: FineSectionCoder::new(encoder, state),
         }
     }
 
@@ -217,31 +183,19 @@ impl<'o, 's> FineEncoder<'o, 's> {
 
     /// The stream, for what is written between the objects.
     pub(super) fn stream(&mut self) -> &mut entropy::RangeEncoder<'o> {
-        &mut self.section.coder.encoder
+        &mut self.section.coder
     }
 
     /// The length of the section if it is finished now, at most; at most one byte less. The end may
     /// take one more.
     pub fn bytes_so_far(&self) -> usize {
-        self.section.coder.encoder.bytes_if_finished()
+        self.section.coder.bytes_if_finished()
     }
 
     /// Writes the end.
-    pub fn finish(mut self) -> SpentBits {
+    pub fn finish(mut self) {
         self.section.code_end().expect(NEVER);
-        let [membership, position, turn, flags, unacknowledged, motion] =
-            self.section.coder.spent();
-        let bytes = self.section.coder.encoder.finish();
-        let coded = membership + position + turn + flags + unacknowledged + motion;
-        SpentBits {
-            membership,
-            position,
-            turn,
-            flags,
-            unacknowledged,
-            motion,
-            end: bytes as f32 * 8.0 - coded,
-        }
+        self.section.coder.finish();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::f32::consts::{PI, TAU};
 
 use super::*;
-use crate::pose::format_examples::any_pose;
+use crate::examples::poses::any_pose;
 use crate::wire::{Measure, Reader, Writer};
 
 const WALKER: PoseFormat = PoseFormat {
@@ -72,7 +72,7 @@ fn a_pose_converted_to_metres_and_back_is_unchanged() {
             again
         );
         let mut rng = fastrand::Rng::with_seed(rng.u64(..));
-        let quaternion = crate::formats::unit_quaternion(&mut rng);
+        let quaternion = crate::examples::unit_quaternion(&mut rng);
         let pose = CUBE.free(Position::default(), quaternion);
         assert_eq!(
             CUBE.free(Position::default(), CUBE.quaternion(&pose)),

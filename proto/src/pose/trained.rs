@@ -1,78 +1,17 @@
-//! The constants of the pose coder, and the programs that make them.
+//! The constants of the pose coder.
 //!
 //! - `symbol_weights`: symbol probabilities of both levels' sections, chosen by hand.
 //! - [`WalkerTables`]: the shared level's distributions for objects with a heading, computed from a
 //!   simulated walk.
 //! - [`FineWeights`]: the fine level's regression weights and probabilities, fitted to a recording.
 //!
-//! The latter two are [`Trained`]: `cargo bench --bench pose-training` makes them again and writes
-//! their files. A game never trains. Both ends must use the same numbers, so every change of them
-//! is a new version of the protocol. How they were made: `docs/pose-coding.md`.
+//! The module `training` makes the latter two; a game never trains. Both ends must use the same
+//! numbers, so every change of them is a new version of the protocol. How they were made:
+//! `docs/pose-coding.md`.
 
-pub mod fine;
-mod recording;
-mod source;
+pub(super) mod fine;
 pub(super) mod symbol_weights;
-mod train_fine;
-pub(super) mod train_walker;
-pub mod walker;
+pub(super) mod walker;
 
 pub use self::fine::FineWeights;
-pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 pub use self::walker::WalkerTables;
-
-use std::path::Path;
-
-/// Constants that a program makes from examples of movement.
-pub trait Trained: Sized + 'static {
-    /// What they are made from.
-    type Examples: ?Sized;
-
-    /// The generated file with the numbers, relative to this crate's folder.
-    const FILE: &'static str;
-
-    /// The constants that both ends use.
-    fn in_use() -> &'static Self;
-
-    /// Makes them from examples; `progress` gets a line from time to time.
-    fn train(examples: &Self::Examples, progress: &mut dyn FnMut(&str)) -> Self;
-
-    /// The text of [`Trained::FILE`].
-    fn to_source(&self) -> String;
-}
-
-/// Trains and writes the generated file; `crate_folder` is that of this crate.
-pub fn retrain<T: Trained>(
-    examples: &T::Examples,
-    crate_folder: &Path,
-    progress: &mut dyn FnMut(&str),
-) -> std::io::Result<()> {
-    let trained = T::train(examples, progress);
-    std::fs::write(crate_folder.join(T::FILE), trained.to_source())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_generated_files_are_what_the_trainers_write() {
-        check::<WalkerTables>();
-        check::<FineWeights>();
-    }
-
-    fn check<T: Trained>() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(T::FILE);
-        let text = std::fs::read_to_string(&path).expect("a generated file");
-        assert!(
-            text == T::in_use().to_source(),
-            "{} was edited by hand",
-            T::FILE
-        );
-        assert!(
-            text.lines().all(|line| line.len() <= source::WIDTH),
-            "{}",
-            T::FILE
-        );
-    }
-}

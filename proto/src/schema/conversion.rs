@@ -192,17 +192,11 @@ impl From<&ObjectKind> for pb::Kind {
             .interest_radii
             .map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
         let components = kind.components.iter().map(pb::Component::from).collect();
-        let Freshness {
-            engaged_ms,
-            near_m,
-            near_ms,
-            far_ms,
-        } = kind.freshness;
         let freshness = Some(pb::Freshness {
-            engaged_ms,
-            near_m,
-            near_ms,
-            far_ms,
+            engaged_ms: kind.freshness.engaged_ms,
+            near_m: kind.freshness.near_m,
+            near_ms: kind.freshness.near_ms,
+            far_ms: kind.freshness.far_ms,
         });
         let sync = match kind.presentation {
             PosePresentation::Interpolated => pb::kind::Sync::Interpolated,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::formats::{formats, unit_quaternion};
+use crate::examples::{formats, unit_quaternion};
 use crate::ids::Alias;
 use crate::time::GameTime;
 

@@ -1,10 +1,14 @@
 //! The transport kit: how the messages of `ambit-proto` get from one process to another.
 //!
-//! [`quic`] has quinn's settings, congestion control, timers and certificates; [`frame`] cuts a
-//! stream into messages; [`ticket`] is the way into a room; [`impair`] injects faults below QUIC.
-//! Nothing here opens a socket.
+//! [`quic`] has quinn's settings, congestion control, timers and certificates; [`frame`] and
+//! [`frame_reader`] cut a stream into messages; [`ticket`] is the way into a room; [`accept`] and
+//! [`admission`] limit handshakes and connections; [`impair`] injects faults below QUIC. Nothing
+//! here opens a socket.
 
+pub mod accept;
+pub mod admission;
 pub mod frame;
+pub mod frame_reader;
 pub mod impair;
 pub mod quic;
 pub mod ticket;

@@ -15,7 +15,7 @@ use ambit_client_core::client::{Client, ClientOutput};
 use ambit_cubes_physics::control;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
-use ambit_proto::formats;
+use ambit_proto::examples;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
@@ -245,7 +245,7 @@ fn lobby_messages() -> [(u64, world_to_client::Body); 3] {
 /// Example bodies and notices, lobby messages, and a broken connection.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let examples = |name: &str| -> Vec<Vec<u8>> {
-        let format = formats::formats()
+        let format = examples::formats()
             .into_iter()
             .find(|format| format.name == name)
             .expect("the format is in the list");

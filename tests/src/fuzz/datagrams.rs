@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use ambit_proto::formats::{self, Format};
+use ambit_proto::examples::{self, Format};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{BodyContext, DatagramBody, read_body, write_poses};
 use ambit_proto::time::GameTime;
@@ -77,7 +77,7 @@ pub fn static_map(data: &[u8]) {
 }
 
 fn all_formats() -> &'static [Format] {
-    static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(formats::formats);
+    static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(examples::formats);
     &FORMATS
 }
 

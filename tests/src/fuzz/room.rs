@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_proto::formats;
+use ambit_proto::examples;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Action, Command};
@@ -205,7 +205,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         commands.extend([TICK as u8, 1, TICK as u8, 1]);
     }
     let mut bodies = Vec::new();
-    for format in formats::formats()
+    for format in examples::formats()
         .iter()
         .filter(|format| format.name == "message.uplink")
     {

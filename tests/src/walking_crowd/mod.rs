@@ -20,6 +20,7 @@
 //!
 //! Benches of the game server, which cannot depend on this crate, include this folder as a module.
 
+mod dice_by;
 pub mod heading;
 
 use std::cmp::Reverse;
@@ -81,7 +82,7 @@ pub struct WalkingCrowd {
 struct Walkers {
     avatars: BTreeMap<PlayerId, ObjectId>,
     /// Random generators of walkers between waypoints.
-    #[serde(with = "ambit_room::saved::dice_by")]
+    #[serde(with = "dice_by")]
     waypoint_rngs: BTreeMap<ObjectId, Rng>,
     /// When walkers reach their waypoints, the earliest on top.
     arrivals: BinaryHeap<Reverse<(GameTime, ObjectId)>>,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use ambit_proto::formats::formats;
+use ambit_proto::examples::formats;
 use ambit_proto::message;
 
 /// Examples of each format of the list.

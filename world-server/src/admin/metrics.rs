@@ -4,7 +4,7 @@
 //! second old. Names begin with `ambit_`; counters end in `_total`; units are seconds and bytes.
 
 use std::collections::BTreeMap;
-use std::fmt::Error;
+use std::fmt::{Display, Error};
 
 use ambit_host::protocol::TICK_BUCKETS;
 use ambit_host::protocol::messages::TickFigures;
@@ -17,6 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use super::snapshot::Snapshot;
+use crate::lobby::Host;
 
 /// No labels, and no exemplars with labels.
 type NoLabels = [(&'static str, &'static str); 0];
@@ -129,8 +130,18 @@ impl MetricsCollector {
             "Game connections, those not joined yet included",
             hosts.clients.into(),
         )?;
-        out.encode_datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
-        out.encode_bytes(hosts.bytes_in, hosts.bytes_out)?;
+        out.encode_counters(
+            "datagrams",
+            "Game datagrams",
+            "direction",
+            by_direction(hosts.datagrams_in, hosts.datagrams_out),
+        )?;
+        out.encode_counters(
+            "datagram_bytes",
+            "Bytes of game datagrams, without QUIC's own",
+            "direction",
+            by_direction(hosts.bytes_in, hosts.bytes_out),
+        )?;
         out.encode_counter(
             "enters",
             "Objects that came into a client's view",
@@ -191,18 +202,7 @@ impl MetricsCollector {
             late,
             hosts.recent_lateness.unwrap_or_default(),
         )?;
-        out.encode_cores(
-            self.0
-                .hosts
-                .iter()
-                .map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)),
-        )?;
-        out.encode_rooms_by_host(
-            self.0
-                .hosts
-                .iter()
-                .map(|(id, host)| (id.0.to_string(), host.stats.rooms)),
-        )?;
+        self.encode_each_host(out)?;
         let refused = hosts
             .tickets_refused
             .iter()
@@ -214,6 +214,23 @@ impl MetricsCollector {
             refused,
         )?;
         out.encode_drops(self.0.all_drops().iter())
+    }
+
+    fn encode_each_host(&self, out: &mut MetricsEncoder) -> Result<(), Error> {
+        let cores = |host: &Host| f64::from(host.stats.cpu_permille) / 1_000.0;
+        out.encode_gauges(
+            "host_cores",
+            "Cores that a host's process used over the last second",
+            "host",
+            self.0.hosts.iter().map(|(id, host)| (id.0, cores(host))),
+        )?;
+        let rooms = |host: &Host| f64::from(host.stats.rooms);
+        out.encode_gauges(
+            "rooms_by_host",
+            "Rooms of a host",
+            "host",
+            self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
+        )
     }
 }
 
@@ -266,25 +283,6 @@ impl MetricsEncoder<'_> {
         Ok(())
     }
 
-    fn encode_datagrams(&mut self, received: u64, sent: u64) -> Result<(), Error> {
-        self.encode_counters(
-            "datagrams",
-            "Game datagrams",
-            "direction",
-            by_direction(received, sent),
-        )
-    }
-
-    fn encode_bytes(&mut self, received: u64, sent: u64) -> Result<(), Error> {
-        let help = "Bytes of game datagrams, without QUIC's own";
-        self.encode_counters(
-            "datagram_bytes",
-            help,
-            "direction",
-            by_direction(received, sent),
-        )
-    }
-
     fn encode_ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
         let bounds = TICK_BUCKETS.into_iter().chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds
@@ -298,48 +296,31 @@ impl MetricsEncoder<'_> {
         encoder.encode_histogram::<NoLabels>(sum_s, count, &buckets, None)
     }
 
-    fn encode_recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
+    fn encode_gauges<V: Display>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &'static str,
+        values: impl Iterator<Item = (V, f64)>,
+    ) -> Result<(), Error> {
         let mut encoder = self
             .0
             .encode_descriptor(name, help, None, MetricType::Gauge)?;
-        let TickFigures {
-            p50_us,
-            p99_us,
-            max_us,
-        } = figures;
-        for (quantile, us) in [("0.5", p50_us), ("0.99", p99_us), ("1", max_us)] {
-            ConstGauge::new(f64::from(us) / 1e6)
-                .encode(encoder.encode_family(&[("quantile", quantile)])?)?;
+        for (value, number) in values {
+            ConstGauge::new(number)
+                .encode(encoder.encode_family(&[(label, value.to_string())])?)?;
         }
         Ok(())
     }
 
-    fn encode_rooms_by_host(
-        &mut self,
-        hosts: impl Iterator<Item = (String, u32)>,
-    ) -> Result<(), Error> {
-        let mut encoder = self.0.encode_descriptor(
-            "rooms_by_host",
-            "Rooms of a host",
-            None,
-            MetricType::Gauge,
-        )?;
-        for (host, rooms) in hosts {
-            ConstGauge::new(f64::from(rooms)).encode(encoder.encode_family(&[("host", host)])?)?;
-        }
-        Ok(())
-    }
-
-    fn encode_cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
-        let help = "Cores that a host's process used over the last second";
-        let mut encoder = self
-            .0
-            .encode_descriptor("host_cores", help, None, MetricType::Gauge)?;
-        for (host, permille) in hosts {
-            ConstGauge::new(f64::from(permille) / 1_000.0)
-                .encode(encoder.encode_family(&[("host", host)])?)?;
-        }
-        Ok(())
+    fn encode_recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
+        let quantiles = [
+            ("0.5", figures.p50_us),
+            ("0.99", figures.p99_us),
+            ("1", figures.max_us),
+        ];
+        let seconds = quantiles.map(|(quantile, us)| (quantile, f64::from(us) / 1e6));
+        self.encode_gauges(name, help, "quantile", seconds.into_iter())
     }
 
     fn encode_drops<'n>(

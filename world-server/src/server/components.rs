@@ -10,14 +10,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
-use ambit_host::accept::{AcceptanceCounters, accept};
-use ambit_host::admission::AdmissionLimits;
 use ambit_host::cli::{Advertise, BUILD};
 use ambit_host::endpoint;
 use ambit_host::host::{GameHost, HostConfig};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
+use ambit_transport::accept::{AcceptanceCounters, accept};
+use ambit_transport::admission::AdmissionLimits;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
 use ambit_transport::ticket::TicketSigner;
 use anyhow::{Context as _, bail};

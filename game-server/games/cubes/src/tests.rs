@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_cubes_physics::{
-    PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control, frame_end,
+    FRAMES_PER_S, PLAYER, PLAYER_EDGE_M, SNAPSHOT_POSE_FORMAT, component, control,
 };
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
@@ -496,4 +496,10 @@ impl Scene {
             .map(|body| self.game.physics.pose(body))
             .collect()
     }
+}
+
+/// The last whole millisecond of a frame: changes of keys up to then act in the step from this
+/// frame to the next.
+const fn frame_end(frame: u64) -> GameTime {
+    GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)
 }

@@ -13,9 +13,9 @@ use crate::protocol::messages::HostStats;
 use crate::protocol::{TICK_BUCKETS, tick_bucket};
 
 use super::recent::RecentTicks;
-use crate::accept::AcceptanceCounters;
-use crate::admission::LimitReached;
 use ambit_room::stats::RoomStats;
+use ambit_transport::accept::AcceptanceCounters;
+use ambit_transport::admission::LimitReached;
 
 /// The queue at which something was dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,33 @@ const POSES: [Named; 3] = [
     ("deferred", |stats| stats.poses.deferred),
 ];
 
+const ROOM_DROPS: [Named; 3] = [
+    ("game_datagrams/malformed", |stats| stats.malformed),
+    ("game_commands/rate_limited", |stats| {
+        stats.commands_over_rate
+    }),
+    ("game_notices/full", |stats| stats.notices_dropped),
+];
+
+/// A counter of rooms, and the sum over all rooms in a host's report.
+type Summed = (fn(&RoomStats) -> u64, fn(&mut HostStats) -> &mut u64);
+
+const SUMS: [Summed; 10] = [
+    (|room| room.datagrams_in, |host| &mut host.datagrams_in),
+    (|room| room.datagrams_out, |host| &mut host.datagrams_out),
+    (|room| room.bytes_in, |host| &mut host.bytes_in),
+    (|room| room.bytes_out, |host| &mut host.bytes_out),
+    (|room| room.enters, |host| &mut host.enters),
+    (|room| room.leaves, |host| &mut host.leaves),
+    (|room| room.events, |host| &mut host.events),
+    (|room| room.late_events, |host| &mut host.late_events),
+    (|room| room.commands, |host| &mut host.commands),
+    (
+        |room| room.commands_refused,
+        |host| &mut host.commands_refused,
+    ),
+];
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -109,21 +136,10 @@ pub(crate) struct Counters {
     /// Game connections now.
     clients: AtomicU32,
     drops: [AtomicU64; DropReason::ALL.len()],
-    datagrams_in: AtomicU64,
-    datagrams_out: AtomicU64,
-    bytes_in: AtomicU64,
-    bytes_out: AtomicU64,
-    enters: AtomicU64,
-    leaves: AtomicU64,
-    events: AtomicU64,
-    late_events: AtomicU64,
-    commands: AtomicU64,
-    commands_refused: AtomicU64,
+    sums: [AtomicU64; SUMS.len()],
     /// The highest since the last reading.
     amplification_permille: AtomicU32,
-    malformed: AtomicU64,
-    over_rate: AtomicU64,
-    notices_dropped: AtomicU64,
+    room_drops: [AtomicU64; ROOM_DROPS.len()],
     ticks_skipped: AtomicU64,
     tick_buckets: [AtomicU64; TICK_BUCKETS.len() + 1],
     tick_micros: AtomicU64,
@@ -173,63 +189,29 @@ impl Counters {
 
     /// Adds what a room has counted since it last reported `before`.
     pub(crate) fn advance(&self, before: &RoomStats, now: &RoomStats) {
-        let add = |to: &AtomicU64, from: u64, until: u64| {
-            to.fetch_add(until.saturating_sub(from), Relaxed)
+        let add = |to: &AtomicU64, of: fn(&RoomStats) -> u64| {
+            to.fetch_add(of(now).saturating_sub(of(before)), Relaxed);
         };
-        add(&self.datagrams_in, before.datagrams_in, now.datagrams_in);
-        add(&self.datagrams_out, before.datagrams_out, now.datagrams_out);
-        add(&self.bytes_in, before.bytes_in, now.bytes_in);
-        add(&self.bytes_out, before.bytes_out, now.bytes_out);
-        add(&self.enters, before.enters, now.enters);
-        add(&self.leaves, before.leaves, now.leaves);
-        add(&self.events, before.events, now.events);
-        add(&self.late_events, before.late_events, now.late_events);
-        add(&self.commands, before.commands, now.commands);
-        add(
-            &self.commands_refused,
-            before.commands_refused,
-            now.commands_refused,
-        );
+        for (sum, (of, _)) in self.sums.iter().zip(SUMS) {
+            add(sum, of);
+        }
+        let named = self.bits.iter().zip(BITS);
+        let named = named.chain(self.encodings.iter().zip(ENCODINGS));
+        let named = named.chain(self.poses.iter().zip(POSES));
+        for (sum, (_, of)) in named.chain(self.room_drops.iter().zip(ROOM_DROPS)) {
+            add(sum, of);
+        }
         self.amplification_permille
             .fetch_max(now.amplification_permille, Relaxed);
-        add(&self.malformed, before.malformed, now.malformed);
-        add(
-            &self.over_rate,
-            before.commands_over_rate,
-            now.commands_over_rate,
-        );
-        add(
-            &self.notices_dropped,
-            before.notices_dropped,
-            now.notices_dropped,
-        );
-        let named = self
-            .bits
-            .iter()
-            .zip(&BITS)
-            .chain(self.encodings.iter().zip(&ENCODINGS));
-        for (sum, (_, of)) in named.chain(self.poses.iter().zip(&POSES)) {
-            add(sum, of(before), of(now));
-        }
     }
 
     /// The sums so far; rooms, players, tickets and processor time are the caller's.
     pub(crate) fn read(&self) -> HostStats {
         let (work, late) = self.recent_ticks.read();
-        HostStats {
+        let mut stats = HostStats {
             recent_work: Some(work),
             recent_lateness: Some(late),
             clients: self.clients.load(Relaxed),
-            datagrams_in: self.datagrams_in.load(Relaxed),
-            datagrams_out: self.datagrams_out.load(Relaxed),
-            bytes_in: self.bytes_in.load(Relaxed),
-            bytes_out: self.bytes_out.load(Relaxed),
-            enters: self.enters.load(Relaxed),
-            leaves: self.leaves.load(Relaxed),
-            events: self.events.load(Relaxed),
-            late_events: self.late_events.load(Relaxed),
-            commands: self.commands.load(Relaxed),
-            commands_refused: self.commands_refused.load(Relaxed),
             amplification_permille: self.amplification_permille.swap(0, Relaxed),
             ticks_skipped: self.ticks_skipped.load(Relaxed),
             tick_buckets: self
@@ -238,31 +220,24 @@ impl Counters {
                 .map(|bucket| bucket.load(Relaxed))
                 .collect(),
             tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
-            drops: self.read_drops().into_iter().collect(),
+            drops: self.read_drops(),
             bits: read_named(&self.bits, &BITS),
             encodings: read_named(&self.encodings, &ENCODINGS),
             poses: read_named(&self.poses, &POSES),
             ..HostStats::default()
+        };
+        for (sum, (_, in_report)) in self.sums.iter().zip(SUMS) {
+            *in_report(&mut stats) = sum.load(Relaxed);
         }
+        stats
     }
 
     /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
     fn read_drops(&self) -> BTreeMap<String, u64> {
-        let mut drops: BTreeMap<String, u64> = DropReason::ALL
-            .iter()
-            .map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed)))
-            .collect();
-        drops.insert(
-            "game_datagrams/malformed".into(),
-            self.malformed.load(Relaxed),
-        );
-        drops.insert(
-            "game_commands/rate_limited".into(),
-            self.over_rate.load(Relaxed),
-        );
-        drops.insert(
-            "game_notices/full".into(),
-            self.notices_dropped.load(Relaxed),
+        let mut drops = read_named(&self.room_drops, &ROOM_DROPS);
+        drops.extend(
+            DropReason::ALL
+                .map(|(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed))),
         );
         drops.extend(
             self.acceptance

@@ -249,9 +249,6 @@ impl Network {
             let client = viewer.client;
             viewer.send(&mut tick, |datagram| send(client, datagram));
         });
-        if let Some(viewer) = viewers.round_robin(tick.stats.ticks) {
-            viewer.sample_ages(&mut tick);
-        }
         add_sharing(&mut stats.records, self.shared_state.records.take_counts());
         add_sharing(
             &mut stats.pose_codes,
@@ -270,21 +267,6 @@ impl Network {
                 viewer.set_budget(now, bytes_per_s);
             }
         });
-    }
-
-    /// Sets the budget of one client.
-    pub fn set_client_budget(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
-        if let Some(viewer) = self.viewers.get_mut(client) {
-            viewer.set_budget(now, bytes_per_s);
-        }
-    }
-
-    /// The sum of the clients' budgets, in bytes a second, at the present quality of their links.
-    pub fn total_budget_bytes_per_s(&self) -> u64 {
-        self.viewers
-            .iter()
-            .map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s))
-            .sum()
     }
 
     /// Which client follows which object; for checks from outside.

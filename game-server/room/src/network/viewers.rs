@@ -119,12 +119,6 @@ impl Viewers {
         }
     }
 
-    /// The client whose turn it is: turns go round all clients.
-    pub(super) fn round_robin(&self, turn: u64) -> Option<&Viewer> {
-        let turn = turn.checked_rem(self.by_id_order.len() as u64)?;
-        Some(self.at(self.by_id_order[turn as usize]))
-    }
-
     pub(super) fn len(&self) -> usize {
         self.by_id_order.len()
     }

@@ -2,7 +2,7 @@
 
 use super::super::format::{read_bytes, write_bytes};
 use super::{MAX_SLICES, SLICE_BYTES, SliceSet};
-use crate::wire::{Coder, Example, Wire, WireError, measure};
+use crate::wire::{Coder, Wire, WireError, measure};
 
 /// Length of a slice without its bytes; the last one of a chunk takes 16 bits more.
 pub(in crate::link) const SLICE_HEADER_BITS: usize = 40;
@@ -222,46 +222,10 @@ impl Wire for RunLength {
     }
 }
 
-impl Example for Slice {
-    fn example(rng: &mut fastrand::Rng) -> Self {
-        let left = if rng.bool() { 0 } else { rng.u16(..) };
-        let last = if left > 0 { u8::MAX } else { rng.u8(..) };
-        let index = if rng.bool() { last } else { rng.u8(..=last) };
-        let is_whole = left > 0 || index < last;
-        let length = if is_whole {
-            SLICE_BYTES
-        } else {
-            rng.usize(1..=SLICE_BYTES)
-        };
-        Self {
-            chunk: rng.u8(..),
-            index,
-            last_index: last,
-            slices_after_chunk: left,
-            bytes: (0..length).map(|_| rng.u8(..)).collect(),
-        }
-    }
-}
-
-impl Example for ReceivedSet {
-    fn example(rng: &mut fastrand::Rng) -> Self {
-        let last = rng.u8(..);
-        let missing_of_256 = [0, 1, 5, 60, 128, 256][rng.usize(..6)];
-        let mut slices = SliceSet::default();
-        (0..=usize::from(last))
-            .filter(|_| rng.u32(..256) >= missing_of_256)
-            .for_each(|index| slices.insert(index));
-        Self {
-            chunk: rng.u8(..),
-            last_index: last,
-            slices,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::examples::Example;
 
     #[test]
     fn a_slice_is_a_whole_number_of_bytes_and_a_set_takes_few_bits() {

@@ -23,16 +23,13 @@ pub(in crate::pose) enum BitCategory {
     Motion,
 }
 
-/// How many categories there are.
-pub(in crate::pose) const CATEGORIES: usize = 6;
-
 /// Parts that the numbers of [`DecisionCoder::choose`] share.
 pub(in crate::pose) const TOTAL: u32 = 1 << TOTAL_BITS;
 const TOTAL_BITS: u32 = 15;
 
 /// A stream of decisions, in one direction or the other.
 pub(in crate::pose) trait DecisionCoder {
-    /// Whether it takes [`TrainingSample`]s.
+    /// Whether it takes samples for training.
     const TRAINS: bool = false;
 
     /// Writes `bit`, or ignores it and reads; it is true with a probability of `probability` /
@@ -46,46 +43,39 @@ pub(in crate::pose) trait DecisionCoder {
     /// The next decisions are of this category.
     fn category(&mut self, _category: BitCategory) {}
 
-    /// Takes a sample for training.
-    fn sample(&mut self, _sample: &TrainingSample<'_>) {}
+    /// Takes a coordinate or a part of a rotation that was predicted as a weighted sum of features,
+    /// and the spread that it was coded with. Table 0: x or y, 1: z, 2: a rotation.
+    fn sample_middle(
+        &mut self,
+        _table: usize,
+        _class: usize,
+        _features: &[f32],
+        _outcome: f32,
+        _spread: f32,
+    ) {
+    }
+
+    /// Takes how far an outcome was from its middle, and the width of a step of the outcome: the
+    /// logarithm of its spread was predicted as a weighted sum of features. Parts 0 to 2: x, y, z;
+    /// 3 to 5: the parts of an orientation.
+    fn sample_spread(
+        &mut self,
+        _part: usize,
+        _class: usize,
+        _features: &[f32],
+        _error: f32,
+        _step: f32,
+    ) {
+    }
+
+    /// Takes a decision with a probability by context. Tables are those of `FineWeights`, in their
+    /// order.
+    fn sample_context(&mut self, _table: usize, _context: usize, _outcome: bool) {}
 
     /// Whether more was read than the bytes hold.
     fn is_overrun(&self) -> bool {
         false
     }
-}
-
-/// One prediction and its outcome.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::pose) enum TrainingSample<'a> {
-    /// A coordinate or a part of a rotation, predicted as a weighted sum of features.
-    Middle {
-        /// 0: x or y, 1: z, 2: a rotation.
-        table: usize,
-        class: usize,
-        features: &'a [f32],
-        outcome: f32,
-        /// The spread that it was coded with.
-        spread: f32,
-    },
-    /// The logarithm of a spread, predicted as a weighted sum of features.
-    Spread {
-        /// 0 to 2: x, y, z; 3 to 5: the parts of an orientation.
-        part: usize,
-        class: usize,
-        features: &'a [f32],
-        /// How far the outcome lay from the middle.
-        error: f32,
-        /// The width of a step of the outcome.
-        step: f32,
-    },
-    /// A decision with a probability by context.
-    Context {
-        /// Which of the tables of probabilities in `FineWeights`, in their order.
-        table: usize,
-        context: usize,
-        outcome: bool,
-    },
 }
 
 impl DecisionCoder for entropy::RangeDecoder<'_> {
@@ -120,42 +110,10 @@ impl DecisionCoder for entropy::RangeDecoder<'_> {
     }
 }
 
-/// Writes, and counts the bits by category.
-pub(super) struct DecisionWriter<'o> {
-    pub(super) encoder: entropy::RangeEncoder<'o>,
-    spent: [f32; CATEGORIES],
-    category: BitCategory,
-    counted: f32,
-}
-
-impl<'o> DecisionWriter<'o> {
-    pub(super) fn new(encoder: entropy::RangeEncoder<'o>) -> Self {
-        let counted = encoder.bits();
-        Self {
-            encoder,
-            spent: [0.0; CATEGORIES],
-            category: BitCategory::Membership,
-            counted,
-        }
-    }
-
-    /// Bits so far, by category.
-    pub(super) fn spent(&mut self) -> [f32; CATEGORIES] {
-        let last = self.category;
-        // A change of the category counts what was written since the last one.
-        self.category(if last == BitCategory::Unacknowledged {
-            BitCategory::Membership
-        } else {
-            BitCategory::Unacknowledged
-        });
-        self.spent
-    }
-}
-
-impl DecisionCoder for DecisionWriter<'_> {
+impl DecisionCoder for entropy::RangeEncoder<'_> {
     #[inline]
     fn bit(&mut self, bit: bool, probability: u16) -> bool {
-        self.encoder.bit(bit, probability);
+        Self::bit(self, bit, probability);
         bit
     }
 
@@ -168,18 +126,8 @@ impl DecisionCoder for DecisionWriter<'_> {
                 start < end && end <= TOTAL,
                 "{number} of {count} has {start}..{end}"
             );
-            self.encoder.symbol(start, end - start, TOTAL_BITS);
+            self.symbol(start, end - start, TOTAL_BITS);
         }
         number
-    }
-
-    fn category(&mut self, category: BitCategory) {
-        if category == self.category {
-            return;
-        }
-        let bits = self.encoder.bits();
-        self.spent[self.category as usize] += bits - self.counted;
-        self.counted = bits;
-        self.category = category;
     }
 }

@@ -123,7 +123,6 @@ fn code_distance<C: DecisionCoder>(
 mod tests {
     use super::*;
     use crate::entropy::{RangeDecoder, RangeEncoder};
-    use crate::pose::fine::decision_coder::DecisionWriter;
     use crate::pose::fine::tail_curve::TailCurves;
     use crate::pose::trained::fine::FINE_WEIGHTS;
 
@@ -139,9 +138,9 @@ mod tests {
             let middle = (value as f32 + off).clamp(-1e8, 1e8);
             let curve = curves.of(rng.usize(0..4), rng.f32() * 12.0 - 2.0);
             let mut bytes = Vec::new();
-            let mut writer = DecisionWriter::new(RangeEncoder::new(&mut bytes));
+            let mut writer = RangeEncoder::new(&mut bytes);
             code_number(&mut writer, value, middle, spread, curve);
-            writer.encoder.finish();
+            writer.finish();
             let mut decoder = RangeDecoder::new(&bytes);
             let read = code_number(&mut decoder, 0, middle, spread, curve);
             assert_eq!(

@@ -11,7 +11,7 @@ mod features;
 mod orientation;
 
 use self::features::{along, directions, position_features, spread_features};
-use super::decision_coder::{DecisionCoder, TrainingSample};
+use super::decision_coder::DecisionCoder;
 use super::movement::MovementHistory;
 use super::neighbours::{Neighbour, NeighbourMeans};
 use super::state::FineState;
@@ -156,20 +156,9 @@ impl<'a> PosePrediction<'a> {
         if C::TRAINS {
             let (class, spread) = (self.movement.class, exp2(self.log_spread));
             let (table, error) = (usize::from(axis == 2), self.error[axis]);
-            coder.sample(&TrainingSample::Middle {
-                table,
-                class,
-                features: &self.position_features[axis],
-                outcome: displacement,
-                spread,
-            });
-            coder.sample(&TrainingSample::Spread {
-                part: axis,
-                class,
-                features: &self.position_spread,
-                error,
-                step,
-            });
+            let features = &self.position_features[axis];
+            coder.sample_middle(table, class, features, displacement, spread);
+            coder.sample_spread(axis, class, &self.position_spread, error, step);
         }
         self.excess[0] += log2(self.error[axis].abs() + ROUNDING) - self.log_spread;
         self.position_spread[KNOWN_ERRORS] =

@@ -7,7 +7,7 @@
 mod unacknowledged;
 
 use super::conversion;
-use super::decision_coder::{BitCategory, DecisionCoder, TrainingSample};
+use super::decision_coder::{BitCategory, DecisionCoder};
 use super::movement::{MovementHistory, pick_spans};
 use super::neighbours::Neighbour;
 use super::number::code_number;
@@ -316,13 +316,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
             &trained.same_turn
         };
         let is_unchanged = self.coder.bit(is_unchanged, probabilities[context]);
-        if C::TRAINS {
-            self.coder.sample(&TrainingSample::Context {
-                table: 2 + table,
-                context,
-                outcome: is_unchanged,
-            });
-        }
+        self.coder.sample_context(2 + table, context, is_unchanged);
         is_unchanged
     }
 }
@@ -366,13 +360,7 @@ fn code_adaptive<C: DecisionCoder>(
 ) -> bool {
     let probability = &mut probabilities[context];
     let bit = coder.bit(bit, (*probability).clamp(24, 65_512));
-    if C::TRAINS {
-        coder.sample(&TrainingSample::Context {
-            table,
-            context,
-            outcome: bit,
-        });
-    }
+    coder.sample_context(table, context, bit);
     if bit {
         *probability += (u16::MAX - *probability) >> ADAPTATION_SHIFT;
     } else {

@@ -4,8 +4,9 @@
 //! order: every machine computes the same bits, so that both ends predict the same. (`glam` adds in
 //! another order on each platform's SIMD unit.) Angles are in radians; a quaternion is x, y, z, w.
 
+pub(in crate::pose) use crate::pose::quaternion::{Quaternion, compose, inverse, unit};
+
 pub(in crate::pose) type Vector = [f32; 3];
-pub(in crate::pose) type Quaternion = [f32; 4];
 
 pub(in crate::pose) fn add(a: Vector, b: Vector) -> Vector {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
@@ -35,35 +36,10 @@ pub(in crate::pose) fn length(a: Vector) -> f32 {
     dot(a, a).sqrt()
 }
 
-/// First `b`, then `a`.
-pub(in crate::pose) fn compose(a: Quaternion, b: Quaternion) -> Quaternion {
-    [
-        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
-        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
-        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
-    ]
-}
-
-/// The inverse of a unit quaternion.
-pub(in crate::pose) fn inverse(a: Quaternion) -> Quaternion {
-    [-a[0], -a[1], -a[2], a[3]]
-}
-
 pub(in crate::pose) fn rotate(by: Quaternion, v: Vector) -> Vector {
     let axis = [by[0], by[1], by[2]];
     let twice = scale(cross(axis, v), 2.0);
     add(add(v, scale(twice, by[3])), cross(axis, twice))
-}
-
-/// Normalised; upright if the length is close to 0.
-pub(in crate::pose) fn unit(a: Quaternion) -> Quaternion {
-    let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]).sqrt();
-    if length < 1e-6 {
-        [0.0, 0.0, 0.0, 1.0]
-    } else {
-        [a[0] / length, a[1] / length, a[2] / length, a[3] / length]
-    }
 }
 
 /// The rotation from `a` to `b` as axis times angle, close for angles below a right one.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::pose::format_examples::any_pose;
-use crate::pose::trained::train_walker::{FORMAT, SteeredWalk};
+use crate::examples::poses::any_pose;
+use crate::pose::training::walker::{FORMAT, SteeredWalk};
 use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;

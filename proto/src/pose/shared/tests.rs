@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::entropy::RangeEncoder;
-use crate::pose::format_examples::any_pose;
+use crate::examples::poses::any_pose;
 use crate::space::Position;
 
 #[test]

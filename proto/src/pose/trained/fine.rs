@@ -3,13 +3,13 @@
 //! The middle of each predicted number is a weighted sum of features, and so is the logarithm of
 //! its spread; each class of objects (where it is and how it moves relative to the reference) has
 //! its own weights. The rest are the shapes of the distributions and the probabilities of decisions
-//! by context. `train_fine` fits all of it to a recording.
+//! by context. `training::fine` fits all of it to a recording.
 //!
 //! Units: weights in 1/2,048; probabilities and shapes in 1/65,536.
 
 mod numbers;
 
-use crate::pose::fine::tail_curve::{PIECES, TailShape};
+use crate::pose::fine::tail_curve::TailShape;
 
 /// The integer that stands for a weight of 1.
 pub(in crate::pose) const WEIGHT_ONE: f32 = 2_048.0;
@@ -34,8 +34,6 @@ pub(in crate::pose) const LARGEST_CONTEXTS: usize = 48;
 
 /// Classes of objects: see `MovementHistory::class`.
 pub(in crate::pose) const CLASSES: usize = 13;
-/// First class of objects that are not close to the reference.
-const FIRST_DISTANT: usize = 6;
 /// Objects close to the reference that rest on something that does not move with it.
 pub(in crate::pose) const CLOSE_SUPPORTED: usize = 10;
 /// The reference itself.
@@ -69,35 +67,3 @@ pub struct FineWeights {
 
 /// The weights that both ends use.
 pub(in crate::pose) static FINE_WEIGHTS: FineWeights = numbers::NUMBERS;
-
-impl FineWeights {
-    /// What training starts from: every object goes on as it did, close to the reference with it.
-    pub(super) fn untrained() -> Self {
-        let one = WEIGHT_ONE as i16;
-        let student: TailShape =
-            std::array::from_fn(|i| (i * i * 65_535 / (PIECES * PIECES)) as u16);
-        let mut weights = Self {
-            position: [[[0; POSITION_FEATURES]; CLASSES]; 2],
-            turn: [[0; TURN_FEATURES]; CLASSES],
-            spread: [[[0; SPREAD_FEATURES]; CLASSES]; SPREADS],
-            shapes: [[student; SHAPES]; 4],
-            membership: [1 << 15; MEMBERSHIP_CONTEXTS],
-            flag: [1 << 15; FLAG_CONTEXTS],
-            same_position: [1 << 12; UNCHANGED_CONTEXTS],
-            same_turn: [1 << 12; UNCHANGED_CONTEXTS],
-            largest: [50_000; LARGEST_CONTEXTS],
-        };
-        for class in 0..CLASSES {
-            let is_close = class < FIRST_DISTANT || class == CLOSE_SUPPORTED;
-            // Feature 4 is the movement with the reference, 2 the object's own.
-            let feature = if is_close { 4 } else { 2 };
-            weights.position[0][class][feature] = one;
-            weights.position[1][class][feature] = one;
-            weights.turn[class][feature] = one;
-            for part in &mut weights.spread {
-                part[class][0] = 4 * one;
-            }
-        }
-        weights
-    }
-}

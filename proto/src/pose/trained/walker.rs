@@ -1,7 +1,7 @@
 //! The shared level's tables for objects with a heading.
 //!
 //! They say how far a steered walker turns in 1 to 8 steps of 50 ms, and how far it is from its
-//! predicted position. `train_walker` computes the numbers from a simulated walk; a test checks
+//! predicted position. `training::walker` computes the numbers from a simulated walk; a test checks
 //! that they are what it computes.
 
 mod numbers;

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use ambit_host::admission::AddressCount;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
+use ambit_transport::admission::AddressCount;
 
 use ambit_room::token_bucket::TokenBucket;
 

@@ -122,12 +122,6 @@ pub const fn frame_time(frame: u64) -> GameTime {
     GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
 }
 
-/// The last whole millisecond of a frame: changes of keys up to then act in the step from this
-/// frame to the next.
-pub const fn frame_end(frame: u64) -> GameTime {
-    GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,11 +130,6 @@ mod tests {
     fn frame_times_convert_back_to_frame_numbers_at_60_hz() {
         for frame in 0..10_000 {
             assert_eq!(frame_at(frame_time(frame)), frame);
-            assert_eq!(frame_at(frame_end(frame)), frame);
-            assert_eq!(
-                frame_at(GameTime::from_millis(frame_end(frame).millis() + 1)),
-                frame + 1
-            );
         }
         assert_eq!(
             [0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))),

@@ -38,12 +38,7 @@ impl Interest {
         visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
-        let PendingCheck {
-            slot: viewer,
-            to: home,
-            recheck,
-            ..
-        } = check;
+        let (viewer, home, recheck) = (check.slot, check.to, check.recheck);
         let mut batch = std::mem::take(&mut self.batch);
 
         for (class, area) in (0..).zip(&self.areas) {
@@ -101,12 +96,7 @@ impl Interest {
         visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
-        let PendingCheck {
-            slot: object,
-            to: cell,
-            recheck,
-            ..
-        } = check;
+        let (object, cell, recheck) = (check.slot, check.to, check.recheck);
         let area = self.areas[usize::from(check.class)];
         let mut batch = std::mem::take(&mut self.batch);
 

@@ -101,23 +101,16 @@ impl RecordComposer<'_> {
 
     /// Writes the part of a record that differs between clients.
     fn write_head(&self, due: &DueRecord, coder: &mut impl Coder) {
-        let DueRecord {
-            alias,
-            kind,
-            is_own: own,
-            effective_at: at,
-            ..
-        } = *due;
         let head = RecordHead {
-            alias,
-            kind,
-            at,
-            own,
+            alias: due.alias,
+            kind: due.kind,
+            at: due.effective_at,
+            own: due.is_own,
         };
         match due.content {
             RecordContent::Enter(_) => self.record_writer.write_enter_head(&head, coder),
             RecordContent::Update(_) => self.record_writer.write_update_head(&head, coder),
-            RecordContent::Leave => self.record_writer.write_leave(alias, at, coder),
+            RecordContent::Leave => self.record_writer.write_leave(head.alias, head.at, coder),
         }
     }
 

@@ -26,7 +26,6 @@ use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
 use super::coded_poses::{CacheKey, CodedPoseCache, PoseSource};
-use super::freshness::FreshnessClass;
 use super::pose_table::PoseTable;
 use super::pose_track::{PoseStatus, PoseTrack};
 use super::sent_datagrams::SentDatagrams;
@@ -317,29 +316,6 @@ impl ViewerPoses {
             }
             _ => true,
         }
-    }
-
-    /// The class of a slot's object, and for how long nothing of it was sent; for the statistics.
-    pub fn age(
-        &self,
-        slot: u16,
-        context: PoseContext<'_>,
-        viewer: [f32; 2],
-    ) -> (FreshnessClass, u64) {
-        let track = &self.tracks[usize::from(slot)];
-        (
-            track.class(context, viewer),
-            track.waited_ms(context.source.stamp),
-        )
-    }
-
-    /// The slots in the active set.
-    pub fn active_slots(&self) -> impl Iterator<Item = u16> + '_ {
-        (0..).zip(&self.active).flat_map(|(word, &bits)| {
-            (0..64_u16)
-                .filter(move |bit| bits >> bit & 1 == 1)
-                .map(move |bit| word * 64 + bit)
-        })
     }
 
     fn deactivate(&mut self, slot: u16) {

@@ -235,21 +235,6 @@ impl Viewer {
         datagram
     }
 
-    /// Samples the age of the client's poses, for the statistics.
-    pub fn sample_ages(&self, tick: &mut TickContext<'_>) {
-        let viewer_position_m = ground_position(tick, self.avatar);
-        let (context, _) = tick
-            .shared_state
-            .pose_context(tick.now.whole_millis(), true);
-        let poses = self.slots.poses();
-        for (class, age_ms) in poses
-            .active_slots()
-            .map(|slot| poses.age(slot, context, viewer_position_m))
-        {
-            tick.stats.poses.ages[class as usize].add(age_ms);
-        }
-    }
-
     fn update_typical_bits(&mut self, section: SectionStats) {
         if let Some(average) = ((section.bytes * 8 * 256) as u32).checked_div(section.poses) {
             self.typical_pose_bits_x256 = self.typical_pose_bits_x256
@@ -428,13 +413,8 @@ fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -
 }
 
 fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usize) {
-    let DatagramBits {
-        stamp_bits: stamp,
-        effect_bits,
-        record_bits,
-        section,
-    } = written;
-    let records = effect_bits + record_bits;
+    let records = written.effect_bits + written.record_bits;
+    let (stamp, section) = (written.stamp_bits, written.section);
     let stats = &mut *tick.stats;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;

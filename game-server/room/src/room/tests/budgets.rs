@@ -151,7 +151,7 @@ fn a_budget_can_be_changed_while_the_room_runs() {
     simulation
         .room
         .network
-        .set_client_budget(now, ClientId(50), 4_000);
+        .set_budget(now, Some(PlayerId(50)), 4_000);
     simulation.ticks(20);
     assert!(bytes_in_a_second(&mut simulation, 50) <= 4_000);
     assert!(bytes_in_a_second(&mut simulation, 100) > 4_000);

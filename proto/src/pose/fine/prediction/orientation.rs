@@ -8,7 +8,7 @@ use super::super::weights::weighted_sum;
 use super::{AXIS, KNOWN_ERRORS, PosePrediction, ROUNDING};
 use crate::pose::fine::TURN_UNITS;
 use crate::pose::fine::conversion;
-use crate::pose::fine::decision_coder::{DecisionCoder, TrainingSample};
+use crate::pose::fine::decision_coder::DecisionCoder;
 use crate::pose::fine::number::code_number;
 use crate::pose::fine::vector::{
     Quaternion, Vector, compose, cross, exp2, length, log2, rotation, scale, sub, support,
@@ -112,13 +112,7 @@ impl PosePrediction<'_> {
             let error = (value as f32 - middle) * step;
             if C::TRAINS {
                 let (class, features) = (self.movement.class, &self.turn_spread);
-                coder.sample(&TrainingSample::Spread {
-                    part: 3 + part,
-                    class,
-                    features,
-                    error,
-                    step,
-                });
+                coder.sample_spread(3 + part, class, features, error, step);
             }
             excess += log2(error.abs() + ROUNDING) - log_spread;
             self.turn_spread[KNOWN_ERRORS] = before + excess / (part + 1) as f32;
@@ -141,13 +135,7 @@ impl PosePrediction<'_> {
         if C::TRAINS {
             let (class, spread) = (self.movement.class, exp2(log_spread));
             for (features, outcome) in self.turn_features.iter().zip(self.turned) {
-                coder.sample(&TrainingSample::Middle {
-                    table: 2,
-                    class,
-                    features,
-                    outcome,
-                    spread,
-                });
+                coder.sample_middle(2, class, features, outcome, spread);
             }
         }
         self.is_turn_known = true;
@@ -172,13 +160,7 @@ impl PosePrediction<'_> {
             let margin = (sizes[pair[0]] - sizes[pair[1]]) * (2.0 * TURN_UNITS) / spread;
             let context = 16 * rank + ((margin * 6.0) as usize).min(15);
             let outcome = coder.bit(largest == pair[0], self.weights.trained.largest[context]);
-            if C::TRAINS {
-                coder.sample(&TrainingSample::Context {
-                    table: 4,
-                    context,
-                    outcome,
-                });
-            }
+            coder.sample_context(4, context, outcome);
             if outcome {
                 return pair[0];
             }

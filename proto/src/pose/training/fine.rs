@@ -9,17 +9,24 @@
 mod fit;
 
 use self::fit::fit;
-use super::fine::{FINE_WEIGHTS, FineWeights, SPREADS};
 use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use super::{Trained, source};
 use crate::pose::Pose;
-use crate::pose::fine::decision_coder::{
-    BitCategory, CATEGORIES, DecisionCoder, TOTAL, TrainingSample,
-};
+use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
 use crate::pose::fine::section_coder::FineSectionCoder;
+use crate::pose::fine::tail_curve::{PIECES, TailShape};
 use crate::pose::fine::{CandidateOrder, FineState};
+use crate::pose::trained::fine::{
+    CLASSES, CLOSE_SUPPORTED, FINE_WEIGHTS, FLAG_CONTEXTS, FineWeights, LARGEST_CONTEXTS,
+    MEMBERSHIP_CONTEXTS, POSITION_FEATURES, SHAPES, SPREAD_FEATURES, SPREADS, TURN_FEATURES,
+    UNCHANGED_CONTEXTS, WEIGHT_ONE,
+};
 
+/// How many [`BitCategory`]s there are.
+const CATEGORIES: usize = BitCategory::Motion as usize + 1;
 const ROUNDS: usize = 8;
+/// First class of objects that are not close to the reference.
+const FIRST_DISTANT: usize = 6;
 /// Frames that stay together when a recording is divided.
 const BLOCK: usize = 100;
 /// One frame in so many is coded a second time, with fewer acknowledged frames: what is known after
@@ -63,6 +70,38 @@ impl Trained for FineWeights {
                 ("largest", &self.largest),
             ],
         )
+    }
+}
+
+impl FineWeights {
+    /// What training starts from: every object goes on as it did, close to the reference with it.
+    fn untrained() -> Self {
+        let one = WEIGHT_ONE as i16;
+        let student: TailShape =
+            std::array::from_fn(|i| (i * i * 65_535 / (PIECES * PIECES)) as u16);
+        let mut weights = Self {
+            position: [[[0; POSITION_FEATURES]; CLASSES]; 2],
+            turn: [[0; TURN_FEATURES]; CLASSES],
+            spread: [[[0; SPREAD_FEATURES]; CLASSES]; SPREADS],
+            shapes: [[student; SHAPES]; 4],
+            membership: [1 << 15; MEMBERSHIP_CONTEXTS],
+            flag: [1 << 15; FLAG_CONTEXTS],
+            same_position: [1 << 12; UNCHANGED_CONTEXTS],
+            same_turn: [1 << 12; UNCHANGED_CONTEXTS],
+            largest: [50_000; LARGEST_CONTEXTS],
+        };
+        for class in 0..CLASSES {
+            let is_close = class < FIRST_DISTANT || class == CLOSE_SUPPORTED;
+            // Feature 4 is the movement with the reference, 2 the object's own.
+            let feature = if is_close { 4 } else { 2 };
+            weights.position[0][class][feature] = one;
+            weights.position[1][class][feature] = one;
+            weights.turn[class][feature] = one;
+            for part in &mut weights.spread {
+                part[class][0] = 4 * one;
+            }
+        }
+        weights
     }
 }
 
@@ -129,48 +168,50 @@ impl DecisionCoder for &mut Samples {
         self.category = category as usize;
     }
 
-    fn sample(&mut self, sample: &TrainingSample<'_>) {
-        if !self.is_used {
-            return;
+    fn sample_middle(
+        &mut self,
+        table: usize,
+        class: usize,
+        features: &[f32],
+        outcome: f32,
+        spread: f32,
+    ) {
+        if self.is_used {
+            self.middles[table].push(NumberSample::new(class, features, outcome, spread));
         }
-        let number = |class: usize, used: &[f32], outcome, scale| {
-            let mut features = [0.0; 20];
-            features[..used.len()].copy_from_slice(used);
-            NumberSample {
-                class,
-                features,
-                outcome,
-                scale,
-            }
-        };
-        match *sample {
-            TrainingSample::Middle {
-                table,
-                class,
-                features,
-                outcome,
-                spread,
-            } => {
-                self.middles[table].push(number(class, features, outcome, spread));
-            }
-            TrainingSample::Spread {
-                part,
-                class,
-                features,
-                error,
-                step,
-            } => {
-                self.spreads[part].push(number(class, features, error, step));
-            }
-            TrainingSample::Context {
-                table,
-                context,
-                outcome,
-            } => {
-                let contexts = &mut self.contexts[table];
-                contexts.resize(contexts.len().max(context + 1), [0; 2]);
-                contexts[context][usize::from(outcome)] += 1;
-            }
+    }
+
+    fn sample_spread(
+        &mut self,
+        part: usize,
+        class: usize,
+        features: &[f32],
+        error: f32,
+        step: f32,
+    ) {
+        if self.is_used {
+            self.spreads[part].push(NumberSample::new(class, features, error, step));
+        }
+    }
+
+    fn sample_context(&mut self, table: usize, context: usize, outcome: bool) {
+        if self.is_used {
+            let contexts = &mut self.contexts[table];
+            contexts.resize(contexts.len().max(context + 1), [0; 2]);
+            contexts[context][usize::from(outcome)] += 1;
+        }
+    }
+}
+
+impl NumberSample {
+    fn new(class: usize, used: &[f32], outcome: f32, scale: f32) -> Self {
+        let mut features = [0.0; 20];
+        features[..used.len()].copy_from_slice(used);
+        Self {
+            class,
+            features,
+            outcome,
+            scale,
         }
     }
 }
@@ -209,6 +250,20 @@ fn code(
     let rate =
         |which: usize| bits[which] * frames_per_s / f64::from(packets[which].max(1)) / 1_000.0;
     (samples, [rate(0), rate(1)])
+}
+
+/// What the bits of a section are spent on, without its end: which candidates are in, positions,
+/// turns, flags, unacknowledged objects, velocities.
+pub fn spent_bits(frame: &[Pose], known: &KnownFrames<'_>) -> [f64; CATEGORIES] {
+    let mut samples = Samples::default();
+    code_frame(
+        frame,
+        known,
+        &mut samples,
+        &mut FineState::default(),
+        &mut CandidateOrder::default(),
+    );
+    samples.bits
 }
 
 fn code_frame(

@@ -1,20 +1,21 @@
-//! Random pose sections for the list of formats ([`crate::formats`]): test support.
+//! Random pose sections for the list of formats ([`super::formats`]).
 //!
 //! A section is read with the poses that the receiver has, and ends with its datagram; here each
 //! section has its own small set of objects, and its length in front.
 
 use std::sync::OnceLock;
 
-use super::fine::FineState;
-use super::section::{
+use super::Example;
+use crate::pose::fine::FineState;
+use crate::pose::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
-use super::{
+use crate::pose::{
     AckedSet, BaselineHistory, MAX_AT, MAX_LAG, Motion, MotionFormat, Pose, PoseFormat,
     ReceivedPose, Turning, code,
 };
 use crate::time::GameTime;
-use crate::wire::{Coder, Example, Wire, WireError};
+use crate::wire::{Coder, Wire, WireError};
 
 /// Number of the datagram that carries the section.
 const NUMBER: u64 = 1_000_000;

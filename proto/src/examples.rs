@@ -1,8 +1,9 @@
-//! The one list of all formats, and the checks that each of them must pass.
+//! The one list of all formats, random values of each, and the checks that each must pass.
 //!
-//! It stands above all other modules, and none of them uses it.
+//! Test support: only tests and the feature `dev-tools` compile it. It stands above all other
+//! modules.
 //!
-//! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded
+//! **To add a format**: implement [`Example`] in a module here (a random valid value from a seeded
 //! generator; a format that needs a context, such as a schema, is wrapped in a type that contains
 //! one), and add one line to [`formats`]. The tests of `wire` go through the list; each format is
 //! checked for
@@ -13,23 +14,33 @@
 //! 3. arbitrary bytes: the reader returns, and whatever it accepts can be written and read again
 //!    ([`Format::check_bytes`]).
 //!
-//! Test support: nothing here is called when the game runs. The checks panic with the format and
-//! the seed.
+//! The checks panic with the format and the seed.
 
+pub(crate) mod messages;
+pub(crate) mod poses;
 mod primitives;
+mod schemas;
 
 #[cfg(test)]
 pub(crate) use primitives::unit_quaternion;
 
+use std::fmt::Debug;
+
+use self::messages::{ExampleBody, ExampleRecord};
+use self::poses::{ExampleHeader, ExampleSection};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
-use crate::map::StaticMap;
-use crate::message::{
-    Command, ExampleBody, ExampleRecord, KeyInput, LatenessReport, Notice, Uplink,
-};
-use crate::pose::format_examples::{ExampleHeader, ExampleSection};
+use crate::map::{StaticBox, StaticMap};
+use crate::message::{Command, KeyInput, LatenessReport, Notice, Uplink};
 use crate::space::Position;
-use crate::wire::{self, Example, Measure, Reader, WireError, Writer};
+use crate::wire::{self, Measure, Reader, Wire, WireError, Writer};
+
+/// A format that can generate examples.
+pub trait Example: Wire + Default + PartialEq + Debug {
+    /// Any valid value that is exact on the wire (on the grid, in whole milliseconds). Extremes
+    /// should be likely.
+    fn example(rng: &mut fastrand::Rng) -> Self;
+}
 
 /// Every format of this crate.
 pub fn formats() -> Vec<Format> {
@@ -203,5 +214,21 @@ impl Example for Position {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let metres = |rng: &mut fastrand::Rng| (rng.f32() - 0.2) * 20_000.0;
         Self::new(metres(rng), metres(rng), (rng.f32() - 0.2) * 300.0).quantised()
+    }
+}
+
+impl Example for StaticMap {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let boxes = (0..rng.usize(..20)).map(|_| {
+            let half = [rng.f32() * 300.0, rng.f32(), rng.f32() * 2.0];
+            StaticBox {
+                centre: Position::example(rng),
+                half,
+            }
+            .quantised()
+        });
+        Self {
+            boxes: boxes.collect(),
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! A game with one of everything: for tests, benches and the list of formats.
 
-use super::{
+use crate::pose::{PoseFormat, Turning};
+use crate::schema::{
     Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, ObjectKind,
     Schema,
 };
-use crate::pose::{PoseFormat, Turning};
 
 impl Schema {
     /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use ambit_transport::quic;
 use quinn::{Connection, Endpoint, Incoming};
 
 use crate::admission::{AdmissionLimits, AdmissionPermit, LimitReached};
+use crate::quic;
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
 const HANDSHAKES: usize = 2_048;

@@ -1,22 +1,23 @@
-//! Random messages for the list of formats ([`crate::formats`]).
+//! Random messages for the list of formats ([`super::formats`]).
 //!
-//! Test support. Records and bodies need a context to be read; here each comes with one:
+//! Records and bodies need a context to be read; here each comes with one:
 //! [`Schema::example_with_poses`], a local lag of 150 ms, and a fixed room time.
 
 use std::time::Duration;
 
-use super::{
-    Action, BodyContext, Command, DatagramBody, EffectTime, EventValue, KeyInput, LatenessReport,
-    MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record, Uplink,
-};
+use super::Example;
+use super::poses::any_pose;
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
-use crate::pose::format_examples::any_pose;
+use crate::message::{
+    Action, BodyContext, Command, DatagramBody, EffectTime, EventValue, KeyInput, LatenessReport,
+    MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record, STAMP_BITS, Uplink,
+};
 use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, ObjectKind, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
-use crate::wire::{Coder, Example, Wire, WireError};
+use crate::wire::{Coder, Wire, WireError};
 
 /// The time of the examples. It is not on a whole millisecond and far from both ends.
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
@@ -32,11 +33,11 @@ pub(crate) const fn context(schema: &Schema, near: GameTime) -> BodyContext<'_> 
 
 /// A record of [`Schema::example_with_poses`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExampleRecord(pub Record);
+pub(crate) struct ExampleRecord(pub(crate) Record);
 
 /// A body of records of [`Schema::example_with_poses`], without poses.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExampleBody(pub DatagramBody);
+pub(crate) struct ExampleBody(pub(crate) DatagramBody);
 
 impl Wire for ExampleRecord {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
@@ -129,9 +130,8 @@ impl Example for ExampleRecord {
 impl Example for ExampleBody {
     fn example(rng: &mut fastrand::Rng) -> Self {
         // The stamp lies within half of its period.
-        let stamp = GameTime::from_millis(
-            rng.u64(..1 << (super::STAMP_BITS - 1)) >> rng.u32(..super::STAMP_BITS),
-        );
+        let stamp =
+            GameTime::from_millis(rng.u64(..1 << (STAMP_BITS - 1)) >> rng.u32(..STAMP_BITS));
         let records = (0..rng.usize(..6))
             .map(|_| any_record(rng, stamp))
             .collect();
@@ -244,7 +244,7 @@ fn any_components(
     components
 }
 
-pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
+pub(crate) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
     let mut component = Component::unknown(codec);
     match (&mut component, *codec) {
         (Component::Number(number), Codec::Number { min, max }) => *number = rng.i64(min..=max),

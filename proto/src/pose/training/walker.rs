@@ -4,11 +4,11 @@
 //! for 50 ms; its poses have 100 units a metre and a yaw of 8 bits. The result is the same on every
 //! machine: sines are a series, and the random numbers are seeded.
 
-use super::walker::{WALKER_TABLES, WalkerTables};
 use super::{Trained, source};
 use crate::pose::shared::steered::{
     COLUMNS, ROWS, STEP_MS, SteeredPrediction, yaw_difference, yaw_rounding,
 };
+use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, PoseFormat, Turning};
 use crate::space::Position;
 

@@ -1,8 +1,9 @@
 //! Each building block of a [`Coder`] as a format of its own.
 
+use super::Example;
 use crate::ids::Alias;
 use crate::time::GameTime;
-use crate::wire::{self, Coder, Example, Wire, WireError, quantise};
+use crate::wire::{self, Coder, Wire, WireError, quantise};
 
 macro_rules! primitive {
     ($name:ident($value:ty), |$it:ident, $coder:ident| $wire:expr, |$rng:ident| $example:expr) => {

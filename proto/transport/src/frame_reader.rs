@@ -1,0 +1,136 @@
+//! Control messages from a byte stream: a QUIC stream, or a child's standard output.
+//!
+//! What always holds: no frame above the reader's bound is kept in memory; a frame that does not
+//! decode is reported and the next one is read; [`FrameReader::next`] loses nothing when its future
+//! is dropped.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use prost::Message;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::frame::{FrameDecoder, FrameTooLarge};
+
+/// Bytes read from a stream at a time.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Why no message came.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The peer announced a frame above the bound; nothing after it can be read.
+    #[error(transparent)]
+    TooLarge(#[from] FrameTooLarge),
+    /// The frame is whole but not such a message; the next one can be read.
+    #[error("a message does not decode: {0}")]
+    Malformed(#[from] prost::DecodeError),
+    /// The stream ended inside a frame.
+    #[error("the stream ended inside a frame")]
+    Cut,
+    /// The stream failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Reads messages from a byte stream.
+pub struct FrameReader<R> {
+    input: R,
+    decoder: FrameDecoder,
+    buffer: BytesMut,
+}
+
+impl<R: AsyncRead + Unpin> FrameReader<R> {
+    /// Reads from `input`, frames of at most `max_bytes`.
+    pub fn new(input: R, max_bytes: usize) -> Self {
+        Self {
+            input,
+            decoder: FrameDecoder::new(max_bytes),
+            buffer: BytesMut::new(),
+        }
+    }
+
+    /// Frames that follow may have as many bytes.
+    pub fn allow(&mut self, max_bytes: usize) {
+        self.decoder.set_max(max_bytes);
+    }
+
+    /// The stream. Frames that were read and not taken are lost.
+    pub fn into_inner(self) -> R {
+        self.input
+    }
+
+    /// The next message; `Unchanged` when the stream has ended between two frames.
+    pub async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, FrameError> {
+        let frame = self.next_frame().await?;
+        Ok(frame.map(M::decode).transpose()?)
+    }
+
+    /// The next frame, as it came; `Unchanged` when the stream has ended between two frames.
+    pub async fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
+        loop {
+            if let Some(frame) = self.decoder.poll_frame()? {
+                return Ok(Some(frame));
+            }
+            self.buffer.clear();
+            self.buffer.reserve(READ_BYTES);
+            if self.input.read_buf(&mut self.buffer).await? == 0 {
+                return if self.decoder.is_at_boundary() {
+                    Ok(None)
+                } else {
+                    Err(FrameError::Cut)
+                };
+            }
+            self.decoder.push(&self.buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::control::world::Player;
+
+    use super::*;
+    use crate::frame::encode_frame;
+
+    #[tokio::test]
+    async fn an_oversize_frame_is_refused_by_its_length_alone() {
+        let announced = 1_025_u32.to_be_bytes();
+        let mut reader = FrameReader::new(&announced[..], 1_024);
+        assert!(matches!(
+            reader.next::<Player>().await,
+            Err(FrameError::TooLarge(FrameTooLarge {
+                length: 1_025,
+                max: 1_024
+            }))
+        ));
+    }
+
+    #[tokio::test]
+    async fn after_a_frame_that_does_not_decode_the_next_one_is_read() {
+        let mut bytes = vec![0, 0, 0, 3, 0xff, 0xff, 0xff];
+        bytes.extend_from_slice(&encode_frame(&player("next")));
+        let mut reader = FrameReader::new(&bytes[..], 1_024);
+        assert!(matches!(
+            reader.next::<Player>().await,
+            Err(FrameError::Malformed(_))
+        ));
+        assert_eq!(reader.next().await.unwrap(), Some(player("next")));
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_inside_a_frame_is_an_error() {
+        let bytes = [0, 0, 0, 9, 1, 2];
+        let mut reader = FrameReader::new(&bytes[..], 1_024);
+        assert!(matches!(
+            reader.next::<Player>().await,
+            Err(FrameError::Cut)
+        ));
+    }
+
+    fn player(name: &str) -> Player {
+        Player {
+            name: name.to_owned(),
+            ..Player::default()
+        }
+    }
+}
