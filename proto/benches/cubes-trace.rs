@@ -20,7 +20,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ambit_proto::pose::Pose;
-use ambit_proto::pose::training::{ACK_LAG_FRAMES, KnownFrames, PoseRecording, spent_bits};
+use ambit_proto::pose::trained::training::{
+    ACK_LAG_FRAMES, KnownFrames, PoseRecording, spent_bits,
+};
 use anyhow::{Context, ensure};
 
 use packet::Buffers;

@@ -11,8 +11,8 @@ mod trace;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ambit_proto::pose::trained::training::{Trained, retrain};
 use ambit_proto::pose::trained::{FineWeights, WalkerTables};
-use ambit_proto::pose::training::{Trained, retrain};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args()

@@ -12,7 +12,8 @@
 //! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that
 //!   adapt within the datagram.
 //! - [`section`]: the part of a datagram that carries poses.
-//! - [`trained`]: the constants of both levels; `training`: the programs that make them.
+//! - [`trained`]: the constants of both levels; `trained::training`: the programs that make
+//!   them.
 //!
 //! `docs/pose-coding.md` gives an overview. Quantising at both ends, and baselines by
 //! acknowledgement: G. Fiedler, "State Synchronization" and "Snapshot Compression".
@@ -31,8 +32,6 @@ pub mod section;
 pub mod shared;
 mod sine;
 pub mod trained;
-#[cfg(any(test, feature = "dev-tools"))]
-pub mod training;
 mod turn;
 
 pub use self::baseline::{AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_LAG, ReceivedPose};

@@ -5,7 +5,7 @@
 
 use ambit_proto::entropy;
 use ambit_proto::pose::fine::{CandidateOrder, FineDecoder, FineEncoder, FineState};
-use ambit_proto::pose::training::{ACK_LAG_FRAMES, KnownFrames};
+use ambit_proto::pose::trained::training::{ACK_LAG_FRAMES, KnownFrames};
 use ambit_proto::pose::{AckedSet, Level, Pose, SectionHeader};
 use ambit_proto::wire::{Reader, Writer};
 use anyhow::ensure;

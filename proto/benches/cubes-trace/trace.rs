@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use ambit_proto::pose::training::PoseRecording;
+use ambit_proto::pose::trained::training::PoseRecording;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use anyhow::{Context, bail, ensure};
 

@@ -11,6 +11,8 @@
 
 pub(super) mod fine;
 pub(super) mod symbol_weights;
+#[cfg(any(test, feature = "dev-tools"))]
+pub mod training;
 pub(super) mod walker;
 
 pub use self::fine::FineWeights;

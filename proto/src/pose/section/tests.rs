@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::examples::poses::any_pose;
-use crate::pose::training::walker::{FORMAT, SteeredWalk};
+use crate::pose::trained::training::walker::{FORMAT, SteeredWalk};
 use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;

@@ -1,12 +1,12 @@
 //! The programs that make the constants of the pose coder, and recordings of poses.
 //!
 //! A development tool: only tests and the feature `dev-tools` compile it. `cargo bench --bench
-//! pose-training` makes the constants again and writes their files in [`super::trained`].
+//! pose-training` makes the constants again and writes their files in [`super`].
 
 mod fine;
 mod recording;
 mod source;
-pub(super) mod walker;
+pub(in crate::pose) mod walker;
 
 pub use self::fine::spent_bits;
 pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
