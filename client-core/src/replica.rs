@@ -250,7 +250,7 @@ impl<V> Replica<V> {
             ),
             Record::Leave { alias, at } => self.handle_leave(datagram, *alias, *at),
             // It is about the player, not about an object.
-            Record::Effects(_) => RecordOutcome::Nothing,
+            Record::InputEffects(_) => RecordOutcome::Nothing,
         }
     }
 

@@ -518,7 +518,7 @@ impl<V> RunningGame<V> {
         let context = BodyContext {
             schema: &self.rules.schema,
             delay: self.rules.delay,
-            near: room_now,
+            approximate_now: room_now,
         };
         let Some(body) =
             read_body(body, &context).inspect_err(|_| self.handle_unreadable_body(number))?
@@ -535,7 +535,7 @@ impl<V> RunningGame<V> {
             now: room_now,
         };
         for record in &body.records {
-            if let Record::Effects(effects) = record {
+            if let Record::InputEffects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
                 continue;
             }

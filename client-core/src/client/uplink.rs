@@ -129,7 +129,7 @@ impl UplinkBuilder {
         Uplink {
             report: report_due.then_some(self.report),
             input: self.inputs.next_input(room_now),
-            missing_baseline: self.lost_track.map(|lost| lost.number as u16),
+            lost_track: self.lost_track.map(|lost| lost.number as u16),
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
     fn send(uplinks: &mut UplinkBuilder, now: u64, seq: u16) -> Option<u16> {
         let uplink = uplinks.next_uplink(ms(now), GameTime::ZERO);
         uplinks.note_sent(ms(now), Seq(seq), &uplink, ACTIVITY);
-        uplink.missing_baseline
+        uplink.lost_track
     }
 
     fn ms(ms: u64) -> LocalTime {

@@ -153,7 +153,7 @@ fn uplink() -> Uplink {
             late: 2,
         }),
         input: Some(input),
-        missing_baseline: Some(0x1233),
+        lost_track: Some(0x1233),
     }
 }
 

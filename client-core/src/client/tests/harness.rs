@@ -224,7 +224,7 @@ impl ClientHarness {
         let context = BodyContext {
             schema: &schema,
             delay: LOCAL_LAG,
-            near: stamp,
+            approximate_now: stamp,
         };
         let mut bytes = Vec::new();
         self.host

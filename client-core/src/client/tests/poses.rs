@@ -124,7 +124,7 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
             .host
             .sent
             .iter()
-            .filter_map(|sent| sent.2.missing_baseline)
+            .filter_map(|sent| sent.2.lost_track)
             .collect::<Vec<_>>()
     };
     assert_eq!(emitted(&harness), [failed as u16]);
@@ -291,7 +291,7 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
         sampled_until: own[1].at,
         takes_effect_at: (harness.room_time() + LOCAL_LAG).whole_millis(),
     };
-    harness.send(&[Record::Effects(vec![effect])]);
+    harness.send(&[Record::InputEffects(vec![effect])]);
     let known: Vec<_> = harness
         .client
         .own_inputs()

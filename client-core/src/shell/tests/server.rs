@@ -265,7 +265,7 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         let context = BodyContext {
             schema,
             delay: Duration::from_millis(150),
-            near: stamp,
+            approximate_now: stamp,
         };
         write_record(&mut enter, &context, base, writer);
         end_records(writer);
