@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use actix::prelude::*;
-use ambit_host::carrier::{FrameError, FrameReader};
+use ambit_host::host_link::{FrameError, FrameReader};
 use ambit_proto::codes::ErrorCode;
 use ambit_transport::frame::MAX_TO_WORLD;
 use bytes::Bytes;

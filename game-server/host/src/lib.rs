@@ -7,13 +7,13 @@
 pub mod accept;
 pub mod admission;
 mod agones;
-pub mod carrier;
 pub mod cli;
 pub mod clock_thread;
 mod dial;
 pub mod endpoint;
 pub mod host;
 pub mod host_core;
+pub mod host_link;
 pub mod identity;
 pub mod process;
 pub mod protocol;

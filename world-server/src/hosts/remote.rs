@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_host::admission::AdmissionPermit;
-use ambit_host::carrier::world_end_over;
+use ambit_host::host_link::world_end_over;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};

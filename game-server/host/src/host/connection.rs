@@ -24,9 +24,9 @@ use super::control_stream::{self, close};
 use super::counters::DropReason;
 use super::inbox::Slot;
 use super::inlet::RoomInlet;
-use crate::carrier::{FrameError, FrameReader};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::room_host::ClientMessage;
+use crate::host_link::{FrameError, FrameReader};
 use ambit_transport::ticket::Ticket;
 
 /// How long a client may take from the handshake to its `Join`.
