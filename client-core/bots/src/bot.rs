@@ -12,6 +12,7 @@ use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::replica::PoseDecoding;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::keymap::Keymap;
@@ -512,7 +513,11 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         name: format!("bot-{}", index + 1),
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
         seed: settings.seed.wrapping_add(index as u64),
-        light: settings.is_light(index),
+        pose_decoding: if settings.is_light(index) {
+            PoseDecoding::Light
+        } else {
+            PoseDecoding::Full
+        },
         render: settings.drawing.render,
         inputs: settings.inputs,
         predict: settings.drawing.predict,

@@ -250,7 +250,7 @@ impl ClientHarness {
         self.host
             .link
             .send_reliable(now, wire::encode(&mut notice).into(), None)
-            .expect("room");
+            .expect("the queue is not full");
     }
 
     pub(super) fn break_lobby_connection(&mut self) {
