@@ -27,7 +27,7 @@ use crate::wire::{Coder, WireError};
 /// Poses of so many datagrams, up to the newest one, are stored.
 pub const HISTORY_DATAGRAMS: u64 = 128;
 /// How far behind a datagram's own number the newest of its acked set may be. The set reaches
-/// [`WINDOW`] datagrams further back, and the link accepts a datagram that arrives after up to as
+/// `WINDOW` datagrams further back, and the link accepts a datagram that arrives after up to as
 /// many newer ones. All these poses, and that of the newest datagram, must be stored.
 pub const MAX_ACKED_DISTANCE: u64 = HISTORY_DATAGRAMS - 2 * WINDOW - 1;
 
