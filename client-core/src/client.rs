@@ -32,10 +32,11 @@ pub mod running_game;
 #[cfg(feature = "physics")]
 pub mod simulated;
 #[cfg(not(feature = "physics"))]
-#[path = "client/unsimulated.rs"]
+#[path = "client/simulated/without_physics.rs"]
 pub mod simulated;
+pub mod simulation_clocks;
 pub mod stats;
-pub mod uplink;
+pub mod uplink_builder;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ use crate::replica::factory::ViewFactory;
 use config::ClientConfig;
 use event::{ComponentValue, ConnectionStatus, ViewEvent, codes};
 use event_queue::EventQueue;
-use game::GameSession;
+use game::GameClient;
 use game_results::{CommandError, GameOutput};
 use lobby::{CloseReason, ClusterServer, LobbyOutput, LobbySession, RequestError};
 use own_inputs::OwnInput;
@@ -95,7 +96,7 @@ pub enum ClientOutput {
 /// A client. `F` builds the data that the view stores with each object.
 pub struct Client<F: ViewFactory = ()> {
     lobby: LobbySession,
-    game: GameSession<F>,
+    game: GameClient<F>,
     events: EventQueue,
     outputs: VecDeque<ClientOutput>,
 }
@@ -112,7 +113,7 @@ impl<F: ViewFactory> Client<F> {
     pub fn with_factory(config: &ClientConfig, factory: F) -> Self {
         Client {
             lobby: LobbySession::new(config),
-            game: GameSession::new(config, factory),
+            game: GameClient::new(config, factory),
             events: EventQueue::new(config.max_events),
             outputs: VecDeque::new(),
         }

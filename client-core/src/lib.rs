@@ -4,14 +4,13 @@
 //! avatar ([`replica`]), events for views. It does no I/O and reads no clock, so that a simulator
 //! can run hundreds of clients in one thread. With the feature `physics`, `simulation` is the
 //! client's own physics for objects that the game declares as simulated. [`shell`] does the I/O:
-//! QUIC connections, timers, channels. [`trust`] is the known-hosts file, [`impaired`] a socket
-//! that simulates a bad network.
+//! QUIC connections, timers, channels, sockets that simulate a bad network. [`trust`] is the
+//! known-hosts file.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
 
 pub mod client;
-pub mod impaired;
 pub mod replica;
 mod rotation;
 pub mod shell;

@@ -61,13 +61,14 @@ pub use visible_object::VisibleObject;
 /// Maximum number of objects, including those about to leave.
 const MAX_OBJECTS: usize = 2 * 65_536;
 
-/// How much of the received data is decoded.
+/// Whether received poses are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
-    /// Everything.
+    /// All of them.
     #[default]
     Full,
-    /// Everything but poses, which are most of the work: their objects have no position.
+    /// None: poses, which are most of the work, are only noted as received. Their objects have no
+    /// position.
     Light,
 }
 
@@ -147,7 +148,12 @@ impl RenderTimes {
 impl<V> Replica<V> {
     /// An empty replica for a room with this local lag. Ids begin after `last_id`, the last one of
     /// an earlier replica of the same client.
-    pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: PoseDecoding) -> Self {
+    pub fn new(
+        schema: Arc<Schema>,
+        delay: Duration,
+        last_id: u32,
+        pose_decoding: PoseDecoding,
+    ) -> Self {
         let names = SchemaNames::of(&schema);
         let times = RenderTimes {
             delay,
@@ -155,10 +161,10 @@ impl<V> Replica<V> {
             lag: RenderLag::default(),
         };
         let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
-        let stirs = SimulationEvents::default();
+        let simulation_events = SimulationEvents::default();
         Replica {
             schema,
-            pose_decoding: mode,
+            pose_decoding,
             times,
             emits_poses: watched,
             names,
@@ -170,7 +176,7 @@ impl<V> Replica<V> {
             events,
             poses,
             failed_sections: failed,
-            simulation_events: stirs,
+            simulation_events,
         }
     }
 
@@ -250,7 +256,7 @@ impl<V> Replica<V> {
             ),
             Record::Leave { alias, at } => self.handle_leave(datagram, *alias, *at),
             // It is about the player, not about an object.
-            Record::Effects(_) => RecordOutcome::Nothing,
+            Record::InputEffects(_) => RecordOutcome::Nothing,
         }
     }
 
@@ -502,7 +508,7 @@ impl<V> Replica<V> {
             self.own = Some(id);
         }
         if self.pose_decoding == PoseDecoding::Light {
-            // In this mode no poses follow.
+            // No poses follow.
             object.poses = None;
         }
         self.events.push_back(ViewEvent::Enter(enter));

@@ -11,6 +11,7 @@
 
 mod clock;
 mod connection;
+mod impaired_socket;
 mod sockets;
 mod task;
 mod traffic;

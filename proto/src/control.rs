@@ -1,6 +1,6 @@
 //! The messages of the control streams, as prost generates them from `proto/ambit/*.proto`.
 //!
-//! The `.proto` files are the contract. They define the carrier, the order, the bounds and the
+//! The `.proto` files are the contract. They define the transport, the order, the bounds and the
 //! meaning of each field; the documentation of these types comes from them. The types check nothing
 //! but the encoding. A core receives a message only after `TryFrom` has turned it into a valid
 //! value (`schema::Schema` is an example).

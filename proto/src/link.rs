@@ -459,7 +459,7 @@ impl<P: Copy + Default> Link<P> {
     pub fn stats(&self) -> LinkStats {
         let mut stats = LinkStats {
             rtt_ms: millis(self.rtt.smoothed()),
-            ping_ms: millis(self.pings.round_trip()),
+            ping_ms: self.pings.round_trip().map(millis),
             ..self.stats
         };
         if let Some(budget) = &self.budget {

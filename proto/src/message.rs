@@ -44,8 +44,8 @@
 //! | 1 | several | whether more than one control went down or came up |
 //! | 5 | control | if not: which one |
 //! | | controls | if so: which ones, in the format of the keys |
-//! | 1 | has missing baseline | |
-//! | 16 | missing baseline | if it has: see below |
+//! | 1 | has lost track | |
+//! | 16 | lost track | if it has: see below |
 //!
 //! A report counts the events and updates since the join, and how many of them came after their
 //! effect time. It leaves about once a second. Inputs leave as often as the client likes, 20 or 60
@@ -57,9 +57,10 @@
 //! in milliseconds before `at`; of each other change, in milliseconds before the previous one in
 //! the list, less 1. All together they are at most 65,535. If more than [`MAX_CHANGES`] are not
 //! acknowledged, the client merges the oldest two into one, at the time of the later, with the
-//! controls of both. The missing baseline is the low bits of the number of the newest datagram
-//! whose poses the client could not read because it lacks their baseline. The client repeats it in
-//! each datagram until a pose section names no acknowledged set, or only datagrams after that one.
+//! controls of both. Lost track is the low bits of the number of the newest datagram whose poses
+//! the client could not read, because it lacks their baseline or they are invalid. The client
+//! repeats it in each datagram until a pose section names no acknowledged set, or only datagrams
+//! after that one.
 //!
 //! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
 //! action, 4; then
@@ -106,7 +107,7 @@
 //! | 0 | `Enter` | alias; kind, 6: index in the schema; at, time; own, 1; components |
 //! | 1 | `Update` | alias; kind, 6; at, time; components |
 //! | 2 | `Leave` | alias; at, time |
-//! | 3 | `Effects` | number less 1, 3; for each, the newest first: at, effect |
+//! | 3 | `InputEffects` | number less 1, 3; for each, the newest first: at, effect |
 //!
 //! `own` marks the player's own avatar. Effects say when the client's own inputs take effect: all
 //! changes up to `at` that no earlier effect covers take effect at `effect`, which is the horizon
@@ -170,7 +171,7 @@
 //! [`crate::pose::fine`] for the poses at either level.
 //!
 //! A client that lacks a baseline that the section uses stops there. What it has read before is
-//! valid; it reports the missing baseline.
+//! valid; it reports that it has lost track.
 //!
 //! # Client behaviour
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
@@ -198,6 +199,7 @@
 //! ends.
 
 mod body;
+mod body_context;
 mod record;
 mod uplink;
 
@@ -205,8 +207,9 @@ pub use self::body::{
     BODY_OVERHEAD_BITS, DatagramBody, STAMP_BITS, end_records, low_time_bits, nearest_time,
     read_body, write_poses, write_record, write_stamp,
 };
+pub use self::body_context::BodyContext;
 pub use self::record::{
-    BodyContext, ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
+    ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
 pub use self::uplink::{
     KeyInput, LatenessReport, MAX_CHANGE_AGE, MAX_CHANGES, Uplink, nearest_datagram_number,

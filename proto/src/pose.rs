@@ -34,7 +34,9 @@ mod sine;
 pub mod trained;
 mod turn;
 
-pub use self::baseline::{AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_LAG, ReceivedPose};
+pub use self::baseline::{
+    AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_ACKED_DISTANCE, ReceivedPose,
+};
 pub use self::motion::{MAX_PER_UNIT, Motion, MotionFormat};
 pub use self::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,

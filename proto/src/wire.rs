@@ -74,10 +74,13 @@ pub enum WireError {
     TrailingBits,
 }
 
+/// The message of the panic if a format refuses to write a value: its caller has made it wrongly.
+pub(crate) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
+
 /// Appends `value` to `out`, padded to a whole byte.
 pub fn encode_into(value: &mut impl Wire, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
-    value.wire(&mut writer).expect("writing cannot fail");
+    value.wire(&mut writer).expect(WRITE_CANNOT_FAIL);
 }
 
 /// The bytes of `value`.

@@ -33,7 +33,7 @@ fn main() {
     // Cargo passes its own flags to every bench; this one has none.
     let mut table = String::from(
         "| loss % | kbit/s a client | most in a second, kbit | poses/s | bytes a pose \
-         | age ms p50 / p99 / max, near | far | poses checked | missing baselines |\n\
+         | age ms p50 / p99 / max, near | far | poses checked | lost track |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     print!("{table}");
@@ -48,7 +48,7 @@ fn main() {
             format_ages(&row.ages.shown.near),
             format_ages(&row.ages.shown.far),
             row.compared,
-            row.missing_baselines,
+            row.lost_tracks,
         );
         print!("{line}");
         write!(table, "{line}").expect("writing to a string cannot fail");

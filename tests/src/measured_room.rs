@@ -180,7 +180,7 @@ pub struct LossReport {
     /// Decoded poses that were compared with the truth, bit for bit.
     pub compared: u64,
     /// Datagrams whose baseline a client did not have, and reported as missing.
-    pub missing_baselines: u64,
+    pub lost_tracks: u64,
     pub ages: PoseAges,
 }
 
@@ -235,7 +235,7 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
             .pose_oracle(measured.room)
             .expect("the room has ticked")
             .compared_poses,
-        missing_baselines: (0..2)
+        lost_tracks: (0..2)
             .map(|user| measured.system.user(user).client.stats().lost_tracks)
             .sum(),
         ages,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_host::carrier::WorldEnd;
+use ambit_host::host_link::WorldEnd;
 use ambit_host::protocol::messages::{
     HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
 };

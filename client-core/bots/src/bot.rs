@@ -12,6 +12,7 @@ use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::event::{ErrorSubject, ViewEvent, Welcome};
 use ambit_client_core::client::request::LobbyRequest;
 use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::replica::PoseDecoding;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::keymap::Keymap;
@@ -22,10 +23,10 @@ use ambit_transport::impair::Impairment;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use crate::crowd::{CrowdBot, SpellIds, Surroundings};
-use crate::cubes::{CubesBot, HeldKeys};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
+use crate::profiles::crowd::{CrowdBot, SpellIds, Surroundings};
+use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
 use crate::summary::{BotReport, ClientSnapshot};
 
@@ -229,7 +230,7 @@ impl Bot {
             let current = *phase.borrow_and_update();
             if current != RunPhase::Gathering && !state.has_span {
                 state.has_span = true;
-                state.first = if self.fault_detector.begin_span() {
+                state.first = if self.fault_detector.begin_measuring() {
                     self.snapshot().await
                 } else {
                     None
@@ -333,7 +334,7 @@ impl Bot {
     async fn finish(mut self, state: BotState) -> BotReport {
         let light = self.settings.is_light(self.index);
         let last = self.snapshot().await;
-        self.fault_detector.end_span(
+        self.fault_detector.end_measuring(
             last.as_ref()
                 .and_then(|last| last.silence)
                 .unwrap_or_default(),
@@ -345,8 +346,8 @@ impl Bot {
             malformed,
             "a datagram, record or message was invalid",
         );
-        let acknowledged = last.as_ref().map_or(0, |last| last.stats.confirmed);
-        let span = state.first.map(|first| {
+        let confirmed = last.as_ref().map_or(0, |last| last.stats.confirmed);
+        let measured = state.first.map(|first| {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
         });
@@ -355,19 +356,19 @@ impl Bot {
             self.fault_detector.refusals(),
             self.fault_detector.faults().clone(),
         );
-        let lost = self.fault_detector.lost().map(str::to_owned);
+        let lost = self.fault_detector.game_lost().map(str::to_owned);
         sleep(QUIT_DELAY).await;
         self.leave().await;
         BotReport {
             steady,
             light,
-            span,
+            measured,
             ages: state.ages,
             resumes,
             refusals,
             faults,
             lost,
-            acknowledged,
+            confirmed,
         }
     }
 
@@ -428,12 +429,12 @@ impl BotState {
 
 impl BotState {
     /// The keys to hold until the next wake-up.
-    fn keys_to_hold(&mut self, behavior: Behavior) -> Option<HeldKeys> {
+    fn keys_to_hold(&mut self, behavior: Behavior) -> Option<KeyPresses> {
         match behavior {
             Behavior::Independent | Behavior::Idle => None,
-            Behavior::HoldKey => Some(HeldKeys {
+            Behavior::HoldKey => Some(KeyPresses {
                 held: HELD_KEY,
-                ..HeldKeys::default()
+                ..KeyPresses::default()
             }),
             // The first look has not set the time yet.
             Behavior::Cubes if self.now == LocalTime::ZERO => None,
@@ -447,8 +448,8 @@ impl BotState {
 }
 
 /// Holds and taps keys; sends nothing while no key is held.
-fn apply_keys(client: &mut Client, now: LocalTime, keys: HeldKeys) {
-    let HeldKeys { held, tapped } = keys;
+fn apply_keys(client: &mut Client, now: LocalTime, keys: KeyPresses) {
+    let KeyPresses { held, tapped } = keys;
     if tapped != Keymap::default() {
         client.input(now, Keymap(held.0 | tapped.0));
     }
@@ -512,7 +513,11 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         name: format!("bot-{}", index + 1),
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
         seed: settings.seed.wrapping_add(index as u64),
-        light: settings.is_light(index),
+        pose_decoding: if settings.is_light(index) {
+            PoseDecoding::Light
+        } else {
+            PoseDecoding::Full
+        },
         render: settings.drawing.render,
         inputs: settings.inputs,
         predict: settings.drawing.predict,

@@ -292,7 +292,7 @@ impl BotGroup {
 fn run_failure(reports: &[BotReport]) -> Option<String> {
     let mut played = reports
         .iter()
-        .filter(|report| report.span.is_some())
+        .filter(|report| report.measured.is_some())
         .peekable();
     if played.peek().is_none() {
         return Some("no bot got into the game".to_owned());
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_run_failed_if_no_bot_joined_or_none_was_left() {
         let stayed = BotReport {
-            span: Some((ClientSnapshot::default(), ClientSnapshot::default())),
+            measured: Some((ClientSnapshot::default(), ClientSnapshot::default())),
             ..BotReport::default()
         };
         let lost = BotReport {

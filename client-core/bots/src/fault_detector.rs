@@ -23,13 +23,13 @@ const ORDINARY_REFUSALS: [&str; 5] = [
     "out_of_range",
     "blocked",
 ];
-/// A room sends something at least every three seconds; after seven the host is gone, whatever the
-/// network loses.
+/// A room sends each client something at least every three seconds (`IDLE_PULSE_INTERVAL` in the
+/// room's `pulse_schedule`); after seven the host is lost, whatever the network loses.
 const MAX_SILENCE: Duration = Duration::from_secs(7);
 /// Maximum number of kinds of faults; further kinds are counted under one name.
 const MAX_KINDS: usize = 64;
 
-/// What one client has received.
+/// Checks the events of one client.
 #[derive(Debug, Default)]
 pub(crate) struct FaultDetector {
     /// The room that the client is in.
@@ -38,7 +38,7 @@ pub(crate) struct FaultDetector {
     has_avatar: bool,
     /// Whether it has ever been in the game with its avatar: from then on every break is a fault.
     has_arrived: bool,
-    /// Whether it has been out of the game since the span began.
+    /// Whether it has been out of the game since the measured time began.
     interrupted: bool,
     /// Why the client has ended.
     closed: Option<String>,
@@ -144,15 +144,15 @@ impl FaultDetector {
         self.has_avatar && self.closed.is_none()
     }
 
-    /// Starts the span of [`Self::is_steady`]. Returns whether the client is in the game.
-    pub(crate) fn begin_span(&mut self) -> bool {
+    /// Starts the measured time. Returns whether the client is in the game.
+    pub(crate) fn begin_measuring(&mut self) -> bool {
         self.interrupted = false;
         self.is_in_game()
     }
 
-    /// Ends the span; no new data has arrived for `silence`. A server that died silently is a
-    /// fault.
-    pub(crate) fn end_span(&mut self, silence: Duration) {
+    /// Ends the measured time; no new data has arrived for `silence`. A server that died silently
+    /// is a fault.
+    pub(crate) fn end_measuring(&mut self, silence: Duration) {
         if let Some(reason) = self.lobby_lost.take() {
             self.faults.add("lobby connection broke", 1, reason);
         }
@@ -164,7 +164,7 @@ impl FaultDetector {
         }
     }
 
-    /// Whether the client is in the game and has been since the span began.
+    /// Whether the client is in the game and has been since the measured time began.
     pub(crate) fn is_steady(&self) -> bool {
         self.is_in_game() && !self.interrupted
     }
@@ -175,7 +175,7 @@ impl FaultDetector {
     }
 
     /// Why the game was lost, if it was.
-    pub(crate) fn lost(&self) -> Option<&str> {
+    pub(crate) fn game_lost(&self) -> Option<&str> {
         self.game_lost.as_deref()
     }
 
@@ -274,7 +274,7 @@ mod tests {
             leave(2),
             enter(3, false),
         ]);
-        assert_eq!(names(&detector), Vec::<&str>::new());
+        assert_eq!(kinds(&detector), Vec::<&str>::new());
         assert!(detector.is_steady());
     }
 
@@ -290,7 +290,7 @@ mod tests {
             (vec![update(1)], "update of what is not in sight"),
             (vec![game_event(1)], "event about what is not in sight"),
         ] {
-            assert_eq!(names(&after(&events)), [fault]);
+            assert_eq!(kinds(&after(&events)), [fault]);
         }
     }
 
@@ -303,9 +303,9 @@ mod tests {
             refused("unknown_command"),
         ]);
         assert_eq!(detector.refusals(), 2);
-        assert_eq!(names(&detector), ["unknown_command"]);
+        assert_eq!(kinds(&detector), ["unknown_command"]);
         assert_eq!(
-            names(&after(&[failure(ErrorSubject::Request(1), "dead")])),
+            kinds(&after(&[failure(ErrorSubject::Request(1), "dead")])),
             ["dead"]
         );
     }
@@ -324,7 +324,7 @@ mod tests {
 
         let detector = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
         assert!(detector.is_in_game() && !detector.is_steady());
-        assert_eq!(names(&detector), ["game connection broke"]);
+        assert_eq!(kinds(&detector), ["game connection broke"]);
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
             })
         };
         let mut detector = after(&[enter(1, true), broken(), broken(), welcome(true)]);
-        detector.end_span(Duration::ZERO);
+        detector.end_measuring(Duration::ZERO);
         assert_eq!(
             (
                 detector.resumes(),
@@ -347,22 +347,22 @@ mod tests {
         );
 
         assert_eq!(
-            names(&after(&[enter(1, true), broken(), welcome(false)])),
+            kinds(&after(&[enter(1, true), broken(), welcome(false)])),
             ["lobby session lost"]
         );
         let mut detector = after(&[enter(1, true), broken()]);
-        detector.end_span(Duration::ZERO);
-        assert_eq!(names(&detector), ["lobby connection broke"]);
+        detector.end_measuring(Duration::ZERO);
+        assert_eq!(kinds(&detector), ["lobby connection broke"]);
     }
 
     #[test]
     fn a_bot_that_receives_nothing_at_the_end_is_not_in_the_game() {
         let mut detector = after(&[enter(1, true)]);
-        detector.end_span(MAX_SILENCE);
+        detector.end_measuring(MAX_SILENCE);
         assert!(detector.is_steady());
-        detector.end_span(MAX_SILENCE + Duration::from_millis(1));
+        detector.end_measuring(MAX_SILENCE + Duration::from_millis(1));
         assert!(!detector.is_steady());
-        assert_eq!(names(&detector), ["silent at the end"]);
+        assert_eq!(kinds(&detector), ["silent at the end"]);
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         detector
     }
 
-    fn names(detector: &FaultDetector) -> Vec<&str> {
+    fn kinds(detector: &FaultDetector) -> Vec<&str> {
         detector.faults().iter().map(|(kind, _, _)| kind).collect()
     }
 

@@ -5,10 +5,9 @@
 
 mod bot;
 mod bot_group;
-mod crowd;
-mod cubes;
 mod dump;
 mod fault_detector;
+mod profiles;
 mod progress;
 mod shown_positions;
 mod summary;
@@ -215,7 +214,7 @@ fn print_outcome(args: &BotsOptions, outcome: &RunOutcome) -> ExitCode {
     if args.json {
         outcome
             .summary
-            .faults()
+            .fault_lines()
             .for_each(|fault| eprintln!("{fault}"));
         println!("{}", outcome.summary.json());
     } else if outcome.failure.is_none() {

@@ -32,8 +32,8 @@ pub(crate) struct BotReport {
     pub(crate) light: bool,
     /// At the start and at the end of the measured time; `None` for a bot that was not in the game
     /// at the start.
-    pub(crate) span: Option<(ClientSnapshot, ClientSnapshot)>,
-    /// Sampled within the span.
+    pub(crate) measured: Option<(ClientSnapshot, ClientSnapshot)>,
+    /// Sampled within the measured time.
     pub(crate) ages: Distribution,
     /// How often the lobby connection broke and the session was resumed.
     pub(crate) resumes: u64,
@@ -42,7 +42,7 @@ pub(crate) struct BotReport {
     /// Why the game was lost at the end, if it was.
     pub(crate) lost: Option<String>,
     /// Commands that were confirmed.
-    pub(crate) acknowledged: u64,
+    pub(crate) confirmed: u64,
 }
 
 /// The results of all bots.
@@ -50,14 +50,16 @@ pub(crate) struct BotReport {
 pub(crate) struct RunSummary {
     asked: usize,
     seconds: f64,
-    connected: usize,
+    /// Clients that were in the game for all of the measured time; the JSON key is `connected`.
+    steady: usize,
     measured: usize,
-    /// Those that were full clients.
-    whole: usize,
+    /// Measured clients that decode poses; the JSON key is `whole`.
+    full_clients: usize,
     enters: u64,
     leaves: u64,
     events: u64,
-    timely: u64,
+    /// Events and updates, late ones included.
+    received: u64,
     late: u64,
     updates: u64,
     /// Objects that full clients had in sight at the end, including their own avatars.
@@ -67,9 +69,12 @@ pub(crate) struct RunSummary {
     ages: Distribution,
     age_by_class: AgeByClass,
     gaps: Distribution,
-    moves: u64,
-    move_gaps: Distribution,
-    acknowledged: u64,
+    /// How often a client's game moved to another host; the JSON keys are `moves` and
+    /// `move_gap_ms_...`.
+    host_changes: u64,
+    host_change_gaps: Distribution,
+    /// The JSON key is `acknowledged`.
+    confirmed: u64,
     silence_max: Duration,
     resumes: u64,
     refusals: u64,
@@ -94,11 +99,11 @@ impl RunSummary {
     /// Exactly the keys that scripts rely on. A value that could not be measured is null.
     pub(crate) fn json(&self) -> Json {
         json!({
-            "connected": self.connected, "whole": self.whole, "errors": self.faults.count(),
+            "connected": self.steady, "whole": self.full_clients, "errors": self.faults.count(),
             "enters": self.enters, "leaves": self.leaves, "events": self.events,
             "late_share": round(self.late_share(), 6),
             "updates_per_s": round(self.update_rate(), 3),
-            "in_sight": round(self.in_sight(), 2),
+            "in_sight": round(self.in_sight_per_client(), 2),
             "bytes_down_per_s": round(self.rate(self.traffic.bytes_down), 1),
             "bytes_up_per_s": round(self.rate(self.traffic.bytes_up), 1),
             "datagrams_down_per_s": round(self.rate(self.traffic.datagrams_down), 3),
@@ -107,12 +112,12 @@ impl RunSummary {
             "age_ms_p50": self.ages.quantile_ms(0.5), "age_ms_p99": self.ages.quantile_ms(0.99),
             "age_by_class": json::age_by_class(&self.age_by_class),
             "gap_ms_p99": self.gaps.quantile_ms(0.99), "gap_ms_max": self.gap_max_ms(),
-            "moves": self.moves,
-            "move_gap_ms_p50": self.move_gaps.quantile_ms(0.5),
-            "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
-            "move_gap_ms_max": (self.move_gaps.count() > 0)
-                .then(|| self.move_gaps.max().as_millis() as u64),
-            "acknowledged": self.acknowledged,
+            "moves": self.host_changes,
+            "move_gap_ms_p50": self.host_change_gaps.quantile_ms(0.5),
+            "move_gap_ms_p99": self.host_change_gaps.quantile_ms(0.99),
+            "move_gap_ms_max": (self.host_change_gaps.count() > 0)
+                .then(|| self.host_change_gaps.max().as_millis() as u64),
+            "acknowledged": self.confirmed,
             "resumes": self.resumes,
         })
     }
@@ -130,7 +135,7 @@ impl RunSummary {
         let lines = [
             format!(
                 "clients    {} of {} in the room for all of {:.1} s",
-                self.connected, self.asked, self.seconds
+                self.steady, self.asked, self.seconds
             ),
             format!(
                 "enters     {}, leaves {}, events {}",
@@ -170,11 +175,11 @@ impl RunSummary {
             ),
             format!(
                 "moves      {} to another host; {} ms median, {} ms p99 without new data",
-                self.moves,
-                or_dash(self.move_gaps.quantile_ms(0.5)),
-                or_dash(self.move_gaps.quantile_ms(0.99))
+                self.host_changes,
+                or_dash(self.host_change_gaps.quantile_ms(0.5)),
+                or_dash(self.host_change_gaps.quantile_ms(0.99))
             ),
-            format!("confirmed  {} commands", self.acknowledged),
+            format!("confirmed  {} commands", self.confirmed),
             format!("resumed    {} broken lobby connections", self.resumes),
             format!(
                 "refused    {} commands by the rules of the game",
@@ -184,13 +189,13 @@ impl RunSummary {
         ];
         lines
             .into_iter()
-            .chain(self.faults())
+            .chain(self.fault_lines())
             .collect::<Vec<_>>()
             .join("\n")
     }
 
     /// The faults, one line a kind.
-    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn fault_lines(&self) -> impl Iterator<Item = String> {
         self.faults
             .iter()
             .map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"))
@@ -200,21 +205,21 @@ impl RunSummary {
         self.resumes += report.resumes;
         self.refusals += report.refusals;
         self.faults.merge(&report.faults);
-        self.acknowledged += report.acknowledged;
-        let Some((first, last)) = &report.span else {
+        self.confirmed += report.confirmed;
+        let Some((first, last)) = &report.measured else {
             return;
         };
         self.measured += 1;
-        self.connected += usize::from(report.steady);
+        self.steady += usize::from(report.steady);
         self.enters += last.stats.enters;
         self.leaves += last.stats.leaves;
         self.events += last.stats.events;
         let late = |stats: &ClientStats| stats.late_events + stats.late_updates;
         let all = |stats: &ClientStats| stats.events + stats.updates;
         self.late += late(&last.stats).saturating_sub(late(&first.stats));
-        self.timely += all(&last.stats).saturating_sub(all(&first.stats));
+        self.received += all(&last.stats).saturating_sub(all(&first.stats));
         if !report.light {
-            self.whole += 1;
+            self.full_clients += 1;
             self.updates += last.stats.updates.saturating_sub(first.stats.updates);
             self.in_sight += last.stats.enters.saturating_sub(last.stats.leaves);
             self.ages.merge(&report.ages);
@@ -229,17 +234,17 @@ impl RunSummary {
         self.rtts_ms
             .extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
-        self.moves += last.stats.moves.saturating_sub(first.stats.moves);
-        self.move_gaps
+        self.host_changes += last.stats.moves.saturating_sub(first.stats.moves);
+        self.host_change_gaps
             .merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
 
     fn late_share(&self) -> f64 {
-        if self.timely == 0 {
+        if self.received == 0 {
             0.0
         } else {
-            self.late as f64 / self.timely as f64
+            self.late as f64 / self.received as f64
         }
     }
 
@@ -254,19 +259,19 @@ impl RunSummary {
 
     /// Updates per second and full client.
     fn update_rate(&self) -> f64 {
-        if self.whole == 0 || self.seconds <= 0.0 {
+        if self.full_clients == 0 || self.seconds <= 0.0 {
             0.0
         } else {
-            self.updates as f64 / self.seconds / self.whole as f64
+            self.updates as f64 / self.seconds / self.full_clients as f64
         }
     }
 
     /// Objects in sight per full client.
-    fn in_sight(&self) -> f64 {
-        if self.whole == 0 {
+    fn in_sight_per_client(&self) -> f64 {
+        if self.full_clients == 0 {
             0.0
         } else {
-            self.in_sight as f64 / self.whole as f64
+            self.in_sight as f64 / self.full_clients as f64
         }
     }
 
@@ -332,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_a_second_and_a_client_within_the_measured_time() {
+    fn rates_are_per_second_and_client_within_the_measured_time() {
         let report = |updates: u64| {
             let snapshot = |updates, bytes_down| ClientSnapshot {
                 stats: ClientStats {
@@ -347,10 +352,10 @@ mod tests {
                 },
                 silence: None,
             };
-            let span = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
+            let measured = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
             BotReport {
                 steady: true,
-                span,
+                measured,
                 ..BotReport::default()
             }
         };
@@ -381,7 +386,7 @@ mod tests {
             ..ClientSnapshot::default()
         };
         let report = BotReport {
-            span: Some((snapshot(10, 10), snapshot(110, 11))),
+            measured: Some((snapshot(10, 10), snapshot(110, 11))),
             ..BotReport::default()
         };
         assert_eq!(
@@ -403,9 +408,9 @@ mod tests {
                 ..ClientSnapshot::default()
             }
         };
-        let span = |last| Some((snapshot(&[900], None), last));
+        let measured = |last| Some((snapshot(&[900], None), last));
         let report = |last| BotReport {
-            span: span(last),
+            measured: measured(last),
             ..BotReport::default()
         };
         let of = |last| RunSummary::new(1, Duration::from_secs(1), &[report(last)]).json();
@@ -433,7 +438,7 @@ mod tests {
             }
         };
         let report = BotReport {
-            span: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))),
+            measured: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))),
             ..BotReport::default()
         };
         let ages = &RunSummary::new(1, Duration::from_secs(1), &[report]).json()["age_by_class"];
@@ -445,9 +450,9 @@ mod tests {
 
     #[test]
     fn the_median_round_trip_is_one_that_was_measured() {
-        let report = |ms| {
+        let report = |us| {
             let stats = ClientStats {
-                rtt: Some(Duration::from_micros(ms)),
+                rtt: Some(Duration::from_micros(us)),
                 ..ClientStats::default()
             };
             let last = ClientSnapshot {
@@ -455,7 +460,7 @@ mod tests {
                 ..ClientSnapshot::default()
             };
             BotReport {
-                span: Some((ClientSnapshot::default(), last)),
+                measured: Some((ClientSnapshot::default(), last)),
                 ..BotReport::default()
             }
         };
@@ -481,10 +486,10 @@ mod tests {
                 ..ClientSnapshot::default()
             }
         };
-        let span = Some((moved(&[900]), moved(&[900, 70, 80])));
+        let measured = Some((moved(&[900]), moved(&[900, 70, 80])));
         let report = BotReport {
-            span,
-            acknowledged: 7,
+            measured,
+            confirmed: 7,
             ..BotReport::default()
         };
         let json = RunSummary::new(1, Duration::from_secs(1), &[report]).json();

@@ -10,12 +10,12 @@
 
 mod human;
 mod input;
+mod main_loop;
 mod printed_lines;
 mod report;
+mod resume_token;
 mod screen;
 mod script;
-mod session;
-mod token;
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -31,9 +31,9 @@ use clap::{CommandFactory, FromArgMatches};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::input::LineReceiver;
+use crate::main_loop::LoopSetup;
+use crate::resume_token::TokenFile;
 use crate::screen::OutputStyle;
-use crate::session::SessionSetup;
-use crate::token::TokenFile;
 
 /// How long remaining tasks may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -95,7 +95,7 @@ fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let setup = SessionSetup {
+    let setup = LoopSetup {
         options: options(args, trust, resume_token),
         lines,
         style,
@@ -105,7 +105,7 @@ fn run(args: &ConsoleOptions, lines: LineReceiver, style: OutputStyle) -> anyhow
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(session::run(setup, random))?;
+    let exit = runtime.block_on(main_loop::run(setup, random))?;
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     Ok(exit)
 }
@@ -134,16 +134,16 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
 fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String> {
     match script {
         Some(path) => match File::open(path) {
-            Ok(file) => Ok((input::of_file(file), OutputStyle::Script)),
+            Ok(file) => Ok((input::of_file(file), OutputStyle::Json)),
             Err(error) => Err(format!("can't open the script {}: {error}", path.display())),
         },
-        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), OutputStyle::Person)),
-        None => Ok((input::of_standard_input(), OutputStyle::Script)),
+        None if io::stdin().is_terminal() => Ok((input::of_standard_input(), OutputStyle::Words)),
+        None => Ok((input::of_standard_input(), OutputStyle::Json)),
     }
 }
 
 fn token_file(args: &ConsoleOptions) -> TokenFile {
-    match token::state_directory(|name| std::env::var_os(name)) {
+    match resume_token::state_directory(|name| std::env::var_os(name)) {
         Some(directory) if !args.name.is_empty() => {
             TokenFile::open(&directory, &args.target.server, &args.name)
         }

@@ -10,30 +10,30 @@ use crate::human;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputStyle {
     /// One JSON object a line.
-    Script,
+    Json,
     /// Words, above a prompt.
-    Person,
+    Words,
 }
 
 /// Prints a line at once.
 pub(crate) fn show(style: OutputStyle, json: &Json) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match style {
-        OutputStyle::Script => writeln!(out, "{json}")?,
+        OutputStyle::Json => writeln!(out, "{json}")?,
         // Returns to the beginning of the line, over the prompt.
-        OutputStyle::Person => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
+        OutputStyle::Words => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
     }
     prompt(style, &mut out)
 }
 
-/// Shows a progress to a person, in the line of the prompt, which returns with the next line.
+/// Shows progress to a person, in place of the prompt; the next line brings the prompt back.
 pub(crate) fn show_progress(
     style: OutputStyle,
     what: &str,
     done: usize,
     all: usize,
 ) -> io::Result<()> {
-    if style == OutputStyle::Script {
+    if style == OutputStyle::Json {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -47,7 +47,7 @@ pub(crate) fn show_prompt(style: OutputStyle) -> io::Result<()> {
 }
 
 fn prompt(style: OutputStyle, out: &mut StdoutLock<'_>) -> io::Result<()> {
-    if style == OutputStyle::Person {
+    if style == OutputStyle::Words {
         write!(out, "> ")?;
     }
     out.flush()

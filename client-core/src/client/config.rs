@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::event_queue::DEFAULT_MAX_EVENTS;
+use crate::replica::PoseDecoding;
 use crate::replica::jitter_buffer::RenderTiming;
 
 /// Settings of a client. All randomness in it follows from `seed`.
@@ -17,20 +18,20 @@ pub struct ClientConfig {
     /// Seeds the pauses before reconnects; must differ between the clients of a process.
     pub seed: u64,
     /// How long the client tries to restore a broken lobby connection; zero for not at all. By
-    /// default the server keeps a seat for 30 s.
+    /// default the server keeps a seat for 30 s. The default here is longer: a player who has lost
+    /// the seat still gets a new session.
     pub reconnect_for: Duration,
     /// How many times in a row the client tries to reconnect to a game while the lobby is
     /// connected.
     pub game_attempts: u32,
     /// Maximum number of events that wait for the view.
     pub max_events: usize,
-    /// For bots that only put load on a server: the client notes poses as received but does not
-    /// decode them, which saves most of a client's work. Link, clock, acknowledgements, inputs,
-    /// records and events work as in any client. Cost: objects with poses have no position after
-    /// their `Enter`, count neither as updates nor in the ages, and the client never detects that
-    /// it has lost track.
-    pub light: bool,
-    /// The room time at which objects with poses are shown.
+    /// `Light` is for bots that only put load on a server: it saves most of a client's work. All
+    /// but the poses works as in any client. Objects with poses have no position after their
+    /// `Enter`; their poses are not counted as updates and have no measured age; and the client
+    /// does not detect that it has lost track.
+    pub pose_decoding: PoseDecoding,
+    /// How far behind room time objects with poses are shown.
     pub render: RenderTiming,
     /// Whether the client predicts the player's own avatar from its inputs, in a game that is
     /// simulated.
@@ -39,9 +40,8 @@ pub struct ClientConfig {
     pub inputs: InputRate,
 }
 
-/// How often a client sends the held keys. The higher rate costs three times the datagrams, of
-/// about 10 bytes each plus the overhead of the network. It repeats lost inputs after 17 ms instead
-/// of 50 ms.
+/// How often a client sends the held keys. 60 Hz sends three times as many datagrams (about 10
+/// bytes each, plus headers), and a lost input is repeated after 17 ms instead of 50 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputRate {
     /// 20 times a second.
@@ -84,10 +84,10 @@ impl Default for ClientConfig {
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,
             max_events: DEFAULT_MAX_EVENTS,
-            light: false,
+            pose_decoding: PoseDecoding::default(),
             render: RenderTiming::default(),
-            inputs: InputRate::default(),
             predict: false,
+            inputs: InputRate::default(),
         }
     }
 }

@@ -90,7 +90,7 @@ mod tests {
     fn events_come_out_in_order() {
         let mut queue = EventQueue::new(10);
         for id in 0..5 {
-            queue.push(leave(id)).expect("room");
+            queue.push(leave(id)).expect("the queue is not full");
         }
         assert_eq!(
             std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>(),
@@ -104,7 +104,7 @@ mod tests {
         let mut queue = EventQueue::new(10);
         for id in 0..1_000 {
             if id % 300 == 0 {
-                queue.push(leave(id)).expect("room");
+                queue.push(leave(id)).expect("the queue is not full");
             }
             queue.push(update(id)).expect("updates make room");
         }
@@ -127,7 +127,7 @@ mod tests {
     fn a_queue_full_of_undroppable_events_has_no_reader() {
         let mut queue = EventQueue::new(10);
         for id in 0..10 {
-            queue.push(leave(id)).expect("room");
+            queue.push(leave(id)).expect("the queue is not full");
         }
         assert_eq!(queue.push(leave(10)), Err(EventsUnread { waiting: 11 }));
     }

@@ -1,7 +1,7 @@
 //! The client's half of a game connection: from a ticket to a running replica, and reconnects.
 //!
 //! Tickets, the state of the connection, messages, datagrams and the time go in. Messages,
-//! datagrams and events come out of [`GameSession::poll_output`]. No socket and no clock.
+//! datagrams and events come out of [`GameClient::poll_output`]. No socket and no clock.
 //!
 //! Invariants:
 //! 1. There is at most one game connection at a time. Link, clock and replica end with their
@@ -20,8 +20,8 @@
 use std::time::Duration;
 
 use ambit_proto::codes as protocol;
-use ambit_proto::control::game::client_to_game::Body as ToServer;
-use ambit_proto::control::game::game_to_client::Body as FromServer;
+use ambit_proto::control::game::client_to_game::Body as GameRequestBody;
+use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Action, Command};
@@ -36,7 +36,6 @@ use super::model::GameTicket;
 use super::rules::Rules;
 use super::running_game::{GameSettings, RunningGame};
 use super::stats::ClientStats;
-use crate::replica::PoseDecoding;
 use crate::replica::factory::ViewFactory;
 
 /// How long the host may take to answer `Join`.
@@ -54,7 +53,7 @@ const MAX_PENDING_COMMANDS: usize = 64;
 const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
 /// A player's game connection and the game behind it.
-pub struct GameSession<F: ViewFactory> {
+pub struct GameClient<F: ViewFactory> {
     factory: F,
     max_attempts: u32,
     settings: GameSettings,
@@ -98,18 +97,14 @@ enum GameState<V> {
     Playing(Box<RunningGame<V>>),
 }
 
-impl<F: ViewFactory> GameSession<F> {
+impl<F: ViewFactory> GameClient<F> {
     /// No game yet.
     pub fn new(config: &ClientConfig, factory: F) -> Self {
-        GameSession {
+        GameClient {
             factory,
             max_attempts: config.game_attempts,
             settings: GameSettings {
-                mode: if config.light {
-                    PoseDecoding::Light
-                } else {
-                    PoseDecoding::Full
-                },
+                pose_decoding: config.pose_decoding,
                 render: config.render,
                 inputs: config.inputs,
                 predict: config.predict,
@@ -262,7 +257,7 @@ impl<F: ViewFactory> GameSession<F> {
                     version: message::VERSION,
                     ticket: ticket.ticket.clone(),
                 };
-                self.send(ToServer::Join(join));
+                self.send(GameRequestBody::Join(join));
                 self.state = GameState::Joining { ticket, since: now };
             }
             other => self.state = other,
@@ -289,24 +284,27 @@ impl<F: ViewFactory> GameSession<F> {
     /// A message on the control stream.
     pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
         match (&self.state, message.body) {
-            (GameState::Joining { .. }, Some(FromServer::Joined(joined))) => {
+            (GameState::Joining { .. }, Some(GameMessageBody::Joined(joined))) => {
                 self.handle_joined(now, joined);
             }
             // The ticket may have expired: the client requests another one.
-            (GameState::Joining { .. }, Some(FromServer::Error(error))) => {
+            (GameState::Joining { .. }, Some(GameMessageBody::Error(error))) => {
                 self.push_output(GameOutput::Close);
                 self.fail(now, error.message);
             }
-            (GameState::Playing(_), Some(FromServer::Error(error))) => {
+            (GameState::Playing(_), Some(GameMessageBody::Error(error))) => {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (
                 GameState::Joining { .. } | GameState::Playing(_),
-                Some(FromServer::Out(pb::Out { reason: 0, .. })),
+                Some(GameMessageBody::Out(pb::Out { reason: 0, .. })),
             ) => self.leave(now),
-            (GameState::Joining { .. } | GameState::Playing(_), Some(FromServer::Out(out))) => {
+            (
+                GameState::Joining { .. } | GameState::Playing(_),
+                Some(GameMessageBody::Out(out)),
+            ) => {
                 self.end(now, protocol::name_of_number(out.reason), out.message);
             }
             _ => {}
@@ -515,7 +513,7 @@ impl<F: ViewFactory> GameSession<F> {
         }
     }
 
-    fn send(&mut self, body: ToServer) {
+    fn send(&mut self, body: GameRequestBody) {
         self.push_output(GameOutput::Send(ClientToGame { body: Some(body) }));
     }
 

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use ambit_proto::codes as protocol;
 use ambit_proto::control::WORLD_VERSION;
-use ambit_proto::control::world::client_to_world::Body as ToServer;
-use ambit_proto::control::world::world_to_client::Body as FromServer;
+use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -242,7 +242,7 @@ impl LobbySession {
         let request = self.pending.next_number();
         self.outputs.push_back(LobbyOutput::Send(ClientToWorld {
             request,
-            body: Some(ToServer::Hello(hello)),
+            body: Some(LobbyRequestBody::Hello(hello)),
         }));
     }
 
@@ -276,15 +276,15 @@ impl LobbySession {
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
         let request = message.request;
         match (self.state, message.body) {
-            (LobbyState::Greeting { .. }, Some(FromServer::Welcome(welcome))) => {
+            (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Welcome(welcome))) => {
                 self.handle_welcome(now, welcome);
             }
-            (LobbyState::Greeting { .. }, Some(FromServer::Error(error))) => {
+            (LobbyState::Greeting { .. }, Some(LobbyMessageBody::Error(error))) => {
                 self.handle_refused_hello(now, &error);
             }
             (
                 LobbyState::Greeting { .. } | LobbyState::Ready,
-                Some(FromServer::Goodbye(goodbye)),
+                Some(LobbyMessageBody::Goodbye(goodbye)),
             ) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
             }

@@ -35,14 +35,16 @@ use super::held_events::{HeldEvents, ReceivedEvent};
 use super::input_sender::LinkActivity;
 use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
 use super::rules::Rules;
-use super::simulated::{SimulatedObjects, SimulationClocks};
+use super::simulated::SimulatedObjects;
+use super::simulation_clocks::SimulationClocks;
 use super::stats::{AgeByClass, AgeClass, SimulationStats};
-use super::uplink::UplinkBuilder;
+use super::uplink_builder::UplinkBuilder;
 use crate::replica::factory::ViewFactory;
 use crate::replica::jitter_buffer::{JitterBuffer, RenderTiming};
 use crate::replica::{PoseDecoding, ReceivedDatagram, RecordOutcome, Replica};
 
-/// Minimum time between two datagrams: input by mouse is sent at 60 Hz at most.
+/// Minimum time between two datagrams, so that inputs that change often (by mouse) cause at most 60
+/// a second.
 const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
 /// Minimum time to the next deadline: a clock that is being slewed may reach a room time slightly
 /// later than expected.
@@ -56,8 +58,8 @@ const MAX_REMEMBERED_COMMANDS: usize = 64;
 /// Settings that do not depend on the game.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GameSettings {
-    /// How much of the poses is decoded.
-    pub mode: PoseDecoding,
+    /// Whether poses are decoded.
+    pub pose_decoding: PoseDecoding,
     /// When poses are shown.
     pub render: RenderTiming,
     /// How often held keys are sent.
@@ -116,7 +118,7 @@ impl<V> RunningGame<V> {
             rules.schema.clone(),
             rules.delay,
             settings.last_id,
-            settings.mode,
+            settings.pose_decoding,
         );
         let simulated_objects = SimulatedObjects::new(&rules, settings.predict, &mut replica);
         RunningGame {
@@ -212,11 +214,13 @@ impl<V> RunningGame<V> {
         let body = self.link.handle_datagram(now, datagram);
         self.poll_link(now, out);
         let room_now = self.clock.room_time(now);
-        match body
-            .map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out)))
-        {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => out.stats.malformed += 1,
+        let is_readable = match body {
+            Ok(None) => true,
+            Ok(Some(body)) => self.handle_body(now, room_now, body, out).is_ok(),
+            Err(_) => false,
+        };
+        if !is_readable {
+            out.stats.malformed += 1;
         }
         self.advance(now, factory, out);
         for message in std::mem::take(&mut self.messages) {
@@ -245,7 +249,7 @@ impl<V> RunningGame<V> {
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let (now, room_now) = self.last_call;
-        let paced = self
+        let earliest_send = self
             .last_sent_at
             .map_or(LocalTime::ZERO, |sent| sent + MIN_SEND_INTERVAL);
         let link = self
@@ -254,21 +258,22 @@ impl<V> RunningGame<V> {
             .into_iter()
             .chain(self.uplinks.next_deadline(self.link_activity()))
             .min();
-        let link = link.map(|deadline| deadline.max(paced));
+        let link = link.map(|deadline| deadline.max(earliest_send));
+        // In shown time, which lags behind room time.
         let simulated = self
             .simulated_objects
             .next_due()
             .map(|shown| shown + self.replica.lag().at(room_now));
-        let effects = self
+        let in_room_time = self
             .held_events
             .next_due()
             .into_iter()
             .chain(self.replica.next_due())
             .chain(simulated)
             .min();
-        let effects = effects.map(|effect| now + effect.since(room_now));
+        let in_room_time = in_room_time.map(|due| now + due.since(room_now));
         link.into_iter()
-            .chain(effects)
+            .chain(in_room_time)
             .min()
             .map(|deadline| deadline.max(now + MIN_DEADLINE))
     }
@@ -344,8 +349,8 @@ impl<V> RunningGame<V> {
 
     /// Round-trip time to the host without the wait for its tick; `None` before the first answer.
     pub fn rtt(&self) -> Option<Duration> {
-        let ping_ms = self.link.stats().ping_ms;
-        (ping_ms > 0.0).then(|| Duration::from_secs_f32(ping_ms / 1_000.0))
+        let ping_ms = self.link.stats().ping_ms?;
+        Some(Duration::from_secs_f32(ping_ms / 1_000.0))
     }
 
     /// The player's inputs of the last [`HISTORY`](super::own_inputs::HISTORY), oldest first, with
@@ -360,14 +365,15 @@ impl<V> RunningGame<V> {
     /// The pressed keys by ticks of the host, as far as known or estimated.
     fn pressed_keys(&self, now: LocalTime, room_now: GameTime) -> PressedKeys {
         let estimator = self.effect_estimator();
-        let next = room_now
+        // The room time at which the next datagram may leave.
+        let next_send = room_now
             + self
                 .last_sent_at
                 .map_or(Duration::ZERO, |sent| (sent + MIN_SEND_INTERVAL).since(now));
         let upcoming = self
             .uplinks
             .inputs
-            .upcoming_samples(next, next + MIN_SEND_INTERVAL);
+            .upcoming_samples(next_send, next_send + MIN_SEND_INTERVAL);
         PressedKeys::from_inputs(
             self.uplinks
                 .inputs
@@ -518,7 +524,7 @@ impl<V> RunningGame<V> {
         let context = BodyContext {
             schema: &self.rules.schema,
             delay: self.rules.delay,
-            near: room_now,
+            approximate_now: room_now,
         };
         let Some(body) =
             read_body(body, &context).inspect_err(|_| self.handle_unreadable_body(number))?
@@ -535,7 +541,7 @@ impl<V> RunningGame<V> {
             now: room_now,
         };
         for record in &body.records {
-            if let Record::Effects(effects) = record {
+            if let Record::InputEffects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
                 continue;
             }
@@ -558,10 +564,10 @@ impl<V> RunningGame<V> {
         Ok(())
     }
 
-    /// It is unknown whether that datagram had poses.
+    /// Treats the poses of an unreadable datagram as lost: it may have had some.
     fn handle_unreadable_body(&mut self, number: u64) {
         self.replica.note_unreadable_poses(number);
-        self.uplinks.report_lost_track(number);
+        self.uplinks.note_lost_track(number);
     }
 
     /// If poses cannot be read, the client notifies the host: the link has acknowledged the
@@ -578,7 +584,7 @@ impl<V> RunningGame<V> {
                 let malformed = matches!(error, SectionError::Wire(_));
                 out.stats.malformed += u64::from(malformed);
                 out.stats.lost_tracks += u64::from(!malformed);
-                self.uplinks.report_lost_track(datagram.number);
+                self.uplinks.note_lost_track(datagram.number);
             }
         }
     }
@@ -602,7 +608,7 @@ impl<V> RunningGame<V> {
                 let late = effect < room_now;
                 out.stats.events += 1;
                 out.stats.late_events += u64::from(late);
-                self.uplinks.count_updates(1, u64::from(late));
+                self.uplinks.count_received(1, u64::from(late));
                 let received = ReceivedEvent {
                     kind,
                     effect,
@@ -642,7 +648,7 @@ impl<V> RunningGame<V> {
     fn count_updates(&mut self, updates: u64, late: u64, out: &mut GameResults) {
         out.stats.updates += updates;
         out.stats.late_updates += late;
-        self.uplinks.count_updates(updates, late);
+        self.uplinks.count_received(updates, late);
     }
 
     fn emit_due_events(&mut self, room_now: GameTime, out: &mut GameResults) {
@@ -668,6 +674,7 @@ impl<V> RunningGame<V> {
         self.replica.advance(room_now, factory);
         let clocks = SimulationClocks {
             now: room_now,
+            // Half the smallest round trip.
             one_way: self.clock.uncertainty(),
             rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
             newest_stamp: self.newest_stamp.unwrap_or_default(),
@@ -699,11 +706,11 @@ impl<V> RunningGame<V> {
     fn flush(&mut self, now: LocalTime, out: &mut GameResults) {
         let room_now = self.clock.room_time(now);
         self.last_call = (now, room_now);
-        let paced = self
+        let may_send = self
             .last_sent_at
             .is_none_or(|sent| now >= sent + MIN_SEND_INTERVAL);
         let activity = self.link_activity();
-        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
+        if !may_send || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, activity)) {
             return;
         }
         let mut uplink = self.uplinks.next_uplink(now, room_now);

@@ -2,8 +2,8 @@
 //! drawn poses come back.
 //!
 //! Only the game `cubes` is simulated, and only the kinds that its schema declares as simulated;
-//! otherwise this module does nothing. `unsimulated` replaces it in a build without the feature
-//! `physics`.
+//! otherwise this module does nothing. `simulated/without_physics.rs` replaces it in a build
+//! without the feature `physics`.
 //!
 //! Units: room time.
 
@@ -17,6 +17,7 @@ use ambit_proto::time::GameTime;
 
 use super::own_inputs::PressedKeys;
 use super::rules::Rules;
+use super::simulation_clocks::SimulationClocks;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
 use crate::replica::jitter_buffer::RenderLag;
@@ -26,19 +27,6 @@ use crate::simulation::{PredictionTarget, Simulation, SimulationTime};
 /// Maximum number of frames that wait for a caller while anything moves: fewer than the simulation
 /// steps in one call.
 const MAX_PENDING_FRAMES: u64 = 6;
-
-/// Times that the simulation needs.
-#[derive(Clone, Copy, Debug)]
-pub struct SimulationClocks {
-    /// The estimated room time.
-    pub now: GameTime,
-    /// Minimum delay from the host to the client.
-    pub one_way: Duration,
-    /// Round-trip time to the host.
-    pub rtt: Duration,
-    /// Stamp of the newest datagram.
-    pub newest_stamp: GameTime,
-}
 
 /// The simulated objects; see the module.
 #[derive(Debug)]

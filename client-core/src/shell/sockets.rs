@@ -13,7 +13,7 @@ use ambit_transport::impair::Impairment;
 use ambit_transport::quic::{LazyTimerRuntime, client_endpoint_config};
 use quinn::{Endpoint, Runtime};
 
-use crate::impaired::ImpairedSocket;
+use super::impaired_socket::ImpairedSocket;
 
 /// Maximum number of sockets of one client: two families, local and remote.
 const SOCKETS: u64 = 4;

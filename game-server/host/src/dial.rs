@@ -17,8 +17,8 @@ use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, TransportEr
 use tokio::net::lookup_host;
 use tokio_util::sync::CancellationToken;
 
-use crate::carrier::host_end_over;
 use crate::host::{HostControl, HostEnding};
+use crate::host_link::host_end_over;
 
 /// How long the last messages may take.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);

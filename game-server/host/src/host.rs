@@ -3,7 +3,7 @@
 //! Messages of the WorldServer and game connections come in, messages and datagrams go out. What
 //! decides is in [`crate::host_core`]; the actors and tasks here carry. The rooms are spread over
 //! as many arbiter threads as there are cores; one clock thread ticks them all. How the messages
-//! travel is the carrier's business (`carrier`): the same host runs within the WorldServer, as its
+//! travel is the business of `host_link`: the same host runs within the WorldServer, as its
 //! child, or on another machine.
 //!
 //! What always holds: a room is in `rooms` exactly while its actor takes clients.
@@ -42,18 +42,18 @@ use self::control::ControlShell;
 use self::counters::{Counters, DropReason};
 use self::inlet::RoomInlet;
 use crate::agones::HostLoad;
-use crate::carrier::HostEnd;
 use crate::clock_thread::{ClockThread, HostClock};
 pub use crate::host_core::HostEnding;
 use crate::host_core::lease::ServingLease;
 use crate::host_core::messages::HostMessage;
 use crate::host_core::{HostCore, HostProfile, HostTime};
+use crate::host_link::HostEnd;
 use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 
 /// Messages of rooms that may wait for the control task. It reads them without pause, so this is
 /// reached only when the WorldServer has not read for long; then the link ends
-/// (`carrier::HOST_QUEUE`).
+/// (`host_link::HOST_QUEUE`).
 const ROOM_MESSAGES: usize = 4_096;
 
 /// Connections that have not joined yet. More at a time than a burst of players after a restart;

@@ -5,13 +5,13 @@
 //! WorldServer and hosts say to each other.
 
 mod agones;
-pub mod carrier;
 pub mod cli;
 pub mod clock_thread;
 mod dial;
 pub mod endpoint;
 pub mod host;
 pub mod host_core;
+pub mod host_link;
 pub mod identity;
 pub mod process;
 pub mod protocol;

@@ -20,11 +20,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::agones::Agones;
-use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, WorldAddress};
 use crate::dial::{WorldAddresses, dial};
 use crate::endpoint;
 use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
+use crate::host_link::host_end_over;
 use crate::identity::ServerIdentity;
 use ambit_room::logic::registry::Registry;
 

@@ -554,7 +554,7 @@ impl Room {
                         let _ = self.execute(now, input, outputs);
                     }
                 }
-                UplinkEvent::MissingBaseline => self.stats.missing_baselines += 1,
+                UplinkEvent::LostTrack => self.stats.lost_tracks += 1,
             }
         }
         self.uplink_events = events;

@@ -37,8 +37,8 @@ pub struct RoomStats {
     pub malformed: u64,
     /// Events dropped because a client's queue of unacknowledged messages was full.
     pub notices_dropped: u64,
-    /// Reports of clients that could not decode a pose because they lacked its baseline.
-    pub missing_baselines: u64,
+    /// Reports of clients that could not read poses, which lacked a baseline or were invalid.
+    pub lost_tracks: u64,
     /// Bits sent, by purpose.
     pub bits: SentBits,
     /// Poses that were due, by outcome.

@@ -55,7 +55,7 @@ impl<'o> RangeEncoder<'o> {
         self.widen();
     }
 
-    /// How many bytes the stream takes if it ends here; at most one less.
+    /// An upper bound of the stream's length if it ends here: exact, or one byte too high.
     pub fn bytes_if_finished(&self) -> usize {
         self.out.len() - self.start + 1
     }

@@ -23,11 +23,11 @@ use crate::wire::{Coder, Wire, WireError};
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
 /// A context with this schema.
-pub(crate) const fn context(schema: &Schema, near: GameTime) -> BodyContext<'_> {
+pub(crate) const fn context(schema: &Schema, now: GameTime) -> BodyContext<'_> {
     BodyContext {
         schema,
         delay: Duration::from_millis(150),
-        near,
+        approximate_now: now,
     }
 }
 
@@ -97,7 +97,7 @@ impl Example for KeyInput {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let now = GameTime::from_millis(rng.u64(100_000..1 << 40));
         let mut keys = || Keymap(rng.u32(..) >> rng.u32(..32));
-        let base = keys();
+        let held_before = keys();
         let mut at = now.saturating_sub(Duration::from_mins(1));
         let held: Vec<Keymap> = (0..MAX_CHANGES).map(|_| keys()).collect();
         let samples = held[rng.usize(..=MAX_CHANGES)..].iter().map(|&keys| {
@@ -105,7 +105,7 @@ impl Example for KeyInput {
                 + Duration::from_millis(1);
             KeySample { at, keys }
         });
-        Self::with_changes(now, base, samples.collect::<Vec<_>>())
+        Self::with_changes(now, held_before, samples.collect::<Vec<_>>())
     }
 }
 
@@ -116,7 +116,7 @@ impl Example for Uplink {
         Self {
             report,
             input,
-            missing_baseline: rng.bool().then(|| rng.u16(..)),
+            lost_track: rng.bool().then(|| rng.u16(..)),
         }
     }
 }
@@ -179,11 +179,11 @@ fn any_time(rng: &mut fastrand::Rng) -> GameTime {
     GameTime::from_micros(rng.u64(..) >> rng.u8(..64)).whole_millis()
 }
 
-fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
+fn any_record(rng: &mut fastrand::Rng, stamp: GameTime) -> Record {
     let schema = Schema::example_with_poses();
     let (alias, at) = (Alias::example(rng), any_time(rng));
     let kind = rng.u8(..schema.kinds.len() as u8);
-    let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
+    let components = any_components(rng, &schema.kinds[usize::from(kind)], stamp);
     match rng.u8(..4) {
         0 => Record::Enter {
             alias,
@@ -199,7 +199,7 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
             components,
         },
         2 => Record::Leave { alias, at },
-        _ => Record::Effects(any_effect_times(rng)),
+        _ => Record::InputEffects(any_effect_times(rng)),
     }
 }
 
@@ -233,12 +233,12 @@ fn any_effect_times(rng: &mut fastrand::Rng) -> Vec<EffectTime> {
 fn any_components(
     rng: &mut fastrand::Rng,
     kind: &ObjectKind,
-    base: GameTime,
+    stamp: GameTime,
 ) -> Vec<(u8, Component)> {
     let mut components = Vec::new();
     for (index, spec) in (0..).zip(&kind.components) {
         if rng.bool() {
-            components.push((index, any_component(rng, &spec.codec).clip(base)));
+            components.push((index, any_component(rng, &spec.codec).clip(stamp)));
         }
     }
     components

@@ -11,7 +11,7 @@ use crate::pose::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,
 };
 use crate::pose::{
-    AckedSet, BaselineHistory, MAX_AT, MAX_LAG, Motion, MotionFormat, Pose, PoseFormat,
+    AckedSet, BaselineHistory, MAX_ACKED_DISTANCE, MAX_AT, Motion, MotionFormat, Pose, PoseFormat,
     ReceivedPose, Turning, code,
 };
 use crate::time::GameTime;
@@ -51,7 +51,7 @@ impl Example for ExampleHeader {
             _ => rng.u32(..),
         };
         let acked = rng.bool().then(|| AckedSet {
-            newest: NUMBER - rng.u64(1..=MAX_LAG),
+            newest: NUMBER - rng.u64(1..=MAX_ACKED_DISTANCE),
             mask,
         });
         let level = if rng.bool() {

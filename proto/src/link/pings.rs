@@ -43,8 +43,8 @@ pub(super) struct Pings {
     is_busy: bool,
     sent: u32,
     answered: u32,
-    /// Smoothed, zero before the first answer.
-    round_trip: Duration,
+    /// Smoothed; `None` before the first answer.
+    round_trip: Option<Duration>,
     /// The peer's newest ping without an answer, and when it arrived.
     unanswered: Option<(u64, LocalTime)>,
 }
@@ -57,7 +57,7 @@ impl Pings {
             is_busy: false,
             sent: 0,
             answered: 0,
-            round_trip: Duration::ZERO,
+            round_trip: None,
             unanswered: None,
         }
     }
@@ -113,11 +113,10 @@ impl Pings {
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
         self.is_busy = false;
-        self.round_trip = if self.answered == 1 {
-            round_trip
-        } else {
-            (self.round_trip * 7 + round_trip) / 8
-        };
+        self.round_trip = Some(match self.round_trip {
+            None => round_trip,
+            Some(smoothed) => (smoothed * 7 + round_trip) / 8,
+        });
     }
 
     /// A datagram has left with the due answer, and with or without a ping.
@@ -129,7 +128,7 @@ impl Pings {
         }
     }
 
-    pub(super) fn round_trip(&self) -> Duration {
+    pub(super) fn round_trip(&self) -> Option<Duration> {
         self.round_trip
     }
 }

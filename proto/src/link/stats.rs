@@ -9,9 +9,9 @@ pub struct LinkStats {
     /// Smoothed time from a datagram's sending to its acknowledgement, the peer's tick included, in
     /// milliseconds.
     pub rtt_ms: f32,
-    /// Smoothed round trip of the path, without the peer's tick, in milliseconds; zero without
-    /// pings.
-    pub ping_ms: f32,
+    /// Smoothed round trip of the path, without the peer's tick, in milliseconds; `None` before the
+    /// first answer to a ping.
+    pub ping_ms: Option<f32>,
     /// Datagrams written.
     pub sent: u64,
     /// Datagrams processed: fresh and well formed.

@@ -12,7 +12,7 @@ use super::format::{
 };
 use super::sent_packets::{PacketContents, SentPackets};
 use super::{Link, LinkConfig, LocalTime, MIN_BODY_BITS, MIN_BODY_BYTES, Seq, Writer};
-use crate::wire::{Coder, Reader, Wire, measure};
+use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, Wire, measure};
 
 /// The longest datagram with a slice and no body, in bytes.
 pub(super) const MAX_SLICE_DATAGRAM: usize =
@@ -152,7 +152,7 @@ impl<P: Copy + Default> Link<P> {
         let mut writer = Writer::new(&mut body_buffer);
         writer
             .bits(&mut 0, (prefix_bits % 8) as u32)
-            .expect("writing cannot fail");
+            .expect(WRITE_CANNOT_FAIL);
         let body_bits = write_body(&mut writer, |writer| body(writer, &self.sent_packets));
         writer.finish();
         let is_slice_only = body_bits == 0 && self.messages.0.is_empty();
@@ -258,15 +258,13 @@ impl DatagramPrefix {
         slice: Option<&mut Slice>,
         writer: &mut Writer<'_>,
     ) {
-        self.header.wire(writer).expect("writing cannot fail");
+        self.header.wire(writer).expect(WRITE_CANNOT_FAIL);
         if self.header.extras.is_none() {
             return;
         }
-        messages.wire(writer).expect("writing cannot fail");
-        writer.option(&mut self.set).expect("writing cannot fail");
-        writer
-            .flag(&mut slice.is_some())
-            .expect("writing cannot fail");
+        messages.wire(writer).expect(WRITE_CANNOT_FAIL);
+        writer.option(&mut self.set).expect(WRITE_CANNOT_FAIL);
+        writer.flag(&mut slice.is_some()).expect(WRITE_CANNOT_FAIL);
         if let Some(slice) = slice {
             slice.wire(writer).expect("the slice is valid");
         }
@@ -285,7 +283,7 @@ fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> us
     };
     writer
         .bits(&mut 0, padding as u32)
-        .expect("writing cannot fail");
+        .expect(WRITE_CANNOT_FAIL);
     bits + padding
 }
 
@@ -298,7 +296,7 @@ fn copy_bits(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
             .expect("these bits were written");
         writer
             .bits(&mut word, width as u32)
-            .expect("writing cannot fail");
+            .expect(WRITE_CANNOT_FAIL);
         remaining -= width;
     }
 }

@@ -5,9 +5,10 @@
 //! allows; a client reads it whole. Memory, when read: a record of some 20 bits takes some 70
 //! bytes, one of a path (of 80 bits or more) some 600.
 
-use super::record::{BodyContext, Record, WRITE_CANNOT_FAIL};
+use super::body_context::BodyContext;
+use super::record::Record;
 use crate::time::GameTime;
-use crate::wire::{Coder, Reader, WireError, Writer};
+use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, WireError, Writer};
 
 /// Width of a stamp: the low bits of the room's milliseconds, which wrap after 4.6 hours.
 pub const STAMP_BITS: u32 = 24;
@@ -25,7 +26,7 @@ pub struct DatagramBody {
     pub poses: Vec<u8>,
 }
 
-/// Begins a body. Returns the base of all times after it: the stamp as the client reads it.
+/// Begins a body. Returns the stamp as the client reads it, which times after it are relative to.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
     coder
         .bits(&mut low_time_bits(now).into(), STAMP_BITS)
@@ -84,7 +85,7 @@ impl DatagramBody {
         let mut low = u64::from(low_time_bits(self.stamp));
         coder.bits(&mut low, STAMP_BITS)?;
         if C::READS {
-            self.stamp = nearest_time(low as u32, context.near);
+            self.stamp = nearest_time(low as u32, context.approximate_now);
             self.records = read_records(self.stamp, context, coder)?;
             return Ok(());
         }

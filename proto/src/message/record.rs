@@ -1,46 +1,34 @@
-//! Records: the part of a datagram's body about one object.
+//! Records: the parts of a datagram's body about one object each, and the one about the times at
+//! which the client's inputs take effect.
 //!
-//! [`super`] describes the bits. Each record is self-contained: it names the kind of the object, so
-//! a client can skip the record of an object that it does not know. Invariant: components are in
-//! ascending order of their index, each at most once.
+//! [`super`] describes the bits. Each record is self-contained: one with components names the kind
+//! of the object, so a client can skip the record of an object that it does not know. Invariant:
+//! components are in ascending order of their index, each at most once.
 
-use std::time::Duration;
-
+use super::body_context::BodyContext;
 use super::wire_variant;
 use crate::ids::Alias;
-use crate::schema::{Component, ObjectKind, Schema};
+use crate::schema::{Component, MAX_COMPONENTS, MAX_KINDS, ObjectKind};
 use crate::time::GameTime;
-use crate::wire::{Coder, Measure, Wire, WireError};
+use crate::wire::{Coder, Measure, WRITE_CANNOT_FAIL, Wire, WireError};
 
 /// The highest number of effects in one record.
 pub const MAX_EFFECTS: usize = 8;
 
-pub(super) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
-const RECORD_BITS: u32 = 2;
+const TYPE_BITS: u32 = 2;
+/// The type of each record.
+const ENTER: u64 = 0;
+const UPDATE: u64 = 1;
+const LEAVE: u64 = 2;
+const INPUT_EFFECTS: u64 = 3;
+
 const KIND_BITS: u32 = 6;
+const _: () = assert!(MAX_KINDS <= 1 << KIND_BITS);
+// The mask of a `ComponentSelection`.
+const _: () = assert!(MAX_COMPONENTS <= u16::BITS as usize);
 
-/// What both ends know before they read or write a body.
-#[derive(Clone, Copy, Debug)]
-pub struct BodyContext<'s> {
-    /// The game's schema.
-    pub schema: &'s Schema,
-    /// The local lag: the horizon of a datagram is its stamp plus this.
-    pub delay: Duration,
-    /// For a reader: the approximate current time. A stamp is the moment nearest to it with the
-    /// stamp's low bits. A writer ignores it.
-    pub near: GameTime,
-}
-
-impl BodyContext<'_> {
-    /// From when on the contents of a datagram with this stamp are valid, unless they give another
-    /// time.
-    pub fn horizon(&self, stamp: GameTime) -> GameTime {
-        (stamp.whole_millis() + self.delay).whole_millis()
-    }
-}
-
-/// The state of one object, from the time `at` on. Components are referenced by their index in the
-/// kind.
+/// The state of one object from the time `at` on, or the effect times of inputs. Components are
+/// referenced by their index in the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// The client follows the object from now on.
@@ -62,7 +50,8 @@ pub enum Record {
         alias: Alias,
         /// As in its `Enter`.
         kind: u8,
-        /// The time from which the numbers and texts apply.
+        /// The time from which the numbers and texts apply; other components have times of their
+        /// own.
         at: GameTime,
         /// The changed components.
         components: Vec<(u8, Component)>,
@@ -75,7 +64,7 @@ pub enum Record {
         at: GameTime,
     },
     /// When inputs of the client take effect; the newest first, 1 to [`MAX_EFFECTS`].
-    Effects(Vec<EffectTime>),
+    InputEffects(Vec<EffectTime>),
 }
 
 /// When inputs take effect. Whole milliseconds.
@@ -88,6 +77,7 @@ pub struct EffectTime {
     pub takes_effect_at: GameTime,
 }
 
+/// A value for a reader, which overwrites it.
 impl Default for Record {
     fn default() -> Self {
         Self::Leave {
@@ -104,7 +94,7 @@ impl Record {
             Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
                 Some(*alias)
             }
-            Self::Effects(_) => None,
+            Self::InputEffects(_) => None,
         }
     }
 
@@ -112,7 +102,7 @@ impl Record {
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
             Self::Enter { components, .. } | Self::Update { components, .. } => components,
-            Self::Leave { .. } | Self::Effects(_) => &[],
+            Self::Leave { .. } | Self::InputEffects(_) => &[],
         }
     }
 
@@ -134,14 +124,7 @@ impl Record {
         stamp: GameTime,
         coder: &mut C,
     ) -> Result<(), WireError> {
-        wire_variant(
-            self,
-            coder,
-            RECORD_BITS,
-            "record",
-            Self::variant,
-            Self::blank,
-        )?;
+        wire_variant(self, coder, TYPE_BITS, "record", Self::variant, Self::blank)?;
         match self {
             Self::Enter {
                 alias,
@@ -167,7 +150,7 @@ impl Record {
                 alias.wire(coder)?;
                 coder.time(at, context.horizon(stamp))
             }
-            Self::Effects(effects) => {
+            Self::InputEffects(effects) => {
                 wire_effect_times(effects, stamp, context.horizon(stamp), coder)
             }
         }
@@ -175,10 +158,10 @@ impl Record {
 
     const fn variant(&self) -> u64 {
         match self {
-            Self::Enter { .. } => 0,
-            Self::Update { .. } => 1,
-            Self::Leave { .. } => 2,
-            Self::Effects(_) => 3,
+            Self::Enter { .. } => ENTER,
+            Self::Update { .. } => UPDATE,
+            Self::Leave { .. } => LEAVE,
+            Self::InputEffects(_) => INPUT_EFFECTS,
         }
     }
 
@@ -186,21 +169,21 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            0 => Self::Enter {
+            ENTER => Self::Enter {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             },
-            1 => Self::Update {
+            UPDATE => Self::Update {
                 alias,
                 kind,
                 at,
                 components,
             },
-            2 => Self::Leave { alias, at },
-            3 => Self::Effects(Vec::new()),
+            LEAVE => Self::Leave { alias, at },
+            INPUT_EFFECTS => Self::InputEffects(Vec::new()),
             _ => return None,
         })
     }
@@ -284,7 +267,7 @@ fn wire_record_head<'s>(
 fn wire_components<C: Coder>(
     components: &mut Vec<(u8, Component)>,
     kind: &ObjectKind,
-    base: GameTime,
+    stamp: GameTime,
     coder: &mut C,
 ) -> Result<(), WireError> {
     let mut mask = mask_of(components);
@@ -297,7 +280,7 @@ fn wire_components<C: Coder>(
         components.extend(sent.map(|(index, spec)| (index, Component::unknown(&spec.codec))));
     }
     for (index, component) in components {
-        component.wire(&kind.components[usize::from(*index)].codec, base, coder)?;
+        component.wire(&kind.components[usize::from(*index)].codec, stamp, coder)?;
     }
     Ok(())
 }
@@ -355,13 +338,13 @@ impl RecordWriter<'_> {
 
     /// Writes the first half of an `Enter`, which differs between clients.
     pub fn write_enter_head(&self, head: &RecordHead, coder: &mut impl Coder) {
-        self.write_head(0, head, coder);
+        self.write_head(ENTER, head, coder);
         coder.flag(&mut { head.own }).expect(WRITE_CANNOT_FAIL);
     }
 
     /// Writes the first half of an `Update`.
     pub fn write_update_head(&self, head: &RecordHead, coder: &mut impl Coder) {
-        self.write_head(1, head, coder);
+        self.write_head(UPDATE, head, coder);
     }
 
     /// Writes the second half of an `Enter` or an `Update`: the same bits for all clients with the
@@ -389,7 +372,7 @@ impl RecordWriter<'_> {
         }
     }
 
-    fn write_head(&self, record: u64, head: &RecordHead, coder: &mut impl Coder) {
+    fn write_head(&self, record_type: u64, head: &RecordHead, coder: &mut impl Coder) {
         let RecordHead {
             mut alias,
             mut kind,
@@ -398,7 +381,7 @@ impl RecordWriter<'_> {
         } = *head;
         coder
             .flag(&mut true)
-            .and_then(|()| coder.bits(&mut { record }, RECORD_BITS))
+            .and_then(|()| coder.bits(&mut { record_type }, TYPE_BITS))
             .expect(WRITE_CANNOT_FAIL);
         wire_record_head(
             &mut alias,
@@ -414,6 +397,8 @@ impl RecordWriter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::examples::messages::{any_component, context};
     use crate::schema::Schema;
@@ -465,7 +450,7 @@ mod tests {
             out.finish();
 
             let mut reader = Reader::new(&bytes);
-            for expected in [0, 1, 2] {
+            for expected in [ENTER, UPDATE, LEAVE] {
                 let (mut there, mut record) = (false, Record::default());
                 reader.flag(&mut there).expect("the encoding is valid");
                 record
@@ -488,13 +473,17 @@ mod tests {
                     .iter()
                     .map(|(index, _)| 1 << index)
                     .sum::<u16>();
-                assert_eq!(sent, if expected == 2 { 0 } else { mask }, "seed {seed}");
+                assert_eq!(
+                    sent,
+                    if expected == LEAVE { 0 } else { mask },
+                    "seed {seed}"
+                );
             }
         }
     }
 
     #[test]
-    fn an_effect_time_takes_few_bytes_and_must_lie_in_the_past() {
+    fn an_effect_time_takes_few_bytes_and_is_at_least_zero() {
         let (schema, stamp) = (Schema::example(), GameTime::from_millis(50_000));
         let context = context(&schema, stamp);
         let effect = EffectTime {
@@ -502,7 +491,7 @@ mod tests {
             takes_effect_at: context.horizon(stamp),
         };
         assert_eq!(
-            Record::Effects(vec![effect]).bits(&context, stamp),
+            Record::InputEffects(vec![effect]).bits(&context, stamp),
             1 + 2 + 3 + 10 + 5
         );
         let mut bytes = Vec::new();

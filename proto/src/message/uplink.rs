@@ -1,4 +1,5 @@
-//! The body of a datagram from a client: reports and inputs, which wait for no answer.
+//! The body of a datagram from a client: the share of late data, the held keys with their latest
+//! changes, and whether the client has lost track of poses. None of it waits for an answer.
 //!
 //! [`super`] describes the bits. The link repeats nothing of it: the next datagram contains the
 //! newest state. Changes of the controls must not get lost, so each datagram contains them until
@@ -26,10 +27,10 @@ pub struct Uplink {
     pub report: Option<LatenessReport>,
     /// The controls.
     pub input: Option<KeyInput>,
-    /// The low 16 bits of the number of the newest datagram whose poses could not be read because
-    /// their baseline is missing. The client repeats it until a section names no acknowledged set,
-    /// or only datagrams after that one.
-    pub missing_baseline: Option<u16>,
+    /// The low 16 bits of the number of the newest datagram whose poses could not be read, because
+    /// their baseline is missing or they are invalid. The client repeats it until a section names
+    /// no acknowledged set, or only datagrams after that one.
+    pub lost_track: Option<u16>,
 }
 
 /// How many events and updates arrived after their effect time, counted from the join.
@@ -47,14 +48,14 @@ pub struct KeyInput {
     /// The controls held at that moment.
     pub keys: Keymap,
     /// The low 24 bits of the room's milliseconds, as the client estimates them.
-    pub at: u32,
+    pub at_low_bits: u32,
     /// The newest first, [`MAX_CHANGES`] at most.
-    changes: Vec<ButtonChange>,
+    changes: Vec<KeyChange>,
 }
 
 /// A moment at which controls went down or came up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct ButtonChange {
+struct KeyChange {
     /// Milliseconds before the sample, or before the change that came after this one.
     before_ms: u64,
     /// The changed controls; at least one.
@@ -66,52 +67,50 @@ impl KeyInput {
     pub fn new(keys: Keymap, now: GameTime) -> Self {
         Self {
             keys,
-            at: low_time_bits(now),
+            at_low_bits: low_time_bits(now),
             changes: Vec::new(),
         }
     }
 
     /// The input at `now`, with a change for each of `samples` that differs from the one before it.
-    /// The samples are ordered, the oldest first; `base` was held before the first, and the newest
-    /// is still held at `now`.
+    /// The samples are ordered, the oldest first; `held_before` was held before the first, and the
+    /// newest is still held at `now`.
     ///
     /// # Panics
     /// If they are too many, too old or not in order, in whole milliseconds.
     pub fn with_changes(
         now: GameTime,
-        base: Keymap,
+        held_before: Keymap,
         samples: impl IntoIterator<Item = KeySample>,
     ) -> Self {
-        let (mut keys, mut changes) = (base, Vec::new());
+        let (mut keys, mut toggled_at) = (held_before, Vec::new());
         for sample in samples {
             let toggled = Keymap(keys.0 ^ sample.keys.0);
             if toggled != Keymap::default() {
-                changes.push((sample.at.millis(), toggled));
+                toggled_at.push((sample.at.millis(), toggled));
                 keys = sample.keys;
             }
         }
         assert!(
-            changes.is_sorted_by(|earlier, later| earlier.0 < later.0),
+            toggled_at.is_sorted_by(|earlier, later| earlier.0 < later.0),
             "samples must be in the order of their times"
         );
         let mut later = now.millis();
-        let before = |(at, toggled): &(u64, Keymap)| {
-            let before_ms = std::mem::replace(&mut later, *at)
-                .checked_sub(*at)
+        let mut changes = Vec::with_capacity(toggled_at.len());
+        for (at, toggled) in toggled_at.into_iter().rev() {
+            let before_ms = later
+                .checked_sub(at)
                 .expect("samples must not be later than `now`");
-            ButtonChange {
-                before_ms,
-                toggled: *toggled,
-            }
-        };
-        let changes: Vec<ButtonChange> = changes.iter().rev().map(before).collect();
+            changes.push(KeyChange { before_ms, toggled });
+            later = at;
+        }
         assert!(
             changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
             "too many changes, or too old ones"
         );
         Self {
             keys,
-            at: low_time_bits(now),
+            at_low_bits: low_time_bits(now),
             changes,
         }
     }
@@ -121,9 +120,9 @@ impl KeyInput {
         !self.changes.is_empty()
     }
 
-    /// When the keys were held: the moment nearest to `near` with the low bits of `at`.
+    /// When the keys were held: the moment nearest to `near` with the bits in `at_low_bits`.
     pub fn at(&self, near: GameTime) -> GameTime {
-        nearest_time(self.at, near)
+        nearest_time(self.at_low_bits, near)
     }
 
     /// The changes, oldest first, and after them the current sample, which equals the newest change
@@ -138,6 +137,7 @@ impl KeyInput {
             .iter()
             .map(|change| change.before_ms)
             .sum::<u64>();
+        // Undo all changes; then apply them one by one, the oldest first.
         let mut keys = self
             .changes
             .iter()
@@ -152,7 +152,7 @@ impl KeyInput {
     }
 }
 
-/// The number with these low 16 bits that is nearest to `near`: for [`Uplink::missing_baseline`].
+/// The number with these low 16 bits that is nearest to `near`: for [`Uplink::lost_track`].
 pub fn nearest_datagram_number(low: u16, near: u64) -> u64 {
     let ahead = low.wrapping_sub(near as u16).cast_signed();
     near.saturating_add_signed(ahead.into())
@@ -168,7 +168,7 @@ impl Uplink {
     /// out of date before it could be sent again.
     pub fn asks_for_ack(&self) -> bool {
         self.report.is_some()
-            || self.missing_baseline.is_some()
+            || self.lost_track.is_some()
             || self.input.as_ref().is_some_and(KeyInput::has_changes)
     }
 }
@@ -188,7 +188,7 @@ impl Wire for Uplink {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.option(&mut self.report)?;
         coder.option(&mut self.input)?;
-        wire_missing_baseline(&mut self.missing_baseline, coder)
+        wire_lost_track(&mut self.lost_track, coder)
     }
 }
 
@@ -202,16 +202,15 @@ impl Wire for LatenessReport {
 /// 24 bits of time, the keys, 5 bits for the number of changes, and the changes.
 impl Wire for KeyInput {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        let mut at = u64::from(self.at);
-        coder.bits(&mut at, STAMP_BITS)?;
-        self.at = at as u32;
+        let mut low_bits = u64::from(self.at_low_bits);
+        coder.bits(&mut low_bits, STAMP_BITS)?;
+        self.at_low_bits = low_bits as u32;
         wire_keys(&mut self.keys, coder)?;
         let mut age_ms = 0;
         let mut least_ms = 0;
         coder.list_with(&mut self.changes, MAX_CHANGES, |coder, change| {
             change.wire(coder, least_ms)?;
             least_ms = 1;
-            // Two numbers below 2^64, of which the first one is below 2^16.
             age_ms = change.before_ms.saturating_add(age_ms);
             if age_ms > MAX_AGE_MS {
                 Err(WireError::OutOfRange {
@@ -224,7 +223,7 @@ impl Wire for KeyInput {
     }
 }
 
-impl ButtonChange {
+impl KeyChange {
     /// Its time, a varint counted from `least_ms`; a flag and 5 bits for one control, or a flag and
     /// all of them.
     fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
@@ -235,8 +234,8 @@ impl ButtonChange {
         coder.flag(&mut several)?;
         if several {
             wire_keys(&mut self.toggled, coder)?;
-            let there = self.toggled.0.count_ones() > 1;
-            return if there {
+            let is_valid = self.toggled.0.count_ones() > 1;
+            return if is_valid {
                 Ok(())
             } else {
                 Err(WireError::OutOfRange {
@@ -259,14 +258,11 @@ fn wire_keys(keys: &mut Keymap, coder: &mut impl Coder) -> Result<(), WireError>
     Ok(())
 }
 
-fn wire_missing_baseline<C: Coder>(
-    number: &mut Option<u16>,
-    coder: &mut C,
-) -> Result<(), WireError> {
-    let mut there = number.is_some();
-    coder.flag(&mut there)?;
+fn wire_lost_track<C: Coder>(number: &mut Option<u16>, coder: &mut C) -> Result<(), WireError> {
+    let mut is_present = number.is_some();
+    coder.flag(&mut is_present)?;
     if C::READS {
-        *number = there.then_some(0);
+        *number = is_present.then_some(0);
     }
     number.as_mut().map_or(Ok(()), |number| coder.u16(number))
 }
@@ -299,8 +295,9 @@ mod tests {
     fn samples_read_back_as_written_in_any_order_of_presses() {
         for seed in 0..1_000 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let base = Keymap(rng.u32(..) >> rng.u32(..32));
-            let (mut at, mut keys, mut samples) = (100_000 + rng.u64(..100_000), base, Vec::new());
+            let held_before = Keymap(rng.u32(..) >> rng.u32(..32));
+            let (mut at, mut keys, mut samples) =
+                (100_000 + rng.u64(..100_000), held_before, Vec::new());
             for _ in 0..rng.usize(..=MAX_CHANGES) {
                 at += rng.u64(1..2_000);
                 keys.0 ^= if rng.bool() {
@@ -316,7 +313,7 @@ mod tests {
             let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
             let read: KeyInput = decode(&encode(&mut KeyInput::with_changes(
                 now,
-                base,
+                held_before,
                 samples.clone(),
             )))
             .expect("the encoding is valid");
@@ -348,7 +345,7 @@ mod tests {
     #[test]
     fn changes_of_an_invalid_age_are_refused() {
         let mut input = KeyInput {
-            changes: vec![ButtonChange {
+            changes: vec![KeyChange {
                 before_ms: MAX_AGE_MS,
                 toggled: Keymap(1),
             }],

@@ -9,16 +9,16 @@
 //!
 //! Invariants:
 //! 1. Every baseline that a sender may use is stored: poses of the last [`HISTORY_DATAGRAMS`]
-//!    datagrams and the newest older one. A sender names no set that lies more than [`MAX_LAG`]
-//!    back, so its window ends before the stored poses do.
+//!    datagrams and the newest older one. A sender names no set that lies more than
+//!    [`MAX_ACKED_DISTANCE`] back, so its window ends before the stored poses do.
 //! 2. A slot's tenant is the object that has the slot. The poses of an earlier tenant are stored
 //!    until they are too old, so that its late poses can be read; these are not poses of the
 //!    present tenant ([`BaselineHistory::is_of_present_tenant`]). A baseline is never a pose of
 //!    another tenant: a sender codes the first pose only when an `Enter` of the tenant,
 //!    whose pose is stored as well, has been acknowledged.
 //!
-//! Bound: [`HISTORY_DATAGRAMS`] + 1 poses of 40 bytes an object; [`BaselineHistory::prune`] reduces
-//! this to what came within a round trip and 64 datagrams.
+//! Bound: [`HISTORY_DATAGRAMS`] + 1 poses of 40 bytes an object. [`BaselineHistory::prune`] also
+//! drops the poses of an object that gets no new ones, once the acked set is far enough past them.
 
 use super::Pose;
 use crate::time::GameTime;
@@ -26,8 +26,10 @@ use crate::wire::{Coder, WireError};
 
 /// Poses of so many datagrams, up to the newest one, are stored.
 pub const HISTORY_DATAGRAMS: u64 = 128;
-/// How far behind a datagram's own number the newest of its acked set may be.
-pub const MAX_LAG: u64 = HISTORY_DATAGRAMS - 2 * WINDOW - 1;
+/// How far behind a datagram's own number the newest of its acked set may be. The set reaches
+/// `WINDOW` datagrams further back, and the link accepts a datagram that arrives after up to as
+/// many newer ones. All these poses, and that of the newest datagram, must be stored.
+pub const MAX_ACKED_DISTANCE: u64 = HISTORY_DATAGRAMS - 2 * WINDOW - 1;
 
 /// Datagrams of an acked set before the newest.
 const WINDOW: u64 = 32;
@@ -56,7 +58,8 @@ impl AckedSet {
         self.newest.saturating_sub(WINDOW)
     }
 
-    /// Those of them after `number`, if there are any: what is left when all up to it are revoked.
+    /// Those of them after `number`, if there are any. A client that could not read the poses of
+    /// datagram `number` revokes the acknowledgements of all datagrams up to it.
     pub fn after(self, number: u64) -> Option<Self> {
         let back = self.newest.checked_sub(number).filter(|back| *back > 0)?;
         let mask = if back > WINDOW {
@@ -67,65 +70,78 @@ impl AckedSet {
         Some(Self { mask, ..self })
     }
 
-    /// Whether a datagram of this number may name it.
+    /// Whether datagram `number` may name it.
     pub const fn may_be_named_by(&self, number: u64) -> bool {
-        self.newest < number && number - self.newest <= MAX_LAG
+        self.newest < number && number - self.newest <= MAX_ACKED_DISTANCE
     }
 
-    /// Reads, writes or measures the mask: 1 bit, all are set; else 2 bits and 0, all but one, its
-    /// index in 5 bits; 1, all below an index of 5 bits and none from it on; 2, the mask in 32
-    /// bits.
+    /// Reads, writes or measures the mask. The first bit is 1 if all are set, and nothing follows.
+    /// Otherwise 2 bits give the shape, and the rest depends on it:
+    /// - 0, all but one are set: 5 bits, the index of that one;
+    /// - 1, all below an index are set and none from it on: 5 bits, that index;
+    /// - 2, any other mask: its 32 bits.
+    ///
+    /// Each mask has one encoding; a reader refuses the others.
     pub(super) fn wire_mask<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
-        let sent = MaskEncoding::of(self.mask);
-        let mut all = sent == MaskEncoding::All;
+        const REFUSED: WireError = WireError::OutOfRange { what: "acked set" };
+        let shape = MaskShape::of(self.mask);
+        let mut all = shape.is_none();
         coder.flag(&mut all)?;
         if all {
             self.mask = u32::MAX;
             return Ok(());
         }
-        let mut shape = sent as u64;
-        coder.bits(&mut shape, 2)?;
+        let mut code = shape.map_or(0, |shape| shape as u64);
+        coder.bits(&mut code, 2)?;
+        let shape = MaskShape::from_code(code).ok_or(REFUSED)?;
         let mut index = u64::from(self.mask.trailing_ones());
         match shape {
-            0 => {
+            MaskShape::AllButOne => {
                 coder.bits(&mut index, 5)?;
                 self.mask = !(1 << index);
             }
-            1 => {
+            MaskShape::AllBelow => {
                 coder.bits(&mut index, 5)?;
                 self.mask = (1 << index) - 1;
             }
-            _ => coder.u32(&mut self.mask)?,
+            MaskShape::Other => coder.u32(&mut self.mask)?,
         }
-        // Each mask has one encoding.
-        let shortest = MaskEncoding::of(self.mask) as u64 == shape;
-        if shortest {
+        if MaskShape::of(self.mask) == Some(shape) {
             Ok(())
         } else {
-            Err(WireError::OutOfRange { what: "acked set" })
+            Err(REFUSED)
         }
     }
 }
 
-/// How a mask is coded.
+/// The shape of a mask that is not full, as it is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum MaskEncoding {
-    AllButOne,
-    Below,
-    Any,
-    All,
+enum MaskShape {
+    AllButOne = 0,
+    AllBelow = 1,
+    Other = 2,
 }
 
-impl MaskEncoding {
-    const fn of(mask: u32) -> Self {
+impl MaskShape {
+    /// `None` if all are set.
+    const fn of(mask: u32) -> Option<Self> {
         if mask == u32::MAX {
-            Self::All
+            None
         } else if mask & mask.wrapping_add(1) == 0 {
-            Self::Below
+            Some(Self::AllBelow)
         } else if mask.count_zeros() == 1 {
-            Self::AllButOne
+            Some(Self::AllButOne)
         } else {
-            Self::Any
+            Some(Self::Other)
+        }
+    }
+
+    const fn from_code(code: u64) -> Option<Self> {
+        match code {
+            0 => Some(Self::AllButOne),
+            1 => Some(Self::AllBelow),
+            2 => Some(Self::Other),
+            _ => None,
         }
     }
 }
@@ -146,8 +162,8 @@ pub struct ReceivedPose {
 pub struct BaselineHistory {
     /// In ascending order of their numbers, without duplicates.
     poses: Vec<ReceivedPose>,
-    /// Number of the first datagram about the present tenant, and about those before it.
-    since: [u64; TENANTS],
+    /// For each tenant, the number of the first datagram about it; the present tenant first.
+    tenant_starts: [u64; TENANTS],
 }
 
 /// Tenants of a slot whose poses may still be used: a slot gets a new tenant only when the `Leave`
@@ -159,26 +175,26 @@ impl BaselineHistory {
     pub const fn new(number: u64) -> Self {
         Self {
             poses: Vec::new(),
-            since: [number, 0, 0],
+            tenant_starts: [number, 0, 0],
         }
     }
 
     /// The slot has a new tenant of the same format, whose `Enter` is in datagram `number`.
     pub fn start_tenant(&mut self, number: u64) {
-        self.since.rotate_right(1);
-        self.since[0] = number;
+        self.tenant_starts.rotate_right(1);
+        self.tenant_starts[0] = number;
     }
 
     /// Whether the pose section of datagram `number` is about the present tenant.
     pub const fn is_of_present_tenant(&self, number: u64) -> bool {
-        number >= self.since[0]
+        number >= self.tenant_starts[0]
     }
 
     /// Adds a pose of the present tenant, also a late one, and drops poses that are too old to be a
     /// baseline.
     pub fn insert(&mut self, received: ReceivedPose) {
         // An `Enter` may be sent more than once, and the first one arrive last.
-        self.since[0] = self.since[0].min(received.number);
+        self.tenant_starts[0] = self.tenant_starts[0].min(received.number);
         match self
             .poses
             .binary_search_by_key(&received.number, |received| received.number)
@@ -190,11 +206,14 @@ impl BaselineHistory {
         self.drop_before(newest.saturating_sub(HISTORY_DATAGRAMS - 1));
     }
 
-    /// Drops poses that a sender that has named `acked` cannot use any more. Those that an earlier
-    /// datagram may use that arrives later stay: its set may lie as far back as a sender may name
-    /// one.
+    /// Drops poses that are no baselines of a sender any more once a datagram has named `acked`.
+    /// An earlier datagram may still arrive; the poses that it may use are kept.
     pub fn prune(&mut self, acked: &AckedSet) {
-        self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
+        self.drop_before(
+            acked
+                .window_start()
+                .saturating_sub(WINDOW + MAX_ACKED_DISTANCE),
+        );
     }
 
     /// The baseline of mode [`Window`](super::BaselineMode::Window).
@@ -221,16 +240,16 @@ impl BaselineHistory {
         let Some(baseline) = self.baseline(acked) else {
             return;
         };
-        let since = self
-            .since
+        let start = self
+            .tenant_starts
             .into_iter()
-            .find(|since| *since <= baseline.number)
+            .find(|start| *start <= baseline.number)
             .unwrap_or(0);
         let known = self
             .poses
             .iter()
             .rev()
-            .filter(|received| received.number >= since && acked.contains(received.number));
+            .filter(|received| received.number >= start && acked.contains(received.number));
         out.extend(known.map(|received| (received.stamp, received.pose)));
     }
 
@@ -261,7 +280,7 @@ impl BaselineHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Measure, Reader, Writer};
+    use crate::wire::{Measure, Reader, WRITE_CANNOT_FAIL, Writer};
 
     #[test]
     fn an_acked_set_contains_the_newest_and_those_in_its_mask() {
@@ -323,13 +342,38 @@ mod tests {
             let mut bytes = Vec::new();
             acked
                 .wire_mask(&mut Writer::new(&mut bytes))
-                .expect("writing cannot fail");
+                .expect(WRITE_CANNOT_FAIL);
             let mut read = AckedSet {
                 newest: 100,
                 mask: 0,
             };
             assert_eq!(read.wire_mask(&mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, acked);
+        }
+    }
+
+    #[test]
+    fn each_mask_has_one_encoding() {
+        for (shape, rest, width) in (0..3)
+            .flat_map(|shape| (0..32).map(move |index| (shape, index, 5)))
+            .chain([0, 0b101, u64::from(u32::MAX)].map(|mask| (2, mask, 32)))
+            .chain([0, 0b101, u64::from(u32::MAX)].map(|mask| (3, mask, 32)))
+        {
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes);
+            writer.flag(&mut false).expect(WRITE_CANNOT_FAIL);
+            for (mut bits, width) in [(shape, 2), (rest, width)] {
+                writer.bits(&mut bits, width).expect(WRITE_CANNOT_FAIL);
+            }
+            writer.finish();
+            let mut acked = AckedSet::default();
+            if acked.wire_mask(&mut Reader::new(&bytes)).is_ok() {
+                let mut again = Vec::new();
+                acked
+                    .wire_mask(&mut Writer::new(&mut again))
+                    .expect(WRITE_CANNOT_FAIL);
+                assert_eq!(again, bytes, "shape {shape}, {rest:b}");
+            }
         }
     }
 
@@ -394,7 +438,7 @@ mod tests {
         });
         assert_eq!(received.poses().len(), 3);
         received.prune(&AckedSet {
-            newest: 101 + 2 * WINDOW + MAX_LAG,
+            newest: 101 + 2 * WINDOW + MAX_ACKED_DISTANCE,
             mask: 0,
         });
         assert_eq!(received.poses().len(), 2);

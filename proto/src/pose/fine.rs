@@ -10,9 +10,10 @@
 //! 1. The *reference*, if there is one: the object that others move with, such as the one that the
 //!    player steers.
 //! 2. The *candidates*: objects with an acknowledged pose in the window, in an order that both ends
-//!    know ([`CandidateOrder`] is a good one). Each begins with whether it is in the section; then
-//!    come its flag, position, turn and velocities. A candidate that is not in and has not moved
-//!    lately costs a few hundredths of a bit.
+//!    know: in datagrams that of their slots; the trainer, benches and tests use
+//!    [`CandidateOrder`]. Each begins with the decision whether its pose is in the section; if it
+//!    is, its flag, position, turn and velocities follow. A candidate whose pose is not in the
+//!    section and which has not moved lately costs a few hundredths of a bit.
 //! 3. *Unacknowledged* objects, which have no acknowledged pose in the window: coded relative to
 //!    one older pose, or absolute. The caller codes which objects these are; a datagram's section
 //!    ([`super::section`]) mixes them with the candidates, all of which are in.
@@ -27,7 +28,7 @@
 //! parts of the pose that are already known (an error along the direction of movement, a roll on
 //! the ground, the height of a turned cube that stands on something). The weights are constants,
 //! trained on a recording ([`super::trained`]). Nothing is carried from one section to the next, so
-//! it does not matter which datagrams are lost: fewer acknowledged poses only make the prediction
+//! a lost datagram makes no other one unreadable. Fewer acknowledged poses only make the prediction
 //! worse.
 //!
 //! Invariants:
@@ -37,9 +38,9 @@
 //! 2. Whatever the bytes are, a decoder returns an error or a pose that fits its format. The work
 //!    for a section is bounded by the number of candidates and by its length.
 //!
-//! Units: ages in microseconds, half edges in metres; inside, 1/512 m and 1/361 of a quaternion's
-//! part, for which the weights were trained. Cost: 1 to 3 microseconds for an object that is in,
-//! growing with the number of those; 50 ns for another one.
+//! Units: ages in microseconds, half edges in metres; inside, 1/512 m and 1/361 in a quaternion's
+//! part, for which the weights were trained. Cost: 1 to 3 microseconds for an object whose pose is
+//! in the section, more the more there are; 50 ns for any other candidate.
 
 mod conversion;
 pub(super) mod decision_coder;
@@ -59,14 +60,14 @@ pub use self::state::FineState;
 use self::section_coder::FineSectionCoder;
 use super::{Pose, PoseFormat};
 use crate::entropy;
-use crate::wire::WireError;
+use crate::wire::{WRITE_CANNOT_FAIL, WireError};
 
 /// Units of a position, inside.
 const UNITS_PER_METRE: f32 = 512.0;
-/// Units of a rotation by a radian, inside: a step of a quaternion's part in 9 bits is half a unit.
+/// Units of a rotation by a radian, inside: a step of a quaternion's part in 9 bits is one unit.
 const TURN_UNITS: f32 = 180.7;
-/// Grid units between a pose and its baseline, at most.
-const MAX_STEP: i32 = (1 << 29) - 1;
+/// Maximum difference between a coordinate and its baseline, in grid units.
+const MAX_DIFFERENCE: i32 = (1 << 29) - 1;
 
 /// A pose that both ends know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,9 +91,10 @@ pub struct KnownObject<'a> {
     pub history: &'a [AgedPose],
 }
 
-/// An order in which to code candidates: by the distance of their baselines from the reference's,
-/// so that an object follows those that push it. Candidates at the same distance, or all if there
-/// is no reference, keep their order. Both ends sort the same.
+/// An order in which to code candidates, for the trainer, benches and tests: by the distance of
+/// their baselines from the reference's, so that an object follows those that push it. Candidates
+/// at the same distance, or all if there is no reference, keep their order. Both ends sort the
+/// same.
 #[derive(Debug, Default)]
 pub struct CandidateOrder {
     /// Squared distance and index in one number, since comparing is most of the work.
@@ -103,12 +105,14 @@ impl CandidateOrder {
     /// The lower bits of a key, which hold the index.
     const INDEX_BITS: u32 = 20;
 
-    /// Sorts candidates, at most a million, by their baselines.
+    /// Sorts candidates by their baselines: the first 2^20; the others are left out. Those farther
+    /// than 2^22 grid units from the reference count as equally far.
     pub fn sort<'p>(
         &mut self,
         reference: Option<&Pose>,
         baselines: impl Iterator<Item = &'p Pose>,
     ) {
+        // No sum overflows: coordinates are at most `MAX_AT`, 2^27.
         let farthest = (1 << (u64::BITS - Self::INDEX_BITS)) - 1;
         let distance2 = |baseline: &Pose| {
             let Some(reference) = reference else { return 0 };
@@ -142,8 +146,6 @@ pub struct FineEncoder<'o, 's> {
     section: FineSectionCoder<'s, entropy::RangeEncoder<'o>>,
 }
 
-const NEVER: &str = "a writer refuses nothing";
-
 impl<'o, 's> FineEncoder<'o, 's> {
     /// A section that goes on in `encoder`.
     pub fn new(encoder: entropy::RangeEncoder<'o>, state: &'s mut FineState) -> Self {
@@ -152,18 +154,22 @@ impl<'o, 's> FineEncoder<'o, 's> {
         }
     }
 
-    /// The object that others move with, before all others, and its pose if it is in. Without an
-    /// acknowledged pose it is no reference.
+    /// The object that others move with, before all others, and its pose if that is in the
+    /// section. Without an acknowledged pose it is no reference.
     pub fn write_reference(&mut self, known: &KnownObject<'_>, pose: Option<&Pose>) {
-        self.section.code_reference(known, pose).expect(NEVER);
+        self.section
+            .code_reference(known, pose)
+            .expect(WRITE_CANNOT_FAIL);
     }
 
     /// The slot of the reference that follows, if there is one.
     pub(super) fn write_reference_slot(&mut self, slot: Option<u16>) {
-        self.section.code_reference_slot(slot).expect(NEVER);
+        self.section
+            .code_reference_slot(slot)
+            .expect(WRITE_CANNOT_FAIL);
     }
 
-    /// The next candidate, and its pose if it is in.
+    /// The next candidate, and its pose if that is in the section.
     ///
     /// # Panics
     /// When there is a pose but no acknowledged one.
@@ -173,12 +179,16 @@ impl<'o, 's> FineEncoder<'o, 's> {
             "{pose:?} is not of {:?}",
             known.format
         );
-        self.section.code_object(known, pose).expect(NEVER);
+        self.section
+            .code_object(known, pose)
+            .expect(WRITE_CANNOT_FAIL);
     }
 
     /// An object without an acknowledged pose in the window: `known` has one older pose, or none.
     pub(super) fn write_unacknowledged(&mut self, known: &KnownObject<'_>, pose: &Pose) {
-        self.section.code_unacknowledged(known, pose).expect(NEVER);
+        self.section
+            .code_unacknowledged(known, Some(pose))
+            .expect(WRITE_CANNOT_FAIL);
     }
 
     /// The stream, for what is written between the objects.
@@ -186,15 +196,15 @@ impl<'o, 's> FineEncoder<'o, 's> {
         &mut self.section.coder
     }
 
-    /// The length of the section if it is finished now, at most; at most one byte less. The end may
-    /// take one more.
+    /// An upper bound of the section's length without its end: exact, or one byte too high. The end
+    /// adds at most one byte.
     pub fn bytes_so_far(&self) -> usize {
         self.section.coder.bytes_if_finished()
     }
 
     /// Writes the end.
     pub fn finish(mut self) {
-        self.section.code_end().expect(NEVER);
+        self.section.code_end().expect(WRITE_CANNOT_FAIL);
         self.section.coder.finish();
     }
 }
@@ -212,7 +222,7 @@ impl<'d, 's> FineDecoder<'d, 's> {
         }
     }
 
-    /// The pose of the reference if it is in.
+    /// The pose of the reference if that is in the section.
     pub fn read_reference(&mut self, known: &KnownObject<'_>) -> Result<Option<Pose>, WireError> {
         self.section.code_reference(known, None)
     }
@@ -222,7 +232,7 @@ impl<'d, 's> FineDecoder<'d, 's> {
         self.section.code_reference_slot(None)
     }
 
-    /// The pose of the next candidate if it is in.
+    /// The pose of the next candidate if that is in the section.
     pub fn read_object(&mut self, known: &KnownObject<'_>) -> Result<Option<Pose>, WireError> {
         self.section.code_object(known, None)
     }
@@ -232,7 +242,7 @@ impl<'d, 's> FineDecoder<'d, 's> {
         &mut self,
         known: &KnownObject<'_>,
     ) -> Result<Pose, WireError> {
-        self.section.code_unacknowledged(known, &Pose::default())
+        self.section.code_unacknowledged(known, None)
     }
 
     /// The stream, for what is read between the objects.

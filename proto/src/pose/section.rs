@@ -52,7 +52,12 @@ use super::fine::{self, AgedPose, FineState, KnownObject};
 use super::{AckedSet, BaselineHistory, CodedPose, Pose, PoseFormat, ReceivedPose, shared};
 use crate::entropy::{RangeDecoder, RangeEncoder};
 use crate::time::GameTime;
-use crate::wire::{Coder, Reader, WireError, Writer};
+use crate::wire::{Coder, Reader, WRITE_CANNOT_FAIL, WireError, Writer};
+
+/// Width of the distance from a datagram's number back to the newest of its acked set; 0 means that
+/// it names none.
+const DISTANCE_BITS: u32 = 6;
+const _: () = assert!(super::MAX_ACKED_DISTANCE < 1 << DISTANCE_BITS);
 
 /// How a section is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -72,7 +77,7 @@ pub struct SectionHeader {
     /// The datagram's number, which both ends know.
     pub number: u64,
     /// The datagrams that are known to have arrived, if any is that is not older than
-    /// [`super::MAX_LAG`].
+    /// [`super::MAX_ACKED_DISTANCE`].
     pub acked: Option<AckedSet>,
 }
 
@@ -92,7 +97,7 @@ impl SectionHeader {
         coder.flag(&mut fine)?;
         self.level = if fine { Level::Fine } else { Level::Shared };
         let mut back = self.acked.map_or(0, |acked| self.number - acked.newest);
-        coder.bits(&mut back, 6)?;
+        coder.bits(&mut back, DISTANCE_BITS)?;
         if back == 0 {
             self.acked = None;
             return Ok(());
@@ -194,9 +199,7 @@ impl<'o> SectionWriter<'o> {
         stream: impl FnOnce(RangeEncoder<'o>) -> LevelEncoder<'o>,
     ) -> Self {
         let mut writer = Writer::new(out);
-        { *header }
-            .wire(&mut writer)
-            .expect("a writer refuses nothing");
+        { *header }.wire(&mut writer).expect(WRITE_CANNOT_FAIL);
         let header_bytes = writer.finish();
         Self {
             stream: stream(RangeEncoder::new(out)),

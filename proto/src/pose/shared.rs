@@ -22,7 +22,7 @@
 //! `SPEEDS`; the flag, raw 1.
 //!
 //! # With a baseline, if the format has a yaw
-//! See [`steered`]: yaw, then position, both relative to what a walker may do in the time between
+//! See [`walker`]: yaw, then position, both relative to what a walker may do in the time between
 //! the stamps.
 //!
 //! # With a baseline, if the object turns freely or not at all
@@ -40,8 +40,8 @@
 //!
 //! Cost: [`code`] 100 ns, a [`CodedPose`] written 15 ns, read 200 ns; no allocation.
 
-pub mod steered;
 pub(crate) mod symbol_coder;
+pub mod walker;
 
 pub use self::symbol_coder::CodedPose;
 use self::symbol_coder::SymbolCoder;
@@ -90,7 +90,7 @@ fn wire<S: SymbolCoder>(
         (None, _) => wire_alone(format, pose, symbols),
         (Some((time, baseline)), Turning::Yaw { bits }) => {
             let age_ms = stamp.millis().saturating_sub(time.millis());
-            steered::wire(bits.into(), baseline, age_ms, pose, symbols)
+            walker::wire(bits.into(), baseline, age_ms, pose, symbols)
         }
         (Some((time, baseline)), turn) => {
             wire_changes(turn, baseline, pose, symbols)?;

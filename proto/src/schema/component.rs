@@ -19,7 +19,7 @@ use crate::pose::Pose;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Timeline, TimelineValue, Waypoint};
-use crate::wire::{self, Coder, Wire, WireError};
+use crate::wire::{self, Coder, WRITE_CANNOT_FAIL, Wire, WireError};
 
 /// The highest number of points of one timeline in one record.
 pub const MAX_POINTS: usize = 15;
@@ -171,7 +171,7 @@ impl Component {
                 (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
                 (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
             };
-        written.expect("writing cannot fail");
+        written.expect(WRITE_CANNOT_FAIL);
     }
 }
 

@@ -11,7 +11,7 @@
 //!    frame and what was pushed since the last poll.
 //! 3. After `FrameTooLarge` the frame boundaries are lost: every later poll returns the same error.
 //!
-//! Units: bytes; the limit counts the payload alone. Source: the carrier of `proto/ambit/*.proto`.
+//! Units: bytes; the limit counts the payload alone. Source: the comments in `proto/ambit/*.proto`.
 //!
 //! `LengthDelimitedCodec` of tokio-util has the same format, but it reserves the announced length
 //! at once (against invariant 2) and does not report it on failure.

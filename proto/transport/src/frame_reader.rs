@@ -49,8 +49,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    /// Frames that follow may have as many bytes.
-    pub fn allow(&mut self, max_bytes: usize) {
+    /// Changes the bound for the frames that follow.
+    pub fn set_max_bytes(&mut self, max_bytes: usize) {
         self.decoder.set_max(max_bytes);
     }
 
@@ -59,13 +59,13 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.input
     }
 
-    /// The next message; `Unchanged` when the stream has ended between two frames.
+    /// The next message; `None` when the stream has ended between two frames.
     pub async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, FrameError> {
         let frame = self.next_frame().await?;
         Ok(frame.map(M::decode).transpose()?)
     }
 
-    /// The next frame, as it came; `Unchanged` when the stream has ended between two frames.
+    /// The next frame, as it came; `None` when the stream has ended between two frames.
     pub async fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
         loop {
             if let Some(frame) = self.decoder.poll_frame()? {

@@ -47,7 +47,7 @@ pub fn body(data: &[u8]) {
     let context = BodyContext {
         schema,
         delay: Duration::from_millis(150),
-        near: GameTime::from_millis(100_000),
+        approximate_now: GameTime::from_millis(100_000),
     };
     // The writer leaves out what is older than the stamp; writing the result again changes nothing.
     if let Ok(Some(mut body)) = read_body(Reader::new(bytes), &context) {

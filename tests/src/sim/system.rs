@@ -12,6 +12,7 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::client::{Client, ClientOutput};
+use ambit_client_core::replica::PoseDecoding;
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{ClientId, RoomId};
@@ -198,7 +199,7 @@ impl System {
         self.users.push(SimUser {
             client: Client::new(&ClientConfig { seed, ..config }),
             events: Vec::new(),
-            is_checked: !config.light,
+            is_checked: config.pose_decoding == PoseDecoding::Full,
             sent_datagrams: None,
             bytes: (0, 0),
             up: path(seed),

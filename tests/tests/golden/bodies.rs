@@ -93,7 +93,7 @@ pub(super) fn context(schema: &Schema) -> BodyContext<'_> {
     BodyContext {
         schema,
         delay: Duration::from_millis(150),
-        near: STAMP + Duration::from_millis(70),
+        approximate_now: STAMP + Duration::from_millis(70),
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) fn records() -> Vec<Record> {
             alias: alias(65_535, 0),
             at: horizon,
         },
-        Record::Effects(effects.into()),
+        Record::InputEffects(effects.into()),
     ]
 }
 

@@ -32,7 +32,7 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
         .expect("the encoding is valid");
     server
         .send_block(ms(1_100), map().encode().into())
-        .expect("room");
+        .expect("the queue is not full");
     server.write_datagram(ms(1_100), &mut slice, |_, _| ());
     [("down", down), ("up", up), ("slice", slice)]
         .map(|(name, bytes)| (name.into(), bytes))
@@ -85,7 +85,7 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
 fn write_server_datagram(server: &mut Link, out: &mut Vec<u8>) {
     server
         .send_reliable(ms(1_000), encode(&mut notice()).into(), None)
-        .expect("room");
+        .expect("the queue is not full");
     server.write_datagram(ms(1_000), out, |writer, _| {
         bodies::write_into(&mut body(), writer);
     });
@@ -95,7 +95,7 @@ fn write_server_datagram(server: &mut Link, out: &mut Vec<u8>) {
 fn write_client_datagram(client: &mut Link, out: &mut Vec<u8>) {
     client
         .send_reliable(ms(50), encode(&mut command()).into(), None)
-        .expect("room");
+        .expect("the queue is not full");
     client.write_datagram(ms(50), out, |writer, _| {
         uplink().wire(writer).expect("writing cannot fail");
     });
@@ -153,7 +153,7 @@ fn uplink() -> Uplink {
             late: 2,
         }),
         input: Some(input),
-        missing_baseline: Some(0x1233),
+        lost_track: Some(0x1233),
     }
 }
 

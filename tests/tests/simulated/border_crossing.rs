@@ -1,4 +1,4 @@
-//! Invariant 4 (crossing): no client can make the server send much more than it receives.
+//! Hysteresis: no client can make the server send much more than it receives.
 //!
 //! A viewer steps back and forth over the border between cells 0 and 1, and an object over the one
 //! between 3 and 2: their distance in cells goes 3, 2, 1, 2, 3. Without hysteresis each round costs

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::stats::{AgeByClass, Distribution};
+use ambit_client_core::replica::PoseDecoding;
 use ambit_tests::crowd_game::{TARGET_OFFSET, TEAM_SIZE};
 use ambit_tests::measured_room::{MeasuredRoom, test_registry};
 use ambit_tests::sim::{System, wire};
@@ -31,7 +32,11 @@ fn of_600_avatars_in_one_spot_teams_and_targets_stay_fresh() {
             system.add_user_with(
                 ClientConfig {
                     name,
-                    light: number >= WATCHED,
+                    pose_decoding: if number < WATCHED {
+                        PoseDecoding::Full
+                    } else {
+                        PoseDecoding::Light
+                    },
                     ..ClientConfig::default()
                 },
                 &network,

@@ -1,4 +1,4 @@
-//! Invariant 10 (determinism): the same seed and inputs give the same bytes.
+//! Invariant 7 (determinism) of ARCHITECTURE.md: the same seed and inputs give the same bytes.
 
 use ambit_room::recording;
 

@@ -1,5 +1,5 @@
-//! Invariant 3 (hiding): what a player must not see has no effect on the datagrams that it
-//! receives.
+//! Invariant 2 (hiding) of ARCHITECTURE.md: what a player must not see has no effect on the
+//! datagrams that it receives.
 //!
 //! Tested by non-interference: the same seed is run twice, and the runs differ only in what a
 //! veiled player does. Every datagram to any other player must be the same, byte by byte and tick

@@ -1,6 +1,6 @@
 //! Interest management: the oracle compares all pairs after every tick while players act.
 //!
-//! Invariants 1 (alternation) and 2 (exactness) of ARCHITECTURE.md; 3 (hiding) is in `hiding`.
+//! Invariant 1 (interest) of ARCHITECTURE.md; 2 (hiding) is in `hiding`.
 
 use std::time::Duration;
 

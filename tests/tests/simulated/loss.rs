@@ -12,12 +12,12 @@ fn loss_revives_no_object_and_leaves_no_wrong_baseline() {
         let row = run_under_loss(7, loss, 4);
         let ages = &row.ages.shown.near;
         println!(
-            "{loss} %: {} bytes/s, {} poses/s, {} compared, {} missing baselines; \
+            "{loss} %: {} bytes/s, {} poses/s, {} compared, {} lost tracks; \
              near: age p50 {:?} ms, p99 {:?} ms; not shown: {}, p50 {:?}, p99 {:?}",
             row.bytes_per_s,
             row.poses_per_s,
             row.compared,
-            row.missing_baselines,
+            row.lost_tracks,
             ages.quantile_ms(0.5),
             ages.quantile_ms(0.99),
             row.ages.not_shown.count(),

@@ -14,6 +14,7 @@ mod host_faults;
 mod inputs;
 mod interest;
 mod late_join;
+mod lobby;
 mod loss;
 mod prediction;
 mod script;

@@ -2,8 +2,8 @@
 //! encoded to bytes.
 
 use actix::Addr;
-use ambit_host::carrier::host_link;
 use ambit_host::host::{GameHost, HostConfig};
+use ambit_host::host_link::host_link;
 use ambit_room::logic::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::Addr;
-use ambit_host::carrier::{WorldEnd, world_end_over};
+use ambit_host::host_link::{WorldEnd, world_end_over};
 use anyhow::Context as _;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use actix::Addr;
-use ambit_host::carrier::world_end_over;
+use ambit_host::host_link::world_end_over;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_transport::admission::AdmissionPermit;
 use quinn::{Connection, ConnectionError, VarInt};

@@ -7,7 +7,7 @@
 use ambit_proto::codes as protocol;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::room_change::Change;
-use ambit_proto::control::world::world_to_client::Body as FromServer;
+use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::ids::{PlayerId, RoomId};
 
 use super::super::event::{ErrorSubject, ViewEvent, codes};
@@ -19,7 +19,7 @@ use super::{LobbyOutput, LobbySession};
 const MAX_ROSTER: usize = 4_096;
 
 impl LobbySession {
-    pub(super) fn handle_body(&mut self, request: u64, body: FromServer) {
+    pub(super) fn handle_body(&mut self, request: u64, body: LobbyMessageBody) {
         let question = self.pending.take_answered(request);
         // The answer to a question of the client itself is a notification to the views.
         let request = if matches!(question, Some(LobbyQuestion::Player(_))) {
@@ -28,13 +28,13 @@ impl LobbySession {
             0
         };
         match body {
-            FromServer::Error(error) if question == Some(LobbyQuestion::Ticket) => {
+            LobbyMessageBody::Error(error) if question == Some(LobbyQuestion::Ticket) => {
                 self.outputs.push_back(LobbyOutput::NoTicket(
                     protocol::name_of_error(&error),
                     error.message,
                 ));
             }
-            FromServer::Error(error) => {
+            LobbyMessageBody::Error(error) => {
                 let about = if request == 0 {
                     ErrorSubject::Lobby
                 } else {
@@ -42,17 +42,17 @@ impl LobbySession {
                 };
                 self.emit_error(about, protocol::name_of_error(&error), error.message);
             }
-            FromServer::RoomList(list) => {
+            LobbyMessageBody::RoomList(list) => {
                 self.emit(ViewEvent::Rooms {
                     request,
                     rooms: list.rooms.into_iter().map(Into::into).collect(),
                 });
             }
-            FromServer::RoomChange(change) => self.handle_room_change(change.change),
-            FromServer::RoomCreated(created) => self.handle_created(request, created.room),
-            FromServer::RoomJoined(joined) => self.handle_joined(request, joined),
-            FromServer::RoomLeft(left) => self.handle_left(request, left),
-            FromServer::PlayerList(list) => {
+            LobbyMessageBody::RoomChange(change) => self.handle_room_change(change.change),
+            LobbyMessageBody::RoomCreated(created) => self.handle_created(request, created.room),
+            LobbyMessageBody::RoomJoined(joined) => self.handle_joined(request, joined),
+            LobbyMessageBody::RoomLeft(left) => self.handle_left(request, left),
+            LobbyMessageBody::PlayerList(list) => {
                 let room = Some(RoomId(list.room)).filter(|room| room.0 != 0);
                 let players: Vec<_> = list.players.into_iter().map(PlayerListing::from).collect();
                 if room.is_some() && room == self.room {
@@ -64,14 +64,14 @@ impl LobbySession {
                     players,
                 });
             }
-            FromServer::PlayerChange(change) => self.handle_player_change(change),
-            FromServer::Renamed(renamed) => self.handle_renamed(request, renamed),
-            FromServer::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
-            FromServer::Done(_) => self.emit(ViewEvent::Done { request }),
-            FromServer::Ticket(ticket) => self.handle_ticket(ticket),
-            FromServer::Servers(servers) => self.note_servers(servers),
+            LobbyMessageBody::PlayerChange(change) => self.handle_player_change(change),
+            LobbyMessageBody::Renamed(renamed) => self.handle_renamed(request, renamed),
+            LobbyMessageBody::Chat(chat) => self.emit(ViewEvent::Chat(chat.into())),
+            LobbyMessageBody::Done(_) => self.emit(ViewEvent::Done { request }),
+            LobbyMessageBody::Ticket(ticket) => self.handle_ticket(ticket),
+            LobbyMessageBody::Servers(servers) => self.note_servers(servers),
             // Handled in `handle_message` where they are expected.
-            FromServer::Welcome(_) | FromServer::Goodbye(_) => {}
+            LobbyMessageBody::Welcome(_) | LobbyMessageBody::Goodbye(_) => {}
         }
     }
 

@@ -224,7 +224,7 @@ impl ClientHarness {
         let context = BodyContext {
             schema: &schema,
             delay: LOCAL_LAG,
-            near: stamp,
+            approximate_now: stamp,
         };
         let mut bytes = Vec::new();
         self.host
@@ -250,7 +250,7 @@ impl ClientHarness {
         self.host
             .link
             .send_reliable(now, wire::encode(&mut notice).into(), None)
-            .expect("room");
+            .expect("the queue is not full");
     }
 
     pub(super) fn break_lobby_connection(&mut self) {

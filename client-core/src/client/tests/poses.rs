@@ -9,6 +9,7 @@ use ambit_proto::schema::Component;
 
 use super::super::*;
 use super::harness::*;
+use crate::replica::PoseDecoding;
 use crate::replica::jitter_buffer::RenderTiming;
 
 const WALKER: u8 = 2;
@@ -124,7 +125,7 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
             .host
             .sent
             .iter()
-            .filter_map(|sent| sent.2.missing_baseline)
+            .filter_map(|sent| sent.2.lost_track)
             .collect::<Vec<_>>()
     };
     assert_eq!(emitted(&harness), [failed as u16]);
@@ -150,9 +151,9 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
 
 #[test]
 fn a_light_client_acknowledges_datagrams_but_knows_no_poses() {
-    let run = |light| {
+    let run = |pose_decoding| {
         let mut harness = ClientHarness::playing_with(&ClientConfig {
-            light,
+            pose_decoding,
             seed: 1,
             ..ClientConfig::default()
         });
@@ -180,7 +181,7 @@ fn a_light_client_acknowledges_datagrams_but_knows_no_poses() {
             stats.lost_tracks,
         )
     };
-    let (light, full) = (run(true), run(false));
+    let (light, full) = (run(PoseDecoding::Light), run(PoseDecoding::Full));
     assert_eq!((light.0, light.1, light.2), (full.0, full.1, full.2));
     assert_eq!((light.3, light.4, light.5), (0, false, 0));
     assert_eq!((full.3, full.4), (40, true));
@@ -291,7 +292,7 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
         sampled_until: own[1].at,
         takes_effect_at: (harness.room_time() + LOCAL_LAG).whole_millis(),
     };
-    harness.send(&[Record::Effects(vec![effect])]);
+    harness.send(&[Record::InputEffects(vec![effect])]);
     let known: Vec<_> = harness
         .client
         .own_inputs()
@@ -362,7 +363,7 @@ fn the_map_arrives_during_the_game_and_progress_is_reported() {
         .host
         .link
         .send_block(now, block.clone().into())
-        .expect("room");
+        .expect("the queue is not full");
     let (mut emitted, mut progress) = (None, Vec::new());
     for _ in 0..400 {
         harness.advance(ms(10));
@@ -397,7 +398,7 @@ fn an_invalid_map_is_counted_and_ignored() {
         .host
         .link
         .send_block(now, vec![0xff; 100].into())
-        .expect("room");
+        .expect("the queue is not full");
     for _ in 0..20 {
         harness.advance(ms(50));
         harness.send(&[]);

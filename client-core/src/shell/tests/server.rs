@@ -244,7 +244,7 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
             fields,
         };
         link.send_reliable(now, wire::encode(&mut notice).into(), None)
-            .expect("room");
+            .expect("the queue is not full");
     }
     let stamp = GameTime::from_micros(now.micros());
     let components = vec![(
@@ -265,7 +265,7 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         let context = BodyContext {
             schema,
             delay: Duration::from_millis(150),
-            near: stamp,
+            approximate_now: stamp,
         };
         write_record(&mut enter, &context, base, writer);
         end_records(writer);

@@ -25,13 +25,13 @@ use super::cpu::CpuMeter;
 use super::inbox::Inbox;
 use super::inlet::RoomInlet;
 use super::outlet::Outlet;
-use crate::carrier::HostEnd;
 use crate::clock_thread::{TickState, TickingRoom};
 use crate::host_core::clock::{RoomClock, TickSchedule};
 use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::host_core::messages::{HostMessage, RoomOrder};
 use crate::host_core::protobuf::order_of;
 use crate::host_core::{HostEnding, HostOutput};
+use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
 

@@ -28,8 +28,8 @@ pub enum UplinkEvent {
     Malformed(WireError),
     /// The player's controls; they may be older than those already received.
     Input(KeyInput),
-    /// The client cannot decode poses because it misses their baselines.
-    MissingBaseline,
+    /// The client could not read poses: it lacked a baseline, or they were invalid.
+    LostTrack,
 }
 
 /// The limits for one client's commands; see the module.

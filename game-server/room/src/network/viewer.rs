@@ -261,14 +261,14 @@ impl Viewer {
         // A client repeats this report; a failure from before the baselines were revoked is already
         // handled.
         let failed = uplink
-            .missing_baseline
+            .lost_track
             .map(|low| message::nearest_datagram_number(low, self.link.next_number()));
         if failed.is_some_and(|failed| failed >= self.baseline_floor) {
             self.baseline_floor = self.link.next_number();
             // An object at rest may have been decoded against a wrong baseline: send its pose
             // again.
             self.slots.activate_poses();
-            events.push(UplinkEvent::MissingBaseline);
+            events.push(UplinkEvent::LostTrack);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! prediction of the others: the error of x that of y, the error of the position that of the turn,
 //! and the turn that of the height of a cube that rolls.
 //!
-//! Units: [`super::UNITS_PER_METRE`], [`super::TURN_UNITS`]; spreads as logarithms to baseline 2.
+//! Units: [`super::UNITS_PER_METRE`], [`super::TURN_UNITS`]; spreads as logarithms to base 2.
 
 mod features;
 mod orientation;

@@ -14,7 +14,7 @@ use super::number::code_number;
 use super::prediction::PosePrediction;
 use super::state::FineState;
 use super::vector::{Vector, dot, sub};
-use super::{KnownObject, MAX_STEP};
+use super::{KnownObject, MAX_DIFFERENCE};
 use crate::pose::{MAX_AT, Motion, Pose, Turning, motion};
 use crate::wire::WireError;
 
@@ -324,7 +324,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
 fn checked_coordinate(baseline: i32, step: i32) -> Result<i32, WireError> {
     let at = baseline
         .checked_add(step)
-        .filter(|at| step.abs() <= MAX_STEP && at.abs() <= MAX_AT);
+        .filter(|at| step.abs() <= MAX_DIFFERENCE && at.abs() <= MAX_AT);
     at.ok_or(WireError::OutOfRange {
         what: "coordinate of a pose",
     })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::examples::poses::any_pose;
 use crate::pose::trained::training::walker::{FORMAT, SteeredWalk};
-use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
+use crate::pose::{MAX_ACKED_DISTANCE, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;
 /// The time between two ticks at 60 Hz, which is not a whole number of milliseconds.
@@ -43,7 +43,7 @@ fn a_receiver_without_baselines_reports_it_and_recovers() {
             scene.tick();
             if tick % 60 == 30 {
                 assert_eq!(
-                    scene.missing_baseline, None,
+                    scene.lost_track, None,
                     "seed {seed}, tick {tick}: not recovered"
                 );
                 scene.may_miss_baselines = false;
@@ -164,11 +164,11 @@ fn an_acked_set_too_far_back_is_not_sent() {
         mask: 0,
     });
     assert_eq!(
-        SectionHeader::new(Level::Shared, 100 + MAX_LAG, acked).acked,
+        SectionHeader::new(Level::Shared, 100 + MAX_ACKED_DISTANCE, acked).acked,
         acked
     );
     assert_eq!(
-        SectionHeader::new(Level::Shared, 101 + MAX_LAG, acked).acked,
+        SectionHeader::new(Level::Shared, 101 + MAX_ACKED_DISTANCE, acked).acked,
         None
     );
     assert_eq!(SectionHeader::new(Level::Shared, 100, acked).acked, None);
@@ -317,7 +317,7 @@ struct Exchange {
     in_flight: Vec<Datagram>,
     receiver: BTreeMap<u16, ReceiverObject>,
     received: BTreeSet<u64>,
-    missing_baseline: Option<u64>,
+    lost_track: Option<u64>,
     missing_baselines: u32,
     /// Datagrams that could not be read.
     failed: Vec<u64>,
@@ -341,7 +341,7 @@ impl Exchange {
             in_flight: Vec::new(),
             receiver: BTreeMap::new(),
             received: BTreeSet::new(),
-            missing_baseline: None,
+            lost_track: None,
             missing_baselines: 0,
             failed: Vec::new(),
             may_miss_baselines: false,
@@ -575,7 +575,7 @@ impl Exchange {
         // The sender counts a datagram that could not be read as received, until it is notified.
         let named = header(&datagram.section, number);
         if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
-            self.missing_baseline = self.missing_baseline.max(Some(number));
+            self.lost_track = self.lost_track.max(Some(number));
             self.failed.push(number);
             return;
         }
@@ -603,10 +603,10 @@ impl Exchange {
         match end {
             Ok(acked) => {
                 if self
-                    .missing_baseline
+                    .lost_track
                     .is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost))
                 {
-                    self.missing_baseline = None;
+                    self.lost_track = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
                     self.receiver
@@ -617,7 +617,7 @@ impl Exchange {
             Err(SectionError::MissingBaseline { .. }) if self.may_miss_baselines => {
                 self.missing_baselines += 1;
                 self.failed.push(number);
-                self.missing_baseline = self.missing_baseline.max(Some(number));
+                self.lost_track = self.lost_track.max(Some(number));
             }
             Err(error) => panic!("datagram {number}: {error}"),
         }
@@ -628,7 +628,7 @@ impl Exchange {
         if self.rng.f64() < self.loss || self.rng.bool() {
             return;
         }
-        if let Some(lost) = self.missing_baseline {
+        if let Some(lost) = self.lost_track {
             self.floor = self.floor.max(lost + 1);
         }
         let Some(latest) = self.received.last().copied() else {

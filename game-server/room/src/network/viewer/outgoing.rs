@@ -302,9 +302,9 @@ impl BodyWriter<'_, '_> {
         let context = BodyContext {
             schema: &shared_state.schema,
             delay: shared_state.delay,
-            near: stamp,
+            approximate_now: stamp,
         };
-        let mut record = Record::Effects(self.effect_reports.newest_first());
+        let mut record = Record::InputEffects(self.effect_reports.newest_first());
         let bits = record.bits(&context, stamp);
         if writer.bits_written() + bits + END_BITS > max_bits {
             return 0;
@@ -346,7 +346,7 @@ impl BodyWriter<'_, '_> {
         let context = BodyContext {
             schema: &shared_state.schema,
             delay: shared_state.delay,
-            near: stamp,
+            approximate_now: stamp,
         };
         let records = RecordWriter { context, stamp };
         let composer = RecordComposer {

@@ -126,7 +126,7 @@ fn a_client_without_baselines_reports_it_and_recovers() {
         .clears_history = true;
     simulation.ticks(60);
     assert!(simulation.test_clients[&ClientId(3)].unreadable_sections >= 1);
-    assert!(simulation.room.stats().missing_baselines >= 1);
+    assert!(simulation.room.stats().lost_tracks >= 1);
     let unreadable_sections = simulation.test_clients[&ClientId(3)].unreadable_sections;
     simulation.ticks(60);
     assert_eq!(

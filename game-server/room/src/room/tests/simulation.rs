@@ -47,7 +47,7 @@ pub(super) struct TestClient {
     link: Link,
     schema: Schema,
     pub slots: BTreeMap<u16, ReceivedObject>,
-    missing_baseline: Option<u64>,
+    lost_track: Option<u64>,
     /// The number of pose sections that could not be read.
     pub unreadable_sections: u32,
     /// The static world, once it is complete.
@@ -300,7 +300,7 @@ impl TestClient {
             link: Link::new(LinkConfig::client()),
             schema,
             slots: BTreeMap::new(),
-            missing_baseline: None,
+            lost_track: None,
             unreadable_sections: 0,
             map: None,
             stamp: GameTime::ZERO,
@@ -333,7 +333,7 @@ impl TestClient {
         let context = BodyContext {
             schema: &self.schema,
             delay,
-            near: now,
+            approximate_now: now,
         };
         let body = body.map(|body| read_body(body, &context).expect("the room's own body"));
         while let Some(event) = self.link.poll_event() {
@@ -392,7 +392,7 @@ impl TestClient {
                     known.store_pose(number, stamp, *pose, true_poses);
                 }
             }
-            Record::Update { .. } | Record::Effects(_) => {}
+            Record::Update { .. } | Record::InputEffects(_) => {}
             Record::Leave { .. } => {
                 let known = self
                     .slots
@@ -428,13 +428,13 @@ impl TestClient {
             Ok(acked) => {
                 let is_later =
                     |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
-                if self.missing_baseline.is_some_and(is_later) {
-                    self.missing_baseline = None;
+                if self.lost_track.is_some_and(is_later) {
+                    self.lost_track = None;
                 }
             }
             Err(SectionError::MissingBaseline { .. }) => {
                 self.unreadable_sections += 1;
-                self.missing_baseline = self.missing_baseline.max(Some(number));
+                self.lost_track = self.lost_track.max(Some(number));
             }
             Err(error) => panic!("the room's own section: {error}"),
         }
@@ -452,7 +452,7 @@ impl TestClient {
         let input = Some(message::KeyInput::new(Keymap(1), now));
         let mut uplink = Uplink {
             input,
-            missing_baseline: self.missing_baseline.map(|number| number as u16),
+            lost_track: self.lost_track.map(|number| number as u16),
             ..Uplink::default()
         };
         self.link

@@ -72,7 +72,7 @@ impl PosePrediction<'_> {
         coder: &mut C,
     ) -> Result<(), WireError> {
         let (centre, step) = conversion::quaternion_steps(bits);
-        let fine = 1.0 / (step * 2.0 * TURN_UNITS); // Steps a unit.
+        let fine = 1.0 / (step * 2.0 * TURN_UNITS); // Steps a unit: 1 for 9 bits.
         let first = self.spread(3, &self.turn_spread);
         let largest = self.code_largest(usize::from(turn[0]), exp2(first) + 0.5, coder);
         turn[0] = largest as u16;

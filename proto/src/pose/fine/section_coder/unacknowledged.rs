@@ -27,15 +27,17 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
         }
     }
 
-    /// The pose of an object of which only the first pose in `known`, if any, may be used.
+    /// The pose of an object of which only the first pose in `known`, if any, may be used. A writer
+    /// gives the new `pose`.
     pub(in crate::pose::fine) fn code_unacknowledged(
         &mut self,
         known: &KnownObject<'_>,
-        pose: &Pose,
+        pose: Option<&Pose>,
     ) -> Result<Pose, WireError> {
+        let pose = pose.copied().unwrap_or_default();
         self.coder.category(BitCategory::Unacknowledged);
         if !self.coder.bit(!known.history.is_empty(), EVEN) {
-            return self.code_absolute(known.format, pose);
+            return self.code_absolute(known.format, &pose);
         }
         if known.history.is_empty() {
             return Err(WireError::OutOfRange {
@@ -49,7 +51,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
         let movement = MovementHistory::new(&known, self.state.origin, &self.state.reference);
         let mut pose = Pose {
             flag: self.coder.bit(pose.flag, EVEN),
-            ..*pose
+            ..pose
         };
         self.code_position_and_turn(&known, &movement, &mut pose)?;
         self.code_velocities(&known, &mut pose)?;

@@ -5,8 +5,8 @@
 //! machine: sines are a series, and the random numbers are seeded.
 
 use super::{Trained, source};
-use crate::pose::shared::steered::{
-    COLUMNS, ROWS, STEP_MS, SteeredPrediction, yaw_difference, yaw_rounding,
+use crate::pose::shared::walker::{
+    COLUMNS, ROWS, STEP_MS, WalkerPrediction, yaw_difference, yaw_rounding,
 };
 use crate::pose::trained::walker::{WALKER_TABLES, WalkerTables};
 use crate::pose::{Pose, PoseFormat, Turning};
@@ -170,7 +170,7 @@ fn fit_variances(tables: &mut WalkerTables) {
         let (mut across, mut count, mut along) = ([0.0; COLUMNS], [0.0; COLUMNS], 0.0);
         for (baseline, pose, exact) in pairs(steps) {
             let age_ms = steps as u64 * STEP_MS;
-            let predicted = SteeredPrediction::new(tables, BITS, &baseline, &pose, age_ms);
+            let predicted = WalkerPrediction::new(tables, BITS, &baseline, &pose, age_ms);
             let mean = predicted.mean.map(|mean| mean as f64 / 256.0);
             let error = [0, 1].map(|axis| exact[axis] - mean[axis]);
             let ahead = [0, 1].map(|axis| mean[axis] - f64::from(baseline.at[axis]));
@@ -209,7 +209,7 @@ fn fit_distributions(tables: &mut WalkerTables) {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for (baseline, pose, exact) in pairs(steps) {
             let age_ms = steps as u64 * STEP_MS;
-            let predicted = SteeredPrediction::new(tables, BITS, &baseline, &pose, age_ms);
+            let predicted = WalkerPrediction::new(tables, BITS, &baseline, &pose, age_ms);
             let axis = predicted.first;
             let error = exact[axis] * 256.0 - predicted.mean[axis] as f64;
             first.push((error / f64::from(predicted.deviation) * 8.0).abs());

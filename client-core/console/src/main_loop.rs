@@ -1,4 +1,5 @@
-//! Connects a client, its input lines and its output. [`Script`] decides the order.
+//! The main loop of the program: connects a client, its input lines and its output. [`Script`]
+//! decides what is done next.
 
 use std::io;
 use std::process::ExitCode;
@@ -16,98 +17,95 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use crate::input::{LineReceiver, LineTooLong};
 use crate::report;
+use crate::resume_token::TokenFile;
 use crate::screen::{self, OutputStyle};
 use crate::script::{Script, ScriptStep};
-use crate::token::TokenFile;
 
-/// How often the age of what is shown is sampled.
-const SAMPLE: Duration = Duration::from_millis(50);
+/// How often the age of the newest data about the room is sampled.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The server's code when another connection has taken over the session.
-const TAKEN_OVER: &str = "taken_over";
-
-/// What a session needs to start.
-pub(crate) struct SessionSetup {
+/// What the loop needs to start.
+pub(crate) struct LoopSetup {
     pub(crate) options: ClientOptions,
     pub(crate) lines: LineReceiver,
     pub(crate) style: OutputStyle,
     pub(crate) token: TokenFile,
 }
 
-struct ConsoleSession<K> {
+struct ConsoleLoop<K> {
     script: Script<K>,
     handle: ClientHandle,
     style: OutputStyle,
     token: TokenFile,
     ages: Distribution,
     started: Instant,
-    /// Whether a line was handled and nothing was printed since: printing a line also prints a
-    /// prompt.
+    /// Whether an input line was handled and no output followed: output ends with a prompt,
+    /// otherwise one is printed.
     prompt_due: bool,
     /// After `quit`, objects leave because the player does; these lines are not printed.
     quitting: bool,
-    exit: Option<SessionExit>,
+    exit: Option<LoopExit>,
 }
 
-/// How the session ended.
+/// How the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionExit {
+enum LoopExit {
     /// The player quit.
     Quit,
     /// The connection is closed for good.
     Lost,
 }
 
-impl From<SessionExit> for ExitCode {
-    fn from(exit: SessionExit) -> Self {
+impl From<LoopExit> for ExitCode {
+    fn from(exit: LoopExit) -> Self {
         match exit {
-            SessionExit::Quit => ExitCode::SUCCESS,
-            SessionExit::Lost => ExitCode::FAILURE,
+            LoopExit::Quit => ExitCode::SUCCESS,
+            LoopExit::Lost => ExitCode::FAILURE,
         }
     }
 }
 
 /// Runs until the player quits or the connection is closed for good. An error is an error of the
-/// output.
+/// output. `new_key` makes a random key for each request to create a room.
 pub(crate) async fn run(
-    setup: SessionSetup,
+    setup: LoopSetup,
     new_key: impl FnMut() -> [u8; 16],
 ) -> io::Result<ExitCode> {
-    let SessionSetup {
+    let LoopSetup {
         options,
         mut lines,
         style,
         token,
     } = setup;
     let (handle, mut events) = shell::start(options, ());
-    let mut session = ConsoleSession {
+    let mut console = ConsoleLoop {
         script: Script::new(new_key),
         handle,
         style,
         token,
         ages: Distribution::default(),
-        started: clock(),
+        started: instant_now(),
         prompt_due: false,
         quitting: false,
         exit: None,
     };
-    let result = session.run_until_exit(&mut lines, &mut events).await;
+    let result = console.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
         // The output is closed. It does not matter whether the client has ended already.
-        let _ = session.handle.quit().await;
+        let _ = console.handle.quit().await;
     }
     // The client has ended when there are no more events.
     while events.next().await.is_some() {}
     result.map(ExitCode::from)
 }
 
-impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
+impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     async fn run_until_exit(
         &mut self,
         lines: &mut LineReceiver,
         events: &mut ClientEvents,
-    ) -> io::Result<SessionExit> {
-        let mut sampling = interval(SAMPLE);
+    ) -> io::Result<LoopExit> {
+        let mut sampling = interval(SAMPLE_INTERVAL);
         sampling.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut wait_for_signal = std::pin::pin!(wait_for_signal());
         loop {
@@ -133,7 +131,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
 
     async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
         let Some(event) = event else {
-            self.exit.get_or_insert(SessionExit::Lost);
+            self.exit.get_or_insert(LoopExit::Lost);
             return Ok(());
         };
         match &event {
@@ -149,9 +147,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
             _ => {}
         }
         let shown = self.script.handle_event(self.now(), &event);
-        let noise = self.quitting && matches!(event, ViewEvent::Leave { .. });
+        let is_own_departure = self.quitting && matches!(event, ViewEvent::Leave { .. });
         match json::event(&event) {
-            Some(line) if shown && !noise => {
+            Some(line) if shown && !is_own_departure => {
                 let line = self.with_time(line).await;
                 self.print(&line)
             }
@@ -193,12 +191,12 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
                 Ok(number) => self.script.handle_asked(self.now(), Some(number)),
                 Err(refused) => {
                     self.script.handle_asked(self.now(), None);
-                    self.refuse("too_many_requests", refused)?;
+                    self.print_refusal("too_many_requests", refused)?;
                 }
             },
             ScriptStep::Act(action) => {
                 if let Err(refused) = self.handle.act(action).await {
-                    self.refuse("not_in_game", refused)?;
+                    self.print_refusal("not_in_game", refused)?;
                 }
             }
             // Ignore a client that has ended.
@@ -228,8 +226,8 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
         Ok(())
     }
 
-    /// A client that has ended reports that itself.
-    fn refuse<E: std::error::Error>(
+    /// Prints why the client refused. A client that has ended has already reported that.
+    fn print_refusal<E: std::error::Error>(
         &mut self,
         code: &str,
         refused: ClientCallError<E>,
@@ -260,13 +258,13 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
 
     fn close(&mut self, code: &str, message: &str) {
         // After any other end the session can be resumed, or the token does no harm.
-        if code == codes::QUIT || code == TAKEN_OVER {
+        if code == codes::QUIT || code == codes::TAKEN_OVER {
             self.token.clear();
         }
         self.exit = Some(if code == codes::QUIT {
-            SessionExit::Quit
+            LoopExit::Quit
         } else {
-            SessionExit::Lost
+            LoopExit::Lost
         });
         if code != codes::QUIT {
             eprintln!("{code}: {message}");
@@ -290,6 +288,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
     fn print(&mut self, line: &Json) -> io::Result<()> {
         screen::show(self.style, line)?;
         self.prompt_due = false;
+        // `Script` can wait for a printed line of a kind.
         self.script
             .handle_printed(line["ev"].as_str().unwrap_or_default());
         Ok(())
@@ -330,6 +329,6 @@ async fn wait_for_signal() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the console's clock")]
-fn clock() -> Instant {
+fn instant_now() -> Instant {
     Instant::now()
 }

@@ -1,8 +1,8 @@
 //! Stores a session's resume token, so that a console that died can resume the session.
 //!
-//! A file for each server and name contains the token while a console runs, and after one that
-//! died. The running console holds a lock on the file. A second console of the same name would take
-//! over the session, so it runs without a token.
+//! There is one file for each server and name. It holds the token while a console runs, and keeps
+//! it if the console dies. The running console holds a lock on the file. A second console of the
+//! same name would take over the session, so it runs without a token.
 //!
 //! The token is a secret: only the user can read the file. An error of the file is logged, and the
 //! console runs without it.
@@ -13,7 +13,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Maximum length of a token; a longer file is not from a console.
+/// Maximum length of a token in bytes; a console has written no longer one.
 const MAX_BYTES: u64 = 256;
 
 /// The file with the token of one session; dropping it releases the lock.
@@ -22,10 +22,11 @@ pub(crate) struct TokenFile {
     file: Option<File>,
 }
 
-/// `$XDG_STATE_HOME/ambit`, else `~/.local/state/ambit`.
-pub(crate) fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// `$XDG_STATE_HOME/ambit`, else `~/.local/state/ambit`; `None` if neither variable is set in
+/// `environment`.
+pub(crate) fn state_directory(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| {
-        variable(name)
+        environment(name)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
@@ -43,7 +44,7 @@ impl TokenFile {
     /// The file for `name` at `server`, unless another console holds it.
     pub(crate) fn open(directory: &Path, server: &str, name: &str) -> Self {
         let path = directory.join(file_name(server, name));
-        match lock(directory, &path) {
+        match open_locked(directory, &path) {
             Ok(Some(file)) => TokenFile { file: Some(file) },
             Ok(None) => {
                 tracing::info!("another console plays as {name}: this one starts a new session");
@@ -91,7 +92,8 @@ fn file_name(server: &str, name: &str) -> String {
     format!("session-{}", hex(&digest.as_ref()[..16]))
 }
 
-fn lock(directory: &Path, path: &Path) -> io::Result<Option<File>> {
+/// Makes the directory and the file if they are missing; `None` if another console holds the lock.
+fn open_locked(directory: &Path, path: &Path) -> io::Result<Option<File>> {
     make_private_directory(directory)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -116,6 +118,8 @@ fn make_private_directory(directory: &Path) -> io::Result<()> {
 fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = String::new();
     file.rewind()?;
+    // One character more than the longest token in hex: a longer file has an odd length, which
+    // `unhex` refuses.
     file.take(2 * MAX_BYTES + 1).read_to_string(&mut text)?;
     Ok(unhex(text.trim()).unwrap_or_default())
 }

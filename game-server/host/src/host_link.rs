@@ -1,9 +1,9 @@
-//! Control messages over whatever carries bytes.
+//! The connection between a WorldServer and a host, over a byte stream or within one process.
 //!
 //! prost messages go in on one end and come out on the other: behind lengths on a byte stream
-//! (QUIC, a child's standard input and output), or by a channel within one process. The two ends of
-//! the host protocol, `WorldEnd` and `HostEnd`, are the same for every carrier, so that neither
-//! side knows where the other runs.
+//! (QUIC, a child's standard input and output), or by channels within one process. The two ends,
+//! [`WorldEnd`] and [`HostEnd`], are the same in both cases, so that neither side knows where the
+//! other runs. The connection ends at a frame that does not decode.
 
 use crate::protocol::messages::{HostToWorld, WorldToHost, host_to_world};
 use ambit_transport::frame::{MAX_HOST, MAX_HOST_GREETING, encode_frame};
@@ -12,28 +12,28 @@ use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 
-/// Messages that may wait each way between a WorldServer and a host. A side that lets its queue
-/// fill up counts as dead: nothing is dropped, the link ends. Only figures and heartbeats are left
-/// out when there is no room, since newer ones follow.
+/// Messages that may wait each way between a WorldServer and a host. Both programs send without
+/// waiting, and count a peer whose queue is full as dead: nothing is dropped, the connection ends.
+/// Only statistics and heartbeats are left out while the queue is full, since newer ones follow.
 pub const HOST_QUEUE: usize = 4_096;
 
-/// The WorldServer's end of a link to a host.
+/// The WorldServer's end of the connection to a host.
 pub struct WorldEnd {
-    /// To the host. Dropping it ends the link.
+    /// To the host. Dropping it ends the connection.
     pub commands: mpsc::Sender<WorldToHost>,
     /// From the host; its end is the end of the host.
     pub news: mpsc::Receiver<HostToWorld>,
 }
 
-/// The host's end of a link to its WorldServer.
+/// The host's end of the connection to its WorldServer.
 pub struct HostEnd {
-    /// From the WorldServer; its end is the end of the link.
+    /// From the WorldServer; its end is the end of the connection.
     pub commands: mpsc::Receiver<WorldToHost>,
     /// To the WorldServer.
     pub news: mpsc::Sender<HostToWorld>,
 }
 
-/// A link within one process.
+/// A connection within one process.
 pub fn host_link() -> (WorldEnd, HostEnd) {
     let (commands_in, commands_out) = mpsc::channel(HOST_QUEUE);
     let (news_in, news_out) = mpsc::channel(HOST_QUEUE);
@@ -49,9 +49,9 @@ pub fn host_link() -> (WorldEnd, HostEnd) {
     )
 }
 
-/// A link over bytes, seen from the host: carries until the stream or the returned end is gone.
-/// `written` gets the number of each journal entry that has left this process, if the link outlives
-/// the process.
+/// A connection over bytes, seen from the host. The returned future passes messages on until the
+/// stream ends or the returned end is dropped. `written`, if given, is set to the number of each
+/// journal entry once it is written to the stream.
 pub fn host_end_over<R, W>(
     input: R,
     output: W,
@@ -69,11 +69,14 @@ where
             written.send_replace(tick.serial);
         }
     };
-    (host, carry(input, output, world.commands, world.news, note))
+    (
+        host,
+        pass_messages(input, output, world.commands, world.news, note),
+    )
 }
 
-/// A link over bytes, seen from the WorldServer: carries until the stream or the returned end is
-/// gone.
+/// A connection over bytes, seen from the WorldServer. The returned future passes messages on until
+/// the stream ends or the returned end is dropped.
 pub fn world_end_over<R, W>(
     input: R,
     output: W,
@@ -85,13 +88,14 @@ where
     let (world, host) = host_link();
     (
         world,
-        carry(input, output, host.news, host.commands, |_| {}),
+        pass_messages(input, output, host.news, host.commands, |_| {}),
     )
 }
 
-/// Carries messages both ways until one way ends. What was queued for the stream is written before
-/// a regular end. `note` is called with each message that was written.
-async fn carry<R, W, In, Out>(
+/// Passes messages on in both directions until one direction ends. If this end is dropped, the
+/// messages that it has queued are written first; if the stream ends, they are not. `note` is
+/// called with each message that was written.
+async fn pass_messages<R, W, In, Out>(
     input: R,
     output: W,
     incoming: mpsc::Sender<In>,
@@ -117,8 +121,8 @@ where
 {
     let mut reader = FrameReader::new(input, MAX_HOST_GREETING);
     while let Some(message) = reader.next().await? {
-        // The first one admits the peer, or the link is cut.
-        reader.allow(MAX_HOST);
+        // The first message was the greeting; an unauthenticated peer may send no more than that.
+        reader.set_max_bytes(MAX_HOST);
         // Waits while the queue is full: the stream's own flow control then holds the peer back.
         if incoming.send(message).await.is_err() {
             // This end does not read any more, but its messages are still to be written.
@@ -157,9 +161,9 @@ mod tests {
         let (world_side, host_side) = tokio::io::duplex(256);
         let (world_in, world_out) = tokio::io::split(world_side);
         let (host_in, host_out) = tokio::io::split(host_side);
-        let (mut world, world_carry) = world_end_over(world_in, world_out);
-        let (mut host, host_carry) = host_end_over(host_in, host_out, None);
-        let carriers = tokio::spawn(async move { tokio::join!(world_carry, host_carry) });
+        let (mut world, world_passing) = world_end_over(world_in, world_out);
+        let (mut host, host_passing) = host_end_over(host_in, host_out, None);
+        let passing = tokio::spawn(async move { tokio::join!(world_passing, host_passing) });
 
         host.news.send(ready("a host")).await.unwrap();
         assert_eq!(world.news.recv().await, Some(ready("a host")));
@@ -169,7 +173,7 @@ mod tests {
         drop(world.commands);
         assert_eq!(host.commands.recv().await, None);
         drop(host);
-        let (world_ended, host_ended) = carriers.await.unwrap();
+        let (world_ended, host_ended) = passing.await.unwrap();
         assert!(world_ended.is_ok() && host_ended.is_ok());
     }
 
@@ -177,12 +181,12 @@ mod tests {
     async fn queued_messages_are_written_before_the_stream_ends() {
         let (output, input) = tokio::io::duplex(1 << 20);
         let (idle_input, _open_end) = tokio::io::duplex(1);
-        let (host, carrying) = host_end_over(idle_input, output, None);
+        let (host, passing) = host_end_over(idle_input, output, None);
         for n in 0..100 {
             host.news.send(ready(&n.to_string())).await.unwrap();
         }
         drop(host);
-        carrying.await.unwrap();
+        passing.await.unwrap();
         let mut reader = FrameReader::new(input, MAX_HOST);
         for n in 0..100 {
             assert_eq!(reader.next().await.unwrap(), Some(ready(&n.to_string())));

@@ -4,6 +4,7 @@
 //! The time goes in, the held and tapped controls come out. No clock and no I/O; random decisions
 //! follow from the seed.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ambit_client_text::command::CONTROLS;
@@ -11,11 +12,11 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 
 /// Duration of one activity, in milliseconds.
-const ACTIVITY_MS: (u64, u64) = (500, 3_000);
-/// In a burst, how long cubes are repelled, and how long not, in milliseconds.
+const ACTIVITY_MS: RangeInclusive<u64> = 500..=3_000;
+/// In a burst, repelling is on and off in turns of this many milliseconds.
 const BURST_MS: u64 = 200;
 /// Time between two jumps, in milliseconds.
-const JUMP_MS: (u64, u64) = (300, 1_200);
+const JUMP_MS: RangeInclusive<u64> = 300..=1_200;
 
 /// The decisions of one bot.
 #[derive(Debug)]
@@ -41,9 +42,9 @@ enum CubeActivity {
     Hop(Keymap),
 }
 
-/// The controls at one time.
+/// The controls to press at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HeldKeys {
+pub(crate) struct KeyPresses {
     /// Held down.
     pub(crate) held: Keymap,
     /// Pressed and released at once.
@@ -54,7 +55,7 @@ impl CubesBot {
     /// A bot that begins at `now` with a rest, so that not all start at once.
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let until = now + Duration::from_millis(rng.u64(0..ACTIVITY_MS.0));
+        let until = now + Duration::from_millis(rng.u64(0..*ACTIVITY_MS.start()));
         CubesBot {
             rng,
             activity: CubeActivity::Rest,
@@ -65,7 +66,7 @@ impl CubesBot {
     }
 
     /// The controls to hold and tap now.
-    pub(crate) fn decide(&mut self, now: LocalTime) -> HeldKeys {
+    pub(crate) fn decide(&mut self, now: LocalTime) -> KeyPresses {
         if now >= self.until {
             self.began = now;
             self.until = now + self.random_duration(ACTIVITY_MS);
@@ -76,14 +77,14 @@ impl CubesBot {
         let held = match self.activity {
             CubeActivity::Push(direction) | CubeActivity::Hop(direction) => direction,
             CubeActivity::Gather(direction) => with_control(direction, "attract"),
-            CubeActivity::Burst if self.throws_off(now) => with_control(none, "repel"),
+            CubeActivity::Burst if self.repels_now(now) => with_control(none, "repel"),
             CubeActivity::Rest | CubeActivity::Burst => none,
         };
         let jumps = matches!(self.activity, CubeActivity::Hop(_)) && now >= self.jump_at;
         if jumps {
             self.jump_at = now + self.random_duration(JUMP_MS);
         }
-        HeldKeys {
+        KeyPresses {
             held,
             tapped: if jumps {
                 with_control(none, "jump")
@@ -94,7 +95,7 @@ impl CubesBot {
     }
 
     /// Whether a burst repels now.
-    fn throws_off(&self, now: LocalTime) -> bool {
+    fn repels_now(&self, now: LocalTime) -> bool {
         let bursts = now.since(self.began).as_millis() as u64 / BURST_MS;
         bursts.is_multiple_of(2)
     }
@@ -112,22 +113,26 @@ impl CubesBot {
 
     /// One of eight directions.
     fn random_direction(&mut self) -> Keymap {
-        let (across, along) = loop {
+        // 0 or 1: one of the two keys; 2: neither of them.
+        let (horizontal, vertical) = loop {
             let directions = (self.rng.usize(..3), self.rng.usize(..3));
             if directions != (2, 2) {
                 break directions;
             }
         };
-        [["left", "right"].get(across), ["up", "down"].get(along)]
-            .into_iter()
-            .flatten()
-            .fold(Keymap::default(), |direction, name| {
-                with_control(direction, name)
-            })
+        [
+            ["left", "right"].get(horizontal),
+            ["up", "down"].get(vertical),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(Keymap::default(), |direction, name| {
+            with_control(direction, name)
+        })
     }
 
-    fn random_duration(&mut self, (least, most): (u64, u64)) -> Duration {
-        Duration::from_millis(self.rng.u64(least..=most))
+    fn random_duration(&mut self, range_ms: RangeInclusive<u64>) -> Duration {
+        Duration::from_millis(self.rng.u64(range_ms))
     }
 }
 
@@ -198,7 +203,7 @@ mod tests {
         assert_ne!(run(5), run(6));
     }
 
-    fn decisions(seed: u64, time: Duration) -> Vec<HeldKeys> {
+    fn decisions(seed: u64, time: Duration) -> Vec<KeyPresses> {
         let mut cubes = CubesBot::new(LocalTime::ZERO, seed);
         let step = Duration::from_millis(50);
         (0..time.as_millis() / 50)

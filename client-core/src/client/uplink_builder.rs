@@ -6,10 +6,11 @@
 //!
 //! - The report is sent once a second if it has changed; no datagram leaves for it alone.
 //! - Keys: see [`super::input_sender`].
-//! - Lost track: sent at once, and in each later datagram, and again at once if the link considers
-//!   one lost, until the host has acknowledged one or its poses show that it knows.
+//! - Lost track: a datagram leaves for it at once, and again if the link considers that datagram
+//!   lost. All later datagrams repeat it until the host has acknowledged one of them, or its poses
+//!   show that it knows.
 //!
-//! Source: the description of the wire format in `proto::message`.
+//! The wire format is described in [`ambit_proto::message`].
 
 use std::time::Duration;
 
@@ -30,9 +31,15 @@ pub struct UplinkBuilder {
     /// The held keys.
     pub inputs: InputSender,
     report: LatenessReport,
-    /// The last report that was sent, and when.
-    last_report: (LatenessReport, LocalTime),
+    last_sent_report: SentReport,
     lost_track: Option<LostTrack>,
+}
+
+/// The last report that was sent; at first an empty one at the time of the join.
+#[derive(Clone, Copy, Debug)]
+struct SentReport {
+    report: LatenessReport,
+    sent_at: LocalTime,
 }
 
 /// The state after poses could not be read.
@@ -49,23 +56,25 @@ struct LostTrack {
 impl UplinkBuilder {
     /// Nothing to send yet, to a host of `tick_hz` ticks a second, in a game joined at `now`.
     pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
-        let reported = (LatenessReport::default(), now);
         UplinkBuilder {
             inputs: InputSender::new(tick_hz, rate),
             report: LatenessReport::default(),
-            last_report: reported,
+            last_sent_report: SentReport {
+                report: LatenessReport::default(),
+                sent_at: now,
+            },
             lost_track: None,
         }
     }
 
     /// Counts received events and updates, and how many of them were late.
-    pub fn count_updates(&mut self, received: u64, late: u64) {
+    pub fn count_received(&mut self, received: u64, late: u64) {
         self.report.received += received;
         self.report.late += late;
     }
 
     /// The poses of datagram `number` could not be read.
-    pub fn report_lost_track(&mut self, number: u64) {
+    pub fn note_lost_track(&mut self, number: u64) {
         let before = self.lost_track.map_or(0, |lost| lost.number);
         self.lost_track = Some(LostTrack {
             number: before.max(number),
@@ -78,6 +87,7 @@ impl UplinkBuilder {
     /// these are all newer than the failed datagram, or there are none, the host knows of the
     /// failure.
     pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
+        // Nothing is dropped from a set of which all are newer.
         let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
         let host_knows = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
         if self.lost_track.as_ref().is_some_and(host_knows) {
@@ -124,19 +134,22 @@ impl UplinkBuilder {
 
     /// The content of a datagram that leaves now; [`UplinkBuilder::note_sent`] must follow.
     pub fn next_uplink(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
-        let report_due =
-            now.since(self.last_report.1) >= REPORT_INTERVAL && self.report != self.last_report.0;
+        let last = self.last_sent_report;
+        let report_due = now.since(last.sent_at) >= REPORT_INTERVAL && self.report != last.report;
         Uplink {
             report: report_due.then_some(self.report),
             input: self.inputs.next_input(room_now),
-            missing_baseline: self.lost_track.map(|lost| lost.number as u16),
+            lost_track: self.lost_track.map(|lost| lost.number as u16),
         }
     }
 
     /// A datagram has left with this content; `activity` is the state before.
     pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, activity: LinkActivity) {
         if let Some(report) = uplink.report {
-            self.last_report = (report, now);
+            self.last_sent_report = SentReport {
+                report,
+                sent_at: now,
+            };
         }
         if uplink.input.is_some() {
             self.inputs.note_sent(now, seq, activity);
@@ -155,7 +168,7 @@ mod tests {
     #[test]
     fn lost_track_is_sent_in_each_datagram_until_acknowledged() {
         let mut uplinks = uplinks();
-        uplinks.report_lost_track(70);
+        uplinks.note_lost_track(70);
         assert!(uplinks.is_due(ms(5), ACTIVITY));
         assert_eq!(
             (send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)),
@@ -184,7 +197,7 @@ mod tests {
             (71, None, true),
         ] {
             let mut uplinks = uplinks();
-            uplinks.report_lost_track(70);
+            uplinks.note_lost_track(70);
             uplinks.handle_poses(
                 number,
                 acked.map(|(newest, mask)| AckedSet { newest, mask }),
@@ -200,10 +213,10 @@ mod tests {
     #[test]
     fn of_two_failures_the_newer_one_is_sent() {
         let mut uplinks = uplinks();
-        uplinks.report_lost_track(70);
-        uplinks.report_lost_track(68);
+        uplinks.note_lost_track(70);
+        uplinks.note_lost_track(68);
         assert_eq!(send(&mut uplinks, 0, 1), Some(70));
-        uplinks.report_lost_track(71);
+        uplinks.note_lost_track(71);
         uplinks.handle_acked(Seq(1));
         assert_eq!(send(&mut uplinks, 20, 2), Some(71));
     }
@@ -211,7 +224,7 @@ mod tests {
     #[test]
     fn a_report_is_sent_once_a_second_if_it_changed() {
         let mut uplinks = uplinks();
-        uplinks.count_updates(3, 1);
+        uplinks.count_received(3, 1);
         assert_eq!(uplinks.next_uplink(ms(999), GameTime::ZERO).report, None);
         let uplink = uplinks.next_uplink(ms(1_000), GameTime::ZERO);
         assert_eq!(
@@ -239,7 +252,7 @@ mod tests {
     fn send(uplinks: &mut UplinkBuilder, now: u64, seq: u16) -> Option<u16> {
         let uplink = uplinks.next_uplink(ms(now), GameTime::ZERO);
         uplinks.note_sent(ms(now), Seq(seq), &uplink, ACTIVITY);
-        uplink.missing_baseline
+        uplink.lost_track
     }
 
     fn ms(ms: u64) -> LocalTime {

@@ -112,7 +112,7 @@ pub(in crate::pose) fn wire<S: SymbolCoder>(
         &mut pose.turn[0],
         symbols,
     );
-    let predicted = SteeredPrediction::new(
+    let predicted = WalkerPrediction::new(
         &WALKER_TABLES,
         bits,
         baseline,
@@ -196,7 +196,7 @@ fn symbol_start<const N: usize>(table: &[u16; N], position: i64, parts: u32, flo
 }
 
 /// The predicted position of an object, and how precise that is.
-pub(in crate::pose) struct SteeredPrediction {
+pub(in crate::pose) struct WalkerPrediction {
     row: usize,
     /// In 1/256 unit.
     pub(in crate::pose) mean: [i64; 2],
@@ -210,7 +210,7 @@ pub(in crate::pose) struct SteeredPrediction {
     pub(in crate::pose) slope: i64,
 }
 
-impl SteeredPrediction {
+impl WalkerPrediction {
     pub(in crate::pose) fn new(
         tables: &WalkerTables,
         bits: u32,

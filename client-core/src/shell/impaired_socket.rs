@@ -6,8 +6,8 @@
 //! have become due, so no other task is needed.
 //!
 //! Bound: 1,024 packets a direction; beyond it the newest is dropped, as in a router. Randomness
-//! comes from `Impairment::seed`, the socket's number and the direction: the sockets of one process
-//! differ, and each run is the same.
+//! comes from `Impairment::seed`, the socket's number and the direction. So the sockets of one
+//! process differ, and the same packets, in the same order, meet the same fate in each run.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
@@ -31,7 +31,7 @@ const MAX_RECEPTIONS: usize = 64;
 
 /// A socket that passes its packets through an [`Impairment`], in both directions.
 #[derive(Debug)]
-pub struct ImpairedSocket {
+pub(super) struct ImpairedSocket {
     inner: Arc<dyn AsyncUdpSocket>,
     started: Instant,
     state: Mutex<ImpairedState>,
@@ -59,13 +59,14 @@ struct ImpairedDirection {
 #[derive(Clone, Debug)]
 struct DelayedPacket {
     contents: Vec<u8>,
-    /// Source or destination.
+    /// Of a received packet as received; of an outgoing packet, `addr` is the destination and
+    /// `dst_ip` the source.
     meta: RecvMeta,
 }
 
 impl ImpairedSocket {
     /// Applies `impairment` to `inner`. `number` distinguishes the sockets of one process.
-    pub fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
+    pub(super) fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
         let direction = |index: u64| {
             let seed = mix_seed(impairment.seed, 2 * number + index);
             ImpairedDirection {
@@ -114,7 +115,7 @@ impl AsyncUdpSocket for ImpairedSocket {
             ecn: transmit.ecn,
             dst_ip: transmit.src_ip,
         };
-        state.outgoing.accept(now, transmit.contents, meta);
+        state.outgoing.queue(now, transmit.contents, meta);
         state.send_due(now, &*self.inner);
         if state.next_due() != due_before
             && let Some(endpoint) = state.endpoint_waker.take()
@@ -180,9 +181,7 @@ impl ImpairedSocket {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let ImpairedState {
-            buffer,
-            incoming: back,
-            ..
+            buffer, incoming, ..
         } = state;
         let mut meta = [RecvMeta::default()];
         let received = self
@@ -191,7 +190,7 @@ impl ImpairedSocket {
         if ready!(received)? > 0 {
             let [meta] = meta;
             for contents in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                back.accept(
+                incoming.queue(
                     now,
                     contents,
                     RecvMeta {
@@ -229,7 +228,7 @@ impl ImpairedState {
 }
 
 impl ImpairedDirection {
-    fn accept(&mut self, now: LocalTime, contents: &[u8], meta: RecvMeta) {
+    fn queue(&mut self, now: LocalTime, contents: &[u8], meta: RecvMeta) {
         for delay in self.impairer.send(now, contents.len()) {
             if self.waiting.len() < MAX_WAITING {
                 self.count += 1;
@@ -286,10 +285,7 @@ fn mix_seed(seed: u64, number: u64) -> u64 {
     mix ^ (mix >> 31)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a socket of the shell's: this is where time comes in"
-)]
+#[expect(clippy::disallowed_methods, reason = "the shell reads the clock")]
 fn clock() -> Instant {
     Instant::now()
 }

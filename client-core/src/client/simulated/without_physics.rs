@@ -1,0 +1,49 @@
+//! The module `simulated` of a build without the feature `physics`: nothing is simulated.
+
+use ambit_proto::time::GameTime;
+
+use crate::client::own_inputs::PressedKeys;
+use crate::client::rules::Rules;
+use crate::client::simulation_clocks::SimulationClocks;
+use crate::client::stats::SimulationStats;
+use crate::replica::Replica;
+
+/// Stands in for the simulated objects.
+#[derive(Debug)]
+pub struct SimulatedObjects;
+
+impl SimulatedObjects {
+    /// No simulation: `predict` has no effect.
+    pub fn new<V>(_rules: &Rules, _predict: bool, _replica: &mut Replica<V>) -> Self {
+        SimulatedObjects
+    }
+
+    /// Always false.
+    pub fn predicts(&self) -> bool {
+        false
+    }
+
+    /// Does nothing.
+    pub fn advance<V>(
+        &mut self,
+        _clocks: SimulationClocks,
+        _presses: Option<&PressedKeys>,
+        _replica: &mut Replica<V>,
+    ) {
+    }
+
+    /// When the next simulation step is due, in shown time: never.
+    pub fn next_due(&self) -> Option<GameTime> {
+        None
+    }
+
+    /// Always 0.
+    pub fn bodies(&self) -> usize {
+        0
+    }
+
+    /// Always empty.
+    pub fn stats(&self) -> SimulationStats {
+        SimulationStats::default()
+    }
+}
