@@ -64,7 +64,7 @@ const MAX_OBJECTS: usize = 2 * 65_536;
 /// How much of the received data is decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
-    /// Everything.
+    /// All of it, poses included.
     #[default]
     Full,
     /// Everything but poses, which are most of the work: their objects have no position.
@@ -595,7 +595,6 @@ impl<V> Replica<V> {
     }
 }
 
-/// The header of an `Enter`.
 #[derive(Clone, Copy)]
 struct EnterHeader {
     alias: Alias,

@@ -2,7 +2,6 @@
 //! so that all platforms compute the same numbers. `glam` adds in another order on each platform's
 //! SIMD unit.
 
-/// The identity.
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// First `b`, then `a`.
@@ -16,7 +15,6 @@ pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     ]
 }
 
-/// The inverse rotation.
 pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
     [-x, -y, -z, w]
 }

@@ -197,6 +197,8 @@
 //! (Project Deus) for the messages; G. Fiedler, "State Synchronization", for quantising on both
 //! ends.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 mod body;
 mod example;
 mod record;

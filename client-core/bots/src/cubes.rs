@@ -44,7 +44,6 @@ enum CubeActivity {
 /// The controls at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldKeys {
-    /// Held down.
     pub(crate) held: Keymap,
     /// Pressed and released at once.
     pub(crate) tapped: Keymap,

@@ -49,10 +49,8 @@ struct ConsoleSession<K> {
     exit: Option<SessionExit>,
 }
 
-/// How the session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionExit {
-    /// The player quit.
     Quit,
     /// The connection is closed for good.
     Lost,

@@ -83,7 +83,7 @@ pub struct GameSession<F: ViewFactory> {
 }
 
 enum GameState<V> {
-    /// No game.
+    /// No game, and no attempt to join one.
     NoGame,
     /// In a game without a ticket; the next request for one is sent at `ask_at`.
     AwaitingTicket { ask_at: LocalTime },
@@ -94,7 +94,7 @@ enum GameState<V> {
         ticket: GameTicket,
         since: LocalTime,
     },
-    /// In the game.
+    /// The host has accepted the player.
     Playing(Box<RunningGame<V>>),
 }
 

@@ -40,7 +40,6 @@ pub enum FrameError {
     /// The stream ended inside a frame.
     #[error("the stream ended inside a frame")]
     Cut,
-    /// The stream failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -110,7 +109,6 @@ pub struct WorldEnd {
 pub struct HostEnd {
     /// From the WorldServer; its end is the end of the link.
     pub commands: mpsc::Receiver<WorldToHost>,
-    /// To the WorldServer.
     pub news: mpsc::Sender<HostToWorld>,
 }
 

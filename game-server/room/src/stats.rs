@@ -1,9 +1,7 @@
 //! Counters of a room since its start. Plain numbers; the shells turn them into metrics.
 
-/// Counters of one room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomStats {
-    /// Ticks run.
     pub ticks: u64,
     /// Datagrams received.
     pub datagrams_in: u64,
@@ -80,7 +78,6 @@ pub struct SentBits {
 /// Poses that were due, counted once for each client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoseCounts {
-    /// Sent.
     pub sent: u64,
     /// Not sent, because the client extrapolates them well enough.
     pub extrapolated: u64,
@@ -91,7 +88,6 @@ pub struct PoseCounts {
     pub ages: [AgeHistogram; 3],
 }
 
-/// A histogram of ages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgeHistogram {
     /// How many samples fell into each bucket of [`AGE_BUCKET_MS`]; older ones count in the last.
@@ -106,9 +102,7 @@ pub const AGE_BUCKETS: usize = 64;
 /// How often something was encoded, and how often the encodings were used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodingReuse {
-    /// Encoded.
     pub encoded: u64,
-    /// Used.
     pub uses: u64,
 }
 
@@ -121,7 +115,6 @@ impl Default for AgeHistogram {
 }
 
 impl AgeHistogram {
-    /// Adds a sample.
     pub fn add(&mut self, age_ms: u64) {
         let bucket = (age_ms / AGE_BUCKET_MS) as usize;
         let bucket = &mut self.buckets[bucket.min(AGE_BUCKETS - 1)];

@@ -75,7 +75,7 @@ const MAX_STEP: i32 = (1 << 29) - 1;
 pub struct AgedPose {
     /// How much older it is than the new pose, in microseconds.
     pub age_us: u32,
-    /// The pose.
+    /// On the grid of the object's kind.
     pub pose: Pose,
 }
 
@@ -93,11 +93,11 @@ pub struct KnownObject<'a> {
 }
 
 /// Bits of a section by category.
+#[expect(missing_docs, reason = "each field is one category")]
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct SpentBits {
     /// Which candidates are in.
     pub membership: f32,
-    /// Positions.
     pub position: f32,
     /// Turns; for a yaw also speeds.
     pub turn: f32,
@@ -105,7 +105,6 @@ pub struct SpentBits {
     pub flags: f32,
     /// Unacknowledged objects.
     pub unacknowledged: f32,
-    /// Velocities.
     pub motion: f32,
     /// Padding to whole bytes.
     pub end: f32,

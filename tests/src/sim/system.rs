@@ -62,7 +62,6 @@ pub struct System {
 
 /// A simulated user: a client, its clock and its network path.
 pub struct SimUser {
-    /// The client itself.
     pub client: Client,
     /// The client's view events, oldest first.
     pub events: Vec<ViewEvent>,
@@ -268,12 +267,10 @@ impl System {
         self.now
     }
 
-    /// A user.
     pub fn user(&self, user: usize) -> &SimUser {
         &self.users[user]
     }
 
-    /// A user, mutable.
     pub fn user_mut(&mut self, user: usize) -> &mut SimUser {
         &mut self.users[user]
     }
@@ -283,12 +280,10 @@ impl System {
         self.now + self.users[user].clock_offset
     }
 
-    /// The lobby.
     pub fn lobby(&self) -> &Lobby {
         &self.lobby
     }
 
-    /// A running room.
     pub fn room(&self, room: RoomId) -> Option<&Room> {
         self.running(room).map(|(_, room)| room.room())
     }
@@ -306,7 +301,6 @@ impl System {
             .map(|(_, room)| (host, room))
     }
 
-    /// The current room time.
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
         self.running(room).map(|(_, room)| room.room_time(self.now))
     }
@@ -326,7 +320,6 @@ impl System {
         self.users.iter_mut().for_each(|user| user.events.clear());
     }
 
-    /// The user of a client of a room.
     pub fn user_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
         let (_, room) = self.running(room)?;
         self.game_conns
@@ -347,7 +340,6 @@ impl System {
         })
     }
 
-    /// The pose oracle of a room.
     pub fn pose_oracle(&self, room: RoomId) -> Option<&PoseOracle> {
         let (host, _) = self.running(room)?;
         self.pose_oracles.get(&(host, room))

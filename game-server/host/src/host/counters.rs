@@ -101,7 +101,6 @@ const POSES: [Named; 3] = [
     ("deferred", |stats| stats.poses.deferred),
 ];
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
@@ -149,7 +148,6 @@ impl Counters {
         CountedClient(&self.clients)
     }
 
-    /// Something was dropped.
     pub(crate) fn dropped(&self, what: DropReason) {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
@@ -166,7 +164,6 @@ impl Counters {
         self.tick_micros.fetch_add(work.as_micros() as u64, Relaxed);
     }
 
-    /// A room skipped ticks.
     pub(crate) fn skipped(&self, ticks: u64) {
         self.ticks_skipped.fetch_add(ticks, Relaxed);
     }

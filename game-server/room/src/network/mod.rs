@@ -63,7 +63,6 @@ pub struct Network {
     buffers: SendBuffers,
 }
 
-/// The times of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct TickTimes {
     /// The room's time.
@@ -75,7 +74,6 @@ pub struct TickTimes {
 /// A client that joins at this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct JoiningClient {
-    /// The client's connection.
     pub client: ClientId,
     /// The player behind the connection.
     pub player: PlayerId,
@@ -272,7 +270,6 @@ impl Network {
         });
     }
 
-    /// Sets the budget of one client.
     pub fn set_client_budget(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
         if let Some(viewer) = self.viewers.get_mut(client) {
             viewer.set_budget(now, bytes_per_s);
@@ -297,7 +294,6 @@ impl Network {
         self.viewers.iter()
     }
 
-    /// The client with this id.
     pub fn viewer(&self, client: ClientId) -> Option<&Viewer> {
         self.viewers.get(client)
     }
