@@ -268,7 +268,7 @@ impl<F: ViewFactory> Client<F> {
         self.events.pop()
     }
 
-    /// Whether an event waits.
+    /// Whether [`Client::poll_event`] would return an event.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

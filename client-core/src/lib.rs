@@ -10,6 +10,8 @@
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
 
+#![warn(missing_docs, reason = "authors of clients import this crate")]
+
 pub mod client;
 pub mod replica;
 mod rotation;

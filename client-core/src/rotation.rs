@@ -3,7 +3,6 @@
 
 use ambit_proto::pose::quaternion::unit;
 
-/// The identity.
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// Interpolates between two orientations, the shorter way round.

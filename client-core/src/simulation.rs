@@ -97,7 +97,6 @@ pub struct Simulation {
     /// The state is that after the step of this frame.
     frame: Option<u64>,
     cubes: BTreeMap<u32, SimulatedCube>,
-    /// Ids by body.
     ids_by_body: BTreeMap<BodyId, u32>,
     /// Poses that wait for their frame, by frame and id.
     early_poses: BTreeMap<(u64, u32), Pose>,

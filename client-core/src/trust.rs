@@ -42,6 +42,7 @@ pub enum TrustStatus {
 }
 
 /// Why a server is not trusted.
+#[expect(missing_docs, reason = "the messages explain the other fields")]
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// It presents another certificate than before.
@@ -54,13 +55,11 @@ pub enum TrustError {
         path.display()
     )]
     Changed {
-        /// The server.
         server: String,
         /// The stored fingerprint.
         known: Fingerprint,
         /// The presented fingerprint.
         shown: Fingerprint,
-        /// The file.
         path: PathBuf,
         /// The line of the file, from 1.
         line: usize,
@@ -71,7 +70,6 @@ pub enum TrustError {
         path.display()
     )]
     BadLine {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -81,9 +79,7 @@ pub enum TrustError {
     Io {
         /// The operation that failed.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The cause.
         error: io::Error,
     },
     /// Neither variable that determines the file is set.

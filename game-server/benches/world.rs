@@ -140,7 +140,6 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Walkers on paths.
 #[derive(Default)]
 struct PathWalkers {
     walkers: Vec<(ObjectId, GameTime)>,

@@ -1,5 +1,7 @@
 //! The shipped games in one registry, and the program `game-server` that hosts rooms of them.
 
+#![warn(missing_docs, reason = "authors of games import this crate")]
+
 use ambit_cubes::CubesGame;
 use ambit_field::FieldGame;
 use ambit_room::logic::registry::Registry;

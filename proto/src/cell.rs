@@ -9,6 +9,8 @@
 //! Invariant: every cell that a [`Grid`] returns is on its map. Source: "Architectures de
 //! developpement adaptees aux MMOGs" (Project Deus), section 3.5.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use crate::space::{MAX_MAP_METRES, Position};
 
 /// A cell, by column and row from 0.

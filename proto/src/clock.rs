@@ -97,7 +97,6 @@ struct SlewedClock {
 }
 
 impl ClockEstimate {
-    /// An estimate without samples.
     pub fn new() -> Self {
         Self::default()
     }

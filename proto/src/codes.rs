@@ -5,6 +5,8 @@
 //! does not know comes from a newer peer; `Error.name` then contains its name. Where only the
 //! number travels it is shown as `code_123`.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 pub use crate::control::world::{Error, ErrorCode};
 
 /// The name of `code`: `"room_full"`.

@@ -18,23 +18,13 @@ pub const MAX_TO_GAME: usize = 4_096;
 pub const MAX_FROM_GAME: usize = 65_536;
 
 /// Between a client and the WorldServer (ALPN `ambit-world/1`).
-#[allow(
-    missing_docs,
-    unused_qualifications,
-    clippy::pedantic,
-    reason = "generated"
-)]
+#[allow(unused_qualifications, clippy::pedantic, reason = "generated")]
 pub mod world {
     include!("generated/ambit.world.rs");
 }
 
 /// Between a client and the host of its room (ALPN `ambit-game/1`).
-#[allow(
-    missing_docs,
-    unused_qualifications,
-    clippy::pedantic,
-    reason = "generated"
-)]
+#[allow(unused_qualifications, clippy::pedantic, reason = "generated")]
 pub mod game {
     include!("generated/ambit.game.rs");
 }

@@ -4,6 +4,8 @@
 //! because an id that counts objects reveals how many are hidden; clients know objects by their
 //! [`Alias`] only. [`Seq`] and an alias' epoch wrap around; this module alone defines their order.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use std::fmt;
 
 use crate::wire::{Coder, Wire, WireError};

@@ -5,6 +5,8 @@
 //! even the shortest tap counts. Both ends compute it the same way. Each game defines the meaning
 //! of its controls.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 

@@ -10,6 +10,8 @@
 //! Units: metres. Limit: [`MAX_BOXES`]; a reader allocates for the boxes that are present, not for
 //! the announced number.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use crate::space::Position;
 use crate::wire::{self, Coder, Wire, WireError};
 

@@ -198,6 +198,8 @@
 //! (Project Deus) for the messages; G. Fiedler, "State Synchronization", for quantising on both
 //! ends.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 mod body;
 mod body_context;
 mod record;

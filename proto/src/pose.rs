@@ -24,6 +24,8 @@
 //! Units: grid units for `at`, steps of a turn, grid units a second for `speed`; metres and radians
 //! outside.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 mod baseline;
 pub mod fine;
 mod motion;

@@ -18,6 +18,8 @@
 //! "Architectures de developpement adaptees aux MMOGs" (Project Deus), for objects made of
 //! components.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 mod component;
 mod conversion;
 mod freshness;
@@ -60,15 +62,15 @@ pub const MAX_SCHEMA_BYTES: usize = control::MAX_FROM_GAME - 1_024;
 pub struct Schema {
     /// Name of the game.
     pub game: String,
-    /// Kinds of object.
+    /// At most [`MAX_KINDS`]; the order defines their indices.
     pub kinds: Vec<ObjectKind>,
-    /// Kinds of event.
+    /// At most [`MAX_EVENTS`]; the order defines their indices.
     pub events: Vec<EventKind>,
     /// Names of the spells, in the order of their indices in `Action::Cast`.
     pub spells: Vec<String>,
 }
 
-/// A kind of object.
+/// A kind of object: the components of its objects, and how clients see them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObjectKind {
     /// Unique in the schema.
@@ -110,7 +112,7 @@ pub struct InterestRadii {
 pub struct ComponentSpec {
     /// Unique in the kind.
     pub name: String,
-    /// How it is encoded.
+    /// The type of its values, and their encoding.
     pub codec: Codec,
     /// Which clients receive it.
     pub audience: ComponentAudience,
@@ -141,13 +143,9 @@ pub enum Codec {
     /// A boolean over time.
     Flag,
     /// A whole number from `min` to `max`, both included.
-    Number {
-        /// The lowest.
-        min: i64,
-        /// The highest.
-        max: i64,
-    },
-    /// Text.
+    #[expect(missing_docs, reason = "`min` and `max`: above")]
+    Number { min: i64, max: i64 },
+    /// A text, replaced as a whole.
     Text {
         /// In UTF-8, at most.
         max_bytes: u32,
@@ -196,16 +194,14 @@ pub struct SchemaError {
 }
 
 /// A violation of the schema's rules.
+#[expect(missing_docs, reason = "the messages explain the fields")]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SchemaProblem {
     /// A list is too long.
     #[error("{count} {what}, at most {max} are allowed")]
     TooMany {
-        /// The list.
         what: &'static str,
-        /// Its length.
         count: usize,
-        /// The highest length.
         max: usize,
     },
     /// A name is empty, too long or contains control characters.
@@ -225,71 +221,40 @@ pub enum SchemaProblem {
         "a pose has 1 to {MAX_PER_METRE} units a metre, a yaw of 4 to 12 bits or three components \
          of 5 to 15 bits, not {format:?}"
     )]
-    BadPose {
-        /// As declared.
-        format: PoseFormat,
-    },
+    BadPose { format: PoseFormat },
     /// A kind's target ages are out of range.
     #[error(
         "target ages must be 1 to 60,000 ms, engaged <= near <= far, and the near distance 0 to \
          16,384 m, not {freshness:?}"
     )]
-    BadFreshness {
-        /// As declared.
-        freshness: Freshness,
-    },
+    BadFreshness { freshness: Freshness },
     /// A gauge's maximum is out of range.
     #[error("a gauge's max must lie between 1/16 and {MAX_GAUGE}, not at {max}")]
-    BadGauge {
-        /// As declared.
-        max: f32,
-    },
+    BadGauge { max: f32 },
     /// A number's range is empty.
     #[error("the range from {min} to {max} contains no number")]
-    BadNumber {
-        /// As declared.
-        min: i64,
-        /// As declared.
-        max: i64,
-    },
+    BadNumber { min: i64, max: i64 },
     /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
-    BadText {
-        /// As declared.
-        max_bytes: u32,
-    },
+    BadText { max_bytes: u32 },
     /// A kind's radii are out of range.
     #[error(
         "the outer radius must be at least 1 and at least the inner one, and both at most 65,535, \
          not {inner} and {outer}"
     )]
-    BadInterestRadii {
-        /// As declared.
-        inner: u32,
-        /// As declared.
-        outer: u32,
-    },
+    BadInterestRadii { inner: u32, outer: u32 },
     /// A codec, an audience or a type is missing, or comes from a newer version.
     #[error("missing or unknown {what}")]
-    Unknown {
-        /// The missing item.
-        what: &'static str,
-    },
+    Unknown { what: &'static str },
     /// All components of a kind might not fit into a datagram.
     #[error(
         "all components take up to {bits} bits, at most {MAX_ENTER_BITS} are allowed: use fewer \
          timelines or shorter texts"
     )]
-    KindTooLarge {
-        /// In the worst case.
-        bits: usize,
-    },
+    KindTooLarge { bits: usize },
     /// The encoded schema is too large.
     #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
-    SchemaTooLarge {
-        /// When encoded.
-        bytes: usize,
-    },
+    SchemaTooLarge { bytes: usize },
 }
 
 impl Schema {
@@ -315,39 +280,39 @@ impl Schema {
         })
     }
 
-    /// The kind of this index.
+    /// `None` if the schema has fewer kinds.
     pub fn kind(&self, index: u8) -> Option<&ObjectKind> {
         self.kinds.get(usize::from(index))
     }
 
-    /// The index of the kind with this name.
+    /// `None` if no kind has this name.
     pub fn kind_index(&self, name: &str) -> Option<u8> {
         index_of(&self.kinds, |kind| kind.name == name)
     }
 
-    /// The event of this index.
+    /// `None` if the schema has fewer events.
     pub fn event(&self, index: u8) -> Option<&EventKind> {
         self.events.get(usize::from(index))
     }
 
-    /// The index of the event with this name.
+    /// `None` if no event has this name.
     pub fn event_index(&self, name: &str) -> Option<u8> {
         index_of(&self.events, |event| event.name == name)
     }
 
-    /// The index of the spell with this name.
+    /// `None` if no spell has this name.
     pub fn spell_index(&self, name: &str) -> Option<u8> {
         index_of(&self.spells, |spell| spell == name)
     }
 }
 
 impl ObjectKind {
-    /// The component of this index.
+    /// `None` if the kind has fewer components.
     pub fn component(&self, index: u8) -> Option<&ComponentSpec> {
         self.components.get(usize::from(index))
     }
 
-    /// The index of the component with this name.
+    /// `None` if no component has this name.
     pub fn component_index(&self, name: &str) -> Option<u8> {
         index_of(&self.components, |component| component.name == name)
     }

@@ -8,6 +8,8 @@
 //! both ends compute with the same numbers. A writer asserts that a position is within the range;
 //! `quantised` clamps it to the range.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use crate::wire::{self, Coder, Wire, WireError};
 
 /// Points of the wire's grid per metre.

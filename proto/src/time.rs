@@ -7,6 +7,8 @@
 //! Invariant: arithmetic saturates at both ends; it never wraps and never panics. Unit:
 //! microseconds; the wire carries whole milliseconds, see [`GameTime::whole_millis`].
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use std::ops::{Add, AddAssign};
 use std::time::Duration;
 

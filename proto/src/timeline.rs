@@ -17,6 +17,8 @@
 //! read; to insert, the points after the new one move. Source: "Architectures de developpement
 //! adaptees aux MMOGs" (Project Deus), section 3.6.
 
+#![warn(missing_docs, reason = "authors of games and clients import it")]
+
 use std::collections::VecDeque;
 use std::time::Duration;
 

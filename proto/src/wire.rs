@@ -46,27 +46,18 @@ pub enum WireError {
     Truncated,
     /// A number that its field does not allow, or that has a different canonical encoding.
     #[error("{what} is out of range")]
-    OutOfRange {
-        /// The field.
-        what: &'static str,
-    },
+    OutOfRange { what: &'static str },
     /// Text that is not UTF-8.
     #[error("text is not UTF-8")]
     BadText,
     /// A byte string, a text or a list that is longer than allowed.
     #[error("a length of {length} exceeds the limit of {max}")]
-    TooLong {
-        /// As sent.
-        length: u64,
-        /// As allowed.
-        max: u64,
-    },
+    TooLong { length: u64, max: u64 },
     /// A kind, a variant or a name whose number is unknown.
     #[error("unknown {what}: {value}")]
     Unknown {
         /// What the number should identify.
         what: &'static str,
-        /// As sent.
         value: u64,
     },
     /// Bits follow the end of the format.
@@ -83,7 +74,6 @@ pub fn encode_into(value: &mut impl Wire, out: &mut Vec<u8>) {
     value.wire(&mut writer).expect(WRITE_CANNOT_FAIL);
 }
 
-/// The bytes of `value`.
 pub fn encode(value: &mut impl Wire) -> Vec<u8> {
     let mut out = Vec::new();
     encode_into(value, &mut out);

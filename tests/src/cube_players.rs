@@ -39,7 +39,6 @@ pub struct CubePlayers {
     frames_run: u64,
 }
 
-/// Frames in this time.
 pub fn frames_in(time: Duration) -> u64 {
     time.as_millis() as u64 * FRAME_HZ / 1_000
 }

@@ -4,11 +4,6 @@
 //! scripted players ([`cube_players`]), the comparison of schemes that synchronise physics
 //! ([`physics_sync`]), fuzz targets ([`fuzz`]) and real processes ([`real`]).
 
-#![expect(
-    missing_docs,
-    reason = "only the tests of this workspace import this library"
-)]
-
 pub mod counting_game;
 pub mod crowd_game;
 pub mod cube_players;

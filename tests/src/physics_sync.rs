@@ -155,7 +155,6 @@ impl<'t> ErrorMeter<'t> {
         });
     }
 
-    /// Computes the summary.
     pub fn summarize(mut self, bytes_per_s: f32) -> ErrorSummary {
         ErrorSummary {
             error_p50: quantile(&mut self.errors, 0.5),

@@ -99,7 +99,6 @@ struct Runner {
     object: ObjectId,
     flings: bool,
     at: [f32; 2],
-    /// Laps so far.
     laps: f32,
 }
 

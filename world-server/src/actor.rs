@@ -94,7 +94,6 @@ pub(crate) struct Disconnect {
     pub(crate) quit: bool,
 }
 
-/// A host has connected.
 #[derive(Message)]
 #[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);

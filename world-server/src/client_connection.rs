@@ -33,7 +33,6 @@ pub(crate) struct RelayedConnection {
 enum RelayedEnd {
     /// This server closed it.
     ClosedHere(ErrorCode),
-    /// The client quit.
     Quit,
     /// The client, or the server in between, was lost.
     Broken,

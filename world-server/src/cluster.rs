@@ -63,7 +63,6 @@ pub(crate) enum ClusterRole {
     Seeking,
     /// It relays its clients to the leader.
     Following {
-        /// The leader's address.
         address: String,
         /// The connection to the leader.
         link: Connection,

@@ -271,7 +271,6 @@ pub enum ConfigError {
     /// An error in the configuration file.
     #[error("{path}: {problem}")]
     File {
-        /// The file's path.
         path: String,
         /// What is wrong, and what is allowed.
         problem: String,
@@ -301,13 +300,11 @@ const MAX_CHILDREN: u16 = 256;
 /// Where rooms run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostingMode {
-    /// In this process.
     Embedded,
     /// In child processes.
     Process {
         /// Minimum; not 0.
         min: u16,
-        /// Maximum.
         max: u16,
     },
     /// On hosts that connect by themselves; this server is one of several.

@@ -1,6 +1,5 @@
 //! The records of a cluster's directory (`proto/ambit/directory.proto`).
 #![allow(
-    missing_docs,
     unreachable_pub,
     unused_qualifications,
     clippy::pedantic,

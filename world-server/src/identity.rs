@@ -81,7 +81,6 @@ fn create_files(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a file atomically.
 #[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
 fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let new = path.with_extension("pem.new");

@@ -97,7 +97,6 @@ pub struct Lobby {
 
 /// The result of a request that was not refused.
 enum RequestOutcome {
-    /// Answered now.
     Immediate(world_to_client::Body),
     /// Answered later, when a host has responded.
     Deferred,
@@ -338,7 +337,6 @@ impl Lobby {
         self.draining && self.connections.len() == 0
     }
 
-    /// The next output.
     pub fn poll_output(&mut self) -> Option<LobbyAction> {
         self.outbox.poll()
     }

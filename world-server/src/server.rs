@@ -5,6 +5,8 @@
 //! one for the lobby, one for the sessions, and one for each core for the rooms of an embedded
 //! host. So no room can delay the lobby.
 
+#![warn(missing_docs, reason = "authors of games start the server with it")]
+
 mod components;
 
 use std::ffi::OsString;
@@ -39,7 +41,7 @@ pub struct Server {
 pub struct Addresses {
     /// The address for players.
     pub world: SocketAddr,
-    /// The address of HTTP.
+    /// For metrics and the admin page; `None` if HTTP is off.
     pub http: Option<SocketAddr>,
     /// The fingerprint of its certificate.
     pub fingerprint: Fingerprint,

@@ -71,11 +71,8 @@ pub(crate) struct BotSettings {
 pub(crate) enum Behavior {
     /// They decide by themselves.
     Independent,
-    /// They hold a key.
     HoldKey,
-    /// They push cubes.
     Cubes,
-    /// They do nothing.
     Idle,
 }
 
@@ -93,14 +90,12 @@ impl BotSettings {
     }
 }
 
-/// The phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunPhase {
     /// Bots are joining.
     Gathering,
     /// All bots have joined or given up: the measurement runs.
     Measuring,
-    /// The measurement has ended.
     Over,
 }
 
@@ -205,7 +200,6 @@ impl Bot {
             .unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
     }
 
-    /// A handle to its client.
     pub(crate) fn handle(&self) -> ClientHandle {
         self.handle.clone()
     }

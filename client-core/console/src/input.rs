@@ -23,7 +23,6 @@ pub(crate) struct LineTooLong;
 /// The lines that are read.
 pub(crate) type LineReceiver = mpsc::Receiver<Result<String, LineTooLong>>;
 
-/// The lines of `script`.
 pub(crate) fn of_file(script: File) -> LineReceiver {
     start(BufReader::new(script))
 }

@@ -47,10 +47,8 @@ struct ConsoleLoop<K> {
     exit: Option<LoopExit>,
 }
 
-/// How the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoopExit {
-    /// The player quit.
     Quit,
     /// The connection is closed for good.
     Lost,

@@ -68,7 +68,6 @@ impl TokenFile {
             .unwrap_or_default()
     }
 
-    /// Stores a token.
     pub(crate) fn store(&mut self, token: &[u8]) {
         if let Some(file) = &mut self.file
             && let Err(error) = write(file, token)

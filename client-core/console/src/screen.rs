@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 
 use crate::human;
 
-/// The style of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputStyle {
     /// One JSON object a line.
@@ -41,7 +40,6 @@ pub(crate) fn show_progress(
     out.flush()
 }
 
-/// Shows the prompt.
 pub(crate) fn show_prompt(style: OutputStyle) -> io::Result<()> {
     prompt(style, &mut io::stdout().lock())
 }

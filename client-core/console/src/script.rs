@@ -60,11 +60,9 @@ pub(crate) enum ScriptStep {
     Objects,
     /// Set whether poses are emitted as events.
     Watch(bool),
-    /// Print the statistics.
     Stats,
     /// Print the list of commands.
     Help,
-    /// Quit.
     Quit,
 }
 
@@ -129,10 +127,9 @@ enum WaitState {
     },
 }
 
-/// The purpose of an answer.
 #[derive(Clone, Debug)]
 enum AnswerPurpose {
-    /// It is printed.
+    /// Only to print it.
     Show,
     /// The chat message itself follows the answer.
     Say,
@@ -170,7 +167,6 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.steps.pop_front()
     }
 
-    /// Handles the next line.
     pub(crate) fn handle_line(&mut self, now: LocalTime, line: &str) {
         match command::parse(line) {
             Ok(Some(line)) => self.begin(now, line),
@@ -251,7 +247,6 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         }
     }
 
-    /// Some deadline has passed.
     pub(crate) fn handle_timeout(&mut self, now: LocalTime) {
         if self.next_deadline().is_none_or(|deadline| now < deadline) {
             return;

@@ -45,7 +45,7 @@ impl Backoff {
         self.failures
     }
 
-    /// An attempt has succeeded.
+    /// An attempt has succeeded: the next pause is the shortest again.
     pub fn succeed(&mut self) {
         self.failures = 0;
     }

@@ -44,10 +44,10 @@ pub struct ClientConfig {
 /// bytes each, plus headers), and a lost input is repeated after 17 ms instead of 50 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputRate {
-    /// 20 times a second.
+    /// Every 50 ms.
     #[default]
     Hz20,
-    /// 60 times a second.
+    /// Every 16.7 ms.
     Hz60,
 }
 

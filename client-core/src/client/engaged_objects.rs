@@ -17,7 +17,7 @@ pub const ENGAGED_FOR: Duration = Duration::from_secs(5);
 /// Maximum number of objects that are engaged at once.
 pub const MAX_ENGAGED: usize = 32;
 
-/// The engaged objects.
+/// Which objects recently interacted with the player's avatar; see the module.
 #[derive(Debug, Default)]
 pub struct EngagedObjects {
     /// Object and end time; at most [`MAX_ENGAGED`].

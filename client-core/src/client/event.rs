@@ -19,17 +19,16 @@ use super::model::{ChatMessage, GameListing, PlayerListing, RoomListing};
 
 /// An event that a view may want to show. `request` is the number of the request that the event
 /// answers, or 0.
+#[expect(missing_docs, reason = "above, or the variant explains the field")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewEvent {
     /// The state of the connections.
     Connection(ConnectionStatus),
     /// The lobby accepted the client: after the first connection and after each reconnect.
     Welcome(Welcome),
-    /// The list of rooms.
+    /// The answer to `ListRooms`.
     Rooms {
-        /// The request.
         request: u64,
-        /// All rooms.
         rooms: Vec<RoomListing>,
     },
     /// A room is new or has changed; only while subscribed.
@@ -37,26 +36,17 @@ pub enum ViewEvent {
     /// A room was removed; only while subscribed.
     RoomGone(RoomId),
     /// The requested room was created, and the player is in it.
-    Created {
-        /// The request.
-        request: u64,
-        /// The new room.
-        room: RoomListing,
-    },
+    Created { request: u64, room: RoomListing },
     /// The player is in a room.
     Joined {
-        /// The request.
         request: u64,
-        /// The room.
         room: RoomListing,
         /// The members of the room.
         players: Vec<PlayerListing>,
     },
     /// The player is back in the lobby. If a game ran, all its objects have left before this event.
     Left {
-        /// The request.
         request: u64,
-        /// The room.
         room: RoomId,
         /// The reason: `"left"` if the player asked for it, else an error code (`"kicked"`,
         /// `"host_died"`...).
@@ -65,29 +55,22 @@ pub enum ViewEvent {
         message: String,
     },
     /// A request was executed; there is no other answer.
-    Done {
-        /// The request.
-        request: u64,
-    },
+    Done { request: u64 },
     /// The players in a room or in the lobby.
     Players {
-        /// The request.
         request: u64,
         /// The room; `None` for all players in the lobby.
         room: Option<RoomId>,
-        /// The players.
         players: Vec<PlayerListing>,
     },
     /// A player, perhaps the client's own, has a new name.
     Renamed {
-        /// The request.
         request: u64,
-        /// The player.
         player: PlayerId,
         /// The name in use now.
         name: String,
     },
-    /// A chat message.
+    /// A player, perhaps the client's own, has sent a chat message.
     Chat(ChatMessage),
     /// The player is in the game.
     Started(GameStarted),
@@ -117,12 +100,11 @@ pub enum ViewEvent {
     Update(ObjectUpdated),
     /// An object went out of sight.
     Leave {
-        /// The object.
         id: u32,
         /// Room time at which this event was emitted.
         t: GameTime,
     },
-    /// An event of the game.
+    /// Something happened in the game; its schema declares the kinds of events.
     Event(GameEvent),
     /// An error that a player should know of.
     Error(Failure),
@@ -138,7 +120,7 @@ pub enum ConnectionStatus {
     },
     /// The lobby's connection broke; the client will reconnect.
     Broken {
-        /// The cause.
+        /// What failed, in words.
         reason: String,
         /// The pause before the next attempt.
         retry_in: Duration,
@@ -152,7 +134,7 @@ pub enum ConnectionStatus {
     },
     /// The game's connection broke while the lobby is connected; the client will reconnect.
     GameBroken {
-        /// The cause.
+        /// What failed, in words.
         reason: String,
         /// The pause before the next attempt.
         retry_in: Duration,
@@ -169,7 +151,7 @@ pub enum ConnectionStatus {
 /// The lobby accepted the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// The player's number.
+    /// The player's number in the lobby.
     pub player: PlayerId,
     /// The name in use.
     pub name: String,
@@ -186,7 +168,7 @@ pub struct Welcome {
 /// The player is in the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameStarted {
-    /// The room.
+    /// The room's number in the lobby.
     pub room: RoomId,
     /// The address of the game host, from the ticket: `"127.0.0.1:7777"`; an unspecified IP address
     /// stands for the lobby server's.
@@ -200,11 +182,11 @@ pub struct GameStarted {
     pub t: GameTime,
     /// The local lag: a command sent at `t` takes effect at `t + delay`.
     pub delay: Duration,
-    /// Ticks a second.
+    /// How often the room simulates and sends, in ticks a second.
     pub tick_hz: u32,
-    /// The map.
+    /// The map's size; the obstacles come later, with [`ViewEvent::Map`].
     pub map: MapExtent,
-    /// The game's name.
+    /// The game's name, as in [`GameListing`].
     pub game: String,
     /// The spells, in the order of their numbers.
     pub spells: Vec<String>,
@@ -245,7 +227,7 @@ pub struct ObjectEntered {
 /// Something about an object has changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectUpdated {
-    /// The object.
+    /// The client's id of the object.
     pub id: u32,
     /// Room time at which this event was emitted: on arrival, mostly before the update takes
     /// effect.
@@ -261,11 +243,11 @@ pub struct ObjectUpdated {
 /// the event waits for it, at most until its effect time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameEvent {
-    /// The event's name.
+    /// The event's name in the game's schema.
     pub name: Arc<str>,
     /// Room time at which this event was emitted.
     pub t: GameTime,
-    /// When it takes effect.
+    /// Room time at which it takes effect.
     pub effect: GameTime,
     /// Whether it arrived after its effect time.
     pub late: bool,
@@ -276,9 +258,9 @@ pub struct GameEvent {
 /// A value with its name in the game's schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedValue<T> {
-    /// The name.
+    /// The name in the game's schema.
     pub name: Arc<str>,
-    /// The value.
+    /// A component as of the time that the event states, or a field of an event.
     pub value: T,
 }
 
@@ -296,18 +278,18 @@ pub enum ComponentValue {
     Pose {
         /// At the time of the event.
         position: Position,
-        /// The orientation.
+        /// At the time of the event.
         facing: Facing,
         /// Whether the object moves.
         moves: bool,
     },
     /// A value with a rate of change.
     Gauge(Gauge),
-    /// A flag.
+    /// A component declared as `Codec::Flag`.
     Flag(bool),
-    /// A number.
+    /// A component declared as `Codec::Number`.
     Number(i64),
-    /// A text.
+    /// A component declared as `Codec::Text`.
     Text(String),
 }
 
@@ -327,13 +309,13 @@ pub enum Facing {
 pub enum FieldValue {
     /// An object, or `None` if it is not in sight.
     Object(Option<u32>),
-    /// A position.
+    /// A point on the map, in metres.
     Position(Position),
-    /// A number.
+    /// A whole number; the game defines its unit.
     Number(i64),
 }
 
-/// An error.
+/// An error that a player should know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What the error refers to.
@@ -351,9 +333,9 @@ pub enum ErrorSubject {
     Request(u64),
     /// A command in the game.
     Command(u32),
-    /// The lobby.
+    /// The lobby, but none of the requests.
     Lobby,
-    /// The game.
+    /// The game, but none of the commands.
     Game,
 }
 

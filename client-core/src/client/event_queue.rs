@@ -19,7 +19,7 @@ pub struct EventsUnread {
     waiting: usize,
 }
 
-/// A bounded event queue.
+/// The events that wait for the view; see the module.
 #[derive(Debug)]
 pub struct EventQueue {
     events: VecDeque<ViewEvent>,
@@ -48,7 +48,7 @@ impl EventQueue {
         }
     }
 
-    /// The oldest event.
+    /// Removes and returns the oldest event.
     pub fn pop(&mut self) -> Option<ViewEvent> {
         self.events.pop_front()
     }

@@ -82,7 +82,7 @@ pub struct GameClient<F: ViewFactory> {
 }
 
 enum GameState<V> {
-    /// No game.
+    /// No game, and no attempt to join one.
     NoGame,
     /// In a game without a ticket; the next request for one is sent at `ask_at`.
     AwaitingTicket { ask_at: LocalTime },
@@ -93,7 +93,7 @@ enum GameState<V> {
         ticket: GameTicket,
         since: LocalTime,
     },
-    /// In the game.
+    /// The host has accepted the player.
     Playing(Box<RunningGame<V>>),
 }
 

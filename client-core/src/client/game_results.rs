@@ -59,7 +59,7 @@ pub enum CommandError {
 pub struct GameResults {
     /// Actions for the owner.
     pub outputs: VecDeque<GameOutput>,
-    /// The counters.
+    /// Counters, which continue over reconnects and later games.
     pub stats: ClientStats,
     /// When new data last arrived; kept over reconnects, which count as gaps.
     pub last_fresh_at: Option<LocalTime>,

@@ -18,7 +18,7 @@ use crate::replica::Replica;
 /// Maximum number of events that wait for an object.
 pub const MAX_HELD: usize = 256;
 
-/// A received event.
+/// An event as the host has sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedEvent {
     /// Index in the schema, which defines as many fields.

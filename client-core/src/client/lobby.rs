@@ -148,7 +148,7 @@ enum LobbyState {
     Ready,
     /// The pause before the next attempt.
     Pausing { until: LocalTime },
-    /// The session has ended.
+    /// The session is over; there are no more attempts.
     Closed,
 }
 

@@ -25,7 +25,7 @@ pub struct GameListing {
 /// A room of the lobby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomListing {
-    /// Its number.
+    /// Unique, unlike the name.
     pub id: RoomId,
     /// Its name; not unique.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct RoomListing {
 /// A player in the lobby or in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerListing {
-    /// Its number.
+    /// Stays the same if the player takes another name.
     pub id: PlayerId,
     /// Its name, unique among the players present.
     pub name: String,
@@ -67,22 +67,22 @@ pub enum ChatAudience {
     Lobby,
     /// All players in the sender's room.
     Room,
-    /// One player.
+    /// One player, by id.
     Player(PlayerId),
     /// One player, by name.
     PlayerNamed(String),
 }
 
-/// A chat message.
+/// A chat message, as its receivers get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
     /// Where it was sent.
     pub channel: ChatChannel,
-    /// The sender.
+    /// The sender, perhaps the client's own player.
     pub from: PlayerId,
     /// The sender's name when the message was sent.
     pub from_name: String,
-    /// The text.
+    /// 1 to 500 characters.
     pub text: String,
 }
 
@@ -111,7 +111,7 @@ impl ChatChannel {
 /// A ticket for a running game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameTicket {
-    /// The room.
+    /// The room that the ticket is for.
     pub room: RoomId,
     /// The host: `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
     pub address: String,

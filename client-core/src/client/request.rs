@@ -24,7 +24,7 @@ pub enum LobbyRequest {
     CreateRoom(NewRoom),
     /// Takes a seat in a room.
     JoinRoom {
-        /// The room.
+        /// As in the list of rooms.
         room: RoomId,
         /// Empty for none.
         password: String,
@@ -35,7 +35,7 @@ pub enum LobbyRequest {
     StartRoom,
     /// Sets whether the player is ready.
     SetReady(bool),
-    /// Lists the players.
+    /// Lists the players in the room, or if `everybody`, all in the lobby.
     ListPlayers {
         /// All players in the lobby instead of those in the player's room.
         everybody: bool,
@@ -44,7 +44,7 @@ pub enum LobbyRequest {
     SetName(String),
     /// Sends a chat message.
     Say {
-        /// The recipients.
+        /// One player, or all in the room or the lobby.
         to: ChatAudience,
         /// 1 to 500 characters.
         text: String,

@@ -18,9 +18,9 @@ pub struct Rules {
     pub now: GameTime,
     /// The local lag: a command sent at `t` takes effect at `t + delay`.
     pub delay: Duration,
-    /// Ticks a second.
+    /// How often the room simulates and sends, in ticks a second.
     pub tick_hz: u32,
-    /// The map.
+    /// The map's size; the obstacles come later, as a block.
     pub map: MapExtent,
     /// The schema of the game's objects and events.
     pub schema: Arc<Schema>,

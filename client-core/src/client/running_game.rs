@@ -412,12 +412,12 @@ impl<V> RunningGame<V> {
         &self.rules
     }
 
-    /// The replica.
+    /// The objects that the client follows.
     pub fn replica(&self) -> &Replica<V> {
         &self.replica
     }
 
-    /// The replica.
+    /// The same, to change the views' data.
     pub fn replica_mut(&mut self) -> &mut Replica<V> {
         &mut self.replica
     }

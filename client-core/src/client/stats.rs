@@ -85,7 +85,7 @@ pub struct SimulationStats {
 pub struct LengthDistribution(Distribution);
 
 impl LengthDistribution {
-    /// Adds a length.
+    /// Counts a length; it is rounded down to millimetres.
     pub fn add(&mut self, metres: f32) {
         // Store millimetres as milliseconds.
         self.0
@@ -145,7 +145,7 @@ pub struct AgeByClass {
 }
 
 impl AgeByClass {
-    /// Adds an age.
+    /// Counts how old the shown state of one object is.
     pub fn add(&mut self, class: AgeClass, age: Duration) {
         match class {
             AgeClass::Engaged => self.engaged.add(age),
@@ -196,7 +196,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Adds a time.
+    /// Counts a time; it is rounded down to milliseconds.
     pub fn add(&mut self, time: Duration) {
         let bucket = (time.as_millis() as usize).min(BUCKETS - 1);
         if bucket >= self.buckets.len() {
@@ -258,7 +258,7 @@ impl Distribution {
             .map(|bucket| bucket as u64)
     }
 
-    /// The maximum.
+    /// The longest time; zero without values.
     pub fn max(&self) -> Duration {
         self.max
     }

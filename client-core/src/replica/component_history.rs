@@ -32,7 +32,7 @@ const TOLERANCE_RATE_SHARE: f32 = 0.002;
 /// What an update changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Novelty {
-    /// Nothing.
+    /// Nothing that a view could show.
     Unchanged,
     /// Values that have not been shown yet.
     Ahead,

@@ -22,7 +22,7 @@ pub const MAX_EXTRAPOLATION: Duration = Duration::from_millis(100);
 pub struct DrawnObject {
     /// The room time that this shows.
     pub room_time: GameTime,
-    /// Its centre.
+    /// Its centre, in metres.
     pub position: Position,
     /// Its orientation: a unit quaternion, x, y, z, w.
     pub quaternion: [f32; 4],
@@ -37,9 +37,9 @@ pub struct DrawnObject {
 /// Position and orientation for drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrawnPose {
-    /// Its centre.
+    /// Its centre, in metres.
     pub position: Position,
-    /// Its orientation.
+    /// Its orientation: a unit quaternion, x, y, z, w.
     pub quaternion: [f32; 4],
 }
 

@@ -33,7 +33,6 @@ const INVISIBLE_TURN: f32 = 4e-5;
 /// A smaller offset is invisible and becomes zero: half a millimetre, a tenth of a degree.
 const NEGLIGIBLE_M: f32 = 0.0005;
 const NEGLIGIBLE_TURN: f32 = 4e-7;
-/// Frames a second.
 const FRAMES_PER_S: f32 = 60.0;
 
 /// The difference between the drawn pose and the known one.

@@ -55,9 +55,9 @@ struct KnownComponent {
 /// The datagram of a record, and when the record takes effect.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordContext {
-    /// The datagram's.
+    /// The datagram that contained the record.
     pub datagram: ReceivedDatagram,
-    /// The record's.
+    /// Room time from which on the record holds.
     pub at: GameTime,
 }
 
@@ -116,7 +116,7 @@ impl<V> ReplicaObject<V> {
         each.max().unwrap_or(Novelty::Unchanged)
     }
 
-    /// Adds a pose.
+    /// Adds a pose, the newest or an earlier one.
     pub fn add_pose(
         &mut self,
         datagram: ReceivedDatagram,
@@ -161,7 +161,7 @@ impl<V> ReplicaObject<V> {
         PoseOutcome { newest, late }
     }
 
-    /// The position at `t`.
+    /// Where to draw the object at `t`; `None` if that is not known.
     pub fn position(&self, t: GameTime, times: RenderTimes) -> Option<Position> {
         if let Some(drawn) = self.simulated(t, times) {
             return Some(drawn.position);
@@ -280,7 +280,7 @@ impl<V> ReplicaObject<V> {
         }
     }
 
-    /// The value of a component at `t`.
+    /// The value of a component at `t`; `None` if that is not known.
     pub fn value(&self, index: usize, t: GameTime, times: RenderTimes) -> Option<ComponentValue> {
         if index == 0
             && let Some((position, facing)) = self

@@ -45,7 +45,7 @@ impl<T> ObjectStore<T> {
         entry
     }
 
-    /// Removes an object.
+    /// Removes an object; another one may get its index.
     pub fn remove(&mut self, id: u32) -> Option<T> {
         let index = self.order_index(id)?;
         let (_, entry) = self.order.remove(index);

@@ -62,7 +62,7 @@ impl ReceivedPoses {
         }
     }
 
-    /// The pose format.
+    /// The grid of the poses, and how objects of the kind turn.
     pub fn format(&self) -> &PoseFormat {
         &self.format
     }
@@ -102,7 +102,7 @@ impl ReceivedPoses {
         Some(self.history.newest()?.stamp)
     }
 
-    /// The newest pose.
+    /// The pose in the newest datagram; `None` before the first.
     pub fn newest_pose(&self) -> Option<Pose> {
         Some(self.history.newest()?.pose)
     }

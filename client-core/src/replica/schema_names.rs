@@ -17,7 +17,7 @@ pub struct SchemaNames {
 /// A name and the names of the parts.
 #[derive(Clone, Debug)]
 pub struct PartNames {
-    /// Its name.
+    /// The name of the kind or event.
     pub name: Arc<str>,
     /// Names of the components or fields.
     pub parts: Vec<Arc<str>>,

@@ -22,16 +22,16 @@ pub enum SimulationEvent {
     },
     /// A pose from the host.
     Pose {
-        /// The object.
+        /// The client's id of it.
         id: u32,
         /// The stamp: the local lag before the room time of the pose.
         stamp: GameTime,
-        /// The pose.
+        /// Where the host has it, on the grid of its kind.
         pose: Pose,
     },
     /// It was removed.
     Leave {
-        /// The object.
+        /// The client's id of it.
         id: u32,
     },
 }

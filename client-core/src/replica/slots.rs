@@ -50,7 +50,7 @@ impl ReplicaSlots {
         self.slots.get(usize::from(slot))
     }
 
-    /// A slot.
+    /// A slot; a new one if nothing was received about it.
     pub fn entry(&mut self, slot: u16) -> &mut ReplicaSlot {
         let index = usize::from(slot);
         if index >= self.slots.len() {

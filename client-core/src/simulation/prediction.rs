@@ -50,7 +50,6 @@ pub struct PredictionTarget<'a> {
     pub presses: &'a PressedKeys,
 }
 
-/// The main simulation.
 #[derive(Clone, Copy)]
 pub(super) struct MainSimulation<'m> {
     pub(super) physics: &'m Physics,

@@ -16,7 +16,6 @@ const ARENA: Arena = Arena {
 const DELAY: Duration = Duration::from_millis(150);
 /// One-way delay: three frames.
 const ONE_WAY_DELAY: Duration = Duration::from_millis(50);
-/// The player's cube.
 const PLAYER_ID: u32 = 1;
 const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 

@@ -10,16 +10,11 @@ use ambit_proto::ids::RoomId;
 
 use ambit_client_core::client::model::ChatAudience;
 
-/// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConsoleCommand {
-    /// List the rooms.
     Rooms,
-    /// Create a room.
     Create {
-        /// Its name.
         name: String,
-        /// The game to play.
         game: String,
         /// Seats; 0 for the server's default.
         capacity: u32,
@@ -28,20 +23,17 @@ pub enum ConsoleCommand {
         /// Parameters of the game and the room.
         parameters: BTreeMap<String, String>,
     },
-    /// Join a room.
     Join {
         /// By number, or by name if just one room has it.
         room: RoomReference,
         /// Empty for none.
         password: String,
     },
-    /// Start the room's game.
     Start,
     /// Set whether the player is ready.
     Ready(bool),
     /// Return to the lobby.
     Leave,
-    /// List the players.
     Players,
     /// Change the player's name.
     Nick(String),
@@ -53,7 +45,7 @@ pub enum ConsoleCommand {
     Move(f32, f32),
     /// Hold these controls, one bit each, until changed.
     Keys(u32),
-    /// Cast a spell.
+    /// Cast a spell by its name, perhaps at a point on the ground, in metres.
     Cast(String, Option<(f32, f32)>),
     /// List the objects in sight.
     Objects,
@@ -61,11 +53,9 @@ pub enum ConsoleCommand {
     Watch(bool),
     /// Print statistics of the connection.
     Stats,
-    /// Pause for a while.
     Wait(Duration),
     /// Pause until an event comes, or the time is over.
     WaitFor(String, Duration),
-    /// Quit.
     Quit,
     /// Print the list of commands.
     Help,
@@ -74,9 +64,7 @@ pub enum ConsoleCommand {
 /// How a command refers to a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoomReference {
-    /// By its number.
     Id(RoomId),
-    /// By its name.
     Name(String),
 }
 

@@ -101,7 +101,6 @@ fn failure(failure: &Failure) -> Json {
     json
 }
 
-/// An error.
 pub fn error(code: &str, message: &str) -> Json {
     json!({ "ev": "error", "code": code, "message": message })
 }

@@ -104,7 +104,6 @@ fn build_name(text: &str) -> Result<String, String> {
 const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, \
                      `debug`, `ambit_host=trace`.";
 
-/// Where the WorldServer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldAddress {
     /// At the other ends of standard input and output.
@@ -144,7 +143,6 @@ fn names_a_port(address: &str) -> bool {
 /// An address for players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertise {
-    /// The IP address.
     pub ip: std::net::IpAddr,
     /// The port, when it is another than the one that the server listens on.
     pub port: Option<u16>,

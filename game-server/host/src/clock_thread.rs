@@ -29,7 +29,6 @@ pub struct HostClock {
 }
 
 impl HostClock {
-    /// Starts the clock.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub fn start() -> Self {
         Self {
@@ -37,7 +36,6 @@ impl HostClock {
         }
     }
 
-    /// The time.
     pub fn now(&self) -> LocalTime {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
@@ -76,9 +74,7 @@ impl TickState {
 /// Puts one tick into a room's mailbox; `false` when it is full or closed.
 pub type SendTick = Box<dyn FnMut(GameTime) -> bool + Send>;
 
-/// A room that ticks.
 pub struct TickingRoom {
-    /// The room's clock.
     pub clock: RoomClock,
     /// When the ticks are due.
     pub schedule: TickSchedule,
@@ -95,7 +91,6 @@ pub struct ClockThread {
 }
 
 impl ClockThread {
-    /// Starts the thread.
     pub fn start(clock: HostClock) -> std::io::Result<Self> {
         let (rooms, arrivals) = sync_channel(QUEUE);
         std::thread::Builder::new()

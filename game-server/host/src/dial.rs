@@ -44,7 +44,6 @@ pub(crate) struct WorldAddresses {
     pub(crate) fingerprints: Vec<Fingerprint>,
 }
 
-/// Why an attempt failed.
 enum DialFailure {
     /// It follows another WorldServer, at this address if it knows it.
     Follows(String),

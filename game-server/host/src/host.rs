@@ -125,7 +125,6 @@ impl Drop for ArbiterPlace {
 }
 
 impl Shared {
-    /// Calls the core.
     pub(crate) fn core(&self) -> MutexGuard<'_, HostCore> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,7 +282,6 @@ impl GameHost {
         connection::serve(Arc::clone(&self.shared), connection).await;
     }
 
-    /// What it carries now.
     pub(crate) fn load(&self) -> HostLoad {
         let shared = &self.shared;
         let mut load = HostLoad {
@@ -330,7 +328,6 @@ impl HostControl {
         self.has_rooms()
     }
 
-    /// Whether any rooms run.
     pub fn has_rooms(&self) -> bool {
         self.shared.core().has_rooms()
     }

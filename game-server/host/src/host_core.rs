@@ -56,7 +56,6 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(1);
 /// A host with a lease closes rooms that no WorldServer has asked for within this time.
 const ABANDONED_AFTER: Duration = Duration::from_mins(1);
 
-/// What a host is.
 #[derive(Clone, Debug)]
 pub struct HostProfile {
     /// Where players connect.
@@ -77,7 +76,6 @@ pub struct HostProfile {
     pub instance: [u8; 16],
 }
 
-/// The time at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTime {
     /// By its own clock.
@@ -98,11 +96,9 @@ pub enum HostOutput {
     MakeRoom(Box<RoomPlan>),
     /// The room that was made starts.
     StartRoom {
-        /// The room.
         room: RoomId,
         /// How often it was given to a host.
         incarnation: u32,
-        /// Its clock.
         clock: RoomClock,
     },
     /// The room that was made is not wanted any more.
@@ -135,7 +131,6 @@ pub enum HostEnding {
     Refused(String),
 }
 
-/// See the module.
 pub struct HostCore {
     profile: HostProfile,
     link: WorldLink,
@@ -179,7 +174,6 @@ enum HostedRoom {
     Pending {
         incarnation: u32,
         clock: Option<RoomClock>,
-        /// Orders for it, in order.
         orders: Vec<RoomOrder>,
         /// Whether it was closed meanwhile.
         is_closed: bool,
@@ -393,12 +387,10 @@ impl HostCore {
         &self.profile.address
     }
 
-    /// What this host is.
     pub fn profile(&self) -> &HostProfile {
         &self.profile
     }
 
-    /// Whether any rooms run.
     pub fn has_rooms(&self) -> bool {
         self.running().next().is_some()
     }

@@ -22,7 +22,6 @@ pub struct ServerIdentity {
 
 /// A new self-signed certificate as text, for files.
 pub struct IdentityPem {
-    /// The certificate.
     pub certificate: String,
     /// Its private key; secret.
     pub key: String,

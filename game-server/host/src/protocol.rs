@@ -31,7 +31,6 @@ pub fn tick_bucket(work: Duration) -> usize {
 
 /// The messages of `proto/ambit/host.proto`.
 #[allow(
-    missing_docs,
     unused_qualifications,
     clippy::pedantic,
     clippy::large_enum_variant,

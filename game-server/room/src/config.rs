@@ -10,6 +10,8 @@
 //! Invariant: a value that came out is in the range of its declaration; a key that no table
 //! declares is refused with the list of known keys. Each parameter's text states its unit.
 
+#![warn(missing_docs, reason = "authors of games import this module")]
+
 mod parameter;
 
 use std::collections::BTreeMap;

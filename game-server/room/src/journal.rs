@@ -30,7 +30,6 @@ pub struct JournalEntry {
 /// All that is known of a room: its newest snapshot and the ticks after it, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedRoom {
-    /// The snapshot.
     pub snapshot: RoomSnapshot,
     /// The ticks since then.
     pub journal: Vec<JournalEntry>,
@@ -45,7 +44,6 @@ impl JournalEntry {
         }
     }
 
-    /// Decodes the inputs.
     pub fn inputs(&self) -> Result<Vec<RoomInput>, BadState> {
         saved::all(&self.inputs)
     }

@@ -83,7 +83,6 @@ pub fn recording_of(header: &Header, saved: &SavedRoom) -> Vec<u8> {
 }
 
 impl<'a> Recording<'a> {
-    /// Opens a recording.
     pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecording> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(BadRecording::Foreign)?;
         let (version, rest) = rest.split_first_chunk().ok_or(BadRecording::Truncated)?;

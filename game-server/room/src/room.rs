@@ -83,7 +83,6 @@ const REPEATS_FOR: Duration = Duration::from_secs(30);
 /// way.
 const FAR_BEHIND: u32 = 128;
 
-/// See the module.
 pub struct Room {
     config: RoomConfig,
     game: Box<dyn Game>,
@@ -263,7 +262,7 @@ impl Room {
             .map(|(&player, seat)| (player, seat.name.as_str()))
     }
 
-    /// The time of the last tick.
+    /// `None` before the first tick.
     pub fn last_tick(&self) -> Option<GameTime> {
         self.last
     }
@@ -309,7 +308,7 @@ impl Room {
         (&mut self.world, self.game.as_mut())
     }
 
-    /// The avatar of a player.
+    /// `None` if the player has no seat.
     pub fn avatar(&self, player: PlayerId) -> Option<ObjectId> {
         self.seats.get(&player).map(|seat| seat.avatar)
     }

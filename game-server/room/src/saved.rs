@@ -3,6 +3,8 @@
 //! Values go in, bytes come out, and the values again, bit for bit. Bytes that were not written by
 //! this module are an error, and a length in them is not trusted before there are so many bytes.
 
+#![warn(missing_docs, reason = "authors of games import this module")]
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

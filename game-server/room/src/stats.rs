@@ -1,9 +1,7 @@
 //! Counters of a room since its start. Plain numbers; the shells turn them into metrics.
 
-/// Counters of one room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomStats {
-    /// Ticks run.
     pub ticks: u64,
     /// Datagrams received.
     pub datagrams_in: u64,
@@ -78,7 +76,6 @@ pub struct SentBits {
 /// Poses that were due, counted once for each client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoseCounts {
-    /// Sent.
     pub sent: u64,
     /// Not sent, because the client extrapolates them well enough.
     pub extrapolated: u64,
@@ -89,9 +86,7 @@ pub struct PoseCounts {
 /// How often something was encoded, and how often the encodings were used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodingReuse {
-    /// Encoded.
     pub encoded: u64,
-    /// Used.
     pub uses: u64,
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::{Display, Formatter};
 
-/// Of packets.
 const FRAMES_PER_SECOND: f64 = 60.0;
 /// Rates to compare with, in kbit/s on `cubes_A`.
 const BARS: [(f64, &str); 3] = [
@@ -13,7 +12,6 @@ const BARS: [(f64, &str); 3] = [
 /// Microseconds a packet, each way.
 const TIME_BAR_US: f64 = 200.0;
 
-/// The figures of one packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketFigures {
     pub(crate) bytes: usize,

@@ -24,7 +24,7 @@ const FORMAT: PoseFormat = PoseFormat {
 
 const CUBE_BYTES: usize = 32;
 const FRAME_BYTES: usize = CUBES * CUBE_BYTES;
-/// An hour.
+/// The longest accepted file: an hour.
 const MAX_BYTES: u64 = FRAME_BYTES as u64 * 60 * 3_600;
 
 /// A file, relative to the folder where `cargo` was called: benches run in the folder of their

@@ -19,7 +19,6 @@ pub struct RangeDecoder<'a> {
 }
 
 impl<'a> RangeDecoder<'a> {
-    /// The stream in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self {
             bytes,

@@ -22,7 +22,6 @@ use crate::wire::{Coder, Wire, WireError};
 /// The time of the examples. It is not on a whole millisecond and far from both ends.
 const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
-/// A context with this schema.
 pub(crate) const fn context(schema: &Schema, now: GameTime) -> BodyContext<'_> {
     BodyContext {
         schema,

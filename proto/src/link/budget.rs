@@ -126,7 +126,6 @@ impl Budget {
         }
     }
 
-    /// Sets the owner's limit.
     pub(super) fn set_limit(&mut self, now: LocalTime, bytes_per_s: u32) {
         self.settle_balances(now);
         self.rate_controller.set_limit(bytes_per_s.max(MIN_RATE));
@@ -246,7 +245,6 @@ impl Budget {
         self.settled_at = now;
     }
 
-    /// The balances at `now`.
     fn balances_at(&self, now: LocalTime) -> ClassBalances {
         let micros = now
             .since(self.settled_at)

@@ -74,7 +74,6 @@ impl Default for ChunkConfig {
 pub struct ChunkProgress {
     /// Bytes that have arrived; at the sending end, bytes that are known to have arrived.
     pub received: usize,
-    /// Length of the block.
     pub total: usize,
 }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::format::{HELD_BITS, Pong, RECEIVED_BITS, ShortNumber};
 use crate::time::LocalTime;
 
-/// How often to ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingSchedule {
     /// Between pings while the clock settles, which takes `settling_answers` answers. At most four

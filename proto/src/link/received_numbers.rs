@@ -97,7 +97,6 @@ impl ReceivedNumbers {
         self.numbers.status(number)
     }
 
-    /// Records a fresh datagram.
     pub(super) fn record(&mut self, now: LocalTime, number: u64, asks_for_ack: bool) {
         self.numbers.insert(number);
         self.last = Some(number);

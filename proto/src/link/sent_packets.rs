@@ -62,7 +62,7 @@ pub struct PacketContents {
 pub struct SentPacket<P> {
     pub(super) sent_at: LocalTime,
     pub(super) contents: PacketContents,
-    /// Its cost.
+    /// What the budget was charged for it.
     pub(super) bytes: u16,
     pub(super) payload: P,
     awaits_pong: bool,

@@ -47,7 +47,7 @@ pub fn write_record(
         .expect(WRITE_CANNOT_FAIL);
 }
 
-/// Ends the records.
+/// Writes that no further record follows.
 pub fn end_records(coder: &mut impl Coder) {
     coder.flag(&mut false).expect(WRITE_CANNOT_FAIL);
 }

@@ -25,7 +25,7 @@ const MAX_AGE_MS: u64 = 65_535;
 pub struct Uplink {
     /// How many events and updates were late; about once a second.
     pub report: Option<LatenessReport>,
-    /// The controls.
+    /// The held controls and their last changes; `None` if the player steers nothing.
     pub input: Option<KeyInput>,
     /// The low 16 bits of the number of the newest datagram whose poses could not be read, because
     /// their baseline is missing or they are invalid. The client repeats it until a section names

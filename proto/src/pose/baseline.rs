@@ -153,7 +153,7 @@ pub struct ReceivedPose {
     pub number: u64,
     /// That datagram's stamp.
     pub stamp: GameTime,
-    /// The pose.
+    /// On the grid of the object's kind.
     pub pose: Pose,
 }
 

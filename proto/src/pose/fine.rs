@@ -74,7 +74,7 @@ const MAX_DIFFERENCE: i32 = (1 << 29) - 1;
 pub struct AgedPose {
     /// How much older it is than the new pose, in microseconds.
     pub age_us: u32,
-    /// The pose.
+    /// On the grid of the object's kind.
     pub pose: Pose,
 }
 

@@ -136,7 +136,7 @@ pub enum SectionError {
     /// The object of a slot, or its baseline, is not known here: the server must be notified.
     #[error("the baseline of the pose in slot {slot} is missing")]
     MissingBaseline {
-        /// Of the object.
+        /// The slot of the object.
         slot: u16,
     },
 }

@@ -20,7 +20,7 @@ pub enum Turning {
         /// Bits of the heading, 4 to 12.
         bits: u8,
     },
-    /// Freely.
+    /// About any axis.
     Free {
         /// Bits of each of the smallest three components, 5 to 15.
         bits: u8,

@@ -28,7 +28,6 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// 8 bits.
     fn u8(&mut self, value: &mut u8) -> Result<(), WireError> {
         let mut bits = u64::from(*value);
         self.bits(&mut bits, 8)?;
@@ -36,7 +35,6 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// 16 bits.
     fn u16(&mut self, value: &mut u16) -> Result<(), WireError> {
         let mut bits = u64::from(*value);
         self.bits(&mut bits, 16)?;
@@ -44,7 +42,6 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// 32 bits.
     fn u32(&mut self, value: &mut u32) -> Result<(), WireError> {
         let mut bits = u64::from(*value);
         self.bits(&mut bits, 32)?;
@@ -52,7 +49,6 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// 64 bits.
     fn u64(&mut self, value: &mut u64) -> Result<(), WireError> {
         self.bits(value, 64)
     }

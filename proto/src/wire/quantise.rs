@@ -86,7 +86,6 @@ fn centre(bits: u32) -> u64 {
     (1 << (bits - 1)) - 1
 }
 
-/// The highest step.
 pub(super) fn last_step(bits: u32) -> u64 {
     2 * centre(bits)
 }

@@ -71,7 +71,6 @@ impl AdmissionLimits {
         }
     }
 
-    /// Takes a permit.
     pub fn take(&self, address: IpAddr) -> Result<AdmissionPermit, LimitReached> {
         let mut taken = self.lock();
         let of_address = taken.by_address.of(address);
@@ -124,7 +123,6 @@ impl AddressCount {
             .unwrap_or_default()
     }
 
-    /// One more.
     pub fn add(&mut self, address: IpAddr) {
         *self.0.entry(network_of(address)).or_default() += 1;
     }

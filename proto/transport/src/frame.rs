@@ -33,7 +33,6 @@ pub const MAX_HOST_GREETING: usize = 2_097_152;
 pub struct FrameTooLarge {
     /// The announced length.
     pub length: usize,
-    /// The limit.
     pub max: usize,
 }
 

@@ -92,10 +92,8 @@ pub enum TicketError {
     /// The player left or was removed from the room after it was issued.
     #[error("the player has left this room since the ticket was issued")]
     Revoked,
-    /// Its time is over.
     #[error("the ticket has expired; ask the lobby for a new one")]
     Expired,
-    /// It was used already.
     #[error("the ticket was used already; ask the lobby for a new one")]
     Used,
     /// The verifier remembers too many tickets at the moment.

@@ -27,7 +27,6 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Starts a room.
     pub fn start(seed: u64, network: &Impairment) -> Self {
         let players = CubePlayers::start(seed, PLAYERS, network, &[("cubes", "100")]);
         let drivers = (0..PLAYERS as u64)

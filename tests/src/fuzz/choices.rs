@@ -24,7 +24,6 @@ impl<'a> Choices<'a> {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// A number below `bound`.
     pub fn below(&mut self, bound: u8) -> usize {
         usize::from(self.byte() % bound)
     }

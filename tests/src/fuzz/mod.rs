@@ -43,7 +43,6 @@ pub use self::text::{config, console, impair, known_hosts, parameters};
 pub struct Target {
     /// Name of the cargo-fuzz target and of its corpus.
     pub name: &'static str,
-    /// Runs one input.
     pub run: fn(&[u8]),
     /// First inputs: valid ones that reach much code.
     pub seeds: fn() -> Vec<Vec<u8>>,

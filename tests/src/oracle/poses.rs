@@ -226,7 +226,6 @@ impl PoseOracle {
             .filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
     }
 
-    /// The true pose of an object at room time `t`.
     fn true_pose(&self, room: &Room, object: ObjectId, t: GameTime) -> Option<Pose> {
         let stamp = t.saturating_sub(self.delay);
         let after = self.history.partition_point(|tick| tick.stamp <= stamp);

@@ -39,13 +39,11 @@ pub struct AmbitScenario {
     pub players: usize,
     /// Number of small cubes.
     pub cubes: usize,
-    /// The floor.
     pub arena: Arena,
     /// One-way delay, while the players join and after.
     pub delay: Duration,
     /// The network after the players have joined, in both directions.
     pub network: Impairment,
-    /// Length of the measurement.
     pub duration: Duration,
 }
 

@@ -15,7 +15,6 @@ use ambit_proto::time::GameTime;
 use ambit_room::logic::world::World;
 use ambit_room::recording::Header;
 
-/// Frames a second.
 pub const FRAME_HZ: u64 = FRAMES_PER_S;
 /// An object that has moved within this many frames before or after is in play.
 const IN_PLAY_FRAMES: usize = 30;
@@ -122,7 +121,6 @@ impl GroundTruth {
         }
     }
 
-    /// The last recorded frame.
     pub fn last_frame(&self) -> u64 {
         self.first_frame
             + self

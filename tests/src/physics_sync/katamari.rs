@@ -28,7 +28,6 @@ use crate::sim::wire;
 pub const INTERACTION_RADIUS_M: f32 = 3.0;
 /// Small cubes.
 pub const CUBES: usize = 900;
-/// The floor.
 pub const ARENA: Arena = Arena {
     width_m: 32.0,
     height_m: 32.0,

@@ -30,7 +30,6 @@ use super::ground_truth::{FRAME_HZ, GroundTruth};
 use super::{ErrorMeter, ErrorSummary};
 use crate::sim::net::{EventQueue, NetworkPath};
 
-/// Objects in a packet.
 const UPDATES_PER_PACKET: usize = 20;
 /// Of an object in a packet: id, position, orientation, two velocities.
 const UPDATE_BYTES: usize = 2 + 12 + 16 + 12 + 12;
@@ -55,7 +54,6 @@ pub struct ReferenceScenario<'t> {
     pub frames: (u64, u64),
     /// How many of the objects are small cubes; they come first, then the players' cubes.
     pub cubes: usize,
-    /// The floor.
     pub arena: Arena,
     /// Number of clients that watch.
     pub clients: usize,

@@ -44,7 +44,6 @@ pub struct SnapshotSize {
     pub mean: f32,
     /// Size of the largest snapshot.
     pub max: usize,
-    /// Number of snapshots.
     pub snapshots: usize,
 }
 

@@ -50,7 +50,6 @@ impl Console {
         Ok(console)
     }
 
-    /// Types a command.
     pub fn type_in(&mut self, command: &str) -> Result<()> {
         writeln!(self.input, "{command}")
             .with_context(|| format!("console '{}' does not read '{command}'", self.name))

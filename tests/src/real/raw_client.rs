@@ -149,7 +149,6 @@ impl RawClient {
             .context("an answer without a body")
     }
 
-    /// The next lobby message.
     pub async fn next_world_message(&mut self) -> Result<WorldToClient> {
         Ok(WorldToClient::decode(self.next_frame().await?)?)
     }

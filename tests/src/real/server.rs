@@ -97,7 +97,6 @@ impl Server {
         self.child.id()
     }
 
-    /// Reads `/metrics`.
     pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
         let series = text

@@ -36,10 +36,8 @@ pub const ADDRESS: &str = "127.0.0.1:7777";
 /// Number of a game connection in the simulated network.
 pub type GameConn = u64;
 
-/// Output of a host.
 #[derive(Debug)]
 pub enum SimHostOutput {
-    /// To the WorldServer.
     World(HostToWorld),
     /// On a game connection's control stream.
     Control(GameConn, GameToClient),
@@ -145,7 +143,6 @@ impl SimHost {
         }
     }
 
-    /// The address for clients.
     pub fn address(&self) -> &str {
         self.core.address()
     }
@@ -160,7 +157,6 @@ impl SimHost {
         self.core.room_count()
     }
 
-    /// The running rooms.
     pub fn rooms(&self) -> impl Iterator<Item = (RoomId, &SimRoom)> {
         self.rooms.iter().map(|(&id, room)| (id, room))
     }
@@ -173,7 +169,6 @@ impl SimHost {
         }
     }
 
-    /// The next output.
     pub fn poll(&mut self) -> Option<SimHostOutput> {
         self.outputs.pop_front()
     }
@@ -197,7 +192,6 @@ impl SimHost {
         self.close_all(now);
     }
 
-    /// Closes all rooms.
     pub fn close_all(&mut self, now: LocalTime) {
         self.core.close_all(ErrorCode::HostDied);
         self.handle_core_outputs(now);
@@ -510,7 +504,6 @@ impl SimRoom {
         }
     }
 
-    /// The room itself.
     pub fn room(&self) -> &Room {
         self.host.room()
     }
@@ -525,7 +518,6 @@ impl SimRoom {
         self.host.seats_taken()
     }
 
-    /// Number of seats.
     pub fn capacity(&self) -> u32 {
         self.host.capacity()
     }
@@ -535,7 +527,6 @@ impl SimRoom {
         self.recording.as_deref().unwrap_or_default()
     }
 
-    /// The connection of a client.
     pub fn connection(&self, client: ClientId) -> Option<GameConn> {
         self.conns.get(&client).copied()
     }

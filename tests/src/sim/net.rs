@@ -25,7 +25,6 @@ struct Entry<T> {
 }
 
 impl<T> EventQueue<T> {
-    /// Creates an empty queue.
     pub fn new() -> Self {
         EventQueue {
             heap: BinaryHeap::new(),

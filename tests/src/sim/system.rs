@@ -63,7 +63,6 @@ pub struct System {
 
 /// A simulated user: a client, its clock and its network path.
 pub struct SimUser {
-    /// The client itself.
     pub client: Client,
     /// The client's view events, oldest first.
     pub events: Vec<ViewEvent>,
@@ -269,12 +268,10 @@ impl System {
         self.now
     }
 
-    /// A user.
     pub fn user(&self, user: usize) -> &SimUser {
         &self.users[user]
     }
 
-    /// A user, mutable.
     pub fn user_mut(&mut self, user: usize) -> &mut SimUser {
         &mut self.users[user]
     }
@@ -284,12 +281,10 @@ impl System {
         self.now + self.users[user].clock_offset
     }
 
-    /// The lobby.
     pub fn lobby(&self) -> &Lobby {
         &self.lobby
     }
 
-    /// A running room.
     pub fn room(&self, room: RoomId) -> Option<&Room> {
         self.running(room).map(|(_, room)| room.room())
     }
@@ -307,7 +302,6 @@ impl System {
             .map(|(_, room)| (host, room))
     }
 
-    /// The current room time.
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
         self.running(room).map(|(_, room)| room.room_time(self.now))
     }
@@ -327,7 +321,6 @@ impl System {
         self.users.iter_mut().for_each(|user| user.events.clear());
     }
 
-    /// The user of a client of a room.
     pub fn user_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
         let (_, room) = self.running(room)?;
         self.game_conns
@@ -348,7 +341,6 @@ impl System {
         })
     }
 
-    /// The pose oracle of a room.
     pub fn pose_oracle(&self, room: RoomId) -> Option<&PoseOracle> {
         let (host, _) = self.running(room)?;
         self.pose_oracles.get(&(host, room))

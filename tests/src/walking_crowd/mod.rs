@@ -62,7 +62,6 @@ const STEERED_FORMAT: PoseFormat = PoseFormat {
     motion: None,
 };
 
-/// How avatars move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkMode {
     /// From one random position to the next.

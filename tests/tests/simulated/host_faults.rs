@@ -30,7 +30,6 @@ const TOTAL_MINUTES: u64 = 2_000;
 const STEP: Duration = Duration::from_millis(100);
 /// Players at the same time.
 const PLAYERS: usize = 6;
-/// Seats of a room.
 const SEATS: u32 = 4;
 /// A player with a seat at the lobby and none at the host gets one within this time, or loses the
 /// seat at the lobby.

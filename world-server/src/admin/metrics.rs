@@ -22,7 +22,6 @@ use crate::lobby::Host;
 /// No labels, and no exemplars with labels.
 type NoLabels = [(&'static str, &'static str); 0];
 
-/// Renders the whole text.
 pub(crate) fn render(snapshot: Snapshot) -> Result<String, Error> {
     let mut registry = Registry::with_prefix("ambit");
     registry.register_collector(Box::new(MetricsCollector(snapshot)));

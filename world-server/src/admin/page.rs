@@ -13,7 +13,6 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     table{border-collapse:collapse}td,th{padding:.2em 1em .2em 0;text-align:left;\
     border-bottom:1px solid #ccc}</style><h1>Ambit</h1>";
 
-/// Renders the whole page.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut page = String::from(HEAD);
     let lobby = &snapshot.lobby;

@@ -23,7 +23,6 @@ const LAST_FRAMES_TIMEOUT: Duration = Duration::from_millis(500);
 /// The code that resets a relayed stream when the client was lost without quitting.
 const CLIENT_LOST: VarInt = VarInt::from_u32(1);
 
-/// A link to the leader.
 pub(super) struct LeaderLink {
     pub(super) connection: Connection,
     /// The endpoint of this link alone.

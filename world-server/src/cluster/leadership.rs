@@ -39,7 +39,6 @@ pub(crate) struct LeaderLookup {
     pub(crate) leader: Option<Leader>,
 }
 
-/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ElectionStep {
     /// Read the directory, then call [`LeaderElection::note_lookup`] or
@@ -51,7 +50,7 @@ pub(crate) enum ElectionStep {
     /// Connect to the leader and follow it; then call [`LeaderElection::note_failed_connect`] or,
     /// when the link ends, [`LeaderElection::note_lost_link`].
     Follow(Leader),
-    /// Wait.
+    /// Do nothing for this long, then ask again.
     Wait(Duration),
 }
 
@@ -92,7 +91,6 @@ impl LeaderElection {
         }
     }
 
-    /// The directory was read.
     pub(crate) fn note_lookup(&mut self, now: LocalTime, found: LeaderLookup) {
         if let Some(before) = &self.lookup
             && before.lookup.leader == found.leader

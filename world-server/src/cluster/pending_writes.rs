@@ -24,7 +24,6 @@ impl<T> Default for PendingWrites<T> {
 }
 
 impl<T> PendingWrites<T> {
-    /// Appends an item.
     pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
         self.0.push_back(PendingItem {
             write_number: after,

@@ -46,10 +46,8 @@ pub(crate) struct DirectoryStore {
     broker_addresses: String,
 }
 
-/// Why a write failed.
 #[derive(Debug, PartialEq, Eq)]
 enum WriteError {
-    /// Another server has written.
     AnotherWriter,
     /// The broker does not answer, or has no leader of its own.
     Unreachable,

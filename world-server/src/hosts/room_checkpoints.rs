@@ -138,7 +138,6 @@ impl RoomCheckpoints {
         }
     }
 
-    /// The number of rooms.
     pub fn len(&self) -> usize {
         self.rooms().len()
     }

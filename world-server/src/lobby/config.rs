@@ -34,7 +34,6 @@ pub struct LobbyConfig {
     pub max_connections: usize,
     /// Maximum number of connections from one IPv4 address or one IPv6 /64 network.
     pub max_per_address: usize,
-    /// Maximum number of rooms.
     pub max_rooms: usize,
     /// Rooms that one player may create within any minute.
     pub rooms_per_minute: usize,

@@ -27,7 +27,6 @@ pub struct HostId(pub u64);
 pub enum RecordKey {
     /// The ids that may be in use.
     Ids,
-    /// A host.
     Host(HostId),
     /// A session.
     Player(PlayerId),
@@ -76,12 +75,10 @@ pub(super) struct RequestSource {
     pub(super) request: u64,
 }
 
-/// An order to a host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOrder {
     /// Run this room. The shell adds the checkpoint of a room that has run on another host.
     OpenRoom {
-        /// The room.
         assignment: RoomAssignment,
         /// The current members of a room that has run on another host; `None` for a new room.
         resume_with: Option<Vec<RoomMember>>,
@@ -95,55 +92,44 @@ pub enum HostOrder {
 pub enum LobbyAction {
     /// A message for one connection.
     Send {
-        /// The receiver.
         conn: ConnId,
-        /// The message.
         message: WorldToClient,
     },
     /// The same message for many connections: encode it once.
     Broadcast {
         /// The receivers; each once.
         conns: Vec<ConnId>,
-        /// The message.
         message: WorldToClient,
     },
     /// Close the connection once everything sent before is written, within a time limit;
     /// `handle_disconnect` is due when it is closed. A connection that `handle_connect` refuses is
     /// closed with this alone: nothing was sent.
     Close {
-        /// Its id.
         conn: ConnId,
         /// QUIC's application error code.
         code: ErrorCode,
         /// QUIC's reason phrase.
         message: String,
     },
-    /// An order for a host.
     Host {
-        /// The receiver.
         host: HostId,
-        /// The order.
         order: HostOrder,
     },
     /// Close the link to a host that has fallen silent, and kill it if it is a child;
     /// `handle_host_lost` is due as usual.
     DisconnectHost {
-        /// Its id.
         host: HostId,
     },
     /// A room seems to crash its hosts: save its checkpoint as a recording, for analysis.
     SaveCondemned {
-        /// What the room is.
         header: Header,
     },
     /// Remove the checkpoint of a closed room.
     ForgetRoom {
-        /// Its id.
         room: RoomId,
     },
     /// The host runs the room since before this WorldServer led: accept its checkpoints.
     AdoptRoom {
-        /// The room.
         room: RoomId,
         /// The host that runs it.
         host: HostId,
@@ -151,7 +137,6 @@ pub enum LobbyAction {
     /// Write to the directory. Outputs of the same call may confirm this record; outputs of later
     /// calls never do.
     Record {
-        /// The record's key.
         key: RecordKey,
         /// The whole record; `None` to remove it.
         value: Option<Vec<u8>>,
@@ -160,7 +145,6 @@ pub enum LobbyAction {
     SetChildCount(u32),
 }
 
-/// The queue of outputs.
 #[derive(Debug, Default)]
 pub(super) struct OutputQueue(VecDeque<LobbyAction>);
 

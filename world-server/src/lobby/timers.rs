@@ -30,7 +30,6 @@ pub(super) enum Timer {
     HostSilence(HostId),
     /// Changes of the list of rooms are published.
     Listing,
-    /// Surplus children are ended.
     EndIdleChildren,
 }
 

@@ -70,7 +70,6 @@ pub(super) struct ServerComponents {
     hosts: JoinSet<()>,
     /// After this is cancelled, children that end are not replaced.
     hosts_stop: CancellationToken,
-    /// Ends HTTP.
     http_stop: CancellationToken,
 }
 

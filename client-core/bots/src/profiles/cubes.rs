@@ -45,7 +45,6 @@ enum CubeActivity {
 /// The controls to press at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyPresses {
-    /// Held down.
     pub(crate) held: Keymap,
     /// Pressed and released at once.
     pub(crate) tapped: Keymap,

@@ -30,7 +30,6 @@ pub(super) type SavedCubePlayers = (
     GameTime,
 );
 
-/// All players.
 #[derive(Debug, Default)]
 pub(super) struct CubePlayers {
     players: BTreeMap<PlayerId, CubePlayer>,
@@ -39,7 +38,6 @@ pub(super) struct CubePlayers {
     engaged_at: GameTime,
 }
 
-/// One player.
 #[derive(Debug)]
 pub(super) struct CubePlayer {
     pub(super) body: BodyId,
@@ -72,7 +70,6 @@ impl CubePlayers {
         );
     }
 
-    /// The data to save.
     pub(super) fn to_saved(&self) -> SavedCubePlayers {
         let seats = self.players.iter();
         let seats = seats.map(|(player, seat)| {

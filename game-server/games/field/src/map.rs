@@ -20,7 +20,6 @@ const MIN_SPAWN_RADIUS_M: f32 = 4.9;
 /// Up to this number of players the radius stays the same; then the circle's area grows with their
 /// number.
 const FEW_PLAYERS: usize = 8;
-/// The largest spawn radius.
 const MAX_SPAWN_RADIUS_M: f32 = 20.0;
 /// Radius of the circle around the middle that is always free.
 const CLEARING_M: f32 = 3.0;

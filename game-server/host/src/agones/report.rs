@@ -32,7 +32,6 @@ const HEALTH_BOUNDS: (Duration, Duration) = (Duration::from_millis(500), Duratio
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
 
-/// The load of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostLoad {
     /// Whether a WorldServer has accepted the host, so that it can get rooms.
@@ -75,7 +74,6 @@ impl FleetCounter {
     }
 }
 
-/// The value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CounterValue {
     pub(crate) count: u32,
@@ -144,7 +142,7 @@ impl fmt::Display for CallKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SidecarAnswer {
     Done,
-    /// To `GetGameServer`.
+    /// The answer to `GetGameServer`.
     GameServer {
         /// Whether the public address of this server is known.
         has_address: bool,
@@ -153,7 +151,6 @@ pub(crate) enum SidecarAnswer {
     },
 }
 
-/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallError {
     /// There is no sidecar at the port.

@@ -94,7 +94,6 @@ pub(crate) struct RoomSetup {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// See the module.
 pub(crate) struct RoomActor {
     setup: RoomSetup,
     connections: BTreeMap<ClientId, GameConnection>,

@@ -54,7 +54,6 @@ struct RoomParts {
     files: RoomFiles,
 }
 
-/// See the module.
 pub(super) struct ControlShell<'a> {
     shared: &'a Arc<Shared>,
     /// `None` between two links.
@@ -81,7 +80,6 @@ impl<'a> ControlShell<'a> {
         }
     }
 
-    /// Serves one WorldServer.
     pub(super) async fn serve(
         mut self,
         messages: &mut mpsc::Receiver<HostMessage>,

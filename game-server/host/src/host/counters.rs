@@ -128,7 +128,6 @@ const SUMS: [Summed; 10] = [
     ),
 ];
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Of the host's own endpoint; zeros for a host behind the WorldServer's.
@@ -165,7 +164,6 @@ impl Counters {
         CountedClient(&self.clients)
     }
 
-    /// Something was dropped.
     pub(crate) fn dropped(&self, what: DropReason) {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
@@ -182,7 +180,6 @@ impl Counters {
         self.tick_micros.fetch_add(work.as_micros() as u64, Relaxed);
     }
 
-    /// A room skipped ticks.
     pub(crate) fn skipped(&self, ticks: u64) {
         self.ticks_skipped.fetch_add(ticks, Relaxed);
     }

@@ -16,7 +16,6 @@ pub(crate) struct CpuMeter {
 }
 
 impl CpuMeter {
-    /// Begins to measure.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> Self {
         Self {

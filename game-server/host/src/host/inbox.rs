@@ -41,7 +41,7 @@ pub(crate) struct Slot {
 }
 
 impl Inbox {
-    /// A way in.
+    /// For the datagrams of one client: limits how many wait here.
     pub(crate) fn slot(self: &Arc<Self>, client: ClientId) -> Slot {
         Slot {
             inbox: Arc::clone(self),

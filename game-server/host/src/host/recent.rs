@@ -13,7 +13,6 @@ use crate::protocol::messages::TickFigures;
 /// Ticks that are remembered: 13 s of one room at 20 Hz.
 const TICKS: usize = 256;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct RecentTicks {
     ring: Mutex<Ring>,
@@ -27,7 +26,6 @@ struct Ring {
 }
 
 impl RecentTicks {
-    /// One more.
     pub(crate) fn add(&self, work: Duration, late: Duration) {
         let mut ring = self.lock();
         let tick = (whole_us(work), whole_us(late));

@@ -28,7 +28,6 @@ use ambit_proto::time::LocalTime;
 /// Heartbeats that may be under way; of more the oldest count as lost.
 const UNDER_WAY: usize = 64;
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct ServingLease {
     /// Zero for a host that ends with its link and needs no lease.

@@ -18,7 +18,6 @@ use ambit_room::room::Room;
 /// How to make a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomPlan {
-    /// What the room is.
     pub header: Header,
     /// How often it was given to a host.
     pub incarnation: u32,
@@ -37,7 +36,6 @@ pub struct PreparedRoom {
 
 /// A room that can start.
 pub struct MadeRoom {
-    /// The room.
     pub host: RoomHost,
     /// The first snapshot, if the WorldServer saves the room.
     pub snapshot: Option<RoomSnapshot>,
@@ -74,12 +72,10 @@ impl RoomPlan {
 }
 
 impl PreparedRoom {
-    /// The room.
     pub fn room(&self) -> &Room {
         &self.room
     }
 
-    /// What the room is.
     pub fn header(&self) -> &Header {
         &self.plan.header
     }

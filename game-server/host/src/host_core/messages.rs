@@ -25,7 +25,6 @@ pub enum WorldOrder {
     OpenRoom(RoomAssignment, Option<RoomResume>),
     /// End this room.
     CloseRoom {
-        /// The room.
         room: RoomId,
         /// What its players are told.
         reason: ErrorCode,
@@ -60,15 +59,11 @@ pub struct HostSettings {
 /// A room for a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomAssignment {
-    /// The room.
     pub room: RoomId,
-    /// Name of the game.
     pub game: String,
-    /// The game's parameters.
     pub parameters: BTreeMap<String, String>,
-    /// The room's seed.
     pub seed: u64,
-    /// Seats.
+    /// The number of seats.
     pub capacity: u32,
     /// How often the room was given to a host, this time included.
     pub incarnation: u32,
@@ -102,18 +97,15 @@ pub struct RoomResume {
 /// A player with a seat in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomMember {
-    /// The player.
     pub player: PlayerId,
     /// The player's present name.
     pub name: String,
 }
 
-/// An order to one room.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoomOrder {
     /// A player has left for good.
     RemovePlayer {
-        /// The player.
         player: PlayerId,
         /// What the client is told.
         reason: ErrorCode,
@@ -123,7 +115,6 @@ pub enum RoomOrder {
     },
     /// Only these players have seats.
     SyncMembers {
-        /// The players.
         members: Vec<RoomMember>,
         /// The tickets of all others up to this serial are revoked.
         revoked_until: u64,
@@ -132,7 +123,7 @@ pub enum RoomOrder {
     Input(RoomInput),
     /// Send a snapshot: another WorldServer may have none.
     SendSnapshot,
-    /// End.
+    /// The room ends for all, for this reason.
     Close(ErrorCode),
     /// End here: the room goes on at another host.
     HandOver,
@@ -145,34 +136,26 @@ pub enum HostMessage {
     Ready(HostReady),
     /// The answer to [`WorldOrder::OpenRoom`].
     RoomOpened {
-        /// The room.
         room: RoomId,
         /// Why it does not run here; `None` if it does.
         error: Option<Error>,
     },
     /// A room has ended by itself.
     RoomClosed {
-        /// The room.
         room: RoomId,
-        /// Why.
         reason: ErrorCode,
-        /// The same for people.
+        /// The reason in words, for people.
         message: String,
     },
     /// A player is out of a room for good.
     PlayerOut {
-        /// The room.
         room: RoomId,
-        /// The player.
         player: PlayerId,
-        /// Why.
         reason: ErrorCode,
     },
     /// A player requests a transfer to another map.
     AtGate {
-        /// The room.
         room: RoomId,
-        /// The player.
         player: PlayerId,
         /// The map behind the gate.
         map: u32,
@@ -183,38 +166,29 @@ pub enum HostMessage {
     },
     /// A player has left a room by a transfer.
     Departed {
-        /// The room.
         room: RoomId,
-        /// The player.
         player: PlayerId,
-        /// The transfer.
         transfer: TransferId,
         /// What the avatar takes along; `None` if the player stays.
         carried: Option<Vec<u8>>,
     },
     /// A player has come into a room by a transfer.
     Arrived {
-        /// The room.
         room: RoomId,
-        /// The player.
         player: PlayerId,
-        /// The transfer.
         transfer: TransferId,
     },
     /// A room after its last tick.
     Snapshot(RoomId, RoomSnapshot),
     /// The inputs of one tick of a room.
     Journal {
-        /// The room.
         room: RoomId,
-        /// The tick.
         entry: JournalEntry,
         /// The entry's number among all that this host sends.
         number: u64,
     },
     /// This host lives.
     Beat(u64),
-    /// Figures.
     Stats(Box<HostStats>),
 }
 

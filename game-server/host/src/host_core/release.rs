@@ -21,7 +21,6 @@ pub const KEPT_WITHIN: Duration = Duration::from_millis(100);
 /// What to do with a batch of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Send it.
     Now,
     /// Ask again when the journal has got on or the lease has changed, at this time at the latest.
     Wait(Option<LocalTime>),

@@ -36,31 +36,21 @@ pub enum RoomHostOutput {
     /// Send this to the WorldServer. The datagrams that follow leave after it.
     Journal(JournalEntry),
     /// Send this to a client, or drop it.
-    Datagram {
-        /// The client.
-        client: ClientId,
-        /// Its payload.
-        bytes: Bytes,
-    },
+    Datagram { client: ClientId, bytes: Bytes },
     /// Send this on a client's control stream.
     Message {
-        /// The client.
         client: ClientId,
-        /// The message.
         body: game_to_client::Body,
     },
     /// Send this on a client's control stream, and close the connection.
     LastMessage {
-        /// The client.
         client: ClientId,
-        /// The message.
         body: game_to_client::Body,
         /// The code to close with.
         code: ErrorCode,
     },
     /// Close a client's connection.
     Disconnect {
-        /// The client.
         client: ClientId,
         /// The code to close with.
         code: ErrorCode,
@@ -81,7 +71,6 @@ pub enum ClientMessage {
     Leave,
 }
 
-/// See the module.
 pub struct RoomHost {
     id: RoomId,
     capacity: u32,
@@ -134,12 +123,11 @@ impl RoomHost {
         self.outputs.pop_front()
     }
 
-    /// The room.
     pub fn room(&self) -> &Room {
         &self.room
     }
 
-    /// Seats.
+    /// The number of seats.
     pub fn capacity(&self) -> u32 {
         self.capacity
     }

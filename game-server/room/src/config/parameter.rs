@@ -20,29 +20,15 @@ pub struct Parameter {
 }
 
 /// The values that a parameter may take; all bounds are included.
+#[expect(missing_docs, reason = "`min` and `max`: above")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowed {
     /// A whole number.
-    Whole {
-        /// The lowest.
-        min: u64,
-        /// The highest.
-        max: u64,
-    },
-    /// A number.
-    Decimal {
-        /// The lowest.
-        min: f32,
-        /// The highest.
-        max: f32,
-    },
+    Whole { min: u64, max: u64 },
+    /// A number, perhaps with a fraction: `2.5`.
+    Decimal { min: f32, max: f32 },
     /// Two numbers, `WIDTHxHEIGHT`: digits and a point, nothing else.
-    Size {
-        /// The lowest of each.
-        min: f32,
-        /// The highest of each.
-        max: f32,
-    },
+    Size { min: f32, max: f32 },
     /// One of some words.
     Word(&'static [&'static str]),
 }
@@ -51,6 +37,7 @@ pub enum Allowed {
 const LOBBY_ONLY_KEY: &str = "map";
 
 /// Why a room cannot be created with these parameters.
+#[expect(missing_docs, reason = "the messages explain the other fields")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadParameter {
     /// No table declares the key.
@@ -64,11 +51,9 @@ pub enum BadParameter {
     /// The value is out of range or of another type.
     #[error("{key}={value} is not possible: it must be {allowed}")]
     Value {
-        /// The key.
         key: &'static str,
         /// The given value, shortened.
         value: String,
-        /// The allowed values.
         allowed: String,
     },
     /// The value conflicts with another one.

@@ -6,6 +6,8 @@
 //! out ("this happened, in that cell"). Nothing here knows packets, clients or the area of
 //! interest. Source: "Architectures de developpement adaptees aux MMOGs" (Project Deus).
 
+#![warn(missing_docs, reason = "authors of games import this module")]
+
 pub mod contact;
 pub mod controls;
 pub mod executed_commands;

@@ -38,7 +38,7 @@ pub struct Header {
     pub room: u64,
     /// The room's seed.
     pub seed: u64,
-    /// Seats.
+    /// The number of seats.
     pub capacity: u32,
     /// Grace period, in milliseconds.
     pub grace_ms: u32,

@@ -232,7 +232,6 @@ impl World {
     }
 }
 
-/// The objects.
 impl World {
     /// Creates an object of a kind with all its components, from now on.
     ///

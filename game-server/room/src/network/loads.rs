@@ -119,7 +119,6 @@ impl LoadMap {
         }
     }
 
-    /// The load of one cell.
     pub fn cell(&self, cell: Cell) -> CellLoad {
         self.cells[self.index(cell)].load(self.window)
     }

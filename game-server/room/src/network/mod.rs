@@ -63,7 +63,6 @@ pub struct Network {
     buffers: SendBuffers,
 }
 
-/// The times of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct TickTimes {
     /// The room's time.
@@ -75,7 +74,6 @@ pub struct TickTimes {
 /// A client that joins at this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct JoiningClient {
-    /// The client's connection.
     pub client: ClientId,
     /// The player behind the connection.
     pub player: PlayerId,
@@ -279,7 +277,6 @@ impl Network {
         self.viewers.iter()
     }
 
-    /// The client with this id.
     pub fn viewer(&self, client: ClientId) -> Option<&Viewer> {
         self.viewers.get(client)
     }

@@ -77,13 +77,11 @@ pub struct TickContext<'t> {
     pub now: GameTime,
     /// When the next tick begins.
     pub next_tick_at: GameTime,
-    /// The state to send.
     pub world: &'t World,
     /// State that all clients share.
     pub shared_state: &'t mut SharedTickState,
     /// Buffers that all clients reuse.
     pub buffers: &'t mut SendBuffers,
-    /// The room's counters.
     pub stats: &'t mut RoomStats,
     /// Number of clients in the room.
     pub client_count: usize,

@@ -51,7 +51,6 @@ const INITIAL_POSE_BITS_X256: u32 = 40 * 256;
 
 /// One client of a room.
 pub struct Viewer {
-    /// The client's connection.
     pub client: ClientId,
     /// The player behind the connection.
     pub player: PlayerId,
@@ -209,7 +208,6 @@ impl Viewer {
             .then(|| self.bytes_in_out.1 as f64 / self.bytes_in_out.0.max(1) as f64)
     }
 
-    /// Sets the client's budget.
     pub fn set_budget(&mut self, now: GameTime, bytes_per_s: u32) {
         self.link.set_budget(now.into(), bytes_per_s);
     }

@@ -22,7 +22,6 @@ type IndexById<Id> = HashMap<Id, u32, BuildHasherDefault<IdHasher>>;
 /// The clients of a room; see the module.
 #[derive(Default)]
 pub(super) struct Viewers {
-    /// By index.
     entries: Slab<Box<Viewer>>,
     /// Indices, in the order of the clients' ids.
     by_id_order: Vec<u32>,

@@ -29,7 +29,6 @@ use crate::logic::gate::Gate;
 /// has died.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     gates: Vec<Gate>,

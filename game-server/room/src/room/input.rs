@@ -23,56 +23,42 @@ pub enum RoomInput {
     Join {
         /// The new connection; [`REPLAY_CLIENT`] in a journal.
         client: ClientId,
-        /// The player.
         player: PlayerId,
-        /// The player's name.
         name: String,
     },
     /// A player's connection has ended; the avatar stays for the grace period.
     Disconnect {
         /// The connection; [`REPLAY_CLIENT`] in a journal. Ignored if the player has a newer one.
         client: ClientId,
-        /// The player.
         player: PlayerId,
     },
     /// A player has left for good.
-    Remove {
-        /// The player.
-        player: PlayerId,
-    },
+    Remove { player: PlayerId },
     /// A player has another name.
     Rename {
-        /// The player.
         player: PlayerId,
         /// The new name.
         name: String,
     },
     /// A player at a gate may transfer to another map.
     ReleaseForTransfer {
-        /// The player.
         player: PlayerId,
         /// The transfer that the lobby has begun.
         transfer: TransferId,
     },
     /// A player at a gate may not transfer to another map.
-    RefuseTransfer {
-        /// The player.
-        player: PlayerId,
-    },
+    RefuseTransfer { player: PlayerId },
     /// A player transfers from another map; the client connects afterwards.
     AdmitTransfer(TransferArrival),
     /// A command of a player. The game may refuse it.
     Command {
-        /// The player.
         player: PlayerId,
         /// The client's number for it.
         number: u32,
-        /// The command.
         action: Action,
     },
     /// A sample of a player's controls.
     Sample {
-        /// The player.
         player: PlayerId,
         /// The room's time at which it arrived.
         at: GameTime,
@@ -81,11 +67,9 @@ pub enum RoomInput {
     },
     /// A datagram of a client.
     Datagram {
-        /// The client.
         client: ClientId,
         /// The room's time at which it arrived. Later than the time of the tick if that runs late.
         at: GameTime,
-        /// Its payload.
         #[serde(with = "crate::saved::datagram")]
         bytes: Bytes,
     },
@@ -98,11 +82,8 @@ pub struct TransferId(pub u64);
 /// A player who transfers from another map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferArrival {
-    /// The player.
     pub player: PlayerId,
-    /// The transfer.
     pub transfer: TransferId,
-    /// The player's name.
     pub name: String,
     /// Where the avatar appears.
     pub at: Position,

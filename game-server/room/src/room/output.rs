@@ -7,12 +7,10 @@ use bytes::Bytes;
 
 use super::input::TransferId;
 
-/// One output of a room.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoomOutput {
     /// Send this now, or never.
     Datagram {
-        /// To this client.
         client: ClientId,
         /// At most `message::MAX_DATAGRAM` bytes.
         bytes: Bytes,
@@ -24,20 +22,11 @@ pub enum RoomOutput {
     },
     /// A client has acknowledged nothing for too long and counts as disconnected: close its
     /// connection.
-    Unresponsive {
-        /// The connection.
-        client: ClientId,
-    },
+    Unresponsive { client: ClientId },
     /// A player did not come back within the grace period and is out.
-    PlayerOut {
-        /// The player.
-        player: PlayerId,
-        /// Why.
-        reason: ErrorCode,
-    },
+    PlayerOut { player: PlayerId, reason: ErrorCode },
     /// A player's avatar is in a gate to another map: the player asks for a transfer.
     AtGate {
-        /// The player.
         player: PlayerId,
         /// The map behind the gate.
         map: u32,
@@ -49,9 +38,7 @@ pub enum RoomOutput {
     /// The answer to [`super::RoomInput::ReleaseForTransfer`]. To be sent after the journal of this
     /// tick.
     Departed {
-        /// The player.
         player: PlayerId,
-        /// The transfer.
         transfer: TransferId,
         /// What the avatar takes along; `None` if the player stays.
         carried: Option<Vec<u8>>,
@@ -59,17 +46,12 @@ pub enum RoomOutput {
     /// The answer to [`super::RoomInput::AdmitTransfer`]. To be sent after the journal of this
     /// tick.
     Arrived {
-        /// The player.
         player: PlayerId,
-        /// The transfer.
         transfer: TransferId,
     },
     /// The client's player has moved to another map. The client closes the connection by itself
     /// once it knows where to go.
-    MovedAway {
-        /// The connection.
-        client: ClientId,
-    },
+    MovedAway { client: ClientId },
     /// The game is over.
     Finished,
 }

@@ -390,7 +390,6 @@ impl RateController {
         self.forget_intervals();
     }
 
-    /// Revokes one counted loss.
     fn revoke_loss(&mut self) {
         let trial = self.trial.as_mut().map(|trial| &mut trial.lost);
         if self.losses_since_ack > 0 {

@@ -18,7 +18,6 @@ pub(super) fn float_pose(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> F
     }
 }
 
-/// The position alone.
 pub(super) fn position(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> Vector {
     let units = units_per_step(format);
     // Far away precision does not matter, but squares must stay finite.

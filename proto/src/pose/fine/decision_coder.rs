@@ -11,7 +11,6 @@ use crate::entropy;
 pub(in crate::pose) enum BitCategory {
     /// Which candidates are in the section.
     Membership,
-    /// Positions.
     Position,
     /// Turns; for a yaw also speeds.
     Turn,
@@ -19,7 +18,6 @@ pub(in crate::pose) enum BitCategory {
     Flags,
     /// Objects without an acknowledged pose in the window.
     Unacknowledged,
-    /// Velocities.
     Motion,
 }
 

@@ -76,7 +76,6 @@ impl Default for CodedNeighbours {
 /// Means over the neighbours of a position.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NeighbourMeans {
-    /// Weighted means.
     pub(super) mean: Neighbour,
     /// The plain mean of the slip of the close ones.
     pub(super) close_slip: Vector,

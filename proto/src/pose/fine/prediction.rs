@@ -20,7 +20,6 @@ use super::vector::{Quaternion, Vector, exp2, length, log2, sub};
 use super::weights::{PreparedWeights, weighted_sum};
 use crate::pose::trained::fine::{POSITION_FEATURES, SPREAD_FEATURES, TURN_FEATURES};
 
-/// Limits of a spread.
 const SPREAD_LIMITS: (f32, f32) = (-2.5, 14.0);
 /// Added to errors before their logarithm is taken: the effect of rounding.
 const ROUNDING: f32 = 0.35;

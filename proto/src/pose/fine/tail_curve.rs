@@ -67,7 +67,6 @@ impl TailCurve {
     }
 }
 
-/// All trained curves.
 #[derive(Clone, Debug)]
 pub(super) struct TailCurves(Vec<TailCurve>);
 

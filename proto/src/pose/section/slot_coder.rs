@@ -67,7 +67,6 @@ impl SlotCoder {
         6 + gap_bits + if mode == self.mode { 1 } else { 7 }
     }
 
-    /// Writes the end.
     pub(super) fn write_end(self, encoder: &mut RangeEncoder<'_>) {
         encoder.bit(false, self.probability);
         write_one_of(0, &SLOT_GAP_LENGTHS, encoder);

@@ -45,7 +45,6 @@ impl CodedPose {
         self.cost.div_ceil(256)
     }
 
-    /// Writes them.
     pub(crate) fn write(&self, encoder: &mut RangeEncoder<'_>) {
         for &(start, size) in &self.symbols[..usize::from(self.count)] {
             encoder.symbol(start.into(), size.into(), TOTAL_BITS);
@@ -62,7 +61,6 @@ impl CodedPose {
 
 /// Writes or reads symbols.
 pub(crate) trait SymbolCoder: Sized {
-    /// Whether it reads.
     const READS: bool;
 
     /// One of `low ..= high`; `start` says where each but the lowest begins, rising strictly. The

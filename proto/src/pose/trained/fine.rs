@@ -17,7 +17,6 @@ pub(in crate::pose) const WEIGHT_ONE: f32 = 2_048.0;
 pub(in crate::pose) const POSITION_FEATURES: usize = 20;
 /// Features of a rotation's middle.
 pub(in crate::pose) const TURN_FEATURES: usize = 16;
-/// Features of a spread.
 pub(in crate::pose) const SPREAD_FEATURES: usize = 16;
 /// Numbers with a spread: x, y, z and the three parts of an orientation.
 pub(in crate::pose) const SPREADS: usize = 6;
@@ -49,7 +48,6 @@ pub struct FineWeights {
     pub(in crate::pose) position: [[[i16; POSITION_FEATURES]; CLASSES]; 2],
     /// Middles of rotations, about each axis.
     pub(in crate::pose) turn: [[i16; TURN_FEATURES]; CLASSES],
-    /// Spreads.
     pub(in crate::pose) spread: [[[i16; SPREAD_FEATURES]; CLASSES]; SPREADS],
     /// Of x and y, of z, of the first two parts and of the last part of an orientation.
     pub(in crate::pose) shapes: [[TailShape; SHAPES]; 4],

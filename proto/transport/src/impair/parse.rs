@@ -28,22 +28,11 @@ const RATE_RANGE: std::ops::RangeInclusive<f64> = 1e3..=1e10;
 pub enum ImpairmentError {
     /// A part without `=`.
     #[error("`{part}` is not of the form key=value; keys are {KEYS}")]
-    NoValue {
-        /// As written.
-        part: String,
-    },
-    /// An unknown key.
+    NoValue { part: String },
     #[error("unknown key `{key}` (with the value `{value}`); keys are {KEYS}")]
-    UnknownKey {
-        /// As written.
-        key: String,
-        /// As written.
-        value: String,
-    },
-    /// A repeated key.
+    UnknownKey { key: String, value: String },
     #[error("`{key}` is given twice, again as `{value}`; once is allowed")]
     Repeated {
-        /// As written.
         key: String,
         /// The second value.
         value: String,
@@ -51,9 +40,7 @@ pub enum ImpairmentError {
     /// A value that the key does not allow.
     #[error("{key}: `{value}` is not {allowed}")]
     BadValue {
-        /// As written.
         key: String,
-        /// As written.
         value: String,
         /// Description of the allowed values.
         allowed: &'static str,

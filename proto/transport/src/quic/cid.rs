@@ -13,7 +13,6 @@ use std::time::Duration;
 use quinn::{ConnectionId, ConnectionIdGenerator};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct ShortConnectionIds(SystemRandom);
 

@@ -27,7 +27,6 @@ const POSTPONEMENT: Duration = Duration::from_millis(55);
 /// A timer that is due sooner is exact.
 const EXACT_WITHIN: Duration = Duration::from_millis(12);
 
-/// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LazyTimerRuntime;
 

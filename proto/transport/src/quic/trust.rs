@@ -29,7 +29,6 @@ pub struct Fingerprint(pub [u8; 32]);
 pub struct BadFingerprint;
 
 impl Fingerprint {
-    /// The fingerprint of `certificate`.
     pub fn of(certificate: &CertificateDer<'_>) -> Self {
         let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
         Self::try_from(digest.as_ref()).expect("SHA-256 has 32 bytes")
@@ -111,7 +110,6 @@ impl<F: Fn(&str, Fingerprint) -> bool + Send + Sync> TrustPolicy for F {
 /// The certificate that a server has presented, and the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PresentedCertificate {
-    /// Of the certificate.
     pub fingerprint: Fingerprint,
     /// Whether the certificate was trusted.
     pub is_trusted: bool,

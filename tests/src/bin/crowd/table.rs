@@ -94,7 +94,6 @@ read, acknowledge and send as usual but leave poses undecoded; updates and ages 
 whole clients. *shared* is the number of clients that share one encoding: of records, and of poses.
 ";
 
-/// Renders the whole page.
 pub(crate) fn render(
     rows: &[Row],
     idle: &anyhow::Result<IdleRoom>,

@@ -43,9 +43,9 @@ const CAPACITY: u32 = 8;
 
 /// An event at a host, or about a host.
 pub(super) enum HostEvent {
-    /// The process has started.
+    /// A process runs, some time after it was ordered.
     Started { origin: Origin, address: String },
-    /// A client connects.
+    /// A client's connection attempt arrives and is accepted.
     Connecting { user: usize, conn: GameConn },
     /// A client's connection attempt may time out.
     ConnectTimeout { conn: GameConn },
@@ -76,7 +76,6 @@ pub(super) enum ClientData {
     Disconnected,
 }
 
-/// A host and its process.
 pub(super) struct HostProcess {
     pub(super) host: SimHost,
     origin: Origin,
@@ -95,12 +94,9 @@ pub(super) struct HostProcess {
     down_at: LocalTime,
 }
 
-/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessState {
-    /// The process runs.
     Awake,
-    /// The process is suspended.
     Hung,
     /// The process sends its queued messages, then it ends.
     Ending,
@@ -306,7 +302,6 @@ impl System {
 }
 
 impl System {
-    /// Starts missing children.
     pub(super) fn start_children(&mut self) {
         let children = self
             .hosts

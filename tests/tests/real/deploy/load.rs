@@ -48,7 +48,6 @@ impl ProgramStart {
     }
 }
 
-/// The variable of a flag.
 pub(crate) fn variable(flag: &str) -> String {
     format!(
         "AMBIT_{}",

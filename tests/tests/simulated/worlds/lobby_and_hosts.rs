@@ -130,7 +130,6 @@ impl LobbyAndHosts {
         self.start_host();
     }
 
-    /// What each player has.
     pub(super) fn belongings_by_player(&self) -> BelongingsByPlayer {
         let rooms = || self.hosts.values().flat_map(|host| host.rooms.values());
         let belongings = |player| {

@@ -21,7 +21,6 @@ const MAX_BUILD_BYTES: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages")]
 pub enum HostReport {
-    /// A message of the host.
     Message(host_to_world::Body),
     /// The shell has received the first checkpoint of this room from the host.
     Checkpointed(RoomId),
@@ -32,7 +31,6 @@ pub enum HostReport {
 pub struct Host {
     /// The address for players.
     pub address: String,
-    /// SHA-256 of its certificate.
     pub certificate_sha256: Vec<u8>,
     /// Maximum number of rooms.
     pub capacity: u32,
@@ -44,9 +42,7 @@ pub struct Host {
     pub cores: u32,
     /// Identifies the process; empty if it cannot reconnect.
     pub instance: Vec<u8>,
-    /// Its latest counters.
     pub stats: HostStats,
-    /// The load that it reports.
     pub measured: ReportedLoad,
     /// Whether it gets no more rooms, since it is about to end or has fallen silent.
     pub leaving: bool,

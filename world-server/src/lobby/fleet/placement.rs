@@ -67,11 +67,9 @@ pub struct PlacementRequest<'a> {
 /// A host that may get the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCandidate {
-    /// The host.
     pub host: HostId,
     /// Maximum number of rooms.
     pub capacity: u32,
-    /// Number of rooms.
     pub rooms: u32,
     /// Number of players in its rooms.
     pub players: u32,

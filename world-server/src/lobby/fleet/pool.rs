@@ -17,9 +17,7 @@ use crate::lobby::{Lobby, LobbyAction};
 /// Limits for child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChildPoolConfig {
-    /// Minimum.
     pub min: u32,
-    /// Maximum.
     pub max: u32,
     /// Idle children that are kept ready, within the maximum.
     pub spares: u32,
@@ -65,7 +63,6 @@ impl Lobby {
         }
     }
 
-    /// Ends surplus idle children.
     pub(in crate::lobby) fn end_idle_children(&mut self) {
         let wanted = self.config.children.wanted_children(self.children_in_use());
         let idle: Vec<HostId> = self.children_by_room_count(|rooms| rooms == 0).collect();

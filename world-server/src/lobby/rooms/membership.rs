@@ -278,7 +278,6 @@ impl Lobby {
         self.mark_room_changed(now, id);
     }
 
-    /// The player's room.
     pub(in crate::lobby) fn room_of(&self, player: PlayerId) -> Result<RoomId, LobbyRefusal> {
         let refusal = || {
             LobbyRefusal::new(
@@ -471,7 +470,6 @@ pub(in crate::lobby) fn requires_ready(room: &LobbyRoom) -> bool {
         .is_some_and(|value| value == READY_VALUES[1])
 }
 
-/// The parameters for the game.
 pub(in crate::lobby) fn parameters_of_game(
     parameters: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {

@@ -41,7 +41,7 @@ pub(in crate::lobby) enum RoomPhase {
         host: HostId,
         starter: Option<RequestSource>,
     },
-    /// The game runs.
+    /// The game runs on this host.
     Running { host: HostId },
     /// Its game host was lost; `host` was told to resume it, or it waits for a host.
     Moving { host: Option<HostId> },
@@ -174,7 +174,6 @@ impl LobbyRoom {
         self.has_started() || self.map_identity.is_some()
     }
 
-    /// The banned players.
     pub(in crate::lobby) fn banned_players(&self) -> impl Iterator<Item = PlayerId> + '_ {
         self.banned.iter().copied()
     }
@@ -183,7 +182,6 @@ impl LobbyRoom {
         &self.name
     }
 
-    /// Bans `player`.
     pub(in crate::lobby) fn ban(&mut self, player: PlayerId) {
         self.banned.insert(player);
         if self.banned.len() > MAX_BANNED {

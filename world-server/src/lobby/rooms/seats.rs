@@ -20,7 +20,6 @@ pub(in crate::lobby) struct Seats {
     taken: Vec<RoomSeat>,
 }
 
-/// Every seat is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lobby) struct NoFreeSeat;
 

@@ -22,7 +22,6 @@ use crate::lobby::refusal::LobbyRefusal;
 pub(in crate::lobby) enum Stage {
     /// Waits for the hello.
     Handshake,
-    /// Belongs to this player.
     Player(PlayerId),
     /// Was told to close; further messages are ignored.
     Closing,

@@ -27,7 +27,6 @@ pub(super) struct Client {
     pub(super) token: Vec<u8>,
 }
 
-/// See the module.
 pub(super) struct LobbyHarness {
     pub(super) lobby: Lobby,
     pub(super) now: LocalTime,
@@ -421,7 +420,6 @@ impl LobbyHarness {
         std::mem::take(&mut self.orders)
     }
 
-    /// Puts orders back.
     pub(super) fn put_back(&mut self, orders: Vec<(HostId, world_to_host::Body)>) {
         self.orders.splice(..0, orders);
     }
@@ -437,7 +435,6 @@ impl LobbyHarness {
             .collect()
     }
 
-    /// Requests a ticket.
     pub(super) fn request_new_ticket(&mut self, client: &Client) -> world::Ticket {
         let answer = self.ask(client.conn, request_ticket());
         ticket_in(answer).expect("a ticket")

@@ -20,7 +20,6 @@ pub use self::physics::{BodyId, Physics};
 use ambit_proto::pose::{MotionFormat, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
-/// Name of the game.
 pub const GAME: &str = "cubes";
 
 /// The kind of the small cubes: a pose only.
@@ -94,7 +93,7 @@ pub mod component {
     pub const NAME: u8 = 7;
 }
 
-/// The floor.
+/// The size of the floor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arena {
     /// Along x, in metres.

@@ -8,26 +8,24 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-/// A change in the world.
+/// A change in the world, for the network.
+#[expect(missing_docs, reason = "`object`: what the variant is about")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorldChange {
     /// An object was created. It may be removed again by the end of the tick.
     Spawned {
-        /// The new object.
         object: ObjectId,
-        /// Its cell.
+        /// The cell that it is in.
         cell: Cell,
     },
     /// An object was removed.
     Despawned {
-        /// The removed object.
         object: ObjectId,
         /// When it was removed.
         at: GameTime,
     },
     /// An object is in another cell.
     ChangeCell {
-        /// The object.
         object: ObjectId,
         /// The cell before.
         from: Cell,
@@ -37,7 +35,6 @@ pub enum WorldChange {
     /// Components of an object have another present or future. Once per object and tick, after all
     /// other changes of it.
     Components {
-        /// The object.
         object: ObjectId,
         /// Bit `n` is set if component `n` has changed.
         mask: u16,
@@ -46,19 +43,13 @@ pub enum WorldChange {
     /// tick. Reported at its creation too. As long as the object stays active,
     /// [`World::active_objects`](super::World::active_objects) lists it and nothing is reported
     /// here.
-    BecameActive {
-        /// The object.
-        object: ObjectId,
-    },
+    BecameActive { object: ObjectId },
     /// An object belongs to another team or owner.
-    Team {
-        /// The object.
-        object: ObjectId,
-    },
+    Team { object: ObjectId },
     /// An avatar is engaged with an object, its target or its attacker: its player gets the
     /// freshest updates of it.
     Engaged {
-        /// The avatar.
+        /// The avatar of that player.
         viewer: ObjectId,
         /// The object it is engaged with.
         object: ObjectId,
@@ -73,10 +64,7 @@ pub enum WorldChange {
         bytes_per_s: u32,
     },
     /// The game may answer differently whether others see this object.
-    Visibility {
-        /// The object.
-        object: ObjectId,
-    },
+    Visibility { object: ObjectId },
     /// An event, for the clients that follow `about`.
     Event {
         /// Index of the event in the schema.
@@ -90,7 +78,7 @@ pub enum WorldChange {
     },
 }
 
-/// A field of an event.
+/// The value of one field of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventField {
     /// An object. A client that does not follow it receives no object.

@@ -24,7 +24,6 @@ const HISTORY_KEPT: Duration = Duration::from_secs(1);
 /// How long before a teleport the path still has the old position.
 const TELEPORT_STEP: Duration = Duration::from_millis(1);
 
-/// Positions.
 impl World {
     /// The position of an object now.
     ///
@@ -130,7 +129,7 @@ impl World {
         self.gauge_at(object, index, self.now())
     }
 
-    /// A gauge at `t`.
+    /// A gauge at another time; the last second is stored.
     pub fn gauge_at(&self, object: ObjectId, index: u8, t: GameTime) -> Gauge {
         match self.component(object, index) {
             Component::Gauge(gauge) => gauge.value_at(t).expect("a gauge has a point"),
@@ -172,7 +171,7 @@ impl World {
         self.flag_at(object, index, self.now())
     }
 
-    /// A flag at `t`.
+    /// A flag at another time; the last second is stored.
     pub fn flag_at(&self, object: ObjectId, index: u8, t: GameTime) -> bool {
         match self.component(object, index) {
             Component::Flag(flag) => flag.value_at(t).expect("a flag has a point").0,
@@ -180,7 +179,7 @@ impl World {
         }
     }
 
-    /// Sets a flag from a time on.
+    /// Sets a flag from a time on; what it was before stays.
     pub fn set_flag(&mut self, object: ObjectId, index: u8, from: GameTime, value: bool) {
         match self.component_mut(object, index) {
             Component::Flag(flag) => set_from(flag, from, StepValue(value)),
@@ -189,7 +188,7 @@ impl World {
         self.mark_dirty(object, index);
     }
 
-    /// A number.
+    /// A number as it is now: it has no history.
     pub fn number(&self, object: ObjectId, index: u8) -> i64 {
         match self.component(object, index) {
             Component::Number(number) => *number,
@@ -206,7 +205,7 @@ impl World {
         self.mark_dirty(object, index);
     }
 
-    /// A text.
+    /// A text as it is now: it has no history.
     pub fn text(&self, object: ObjectId, index: u8) -> &str {
         match self.component(object, index) {
             Component::Text(text) => text,

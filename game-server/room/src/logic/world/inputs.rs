@@ -9,7 +9,7 @@ use super::World;
 /// The inputs of one player that a tick has applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppliedInputs {
-    /// The player.
+    /// The player who has pressed the controls.
     pub player: PlayerId,
     /// The client time up to which the player's samples take effect with this tick; `None` if no
     /// new sample does.

@@ -209,7 +209,6 @@ impl Objects {
         self.ids.iter().map(|&id| id != NO_OBJECT)
     }
 
-    /// Adds a slot.
     fn add_slot(&mut self) -> usize {
         let slot = self.ids.len();
         assert!(

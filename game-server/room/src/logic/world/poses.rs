@@ -24,7 +24,6 @@ use super::objects::{NO_POSE, slot_of};
 use super::{World, WorldChange};
 use crate::logic::contact::ObjectMotion;
 
-/// Sets and reads poses.
 impl World {
     /// Sets the pose of an object that turns about z, from now on: position, heading (from x
     /// towards y) and speed along the heading.

@@ -33,7 +33,7 @@ pub enum TraceEvent {
     Spawned {
         /// Index of its kind in the schema.
         kind: u8,
-        /// Its position.
+        /// Where it was created, in metres.
         position: Position,
         /// The number of its cell, as in `Moved`.
         cell: u32,

@@ -210,7 +210,7 @@ impl Interest {
         self.viewers.request_recheck(viewer);
     }
 
-    /// The home cell of a viewer.
+    /// `None` for a client that is no viewer.
     pub fn home(&self, viewer: ClientId) -> Option<Cell> {
         self.viewers
             .slot(viewer)

@@ -12,7 +12,6 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 /// An index into the arrays, from 0.
 pub(super) type SlotIndex = u32;
 
-/// Maps ids to slots and slots to ids.
 pub(super) struct SlotMap<Id> {
     by_id: HashMap<Id, SlotIndex, BuildHasherDefault<IdHasher>>,
     /// By slot; a free slot keeps the id of its last owner.

@@ -43,7 +43,6 @@ impl Scene {
         }
     }
 
-    /// A viewer with its avatar.
     fn viewer(mut self, viewer: ClientId, avatar: ObjectId, at: Cell) -> Self {
         self.interest.add_viewer(viewer, avatar, at);
         self.object(avatar, at)

@@ -50,7 +50,6 @@ pub struct PoseSource<'b> {
     pub formats: &'b [PoseFormat],
     /// Stamp of this tick.
     pub stamp: GameTime,
-    /// Ticks a second.
     pub tick_hz: u64,
 }
 
@@ -94,7 +93,6 @@ impl CodedPoseCache {
         CacheKey(key as u32)
     }
 
-    /// The coded pose.
     #[inline]
     pub fn coded(&self, key: CacheKey) -> &CodedPose {
         &self.entries[key.0 as usize].coded

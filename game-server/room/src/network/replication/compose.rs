@@ -24,7 +24,6 @@ const MAX_MISSES: usize = 8;
 
 /// The source of the records, and their limit.
 pub struct RecordComposer<'c> {
-    /// The room's state.
     pub world: &'c World,
     /// Encodes the parts of a record.
     pub record_writer: RecordWriter<'c>,

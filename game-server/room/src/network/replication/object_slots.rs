@@ -50,7 +50,6 @@ pub struct SentRecord {
     content: RecordContent,
 }
 
-/// The contents of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordContent {
     /// All components, as a mask: the object is new to the client.
@@ -78,14 +77,12 @@ pub struct DueRecord {
     pub effective_at: GameTime,
     /// Since when the client may know of the object; it must not learn what was before.
     pub visible_since: GameTime,
-    /// What the record contains.
     pub content: RecordContent,
 }
 
 /// An object that comes into a client's sight.
 #[derive(Clone, Copy, Debug)]
 pub struct EnteringObject {
-    /// The object.
     pub object: ObjectId,
     /// Index of the object's kind in the schema.
     pub kind: u8,

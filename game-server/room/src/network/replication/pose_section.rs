@@ -44,7 +44,6 @@ const MAX_MISSES: usize = 8;
 /// The contents and size of one section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectionStats {
-    /// Poses in the section.
     pub poses: u32,
     /// Their size without slot numbers and header, in 1/256 bits; 0 at the fine level, where it is
     /// not known.

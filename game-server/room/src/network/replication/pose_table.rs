@@ -105,7 +105,6 @@ impl PoseTable {
         self.entries[slot as usize].kind
     }
 
-    /// The present pose.
     pub fn latest(&self, slot: u32) -> &Pose {
         &self.poses[index(slot, self.entries[slot as usize].count - 1)]
     }

@@ -38,7 +38,6 @@ pub(super) struct MovingAvatars {
     /// This player's avatar is hidden from all others, and moves only if `hidden_moves`.
     pub hidden: Option<PlayerId>,
     pub hidden_moves: bool,
-    /// The team of a player.
     pub team: fn(PlayerId) -> Option<u8>,
     /// Whether the first player is engaged with the second.
     pub engaged: fn(PlayerId, PlayerId) -> bool,

@@ -176,7 +176,6 @@ impl RoomSimulation {
         }
     }
 
-    /// The avatar of a client.
     pub(super) fn avatar(&self, client: u32) -> ObjectId {
         self.room
             .avatar(PlayerId(client.into()))

@@ -17,7 +17,6 @@ use crate::pose::fine::vector::{
 use crate::wire::WireError;
 
 impl PosePrediction<'_> {
-    /// Predicts the orientation.
     pub(in crate::pose::fine) fn predict_turn(&mut self) {
         let movement = self.movement;
         let features = &mut self.turn_features;

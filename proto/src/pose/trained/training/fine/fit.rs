@@ -169,7 +169,6 @@ fn fit_shape(samples: &Samples, weights: &FineWeights, parts: &[usize], index: u
     })
 }
 
-/// Normal equations.
 struct NormalEquations {
     size: usize,
     matrix: Vec<f64>,
