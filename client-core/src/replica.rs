@@ -64,7 +64,7 @@ const MAX_OBJECTS: usize = 2 * 65_536;
 /// Whether received poses are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
-    /// All of it, poses included.
+    /// Poses included.
     #[default]
     Full,
     /// None: poses, which are most of the work, are only noted as received. Their objects have no

@@ -550,7 +550,7 @@ impl System {
             }
             SimEvent::LobbyDisconnected { conn, quit: true } => self.lobby.handle_quit(now, conn),
             SimEvent::LobbyDisconnected { conn, quit: false } => {
-                self.lobby.handle_disconnect(now, conn)
+                self.lobby.handle_disconnect(now, conn);
             }
             SimEvent::ClosedByLobby { conn, message } => {
                 if let Some(user) = self.lobby_user(conn) {
@@ -577,7 +577,7 @@ impl System {
                 }
             }
             SimEvent::GameDisconnected { conn } => {
-                self.send_to_host(conn, ClientData::Disconnected)
+                self.send_to_host(conn, ClientData::Disconnected);
             }
             SimEvent::ClosedByHost { conn } => {
                 if let Some(user) = self.game_user(conn) {
@@ -591,7 +591,7 @@ impl System {
                 }
             }
             SimEvent::DatagramUp { conn, bytes } => {
-                self.send_to_host(conn, ClientData::Datagram(bytes))
+                self.send_to_host(conn, ClientData::Datagram(bytes));
             }
             SimEvent::DatagramDown { conn, bytes } => {
                 if let Some(user) = self.game_user(conn) {
