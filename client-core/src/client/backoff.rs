@@ -1,43 +1,45 @@
 //! Pauses between connection attempts.
 //!
-//! Each failure doubles the pause, from `first` up to `longest`. A random share of each pause is
-//! taken off, so that a thousand clients that lost the same server do not return at the same
-//! instant. A success resets the pause.
-//!
-//! The crate `backon` has the same series, but does not count failures, and starting again repeats
-//! the random shares of its seed: around it, this module would be as long.
+//! Each failure doubles the pause, from `first` up to `longest`. A random share of up to half of
+//! each pause is taken off, so that a thousand clients that lost the same server do not return at
+//! the same instant. A success resets the pause.
 
 use std::time::Duration;
 
-/// Largest random share that is taken off a pause, in per cent.
-const SPREAD_PERCENT: u32 = 50;
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use fastrand::Rng;
 
 /// The pauses between attempts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Backoff {
-    first: Duration,
-    longest: Duration,
+    builder: ExponentialBuilder,
+    pauses: ExponentialBackoff,
     failures: u32,
-    rng: fastrand::Rng,
+    rng: Rng,
 }
 
 impl Backoff {
     /// Pauses from `first` to `longest`; the random share follows from `seed`.
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
+        // The jitter adds up to the whole delay.
+        let builder = ExponentialBuilder::new()
+            .with_min_delay(first / 2)
+            .with_max_delay(longest / 2)
+            .without_max_times()
+            .with_jitter();
+        let mut rng = Rng::with_seed(seed);
         Backoff {
-            first,
-            longest,
+            builder,
+            pauses: builder.with_jitter_seed(rng.u64(..)).build(),
             failures: 0,
-            rng: fastrand::Rng::with_seed(seed),
+            rng,
         }
     }
 
     /// Counts a failed attempt and returns the pause before the next one.
     pub fn fail(&mut self) -> Duration {
-        let doublings = self.failures.min(20);
         self.failures += 1;
-        let pause = self.first.saturating_mul(1 << doublings).min(self.longest);
-        pause * (100 - self.rng.u32(0..=SPREAD_PERCENT)) / 100
+        self.pauses.next().expect("pauses have no end")
     }
 
     /// Failures in a row.
@@ -47,6 +49,8 @@ impl Backoff {
 
     /// An attempt has succeeded: the next pause is the shortest again.
     pub fn succeed(&mut self) {
+        let seed = self.rng.u64(..);
+        self.pauses = self.builder.with_jitter_seed(seed).build();
         self.failures = 0;
     }
 }

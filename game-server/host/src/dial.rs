@@ -3,6 +3,7 @@
 //! The WorldServers of a cluster may be named in any order: one that follows another answers
 //! `try_again` and, if it knows it, the leader's address. Meanwhile the rooms go on.
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,10 +26,12 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// How long a WorldServer may take to accept a connection: longer than a few lost packets, shorter
 /// than the lease of rooms that wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Pause between two attempts: doubled from the first to the last. While rooms wait for a
-/// WorldServer it stays the first.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LAST_PAUSE: Duration = Duration::from_secs(10);
+/// Pauses between attempts, each twice the last one. While rooms wait for a WorldServer it stays the
+/// first.
+const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(100))
+    .with_max_delay(Duration::from_secs(10))
+    .without_max_times();
 /// The answer of a server that does not know the protocol (TLS alert 120,
 /// `no_application_protocol`).
 const NOT_SPOKEN: u8 = 120;
@@ -63,7 +66,7 @@ pub(crate) async fn dial(
         trusted.contains(&shown)
     });
     let mut targets = DialTargets::new(&worlds.addresses);
-    let mut pause = FIRST_PAUSE;
+    let mut pauses = PAUSES.build();
     let mut leave_by = None;
     loop {
         if stop.is_cancelled() {
@@ -80,7 +83,7 @@ pub(crate) async fn dial(
                     address,
                     "the link to the WorldServer is lost; dialling again"
                 );
-                pause = FIRST_PAUSE;
+                pauses = PAUSES.build();
                 targets.move_to_end(&address);
             }
             Ok(ended) => return Ok(ended),
@@ -104,15 +107,14 @@ pub(crate) async fn dial(
             }
         }
         let is_stopping = stop.is_cancelled();
+        let pause = pauses.next().expect("pauses have no end");
         let has_rooms = tokio::select! {
             has_rooms = control.wait(pause) => has_rooms,
             () = stop.cancelled(), if !is_stopping => continue,
         };
-        pause = if has_rooms {
-            FIRST_PAUSE
-        } else {
-            (pause * 2).min(LAST_PAUSE)
-        };
+        if has_rooms {
+            pauses = PAUSES.build();
+        }
     }
     control.close_rooms().await;
     Ok(HostEnding::LinkLost)

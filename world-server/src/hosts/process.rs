@@ -6,6 +6,7 @@
 //! child replaces it. When this process dies, the children's input ends, and they exit. The lobby
 //! decides how many children there are.
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use std::ffi::OsString;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -27,10 +28,12 @@ use crate::lobby::Origin;
 /// The hidden subcommand that makes this program a host.
 pub(crate) const SUBCOMMAND: &str = "game-server";
 
-/// Pauses before a new child is started. The pause doubles from the first to the last while
-/// children live shorter than `STABLE_AFTER`.
-const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-const LAST_BACKOFF: Duration = Duration::from_secs(10);
+/// Pauses before a new child is started, each twice the last one while children live shorter than
+/// `STABLE_AFTER`.
+const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(100))
+    .with_max_delay(Duration::from_secs(10))
+    .without_max_times();
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// A child whose pipe has ended is usually dead. One that has only closed its output is killed
@@ -77,7 +80,7 @@ impl ChildSupervisor {
 
     /// Keeps one child running until `stop`, or until one ends while there are too many.
     async fn supervise_one(self, running: Arc<AtomicU32>) {
-        let mut backoff = FIRST_BACKOFF;
+        let mut pauses = PAUSES.build();
         while !self.stop.is_cancelled() {
             let started = now();
             if let Err(error) = self.run_child().await {
@@ -93,12 +96,11 @@ impl ChildSupervisor {
             {
                 return;
             }
-            backoff = if started.elapsed() >= STABLE_AFTER {
-                FIRST_BACKOFF
-            } else {
-                (backoff * 2).min(LAST_BACKOFF)
-            };
-            let _ = tokio::time::timeout(backoff, self.stop.cancelled()).await;
+            if started.elapsed() >= STABLE_AFTER {
+                pauses = PAUSES.build();
+            }
+            let pause = pauses.next().expect("pauses have no end");
+            let _ = tokio::time::timeout(pause, self.stop.cancelled()).await;
         }
     }
 

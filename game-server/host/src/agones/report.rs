@@ -14,6 +14,7 @@
 //!
 //! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
@@ -31,6 +32,10 @@ const HEALTH_BOUNDS: (Duration, Duration) = (Duration::from_millis(500), Duratio
 /// Backoff before a retry: doubles from the first to the last value.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
+const BACKOFFS: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(FIRST_BACKOFF)
+    .with_max_delay(LAST_BACKOFF)
+    .without_max_times();
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostLoad {
@@ -172,12 +177,12 @@ pub(crate) enum ReportEvent {
 }
 
 /// When calls of one kind are due.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct CallSchedule {
     /// `LocalTime::MAX` for never.
     due: LocalTime,
     in_flight: bool,
-    backoff: Duration,
+    backoffs: ExponentialBackoff,
     is_failing: bool,
 }
 
@@ -186,7 +191,7 @@ impl CallSchedule {
         Self {
             due,
             in_flight: false,
-            backoff: FIRST_BACKOFF,
+            backoffs: BACKOFFS.build(),
             is_failing: false,
         }
     }
@@ -277,7 +282,7 @@ impl AgonesReporter {
             Ok(answer) => {
                 self.handle_success(now, call, &answer);
                 let turn = self.schedule_mut(kind);
-                turn.backoff = FIRST_BACKOFF;
+                turn.backoffs = BACKOFFS.build();
                 let failed = std::mem::take(&mut turn.is_failing);
                 if std::mem::take(&mut self.is_sidecar_missing) {
                     self.events.push_back(ReportEvent::SidecarFound);
@@ -407,8 +412,11 @@ impl AgonesReporter {
             _ => LAST_BACKOFF,
         };
         let turn = self.schedule_mut(kind);
-        let backoff = turn.backoff.min(most);
-        turn.backoff = (turn.backoff * 2).min(LAST_BACKOFF);
+        let backoff = turn
+            .backoffs
+            .next()
+            .expect("backoffs have no end")
+            .min(most);
         turn.due = LocalTime::MAX;
         self.set_due(kind, now + backoff);
     }
