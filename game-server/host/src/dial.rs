@@ -26,8 +26,8 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// How long a WorldServer may take to accept a connection: longer than a few lost packets, shorter
 /// than the lease of rooms that wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Pauses between attempts, each twice the last one. While rooms wait for a WorldServer it stays the
-/// first.
+/// Pauses between attempts, each twice the last one. While rooms wait for a WorldServer, only the
+/// first is used.
 const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(100))
     .with_max_delay(Duration::from_secs(10))
