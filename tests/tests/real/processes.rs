@@ -53,6 +53,20 @@ fn rooms_of_a_dead_host_continue_elsewhere_and_keep_their_players() -> Result<()
     server.wait_for_metrics("the rooms that move", |metrics| {
         metrics["ambit_rooms_moved_total"] == 2.0
     })?;
+    // The players of one host get to the other.
+    for _ in 0..50 {
+        for (console, _) in &mut consoles {
+            wait_until_in_sight(console)?;
+        }
+        if consoles
+            .iter()
+            .filter(|(console, _)| has_moved(console))
+            .count()
+            == 2
+        {
+            break;
+        }
+    }
     // Each console has its avatar in sight again; two of them have changed hosts.
     let mut moved = 0;
     for (console, _) in &mut consoles {

@@ -29,9 +29,9 @@ use crate::lobby::Origin;
 pub(crate) const SUBCOMMAND: &str = "game-server";
 
 /// Pauses before a new child is started, each twice the last one while children live shorter than
-/// `STABLE_AFTER`.
+/// `STABLE_AFTER`. The first one leaves the processor to the rooms that other hosts resume.
 const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
-    .with_min_delay(Duration::from_millis(100))
+    .with_min_delay(Duration::from_millis(200))
     .with_max_delay(Duration::from_secs(10))
     .without_max_times();
 const STABLE_AFTER: Duration = Duration::from_secs(10);
