@@ -303,7 +303,12 @@ async fn exchange_heartbeats(mut to: quinn::SendStream, mut from: RecvStream) ->
             match tokio::time::timeout(SILENCE_TIMEOUT, sign).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return format!("{error:#}"),
-                Err(_) => return format!("no sign of life for {} ms", SILENCE_TIMEOUT.as_millis()),
+                Err(_) => {
+                    return format!(
+                        "nothing was received for {} ms",
+                        SILENCE_TIMEOUT.as_millis()
+                    );
+                }
             }
         }
     };

@@ -354,7 +354,7 @@ impl Lobby {
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.handle_opening_timeout(now, room),
-                Timer::Trial(room) => self.end_trial(now, room),
+                Timer::Quarantine(room) => self.end_quarantine(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),

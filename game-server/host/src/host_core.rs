@@ -17,7 +17,8 @@
 //! Invariants:
 //! 1. A room is this host's from its `StartRoom` until it ends, is closed or handed over; without a
 //!    link it stays so for as long as the host has a lease.
-//! 2. `RoomOpened` and the first snapshot leave before the room starts.
+//! 2. A room has started when `RoomOpened` leaves, so that a player who comes at once finds it. The
+//!    first snapshot follows, before all else that the room sends.
 //! 3. Orders for a room that is being made reach the room, in order, when it starts.
 
 pub mod checkpoints;
@@ -288,16 +289,16 @@ impl HostCore {
             Ok(_) if is_closed => self.outputs.push_back(HostOutput::DiscardRoom(room)),
             Ok(snapshot) => {
                 self.rooms.insert(room, HostedRoom::Running { incarnation });
-                self.send_opened(room, None);
-                if let Some(snapshot) = snapshot {
-                    self.send(HostMessage::Snapshot(room, snapshot));
-                }
                 let clock = clock.unwrap_or_else(|| RoomClock::start(now.local));
                 self.outputs.push_back(HostOutput::StartRoom {
                     room,
                     incarnation,
                     clock,
                 });
+                self.send_opened(room, None);
+                if let Some(snapshot) = snapshot {
+                    self.send(HostMessage::Snapshot(room, snapshot));
+                }
                 let orders = orders.into_iter();
                 self.outputs
                     .extend(orders.map(|order| HostOutput::Room(room, order)));

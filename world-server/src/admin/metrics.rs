@@ -339,7 +339,7 @@ impl MetricsEncoder<'_> {
     fn encode_build(&mut self) -> Result<(), Error> {
         let mut encoder =
             self.0
-                .encode_descriptor("build", "This build", None, MetricType::Info)?;
+                .encode_descriptor("build", "Version of this program", None, MetricType::Info)?;
         encoder.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
     }
 }

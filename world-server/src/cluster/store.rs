@@ -46,10 +46,11 @@ pub(crate) struct DirectoryStore {
     broker_addresses: String,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum WriteError {
+    #[error("another server has written to the directory meanwhile")]
     AnotherWriter,
-    /// The broker does not answer, or has no leader of its own.
+    #[error("the broker does not answer, or has no leader of its own")]
     Unreachable,
 }
 
@@ -165,7 +166,7 @@ impl DirectoryStore {
         let taken = self
             .write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())])
             .await;
-        taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed:?}"))
+        taken.map_err(|failed| anyhow::anyhow!("leadership not taken: {failed}"))
     }
 
     /// Reads all records as of the epoch.

@@ -23,7 +23,7 @@ pub(super) enum Timer {
     /// The time limit for the host to open the room.
     Opening(RoomId),
     /// The suspect room has run long enough to be cleared.
-    Trial(RoomId),
+    Quarantine(RoomId),
     /// Changes of the room's members are published.
     Roster(RoomId),
     /// The host may have been silent for too long.

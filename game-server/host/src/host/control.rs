@@ -126,11 +126,10 @@ impl<'a> ControlShell<'a> {
             }
         };
         if ending != HostEnding::Stalled {
-            let rooms = self.ending_rooms.len();
             self.wait_for_rooms().await;
             self.forward_all(messages);
             if ending == HostEnding::HandedOver {
-                tracing::info!(rooms, "all rooms are handed over");
+                tracing::info!("all rooms are handed over");
             }
         }
         self.shared.core().disconnect();

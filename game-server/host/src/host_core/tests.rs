@@ -16,7 +16,7 @@ const BOB: PlayerId = PlayerId(2);
 const LEASE: Duration = Duration::from_millis(1_500);
 
 #[test]
-fn a_room_starts_after_it_was_reported_and_gets_orders_that_waited() {
+fn a_room_starts_before_it_is_reported_and_gets_orders_that_waited() {
     let mut host = Host::configured(Duration::ZERO);
     host.order(WorldOrder::OpenRoom(assignment(1), None));
     assert!(matches!(host.poll()[..], [HostOutput::MakeRoom(_)]));
@@ -32,16 +32,16 @@ fn a_room_starts_after_it_was_reported_and_gets_orders_that_waited() {
     assert_eq!(
         host.poll(),
         [
-            HostOutput::World(HostMessage::RoomOpened {
-                room: ROOM,
-                error: None
-            }),
-            HostOutput::World(HostMessage::Snapshot(ROOM, RoomSnapshot::default())),
             HostOutput::StartRoom {
                 room: ROOM,
                 incarnation: 1,
                 clock
             },
+            HostOutput::World(HostMessage::RoomOpened {
+                room: ROOM,
+                error: None
+            }),
+            HostOutput::World(HostMessage::Snapshot(ROOM, RoomSnapshot::default())),
             HostOutput::Room(ROOM, remove),
         ]
     );

@@ -100,7 +100,7 @@ impl Lobby {
             } else {
                 room.suspect |= fresh.contains(&id);
                 (room.phase, room.resumed_at) = (RoomPhase::Moving { host: None }, None);
-                self.timers.cancel(Timer::Trial(id));
+                self.timers.cancel(Timer::Quarantine(id));
                 self.timers
                     .set(Timer::Opening(id), now + self.config.open_timeout);
                 self.counters.rooms_moved += 1;
@@ -142,7 +142,7 @@ impl Lobby {
     }
 
     /// Clears a suspect room that has run on its host for long enough.
-    pub(in crate::lobby) fn end_trial(&mut self, now: LocalTime, id: RoomId) {
+    pub(in crate::lobby) fn end_quarantine(&mut self, now: LocalTime, id: RoomId) {
         if let Some(room) = self.rooms.get_mut(id) {
             room.suspect = false;
             self.place_hostless_rooms(now);
@@ -178,7 +178,7 @@ impl Lobby {
         (room.phase, room.resumed_at, room.failed_resumes) =
             (RoomPhase::Running { host: from }, Some(now), 0);
         if room.suspect {
-            self.timers.set(Timer::Trial(id), now + SUSPECT_WINDOW);
+            self.timers.set(Timer::Quarantine(id), now + SUSPECT_WINDOW);
         }
         for player in self.players_on_map(id) {
             self.send_ticket(now, player);

@@ -41,7 +41,7 @@ impl Lobby {
             return self.timers.set(Timer::HostSilence(id), again_at);
         }
         let reason = format!(
-            "it gave no sign of life for {} ms",
+            "it has sent nothing for {} ms",
             now.since(heard_at).as_millis()
         );
         tracing::warn!(

@@ -273,7 +273,7 @@ impl Lobby {
         }
         self.outbox.broadcast(conns, room_left_body(id, why));
         self.timers.cancel(Timer::Opening(id));
-        self.timers.cancel(Timer::Trial(id));
+        self.timers.cancel(Timer::Quarantine(id));
         self.timers.cancel(Timer::Roster(id));
         self.mark_room_changed(now, id);
     }

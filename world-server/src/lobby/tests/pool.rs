@@ -83,7 +83,7 @@ fn a_silent_host_is_disconnected_and_its_players_are_notified() {
     assert_eq!(harness.take_disconnected_hosts(), [host]);
     let (code, message) = harness.leave_reason(&ann);
     assert_eq!(code, ErrorCode::HostDied);
-    assert!(message.contains("no sign of life for 2000 ms"), "{message}");
+    assert!(message.contains("sent nothing for 2000 ms"), "{message}");
     // It gets no orders, and its late messages have no effect.
     harness.room_of(&[&ann]);
     assert_eq!(
