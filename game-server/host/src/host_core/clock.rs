@@ -1,8 +1,9 @@
 //! Room time, and when rooms tick.
 //!
-//! What always holds: tick `n` of a room is due at room time `n * period`, so the spacing is exact
-//! and never drifts. At most [`MOST_WAITING`] ticks of a room wait at a time. A room that is
-//! further behind skips the oldest ones, which is counted.
+//! What always holds: tick `n` of a room is due `n / tick_hz` seconds after its time zero, rounded
+//! down to a microsecond, so it never drifts, not even against frames of 1/60 s. At most
+//! [`MOST_WAITING`] ticks of a room wait at a time. A room that is further behind skips the oldest
+//! ones, which is counted.
 
 use ambit_proto::time::{GameTime, LocalTime};
 
@@ -45,7 +46,7 @@ impl RoomClock {
 /// When a room's ticks are due.
 #[derive(Clone, Debug)]
 pub struct TickSchedule {
-    period_us: u64,
+    tick_hz: u64,
     next: u64,
 }
 
@@ -62,16 +63,17 @@ impl TickSchedule {
     /// Begins with the first tick after `last`. In a new room that is tick 1, one period after the
     /// room's time zero.
     pub fn after(tick_hz: u32, last: GameTime) -> Self {
-        let period_us = 1_000_000 / u64::from(tick_hz.max(1));
-        Self {
-            period_us,
-            next: last.micros() / period_us + 1,
-        }
+        let mut schedule = Self {
+            tick_hz: tick_hz.max(1).into(),
+            next: 0,
+        };
+        schedule.next = schedule.last_due(last) + 1;
+        schedule
     }
 
     /// When the next tick is due.
     pub fn next_deadline(&self) -> GameTime {
-        GameTime::from_micros(self.next * self.period_us)
+        self.time_of(self.next)
     }
 
     /// Leaves the next tick out: it has been run already.
@@ -81,7 +83,7 @@ impl TickSchedule {
 
     /// Takes what is due at `now`, if the room has not run `waiting` earlier ticks yet.
     pub fn take_due(&mut self, now: GameTime, waiting: u32) -> DueTicks {
-        let last = now.micros() / self.period_us;
+        let last = self.last_due(now);
         if last < self.next {
             return DueTicks {
                 skipped: 0,
@@ -94,10 +96,17 @@ impl TickSchedule {
         self.next = last + 1;
         DueTicks {
             skipped: due - run,
-            ticks: (first_run..=last)
-                .map(|tick| GameTime::from_micros(tick * self.period_us))
-                .collect(),
+            ticks: (first_run..=last).map(|tick| self.time_of(tick)).collect(),
         }
+    }
+
+    fn time_of(&self, tick: u64) -> GameTime {
+        GameTime::from_micros(tick * 1_000_000 / self.tick_hz)
+    }
+
+    /// The last tick whose time is not after `now`.
+    fn last_due(&self, now: GameTime) -> u64 {
+        ((now.micros() + 1) * self.tick_hz).div_ceil(1_000_000) - 1
     }
 }
 
@@ -123,6 +132,26 @@ mod tests {
         assert_eq!(schedule.take_due(ms(50), 0), due(0, &[]));
         assert_eq!(schedule.next_deadline(), ms(100));
         assert_eq!(schedule.take_due(ms(163), 0), due(0, &[100, 150]));
+    }
+
+    #[test]
+    fn ticks_do_not_drift_at_rates_that_do_not_divide_a_second() {
+        for tick_hz in 1..=60 {
+            let mut schedule = TickSchedule::after(tick_hz, GameTime::ZERO);
+            for tick in 1..=u64::from(tick_hz) * 10 {
+                let at = schedule.next_deadline();
+                assert_eq!(at.micros(), tick * 1_000_000 / u64::from(tick_hz));
+                let early = GameTime::from_micros(at.micros() - 1);
+                assert!(
+                    schedule.take_due(early, 0).ticks.is_empty(),
+                    "{tick_hz} {tick}"
+                );
+                assert_eq!(schedule.take_due(at, 0).ticks, [at], "{tick_hz} {tick}");
+                let resumed = TickSchedule::after(tick_hz, at);
+                assert_eq!(resumed.next_deadline(), schedule.next_deadline());
+            }
+            assert_eq!(schedule.next, u64::from(tick_hz) * 10 + 1);
+        }
     }
 
     #[test]
