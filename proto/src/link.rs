@@ -194,8 +194,9 @@ pub struct Link<P = ()> {
     next_chunk: u8,
     /// Exists from the first slice on.
     receiver: Option<Box<BlockReceiver>>,
-    /// Bounded by [`MAX_EVENTS`] and the events of one datagram: up to [`MESSAGE_WINDOW`] messages
-    /// of ours that it acknowledges, and fewer than 1,000 others.
+    /// Datagrams are refused from [`MAX_EVENTS`] events on; one datagram adds at most
+    /// [`LinkConfig::queue_limit`] acknowledged messages and fewer than 1,100 others: outcomes of
+    /// those in flight, and messages that it carries. Outcomes stop at twice [`MAX_EVENTS`].
     events: VecDeque<LinkEvent<P>>,
     /// The messages of the current datagram; empty between calls, kept for its storage.
     messages: Messages,
@@ -489,7 +490,7 @@ impl<P: Copy + Default> Link<P> {
             .due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
-    /// Queues an event; of a datagram's outcome only if the owner polls.
+    /// Queues an event. Drops a datagram's outcome when too many events wait.
     fn queue_event(&mut self, event: LinkEvent<P>) {
         let is_outcome = matches!(event, LinkEvent::Acked(..) | LinkEvent::Lost(..));
         if is_outcome && self.events.len() >= 2 * MAX_EVENTS {

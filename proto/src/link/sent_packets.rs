@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::chunk::SliceId;
 use super::format::{Ack, ShortNumber};
-use super::received_numbers::ACK_HISTORY;
+use super::received_numbers::{ACK_HISTORY, NumberSet};
 use super::rtt::RttEstimator;
 use super::{SENT_WINDOW, seq_of};
 use crate::ids::Seq;
@@ -44,7 +44,8 @@ pub enum DeliveryOutcome {
     InFlight,
     /// The peer has acknowledged it.
     Acked,
-    /// It counts as lost, even if it was acknowledged later; or it is too old to be known.
+    /// It counts as lost, even if it was acknowledged later; or it is too old to be known, or was
+    /// never sent.
     Lost,
 }
 
@@ -108,7 +109,8 @@ pub struct SentPackets<P> {
     oldest: u64,
     /// Older datagrams had been forgotten when the ring grew.
     known_from: u64,
-    newest_acked: Option<u64>,
+    /// Those with the outcome [`DeliveryOutcome::Acked`].
+    acked: NumberSet,
 }
 
 /// The newest acknowledged datagrams, for loss detection.
@@ -130,7 +132,7 @@ impl<P: Copy + Default> SentPackets<P> {
             next: first,
             oldest: first,
             known_from: first,
-            newest_acked: None,
+            acked: NumberSet::default(),
         }
     }
 
@@ -144,7 +146,7 @@ impl<P: Copy + Default> SentPackets<P> {
         seq_of(self.next)
     }
 
-    /// The outcome of a datagram, as reported to the owner.
+    /// The outcome of a datagram; also if its event was dropped because the owner does not poll.
     pub fn outcome(&self, number: u64) -> DeliveryOutcome {
         if !self.remembers(number) {
             return DeliveryOutcome::Lost;
@@ -158,26 +160,26 @@ impl<P: Copy + Default> SentPackets<P> {
 
     /// When a datagram left that is one of the last 64.
     pub fn sent_at(&self, number: u64) -> LocalTime {
+        debug_assert!(self.remembers(number), "{number} is not remembered");
         self.packet(number).sent_at
     }
 
     /// The payload of a datagram that is one of the last 64.
     pub fn payload(&self, number: u64) -> &P {
+        debug_assert!(self.remembers(number), "{number} is not remembered");
         &self.packet(number).payload
+    }
+
+    /// The newest datagram with the outcome [`DeliveryOutcome::Acked`].
+    pub fn newest_acked(&self) -> Option<u64> {
+        self.acked_set().map(|(newest, _)| newest)
     }
 
     /// Which datagrams the peer is known to have: the newest one with the outcome
     /// [`DeliveryOutcome::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One
     /// that was reported as lost is never included: its owner has given up its contents.
     pub fn acked_set(&self) -> Option<(u64, u32)> {
-        let newest = self.newest_acked?;
-        let is_acked = |back: &u64| {
-            newest
-                .checked_sub(back + 1)
-                .is_some_and(|number| self.outcome(number) == DeliveryOutcome::Acked)
-        };
-        let earlier = (0..ACK_HISTORY).filter(is_acked);
-        Some((newest, earlier.fold(0, |mask, back| mask | 1 << back)))
+        self.acked.newest_and_earlier()
     }
 
     /// Records that the next datagram leaves.
@@ -218,7 +220,7 @@ impl<P: Copy + Default> SentPackets<P> {
             PacketState::InFlight => {
                 packet.state = PacketState::Acked;
                 let packet = *packet;
-                self.newest_acked = self.newest_acked.max(Some(number));
+                self.acked.insert(number);
                 self.advance_oldest();
                 AckResult::InTime(packet)
             }
@@ -232,6 +234,7 @@ impl<P: Copy + Default> SentPackets<P> {
 
     /// A datagram in flight counts as lost from now on.
     pub fn mark_lost(&mut self, number: u64) -> SentPacket<P> {
+        debug_assert_eq!(self.outcome(number), DeliveryOutcome::InFlight, "{number}");
         let packet = self.packet_mut(number);
         packet.state = PacketState::Lost;
         let packet = *packet;

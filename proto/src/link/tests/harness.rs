@@ -1,6 +1,6 @@
 //! Two links on an impaired path, in steps of a millisecond. Each step checks the guarantees of
-//! [`super`]: outcomes are reported once and in time, messages are delivered once, bodies arrive
-//! with their datagram, and deadlines agree with `wants_to_send`.
+//! [`crate::link`]: outcomes are reported once and in time, messages are delivered once, bodies
+//! arrive with their datagram, and deadlines agree with `wants_to_send`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
