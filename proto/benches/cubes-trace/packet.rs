@@ -4,8 +4,8 @@
 //! the newest acknowledged frame are in the section.
 
 use ambit_proto::entropy;
-use ambit_proto::pose::fine::{CandidateOrder, FineDecoder, FineEncoder, FineState};
-use ambit_proto::pose::trained::training::{ACK_LAG_FRAMES, KnownFrames};
+use ambit_proto::pose::fine::{FineDecoder, FineEncoder, FineState};
+use ambit_proto::pose::trained::training::{ACK_LAG_FRAMES, CandidateOrder, KnownFrames};
 use ambit_proto::pose::{AckedSet, Level, Pose, SectionHeader};
 use ambit_proto::wire::{Reader, Writer};
 use anyhow::ensure;
@@ -37,7 +37,7 @@ pub(crate) fn encode(
     let mut writer = Writer::new(out);
     header(number)
         .wire(&mut writer)
-        .expect("a writer refuses nothing");
+        .expect("writing cannot fail");
     drop(writer);
     let Buffers {
         state,

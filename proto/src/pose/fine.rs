@@ -10,10 +10,9 @@
 //! 1. The *reference*, if there is one: the object that others move with, such as the one that the
 //!    player steers.
 //! 2. The *candidates*: objects with an acknowledged pose in the window, in an order that both ends
-//!    know: in datagrams that of their slots; the trainer, benches and tests use
-//!    [`CandidateOrder`]. Each begins with the decision whether its pose is in the section; if it
-//!    is, its flag, position, turn and velocities follow. A candidate whose pose is not in the
-//!    section and which has not moved lately costs a few hundredths of a bit.
+//!    know; in a datagram, ascending slots. Each begins with the decision whether its pose is in
+//!    the section; if it is, its flag, position, turn and velocities follow. A candidate whose pose
+//!    is not in the section and which has not moved lately costs a few hundredths of a bit.
 //! 3. *Unacknowledged* objects, which have no acknowledged pose in the window: coded relative to
 //!    one older pose, or absolute. The caller codes which objects these are; a datagram's section
 //!    ([`super::section`]) mixes them with the candidates, all of which are in.
@@ -89,56 +88,6 @@ pub struct KnownObject<'a> {
     /// Its acknowledged poses, the newest first, with rising ages. Those that are more than twice
     /// as old as the newest one are not needed.
     pub history: &'a [AgedPose],
-}
-
-/// An order in which to code candidates, for the trainer, benches and tests: by the distance of
-/// their baselines from the reference's, so that an object follows those that push it. Candidates
-/// at the same distance, or all if there is no reference, keep their order. Both ends sort the
-/// same.
-#[derive(Debug, Default)]
-pub struct CandidateOrder {
-    /// Squared distance and index in one number, since comparing is most of the work.
-    keys: Vec<u64>,
-}
-
-impl CandidateOrder {
-    /// The lower bits of a key, which hold the index.
-    const INDEX_BITS: u32 = 20;
-
-    /// Sorts candidates by their baselines: the first 2^20; the others are left out. Those farther
-    /// than 2^22 grid units from the reference count as equally far.
-    pub fn sort<'p>(
-        &mut self,
-        reference: Option<&Pose>,
-        baselines: impl Iterator<Item = &'p Pose>,
-    ) {
-        // No sum overflows: coordinates are at most `MAX_AT`, 2^27.
-        let farthest = (1 << (u64::BITS - Self::INDEX_BITS)) - 1;
-        let distance2 = |baseline: &Pose| {
-            let Some(reference) = reference else { return 0 };
-            let offsets =
-                [0, 1, 2].map(|axis| u64::from(baseline.at[axis].abs_diff(reference.at[axis])));
-            offsets
-                .iter()
-                .map(|offset| offset * offset)
-                .sum::<u64>()
-                .min(farthest)
-        };
-        self.keys.clear();
-        self.keys.extend(
-            baselines
-                .zip(0..1 << Self::INDEX_BITS)
-                .map(|(baseline, index)| distance2(baseline) << Self::INDEX_BITS | index),
-        );
-        self.keys.sort_unstable();
-    }
-
-    /// The indices of the candidates, in their order.
-    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
-        self.keys
-            .iter()
-            .map(|key| (key & ((1 << Self::INDEX_BITS) - 1)) as usize)
-    }
 }
 
 /// Writes a section.

@@ -6,7 +6,7 @@
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
-use super::fine::vector::unit;
+use super::quaternion::unit;
 use super::sine;
 use crate::wire::{Coder, WireError, smallest_three};
 

@@ -1,8 +1,9 @@
 //! From a format's whole numbers to the units of the fine level, and back.
 
 use super::reference::FloatPose;
-use super::vector::{Quaternion, Vector, unit};
+use super::vector::Vector;
 use super::{AgedPose, KnownObject, UNITS_PER_METRE};
+use crate::pose::quaternion::{Quaternion, unit};
 use crate::pose::{Pose, PoseFormat, Turning, sine};
 
 /// Units of a step of the grid.

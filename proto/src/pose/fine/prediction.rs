@@ -16,8 +16,9 @@ use super::movement::MovementHistory;
 use super::neighbours::{Neighbour, NeighbourMeans};
 use super::state::FineState;
 use super::tail_curve::TailCurve;
-use super::vector::{Quaternion, Vector, exp2, length, log2, sub};
+use super::vector::{Vector, exp2, length, log2, sub};
 use super::weights::{PreparedWeights, weighted_sum};
+use crate::pose::quaternion::Quaternion;
 use crate::pose::trained::fine::{POSITION_FEATURES, SPREAD_FEATURES, TURN_FEATURES};
 
 const SPREAD_LIMITS: (f32, f32) = (-2.5, 14.0);

@@ -4,7 +4,8 @@
 //! others are predicted as if they moved rigidly with it.
 
 use super::AgedPose;
-use super::vector::{Quaternion, Vector, add, compose, inverse, rotate, scale, sub, unit};
+use super::vector::{Vector, add, rotate, scale, sub};
+use crate::pose::quaternion::{Quaternion, compose, inverse, unit};
 
 /// Position and orientation, relative to the section's origin.
 #[derive(Clone, Copy, Debug)]

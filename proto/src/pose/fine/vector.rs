@@ -1,10 +1,7 @@
-//! Vectors and rotations in plain `f32`.
-//!
-//! Only additions, multiplications, divisions and square roots, each rounded separately in a fixed
-//! order: every machine computes the same bits, so that both ends predict the same. (`glam` adds in
-//! another order on each platform's SIMD unit.) Angles are in radians; a quaternion is x, y, z, w.
+//! Vectors and rotations in plain `f32`, computed as in [`quaternion`](crate::pose::quaternion):
+//! every machine computes the same bits, so that both ends predict the same. Angles are in radians.
 
-pub(in crate::pose) use crate::pose::quaternion::{Quaternion, compose, inverse, unit};
+use crate::pose::quaternion::{Quaternion, compose, inverse, unit};
 
 pub(in crate::pose) type Vector = [f32; 3];
 

@@ -3,11 +3,13 @@
 //! A development tool: only tests and the feature `dev-tools` compile it. `cargo bench --bench
 //! pose-training` makes the constants again and writes their files in [`super`].
 
+mod candidate_order;
 mod fine;
 mod recording;
 mod source;
 pub(in crate::pose) mod walker;
 
+pub use self::candidate_order::CandidateOrder;
 pub use self::fine::spent_bits;
 pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 

@@ -11,9 +11,9 @@ use crate::pose::fine::conversion;
 use crate::pose::fine::decision_coder::DecisionCoder;
 use crate::pose::fine::number::code_number;
 use crate::pose::fine::vector::{
-    Quaternion, Vector, compose, cross, exp2, length, log2, rotation, scale, sub, support,
-    turn_between,
+    Vector, cross, exp2, length, log2, rotation, scale, sub, support, turn_between,
 };
+use crate::pose::quaternion::{Quaternion, compose};
 use crate::wire::WireError;
 
 impl PosePrediction<'_> {

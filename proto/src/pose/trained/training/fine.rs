@@ -10,17 +10,18 @@ mod fit;
 
 use self::fit::fit;
 use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
-use super::{Trained, source};
+use super::{CandidateOrder, Trained, source};
 use crate::pose::Pose;
+use crate::pose::fine::FineState;
 use crate::pose::fine::decision_coder::{BitCategory, DecisionCoder, TOTAL};
 use crate::pose::fine::section_coder::FineSectionCoder;
 use crate::pose::fine::tail_curve::{PIECES, TailShape};
-use crate::pose::fine::{CandidateOrder, FineState};
 use crate::pose::trained::fine::{
     CLASSES, CLOSE_SUPPORTED, FINE_WEIGHTS, FLAG_CONTEXTS, FineWeights, LARGEST_CONTEXTS,
     MEMBERSHIP_CONTEXTS, POSITION_FEATURES, SHAPES, SPREAD_FEATURES, SPREADS, TURN_FEATURES,
     UNCHANGED_CONTEXTS, WEIGHT_ONE,
 };
+use crate::wire::WRITE_CANNOT_FAIL;
 
 /// How many [`BitCategory`]s there are.
 const CATEGORIES: usize = BitCategory::Motion as usize + 1;
@@ -273,20 +274,19 @@ fn code_frame(
     state: &mut FineState,
     order: &mut CandidateOrder,
 ) {
-    const NEVER: &str = "a coder that takes samples refuses nothing";
     let baseline = known.baseline();
     let changed = |object: usize| (frame[object] != baseline[object]).then_some(&frame[object]);
     let mut section = FineSectionCoder::new(samples, state);
     let history = known.history(0);
     section
         .code_reference(&known.known(0, &history), changed(0))
-        .expect(NEVER);
+        .expect(WRITE_CANNOT_FAIL);
     order.sort(Some(&baseline[0]), baseline[1..].iter());
     for index in order.indices() {
         let object = index + 1;
         let history = known.history(object);
         section
             .code_object(&known.known(object, &history), changed(object))
-            .expect(NEVER);
+            .expect(WRITE_CANNOT_FAIL);
     }
 }
