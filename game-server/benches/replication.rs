@@ -192,7 +192,7 @@ impl BenchRoom {
                     ..Uplink::default()
                 }
                 .wire(writer)
-                .expect("a writer refuses nothing");
+                .expect("writing cannot fail");
             });
             self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),

@@ -65,18 +65,15 @@ pub enum WireError {
     TrailingBits,
 }
 
-/// The message of the panic if a format refuses to write a value: its caller has made it wrongly.
+/// Panic message of a refused write. A writer refuses only values that its caller built wrongly.
 pub(crate) const WRITE_CANNOT_FAIL: &str = "writing cannot fail";
 
-/// Appends `value` to `out`, padded to a whole byte.
-pub fn encode_into(value: &mut impl Wire, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    value.wire(&mut writer).expect(WRITE_CANNOT_FAIL);
-}
-
+/// The bytes of `value`, padded to a whole byte.
 pub fn encode(value: &mut impl Wire) -> Vec<u8> {
     let mut out = Vec::new();
-    encode_into(value, &mut out);
+    value
+        .wire(&mut Writer::new(&mut out))
+        .expect(WRITE_CANNOT_FAIL);
     out
 }
 

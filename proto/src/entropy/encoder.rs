@@ -61,8 +61,8 @@ impl<'o> RangeEncoder<'o> {
     }
 
     /// Writes the end: as many bytes of the one number in the interval that ends in the most zeros
-    /// as are not zero. Returns the stream's length in bytes.
-    pub fn finish(mut self) -> usize {
+    /// as are not zero.
+    pub fn finish(mut self) {
         let highest = u64::from(self.low) + u64::from(self.range) - 1;
         if highest >> 32 > 0 {
             self.carry();
@@ -70,7 +70,6 @@ impl<'o> RangeEncoder<'o> {
             // The interval is at least 2^24 wide: a number with three zero bytes lies within.
             self.out.push((highest >> 24) as u8);
         }
-        self.out.len() - self.start
     }
 
     #[inline]
