@@ -29,7 +29,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_transport::accept::AcceptanceCounters;
-use ambit_transport::admission::AdmissionLimits;
+use ambit_transport::acceptance_limits::AcceptanceLimits;
 use ambit_transport::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     lease: Mutex<ServingLease>,
     pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) greetings: AdmissionLimits,
+    pub(crate) greetings: AcceptanceLimits,
     pub(crate) clock_thread: ClockThread,
     messages: mpsc::Sender<HostMessage>,
     /// The number of the newest journal entry that can't be lost with this process any more. Within
@@ -262,7 +262,7 @@ impl GameHost {
             lease: Mutex::default(),
             rooms: DashMap::new(),
             counters: Arc::default(),
-            greetings: AdmissionLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
+            greetings: AcceptanceLimits::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start(clock).context("cannot start the clock thread")?,
             messages: sender,
             journal_kept: watch::Sender::new(u64::MAX),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use quinn::{Connection, Endpoint, Incoming};
 
-use crate::admission::{AdmissionLimits, AdmissionPermit, LimitReached};
+use crate::acceptance_limits::{AcceptanceLimits, AcceptancePermit, LimitReached};
 use crate::quic;
 
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
@@ -64,15 +64,15 @@ where
     F: Fn(Connection, Vec<u8>) -> S + Clone + Send + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
-    let limits = AdmissionLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
+    let limits = AcceptanceLimits::new(HANDSHAKES, HANDSHAKES_PER_ADDRESS);
     while let Some(incoming) = endpoint.accept().await {
         match limits.take(incoming.remote_address().ip()) {
             Err(limit) => {
                 counters.count_refusal(limit);
                 incoming.refuse();
             }
-            // The client tries again at once with a token for its address. An error means that it
-            // is gone.
+            // The client tries again at once with a token for its address. `retry` fails only
+            // without `may_retry`.
             Ok(permit) if permit.is_crowded() && incoming.may_retry() => {
                 let _ = incoming.retry();
             }
@@ -90,7 +90,7 @@ where
 
 async fn handshake<F, S>(
     incoming: Incoming,
-    permit: AdmissionPermit,
+    permit: AcceptancePermit,
     counters: Arc<AcceptanceCounters>,
     serve: F,
 ) where

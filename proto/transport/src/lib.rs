@@ -2,11 +2,11 @@
 //!
 //! [`quic`] has quinn's settings, congestion control, timers and certificates; [`frame`] and
 //! [`frame_reader`] cut a stream into messages; [`ticket`] is the way into a room; [`accept`] and
-//! [`admission`] limit handshakes and connections; [`impair`] injects faults below QUIC. Nothing
-//! here opens a socket.
+//! [`acceptance_limits`] limit handshakes and connections; [`impair`] injects faults below QUIC.
+//! Nothing here opens a socket.
 
 pub mod accept;
-pub mod admission;
+pub mod acceptance_limits;
 pub mod frame;
 pub mod frame_reader;
 pub mod impair;

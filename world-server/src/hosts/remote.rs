@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_host::host_link::world_end_over;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_transport::admission::AdmissionPermit;
+use ambit_transport::acceptance_limits::AcceptancePermit;
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
 
@@ -27,7 +27,7 @@ pub(crate) async fn serve(
     key: String,
     silence: Duration,
     world: Addr<WorldServer>,
-    greeting: AdmissionPermit,
+    greeting: AcceptancePermit,
 ) {
     let remote = connection.remote_address();
     let Ok(Ok((output, input))) =

@@ -17,7 +17,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
 use ambit_room::logic::registry::Registry;
 use ambit_transport::accept::{AcceptanceCounters, accept};
-use ambit_transport::admission::AdmissionLimits;
+use ambit_transport::acceptance_limits::AcceptanceLimits;
 use ambit_transport::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
 use ambit_transport::ticket::TicketSigner;
 use anyhow::{Context as _, bail};
@@ -138,7 +138,7 @@ impl ServerComponents {
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
-            host_handshakes: AdmissionLimits::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
+            host_handshakes: AcceptanceLimits::new(MAX_HOST_HANDSHAKES, MAX_HOST_HANDSHAKES / 2),
         };
         tokio::spawn(accept(
             endpoint.clone(),
@@ -282,7 +282,7 @@ struct ConnectionRouter {
     host_key: Option<String>,
     host_silence: Duration,
     /// Slots for hosts that have not presented the key yet.
-    host_handshakes: AdmissionLimits,
+    host_handshakes: AcceptanceLimits,
 }
 
 impl ConnectionRouter {

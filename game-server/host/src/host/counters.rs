@@ -15,7 +15,7 @@ use crate::protocol::{TICK_BUCKETS, tick_bucket};
 use super::recent::RecentTicks;
 use ambit_room::stats::RoomStats;
 use ambit_transport::accept::AcceptanceCounters;
-use ambit_transport::admission::LimitReached;
+use ambit_transport::acceptance_limits::LimitReached;
 
 /// The queue at which something was dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

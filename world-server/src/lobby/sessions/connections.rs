@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
-use ambit_transport::admission::AddressCount;
+use ambit_transport::acceptance_limits::AddressCount;
 
 use ambit_room::token_bucket::TokenBucket;
 

@@ -37,7 +37,7 @@ impl LimitReached {
 
 /// See the module. Copies share the limits.
 #[derive(Clone, Debug)]
-pub struct AdmissionLimits {
+pub struct AcceptanceLimits {
     total: usize,
     share: usize,
     taken: Arc<Mutex<PermitCounts>>,
@@ -45,13 +45,13 @@ pub struct AdmissionLimits {
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub struct AdmissionPermit {
-    limits: AdmissionLimits,
+pub struct AcceptancePermit {
+    limits: AcceptanceLimits,
     address: IpAddr,
     is_crowded: bool,
 }
 
-/// Things by the address that they come from.
+/// How many connections come from each address.
 #[derive(Debug, Default)]
 pub struct AddressCount(BTreeMap<IpAddr, usize>);
 
@@ -61,7 +61,7 @@ struct PermitCounts {
     by_address: AddressCount,
 }
 
-impl AdmissionLimits {
+impl AcceptanceLimits {
     /// `total` free places, of which one address gets `share`.
     pub fn new(total: usize, share: usize) -> Self {
         Self {
@@ -71,7 +71,8 @@ impl AdmissionLimits {
         }
     }
 
-    pub fn take(&self, address: IpAddr) -> Result<AdmissionPermit, LimitReached> {
+    /// Takes a place for a connection from `address`, until the permit is dropped.
+    pub fn take(&self, address: IpAddr) -> Result<AcceptancePermit, LimitReached> {
         let mut taken = self.lock();
         let of_address = taken.by_address.of(address);
         if taken.count >= self.total {
@@ -83,7 +84,7 @@ impl AdmissionLimits {
         taken.count += 1;
         taken.by_address.add(address);
         let is_crowded = taken.count > self.total / 2 || of_address >= self.share / 2;
-        Ok(AdmissionPermit {
+        Ok(AcceptancePermit {
             limits: self.clone(),
             address,
             is_crowded,
@@ -101,14 +102,14 @@ impl AdmissionLimits {
     }
 }
 
-impl AdmissionPermit {
+impl AcceptancePermit {
     /// Whether it was in the second half of all permits, or of the address's share.
     pub fn is_crowded(&self) -> bool {
         self.is_crowded
     }
 }
 
-impl Drop for AdmissionPermit {
+impl Drop for AcceptancePermit {
     fn drop(&mut self) {
         self.limits.give_back(self.address);
     }
@@ -123,11 +124,15 @@ impl AddressCount {
             .unwrap_or_default()
     }
 
+    /// Counts one more.
     pub fn add(&mut self, address: IpAddr) {
         *self.0.entry(network_of(address)).or_default() += 1;
     }
 
-    /// One that was added is gone.
+    /// Counts one less.
+    ///
+    /// # Panics
+    /// If none from this address was added.
     pub fn remove(&mut self, address: IpAddr) {
         let network = network_of(address);
         let count = self.0.get_mut(&network).expect("what is removed was added");
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn one_address_is_limited_to_its_share_of_all_permits() {
-        let limits = AdmissionLimits::new(8, 2);
+        let limits = AcceptanceLimits::new(8, 2);
         let greedy: Vec<_> = (0..2_600)
             .map(|_| limits.take(address("10.0.0.1")))
             .collect();
@@ -176,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_dropped_permit_is_released_and_its_address_forgotten() {
-        let limits = AdmissionLimits::new(2, 1);
+        let limits = AcceptanceLimits::new(2, 1);
         let first = limits.take(address("2001:db8:1:2::1")).unwrap();
         assert_eq!(
             limits.take(address("2001:db8:1:2::2")).unwrap_err(),
@@ -190,11 +195,11 @@ mod tests {
 
     #[test]
     fn the_second_half_of_all_permits_and_of_each_share_is_crowded() {
-        let limits = AdmissionLimits::new(8, 4);
+        let limits = AcceptanceLimits::new(8, 4);
         let mut taken = Vec::new();
         let mut crowded = |text: &str| {
             taken.push(limits.take(address(text)).unwrap());
-            taken.last().is_some_and(AdmissionPermit::is_crowded)
+            taken.last().is_some_and(AcceptancePermit::is_crowded)
         };
         assert_eq!(["10.0.0.1"; 3].map(&mut crowded), [false, false, true]);
         assert_eq!(
