@@ -4,6 +4,9 @@
 //! meaning of each field; the documentation of these types comes from them. The types check nothing
 //! but the encoding. A core receives a message only after `TryFrom` has turned it into a valid
 //! value (`schema::Schema` is an example).
+//!
+//! After a change of a `.proto` file, generate the types again: run the test
+//! `the_generated_messages_are_those_of_the_proto_files` with `AMBIT_RENEW_GENERATED=1`.
 
 /// Version of the lobby's protocol: `Hello.version`, `Welcome.version`.
 pub const WORLD_VERSION: u32 = 2;

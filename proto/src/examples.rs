@@ -1,12 +1,12 @@
 //! The one list of all formats, random values of each, and the checks that each must pass.
 //!
-//! Test support: only tests and the feature `dev-tools` compile it. It stands above all other
-//! modules.
+//! Test support: only tests and the feature `dev-tools` compile it. Only tests, `link::examples`
+//! and crates with the feature `dev-tools` use it.
 //!
-//! **To add a format**: implement [`Example`] in a module here (a random valid value from a seeded
-//! generator; a format that needs a context, such as a schema, is wrapped in a type that contains
-//! one), and add one line to [`formats`]. The tests of `wire` go through the list; each format is
-//! checked for
+//! **To add a format**: implement [`Example`] here, or in `link/examples.rs` for a part of the link
+//! (a random valid value from a seeded generator; a format that needs a context, such as a schema,
+//! is wrapped in a type that contains one), and add one line to [`formats`]. The tests of `wire` go
+//! through the list; each format is checked for
 //!
 //! 1. round trips: written values read back equal, at any bit offset, and [`Measure`] returns what
 //!    the [`Writer`] wrote ([`Format::check_round_trip`]);
@@ -33,7 +33,11 @@ use crate::keymap::Keymap;
 use crate::map::{StaticBox, StaticMap};
 use crate::message::{Command, KeyInput, LatenessReport, Notice, Uplink};
 use crate::space::Position;
+use crate::time::GameTime;
 use crate::wire::{self, Measure, Reader, Wire, WireError, Writer};
+
+/// The time of the examples. It is not on a whole millisecond and far from both ends.
+const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
 /// A format that can generate examples.
 pub trait Example: Wire + Default + PartialEq + Debug {

@@ -14,7 +14,8 @@
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
-//! - `examples`: the list of all formats, with random values of each, for tests.
+//! - `examples`: the list of all formats, with random values of each, for tests;
+//! - `dice`: how saved state keeps random number generators.
 //!
 //! Units everywhere: metres, seconds, radians; microseconds in the time types, milliseconds on the
 //! wire.

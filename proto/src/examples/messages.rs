@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use super::Example;
 use super::poses::any_pose;
+use super::{BASE_TIME, Example};
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
 use crate::message::{
@@ -18,9 +18,6 @@ use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
 use crate::wire::{Coder, Wire, WireError};
-
-/// The time of the examples. It is not on a whole millisecond and far from both ends.
-const BASE_TIME: GameTime = GameTime::from_micros(100_000_567);
 
 pub(crate) const fn context(schema: &Schema, now: GameTime) -> BodyContext<'_> {
     BodyContext {

@@ -1,6 +1,6 @@
 //! Each building block of a [`Coder`] as a format of its own.
 
-use super::Example;
+use super::{BASE_TIME, Example};
 use crate::ids::Alias;
 use crate::time::GameTime;
 use crate::wire::{self, Coder, Wire, WireError, quantise};
@@ -27,8 +27,6 @@ macro_rules! primitive {
 
 /// All widths from 0 to 64.
 const WIDTHS: u32 = 65;
-/// A base time that is not on a whole millisecond, with room on both sides.
-const BASE: GameTime = GameTime::from_micros(100_000_567);
 
 primitive!(
     Bits(Vec<u64>),
@@ -140,7 +138,7 @@ impl Example for Orientation {
 
 primitive!(
     Time(GameTime),
-    |value, coder| coder.time(value, BASE),
+    |value, coder| coder.time(value, BASE_TIME),
     |rng| {
         let millis = if rng.bool() {
             rng.u64(..200_000)

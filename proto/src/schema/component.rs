@@ -83,7 +83,7 @@ impl Component {
         }
     }
 
-    /// What the other end reads when this is sent with the base time `from`.
+    /// What the other end reads when this is sent in a datagram with the stamp `from`.
     pub fn clip(&self, from: GameTime) -> Self {
         match self {
             Self::Path(path) => Self::Path(TimelineTail::from_timeline(path, from).to_timeline()),
@@ -112,28 +112,28 @@ impl Component {
         }
     }
 
-    /// Reads, writes or measures; `base` is the datagram's stamp.
+    /// Reads, writes or measures; `stamp` is that of the datagram.
     ///
     /// # Panics
     /// With a writer or a measure, if this does not [fit](Self::fits) `codec`.
     pub fn wire<C: Coder>(
         &mut self,
         codec: &Codec,
-        base: GameTime,
+        stamp: GameTime,
         coder: &mut C,
     ) -> Result<(), WireError> {
         if C::READS {
             *self = Self::unknown(codec);
         }
         match (self, codec) {
-            (Self::Path(path), Codec::Path) => wire_timeline(path, base, coder, wire_waypoint),
+            (Self::Path(path), Codec::Path) => wire_timeline(path, stamp, coder, wire_waypoint),
             (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                wire_timeline(gauge, base, coder, |gauge, coder| {
+                wire_timeline(gauge, stamp, coder, |gauge, coder| {
                     wire_gauge(gauge, *max, coder)
                 })
             }
             (Self::Flag(flag), Codec::Flag) => {
-                wire_timeline(flag, base, coder, |held, coder| coder.flag(&mut held.0))
+                wire_timeline(flag, stamp, coder, |held, coder| coder.flag(&mut held.0))
             }
             (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
@@ -145,23 +145,29 @@ impl Component {
 
 impl Component {
     /// Writes or measures the values from `from` on, without a copy: the value at that time, and
-    /// the planned points after it, but not the past. `base` is the datagram's stamp, and not after
-    /// `from`.
+    /// the planned points after it, but not the past. `stamp` is that of the datagram, and not
+    /// after `from`.
     ///
     /// # Panics
     /// If this does not [fit](Self::fits) `codec`.
-    pub fn wire_from(&self, codec: &Codec, from: GameTime, base: GameTime, coder: &mut impl Coder) {
+    pub fn wire_from(
+        &self,
+        codec: &Codec,
+        from: GameTime,
+        stamp: GameTime,
+        coder: &mut impl Coder,
+    ) {
         let written =
             match (self, codec) {
                 (Self::Path(path), Codec::Path) => {
-                    TimelineTail::with_value_at(path, from, base).wire(base, coder, wire_waypoint)
+                    TimelineTail::with_value_at(path, from, stamp).wire(stamp, coder, wire_waypoint)
                 }
                 (Self::Gauge(gauge), Codec::Gauge { max }) => TimelineTail::with_value_at(
-                    gauge, from, base,
+                    gauge, from, stamp,
                 )
-                .wire(base, coder, |gauge, coder| wire_gauge(gauge, *max, coder)),
-                (Self::Flag(flag), Codec::Flag) => TimelineTail::with_value_at(flag, from, base)
-                    .wire(base, coder, |held, coder| coder.flag(&mut held.0)),
+                .wire(stamp, coder, |gauge, coder| wire_gauge(gauge, *max, coder)),
+                (Self::Flag(flag), Codec::Flag) => TimelineTail::with_value_at(flag, from, stamp)
+                    .wire(stamp, coder, |held, coder| coder.flag(&mut held.0)),
                 (Self::Number(number), Codec::Number { min, max }) => {
                     coder.bounded(&mut { *number }, *min, *max)
                 }
@@ -254,13 +260,13 @@ impl<T: QuantisedValue> TimelineTail<T> {
     }
 
     /// The value at `from` and the points after it.
-    fn with_value_at(timeline: &Timeline<T>, from: GameTime, base: GameTime) -> Self {
-        let (mut tail, base) = (Self::empty(), base.whole_millis());
+    fn with_value_at(timeline: &Timeline<T>, from: GameTime, stamp: GameTime) -> Self {
+        let (mut tail, stamp) = (Self::empty(), stamp.whole_millis());
         if let Some(value) = timeline.value_at(from) {
-            tail.push(from, value, base);
+            tail.push(from, value, stamp);
         }
         for (time, value) in timeline.tail(from).filter(|(time, _)| *time > from) {
-            if !tail.push(time, *value, base) {
+            if !tail.push(time, *value, stamp) {
                 break;
             }
         }
@@ -285,7 +291,7 @@ impl<T: QuantisedValue> TimelineTail<T> {
 
     fn wire<C: Coder>(
         &mut self,
-        base: GameTime,
+        stamp: GameTime,
         coder: &mut C,
         mut value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
     ) -> Result<(), WireError> {
@@ -293,7 +299,7 @@ impl<T: QuantisedValue> TimelineTail<T> {
         let mut previous = None;
         for (time, point) in &mut self.points[..self.len] {
             match previous {
-                None => coder.time(time, base)?,
+                None => coder.time(time, stamp)?,
                 Some(previous) => wire_time_after(previous, time, coder)?,
             }
             previous = Some(*time);
@@ -321,16 +327,16 @@ impl<T: QuantisedValue> TimelineTail<T> {
 
 fn wire_timeline<T: QuantisedValue, C: Coder>(
     timeline: &mut Timeline<T>,
-    base: GameTime,
+    stamp: GameTime,
     coder: &mut C,
     value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
     let mut tail = if C::READS {
         TimelineTail::empty()
     } else {
-        TimelineTail::from_timeline(timeline, base)
+        TimelineTail::from_timeline(timeline, stamp)
     };
-    tail.wire(base, coder, value)?;
+    tail.wire(stamp, coder, value)?;
     if C::READS {
         tail.insert_into(timeline);
     }
@@ -411,7 +417,7 @@ mod tests {
     use super::*;
     use crate::wire::{Measure, Reader, Writer};
 
-    const BASE: GameTime = GameTime::from_millis(10_000);
+    const STAMP: GameTime = GameTime::from_millis(10_000);
 
     #[test]
     fn both_ends_hold_the_same_bits_of_a_quantised_value() {
@@ -427,7 +433,7 @@ mod tests {
             .quantised();
             assert_eq!(stored.quantised(), stored);
             assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
-            let sent = Component::Gauge(Timeline::starting_with(2, BASE, stored));
+            let sent = Component::Gauge(Timeline::starting_with(2, STAMP, stored));
             let Component::Gauge(read) = round_trip(&sent, &Codec::Gauge { max }) else {
                 panic!("another type")
             };
@@ -478,7 +484,7 @@ mod tests {
             );
         }
         let path = Component::Path(path);
-        let clipped = path.clip(BASE);
+        let clipped = path.clip(STAMP);
         assert_eq!(round_trip(&path, &Codec::Path), clipped);
         assert_eq!(round_trip(&clipped, &Codec::Path), clipped);
         let Component::Path(clipped) = clipped else {
@@ -509,15 +515,15 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_rounds_to_the_base_time_is_sent_alone() {
+    fn a_value_that_rounds_to_the_stamp_is_sent_alone() {
         let mut flag = Timeline::starting_with(4, GameTime::ZERO, StepValue(false));
         flag.insert(
-            BASE + std::time::Duration::from_micros(700),
+            STAMP + std::time::Duration::from_micros(700),
             StepValue(true),
         );
         assert_eq!(
             round_trip(&Component::Flag(flag), &Codec::Flag),
-            Component::flag(BASE, true)
+            Component::flag(STAMP, true)
         );
     }
 
@@ -525,9 +531,9 @@ mod tests {
     fn a_timeline_without_points_is_sent_as_empty() {
         let nothing = Component::unknown(&Codec::Flag);
         assert_eq!(bits_of(&nothing, &Codec::Flag), 4);
-        let mut known = Component::flag(BASE, true);
+        let mut known = Component::flag(STAMP, true);
         known.merge(&round_trip(&nothing, &Codec::Flag));
-        assert_eq!(known, Component::flag(BASE, true));
+        assert_eq!(known, Component::flag(STAMP, true));
     }
 
     #[test]
@@ -552,22 +558,25 @@ mod tests {
 
     #[test]
     fn components_take_as_many_bits_as_documented() {
-        let short = 5; // A time within 8 ms of the base.
+        let short = 5; // A time within 8 ms of the stamp.
         assert_eq!(
-            bits_of(&Component::at_rest(BASE, Position::default()), &Codec::Path),
+            bits_of(
+                &Component::at_rest(STAMP, Position::default()),
+                &Codec::Path
+            ),
             4 + short + 61
         );
         let gauge = Codec::Gauge { max: 100.0 };
         assert_eq!(
-            bits_of(&Component::gauge(BASE, 50.0, 0.0, 100.0), &gauge),
+            bits_of(&Component::gauge(STAMP, 50.0, 0.0, 100.0), &gauge),
             4 + short + 11 + 1
         );
         assert_eq!(
-            bits_of(&Component::gauge(BASE, 50.0, 2.0, 100.0), &gauge),
+            bits_of(&Component::gauge(STAMP, 50.0, 2.0, 100.0), &gauge),
             4 + short + 11 + 1 + 16
         );
         assert_eq!(
-            bits_of(&Component::flag(BASE, true), &Codec::Flag),
+            bits_of(&Component::flag(STAMP, true), &Codec::Flag),
             4 + short + 1
         );
         assert_eq!(
@@ -586,13 +595,13 @@ mod tests {
     #[test]
     fn a_component_fits_its_codec_only() {
         let gauge = Codec::Gauge { max: 100.0 };
-        assert!(Component::gauge(BASE, 5.0, 0.0, 100.0).fits(&gauge));
-        assert!(!Component::gauge(BASE, 5.0, 0.0, 99.0).fits(&gauge));
+        assert!(Component::gauge(STAMP, 5.0, 0.0, 100.0).fits(&gauge));
+        assert!(!Component::gauge(STAMP, 5.0, 0.0, 99.0).fits(&gauge));
         assert!(!Component::Flag(Timeline::new(1)).fits(&gauge));
         assert!(!Component::Number(0).fits(&Codec::Number { min: 1, max: 99 }));
         assert!(!Component::Text("abcd".into()).fits(&Codec::Text { max_bytes: 3 }));
         let nowhere = Waypoint::walk(Position::on_ground(f32::NAN, 0.0));
-        assert!(!Component::Path(Timeline::starting_with(1, BASE, nowhere)).fits(&Codec::Path));
+        assert!(!Component::Path(Timeline::starting_with(1, STAMP, nowhere)).fits(&Codec::Path));
     }
 
     #[test]
@@ -620,10 +629,10 @@ mod tests {
         let mut bytes = Vec::new();
         component
             .clone()
-            .wire(codec, BASE, &mut Writer::new(&mut bytes))
+            .wire(codec, STAMP, &mut Writer::new(&mut bytes))
             .expect("writing cannot fail");
         let mut read = Component::Number(0);
-        read.wire(codec, BASE, &mut Reader::new(&bytes))
+        read.wire(codec, STAMP, &mut Reader::new(&bytes))
             .expect("the encoding is valid");
         read
     }
@@ -632,7 +641,7 @@ mod tests {
         let mut measure = Measure::new();
         component
             .clone()
-            .wire(codec, BASE, &mut measure)
+            .wire(codec, STAMP, &mut measure)
             .expect("measuring cannot fail");
         measure.bits()
     }
