@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Formatter};
 
+use ambit_proto::pose::trained::training::CATEGORY_NAMES;
+
 const FRAMES_PER_SECOND: f64 = 60.0;
 /// Rates to compare with, in kbit/s on `cubes_A`.
 const BARS: [(f64, &str); 3] = [
@@ -18,7 +20,7 @@ pub(crate) struct PacketFigures {
     /// Cubes that differ from the baseline.
     pub(crate) changed: usize,
     /// See `spent_bits`.
-    pub(crate) spent: [f64; 6],
+    pub(crate) spent: [f64; CATEGORY_NAMES.len()],
     pub(crate) encode_us: f64,
     pub(crate) decode_us: f64,
 }
@@ -77,18 +79,16 @@ impl Display for Report {
 
 impl Report {
     fn categories(&self, f: &mut Formatter<'_>, changed: usize) -> std::fmt::Result {
-        let sum = |part: fn(&PacketFigures) -> f64| self.packets.iter().map(part).sum::<f64>();
-        let parts = [
-            ("membership", sum(|packet| packet.spent[0])),
-            ("position", sum(|packet| packet.spent[1])),
-            ("turn", sum(|packet| packet.spent[2])),
-            ("unchanged, flags", sum(|packet| packet.spent[3])),
-            (
-                "header, end",
-                sum(|packet| packet.bytes as f64 * 8.0 - packet.spent.iter().sum::<f64>()),
-            ),
-        ];
-        for (name, bits) in parts {
+        let all = self.packets.iter();
+        let mut rest = all.clone().map(|packet| packet.bytes as f64 * 8.0).sum();
+        let mut rows = Vec::new();
+        for (category, name) in CATEGORY_NAMES.into_iter().enumerate() {
+            let bits: f64 = all.clone().map(|packet| packet.spent[category]).sum();
+            rest -= bits;
+            rows.push((name, bits));
+        }
+        rows.push(("header, end", rest));
+        for (name, bits) in rows {
             let packets = self.packets.len() as f64;
             writeln!(
                 f,

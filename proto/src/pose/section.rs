@@ -392,30 +392,23 @@ fn read_fine(
     source: &impl BaselineSource,
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<(), SectionError> {
+    const NOT_IN: WireError = WireError::OutOfRange {
+        what: "pose that is not in",
+    };
     let mut state = FineState::default();
     let mut decoder = fine::FineDecoder::new(decoder, &mut state);
-    let (mut slots, mut history, mut aged) = (SlotCoder::default(), Vec::new(), Vec::new());
+    let mut history = HistoryReader {
+        header,
+        stamp,
+        source,
+        poses: Vec::new(),
+        aged: Vec::new(),
+    };
+    let mut slots = SlotCoder::default();
     let reference = decoder.read_reference_slot()?;
     if let Some(slot) = reference {
-        let (format, received) = source
-            .object(slot)
-            .ok_or(SectionError::MissingBaseline { slot })?;
-        find_baseline(slot, BaselineMode::Window, header, received)?;
-        header
-            .acked
-            .iter()
-            .for_each(|acked| received.acked_poses(acked, &mut history));
-        collect_ages(&history, stamp, &mut aged);
-        let known = KnownObject {
-            format: *format,
-            half_edge_m: 0.0,
-            history: &aged,
-        };
-        let pose = decoder
-            .read_reference(&known)?
-            .ok_or(WireError::OutOfRange {
-                what: "pose that is not in",
-            })?;
+        let (known, received) = history.read(slot, BaselineMode::Window)?;
+        let pose = decoder.read_reference(&known)?.ok_or(NOT_IN)?;
         check_not_overrun(decoder.stream())?;
         if received.is_of_present_tenant(header.number) {
             out.push((slot, pose));
@@ -428,27 +421,9 @@ fn read_fine(
             }
             .into());
         }
-        let (format, received) = source
-            .object(slot)
-            .ok_or(SectionError::MissingBaseline { slot })?;
-        let baseline = find_baseline(slot, mode, header, received)?
-            .map(|received| (received.stamp, received.pose));
-        if let (BaselineMode::Window, Some(acked)) = (mode, header.acked) {
-            received.acked_poses(&acked, &mut history);
-        } else {
-            history.clear();
-            history.extend(baseline);
-        }
-        collect_ages(&history, stamp, &mut aged);
-        let known = KnownObject {
-            format: *format,
-            half_edge_m: 0.0,
-            history: &aged,
-        };
+        let (known, received) = history.read(slot, mode)?;
         let pose = match mode {
-            BaselineMode::Window => decoder.read_object(&known)?.ok_or(WireError::OutOfRange {
-                what: "pose that is not in",
-            })?,
+            BaselineMode::Window => decoder.read_object(&known)?.ok_or(NOT_IN)?,
             BaselineMode::Old | BaselineMode::Absolute => decoder.read_unacknowledged(&known)?,
         };
         check_not_overrun(decoder.stream())?;
@@ -457,6 +432,44 @@ fn read_fine(
         }
     }
     Ok(decoder.finish()?)
+}
+
+/// Collects what is known of an object before its pose is read.
+struct HistoryReader<'r, S> {
+    header: &'r SectionHeader,
+    stamp: GameTime,
+    source: &'r S,
+    /// Reused from one object to the next.
+    poses: Vec<(GameTime, Pose)>,
+    aged: Vec<AgedPose>,
+}
+
+impl<'r, S: BaselineSource> HistoryReader<'r, S> {
+    fn read(
+        &mut self,
+        slot: u16,
+        mode: BaselineMode,
+    ) -> Result<(KnownObject<'_>, &'r BaselineHistory), SectionError> {
+        let (format, received) = self
+            .source
+            .object(slot)
+            .ok_or(SectionError::MissingBaseline { slot })?;
+        let baseline = find_baseline(slot, mode, self.header, received)?;
+        if let (BaselineMode::Window, Some(acked)) = (mode, &self.header.acked) {
+            received.acked_poses(acked, &mut self.poses);
+        } else {
+            self.poses.clear();
+            self.poses
+                .extend(baseline.map(|received| (received.stamp, received.pose)));
+        }
+        collect_ages(&self.poses, self.stamp, &mut self.aged);
+        let known = KnownObject {
+            format: *format,
+            half_edge_m: 0.0,
+            history: &self.aged,
+        };
+        Ok((known, received))
+    }
 }
 
 /// The baseline of a mode.

@@ -10,7 +10,7 @@ mod source;
 pub(in crate::pose) mod walker;
 
 pub use self::candidate_order::CandidateOrder;
-pub use self::fine::spent_bits;
+pub use self::fine::{CATEGORY_NAMES, spent_bits};
 pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 
 use std::path::Path;

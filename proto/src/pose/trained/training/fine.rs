@@ -25,6 +25,15 @@ use crate::wire::WRITE_CANNOT_FAIL;
 
 /// How many [`BitCategory`]s there are.
 const CATEGORIES: usize = BitCategory::Motion as usize + 1;
+/// Their names, in the order of [`spent_bits`].
+pub const CATEGORY_NAMES: [&str; CATEGORIES] = [
+    "membership",
+    "position",
+    "turn",
+    "unchanged, flags",
+    "unacknowledged",
+    "velocities",
+];
 const ROUNDS: usize = 8;
 /// First class of objects that are not close to the reference.
 const FIRST_DISTANT: usize = 6;
@@ -253,8 +262,7 @@ fn code(
     (samples, [rate(0), rate(1)])
 }
 
-/// What the bits of a section are spent on, without its end: which candidates are in, positions,
-/// turns, flags, unacknowledged objects, velocities.
+/// What the bits of a section are spent on, without its end: by [`CATEGORY_NAMES`].
 pub fn spent_bits(frame: &[Pose], known: &KnownFrames<'_>) -> [f64; CATEGORIES] {
     let mut samples = Samples::default();
     code_frame(
