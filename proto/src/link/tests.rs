@@ -6,8 +6,7 @@ mod harness;
 use std::collections::BTreeSet;
 
 use self::harness::{End, Pair, message, ms, parts, path};
-use super::format::Ack;
-use super::format::{HeaderExtras, ShortNumber};
+use super::format::{Ack, HeaderExtras, ShortNumber};
 use super::*;
 use crate::clock::ClockEstimate;
 use crate::examples::Example;

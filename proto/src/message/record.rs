@@ -435,51 +435,61 @@ mod tests {
 
             let mut bytes = Vec::new();
             let mut out = Writer::new(&mut bytes);
-            writer.write_enter_head(&head, &mut out);
-            writer.write_components(kind, &parts, &mut out);
-            writer.write_update_head(&head, &mut out);
-            writer.write_components(kind, &parts, &mut out);
-            writer.write_leave(head.alias, head.at, &mut out);
+            write_all(&writer, &head, &parts, &mut out);
             let mut measure = Measure::new();
-            writer.write_enter_head(&head, &mut measure);
-            writer.write_components(kind, &parts, &mut measure);
-            writer.write_update_head(&head, &mut measure);
-            writer.write_components(kind, &parts, &mut measure);
-            writer.write_leave(head.alias, head.at, &mut measure);
+            write_all(&writer, &head, &parts, &mut measure);
             assert_eq!(out.bits_written(), measure.bits(), "seed {seed}");
             out.finish();
-
             let mut reader = Reader::new(&bytes);
             for expected in [ENTER, UPDATE, LEAVE] {
-                let (mut there, mut record) = (false, Record::default());
-                reader.flag(&mut there).expect("the encoding is valid");
-                record
-                    .wire(&writer.context, stamp, &mut reader)
-                    .expect("the encoding is valid");
-                assert!(
-                    there && record.variant() == expected && record.alias() == Some(head.alias),
-                    "seed {seed}"
-                );
-                for (index, component) in record.components() {
-                    let sent = &all[usize::from(*index)];
-                    assert_eq!(
-                        *component,
-                        from_then_on(sent, parts.from).clip(stamp),
-                        "seed {seed}"
-                    );
-                }
-                let sent = record
-                    .components()
-                    .iter()
-                    .map(|(index, _)| 1 << index)
-                    .sum::<u16>();
-                assert_eq!(
-                    sent,
-                    if expected == LEAVE { 0 } else { mask },
-                    "seed {seed}"
-                );
+                check_read(&writer, expected, head.alias, &parts, &mut reader, seed);
             }
         }
+    }
+
+    /// Writes an enter, an update and a leave of one object.
+    fn write_all(
+        writer: &RecordWriter<'_>,
+        head: &RecordHead,
+        parts: &ComponentSelection<'_>,
+        out: &mut impl Coder,
+    ) {
+        writer.write_enter_head(head, out);
+        writer.write_components(head.kind, parts, out);
+        writer.write_update_head(head, out);
+        writer.write_components(head.kind, parts, out);
+        writer.write_leave(head.alias, head.at, out);
+    }
+
+    /// Reads the next record and compares it with what was written.
+    fn check_read(
+        writer: &RecordWriter<'_>,
+        expected: u64,
+        alias: Alias,
+        parts: &ComponentSelection<'_>,
+        reader: &mut Reader<'_>,
+        seed: u64,
+    ) {
+        let (mut there, mut record) = (false, Record::default());
+        reader.flag(&mut there).expect("the encoding is valid");
+        record
+            .wire(&writer.context, writer.stamp, reader)
+            .expect("the encoding is valid");
+        assert!(
+            there && record.variant() == expected && record.alias() == Some(alias),
+            "seed {seed}"
+        );
+        for (index, component) in record.components() {
+            let sent = from_then_on(&parts.all[usize::from(*index)], parts.from);
+            assert_eq!(*component, sent.clip(writer.stamp), "seed {seed}");
+        }
+        let sent: u16 = record
+            .components()
+            .iter()
+            .map(|(index, _)| 1 << index)
+            .sum();
+        let mask = if expected == LEAVE { 0 } else { parts.mask };
+        assert_eq!(sent, mask, "seed {seed}");
     }
 
     #[test]

@@ -379,64 +379,29 @@ fn an_aligned_body_reads_back_with_and_without_a_slice_before_it() {
     }
 }
 
-/// A peer that sends only invented slices.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one scenario, told in order")]
-fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
-    let now = LocalTime::from_millis(1_000);
-    let slice = |chunk, index, last, left, length| Slice {
-        chunk,
-        index,
-        last_index: last,
-        slices_after_chunk: left,
-        bytes: vec![7; length],
-    };
-    let send = |link: &mut Link, number, mut slice: Slice| {
-        let mut bytes = Vec::new();
-        let mut writer = Writer::new(&mut bytes);
-        tests::header_with_extras(number)
-            .wire(&mut writer)
-            .expect("writing cannot fail");
-        Messages::default()
-            .wire(&mut writer)
-            .expect("writing cannot fail");
-        writer
-            .flag(&mut false)
-            .and_then(|()| writer.flag(&mut true))
-            .expect("writing cannot fail");
-        slice.wire(&mut writer).expect("a valid slice");
-        writer.finish();
-        link.handle_datagram(now, &bytes)
-            .map(|body| assert!(body.is_some()))
-    };
-    let chunks = ChunkConfig {
-        largest_block: 300 << 10,
-        ..ChunkConfig::default()
-    };
-    let mut link = Link::new(LinkConfig {
-        chunks,
-        ..LinkConfig::client()
-    });
+fn invalid_slices_are_refused() {
+    let mut link = receiving_link(300 << 10);
     assert!(
-        send(&mut link, 0, slice(1, 0, 9, 0, 1_024)).is_err(),
+        receive_slice(&mut link, 0, slice(1, 0, 9, 0, 1_024)).is_err(),
         "a chunk that is not expected yet"
     );
     assert!(
-        send(&mut link, 0, slice(0, 0, 255, 50, 1_024)).is_err(),
+        receive_slice(&mut link, 0, slice(0, 0, 255, 50, 1_024)).is_err(),
         "longer than allowed"
     );
-    assert!(send(&mut link, 0, slice(0, 0, 9, 0, 1_024)).is_ok());
+    assert!(receive_slice(&mut link, 0, slice(0, 0, 9, 0, 1_024)).is_ok());
     assert!(
-        send(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(),
+        receive_slice(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(),
         "another count"
     );
     assert!(
-        send(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(),
+        receive_slice(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(),
         "a copy"
     );
-    assert!(send(&mut link, 2, slice(0, 9, 9, 0, 5)).is_ok());
+    assert!(receive_slice(&mut link, 2, slice(0, 9, 9, 0, 5)).is_ok());
     assert!(
-        send(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(),
+        receive_slice(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(),
         "an old one"
     );
     assert_eq!(
@@ -447,22 +412,22 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
         ),
         (2, 2, 3)
     );
+}
+
+#[test]
+fn a_link_that_accepts_no_blocks_refuses_slices() {
     let mut deaf = Link::new(LinkConfig::server());
     assert!(matches!(
-        send(&mut deaf, 0, slice(0, 0, 0, 0, 1)),
+        receive_slice(&mut deaf, 0, slice(0, 0, 0, 0, 1)),
         Err(WireError::TooLong { .. })
     ));
+}
 
+#[test]
+fn random_slices_hold_bounded_memory() {
     for seed in 0..50 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let chunks = ChunkConfig {
-            largest_block: 5_000,
-            ..ChunkConfig::default()
-        };
-        let mut link = Link::new(LinkConfig {
-            chunks,
-            ..LinkConfig::client()
-        });
+        let mut link = receiving_link(5_000);
         for number in 0..2_000 {
             let (last, chunk) = (
                 rng.u8(..6),
@@ -476,7 +441,7 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
             } else {
                 rng.usize(1..=1_024)
             };
-            let _ = send(
+            let _ = receive_slice(
                 &mut link,
                 number,
                 slice(chunk.wrapping_sub(rng.u8(..2)), index, last, 0, length),
@@ -491,6 +456,47 @@ fn invalid_block_datagrams_are_refused_and_hold_bounded_memory() {
             }
         }
     }
+}
+
+fn receiving_link(largest_block: usize) -> Link {
+    let chunks = ChunkConfig {
+        largest_block,
+        ..ChunkConfig::default()
+    };
+    Link::new(LinkConfig {
+        chunks,
+        ..LinkConfig::client()
+    })
+}
+
+fn slice(chunk: u8, index: u8, last_index: u8, left: u16, length: usize) -> Slice {
+    Slice {
+        chunk,
+        index,
+        last_index,
+        slices_after_chunk: left,
+        bytes: vec![7; length],
+    }
+}
+
+/// Gives `link` a datagram with an invented slice.
+fn receive_slice(link: &mut Link, number: u64, mut slice: Slice) -> Result<(), WireError> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    tests::header_with_extras(number)
+        .wire(&mut writer)
+        .expect("writing cannot fail");
+    Messages::default()
+        .wire(&mut writer)
+        .expect("writing cannot fail");
+    writer
+        .flag(&mut false)
+        .and_then(|()| writer.flag(&mut true))
+        .expect("writing cannot fail");
+    slice.wire(&mut writer).expect("a valid slice");
+    writer.finish();
+    link.handle_datagram(LocalTime::from_millis(1_000), &bytes)
+        .map(|body| assert!(body.is_some()))
 }
 
 /// Slices in flight reuse existing storage.

@@ -1,0 +1,302 @@
+//! Valid schemas, and the mistakes for which one is refused.
+
+use super::*;
+use crate::pose::Turning;
+
+#[test]
+fn a_schema_with_one_of_everything_is_valid() {
+    assert_eq!(Schema::example().check(), Ok(()));
+    assert_eq!(
+        Schema {
+            game: "empty".into(),
+            ..Schema::default()
+        }
+        .check(),
+        Ok(())
+    );
+}
+
+#[test]
+fn schema_entries_are_found_by_name_and_by_index() {
+    let schema = Schema::example();
+    assert_eq!(schema.kind_index("avatar"), Some(0));
+    assert_eq!(schema.kind_index("Avatar"), None);
+    assert_eq!(
+        schema.kind(0).and_then(|kind| kind.component_index("mana")),
+        Some(2)
+    );
+    assert_eq!(schema.kind(2), None);
+    assert_eq!(schema.event_index("hit"), Some(0));
+    assert_eq!(schema.spell_index("bolt"), Some(0));
+}
+
+#[test]
+fn lists_that_are_too_long_are_refused() {
+    check("schema", |schema| {
+        schema.kinds = (0..65)
+            .map(|n| ObjectKind {
+                name: n.to_string(),
+                ..Schema::example().kinds.remove(0)
+            })
+            .collect();
+        SchemaProblem::TooMany {
+            what: "kinds",
+            count: 65,
+            max: 64,
+        }
+    });
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components = (0..17)
+            .map(|n| ComponentSpec::public(n.to_string(), Codec::Path))
+            .collect();
+        SchemaProblem::TooMany {
+            what: "components",
+            count: 17,
+            max: 16,
+        }
+    });
+    check("schema", |schema| {
+        schema.events = (0..65)
+            .map(|n| EventKind {
+                name: n.to_string(),
+                fields: vec![],
+            })
+            .collect();
+        SchemaProblem::TooMany {
+            what: "events",
+            count: 65,
+            max: 64,
+        }
+    });
+    check("schema, event \"hit\"", |schema| {
+        schema.events[0].fields = (0..9)
+            .map(|n| FieldSpec {
+                name: n.to_string(),
+                ty: FieldType::Number,
+            })
+            .collect();
+        SchemaProblem::TooMany {
+            what: "fields",
+            count: 9,
+            max: 8,
+        }
+    });
+    check("schema", |schema| {
+        schema.spells = (0..33).map(|n| n.to_string()).collect();
+        SchemaProblem::TooMany {
+            what: "spells",
+            count: 33,
+            max: 32,
+        }
+    });
+}
+
+#[test]
+fn unreadable_and_repeated_names_are_refused() {
+    for name in [String::new(), "x".repeat(33), "ü".repeat(17), "a\nb".into()] {
+        check(&format!("schema, game {name:?}"), |schema| {
+            schema.game.clone_from(&name);
+            SchemaProblem::BadName
+        });
+        check(
+            &format!("schema, kind \"avatar\", component {name:?}"),
+            |schema| {
+                schema.kinds[0].components[1].name.clone_from(&name);
+                SchemaProblem::BadName
+            },
+        );
+    }
+    check("schema, spell \"bolt\"", |schema| {
+        schema.spells.push("bolt".into());
+        SchemaProblem::NameTaken
+    });
+    check("schema, event \"hit\", field \"who\"", |schema| {
+        schema.events[0].fields.push(FieldSpec {
+            name: "who".into(),
+            ty: FieldType::Number,
+        });
+        SchemaProblem::NameTaken
+    });
+}
+
+#[test]
+fn an_object_without_a_public_path_first_is_refused() {
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components.clear();
+        SchemaProblem::NoPosition
+    });
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components.swap(0, 1);
+        SchemaProblem::NoPosition
+    });
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components[0].audience = ComponentAudience::Owner;
+        SchemaProblem::NoPosition
+    });
+}
+
+#[test]
+fn only_the_first_component_can_be_a_pose() {
+    let pose = Codec::Pose(PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    });
+    let mut schema = Schema::example();
+    schema.kinds[0].components[0].codec = pose;
+    assert_eq!(schema.check(), Ok(()));
+    check("schema, kind \"avatar\"", |schema| {
+        schema.kinds[0].components[1].codec = pose;
+        SchemaProblem::SecondPose
+    });
+    for (per_metre, turn) in [
+        (0, Turning::Fixed),
+        (MAX_PER_METRE + 1, Turning::Fixed),
+        (1, Turning::Yaw { bits: 3 }),
+        (1, Turning::Yaw { bits: 13 }),
+        (1, Turning::Free { bits: 4 }),
+        (1, Turning::Free { bits: 16 }),
+    ] {
+        check("schema, kind \"avatar\", component \"path\"", |schema| {
+            let format = PoseFormat {
+                per_metre,
+                turn,
+                motion: None,
+            };
+            schema.kinds[0].components[0].codec = Codec::Pose(format);
+            SchemaProblem::BadPose { format }
+        });
+    }
+}
+
+#[test]
+fn target_ages_ascend() {
+    let good = Freshness::default();
+    for freshness in [
+        Freshness {
+            engaged_ms: 0,
+            ..good
+        },
+        Freshness {
+            engaged_ms: 101,
+            ..good
+        },
+        Freshness {
+            near_ms: 401,
+            ..good
+        },
+        Freshness {
+            far_ms: 60_001,
+            ..good
+        },
+        Freshness {
+            near_m: -1.0,
+            ..good
+        },
+        Freshness {
+            near_m: f32::INFINITY,
+            ..good
+        },
+    ] {
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].freshness = freshness;
+            SchemaProblem::BadFreshness { freshness }
+        });
+    }
+}
+
+#[test]
+fn ranges_that_the_format_cannot_hold_are_refused() {
+    let place = "schema, kind \"avatar\", component \"health\"";
+    for max in [0.0, -1.0, 0.06, 65_536.0, f32::INFINITY] {
+        check(place, |schema| {
+            schema.kinds[0].components[1].codec = Codec::Gauge { max };
+            SchemaProblem::BadGauge { max }
+        });
+    }
+    let mut schema = Schema::example();
+    schema.kinds[0].components[1].codec = Codec::Gauge { max: f32::NAN };
+    assert!(schema.check().is_err());
+    check(place, |schema| {
+        schema.kinds[0].components[1].codec = Codec::Number { min: 3, max: 2 };
+        SchemaProblem::BadNumber { min: 3, max: 2 }
+    });
+    for max_bytes in [0, 201, u32::MAX] {
+        check(place, |schema| {
+            schema.kinds[0].components[1].codec = Codec::Text { max_bytes };
+            SchemaProblem::BadText { max_bytes }
+        });
+    }
+    for (inner, outer) in [(0, 0), (3, 2)] {
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].interest_radii = Some(InterestRadii { inner, outer });
+            SchemaProblem::BadInterestRadii {
+                inner: inner.into(),
+                outer: outer.into(),
+            }
+        });
+    }
+}
+
+#[test]
+fn a_kind_too_large_for_a_datagram_is_refused() {
+    check("schema, kind \"avatar\"", |schema| {
+        let texts = (0..6)
+            .map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
+        schema.kinds[0].components.splice(1.., texts);
+        SchemaProblem::KindTooLarge {
+            bits: 4 + 15 * 101 + 6 * 1_608,
+        }
+    });
+}
+
+#[test]
+fn a_schema_too_large_for_a_frame_is_refused() {
+    let long = |n: usize| format!("{n:032}");
+    let wide = Codec::Number {
+        min: i64::MIN,
+        max: i64::MAX,
+    };
+    let mut components = vec![ComponentSpec::public("path", Codec::Path)];
+    components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
+    let kinds = (0..64).map(|n| ObjectKind {
+        name: long(n),
+        components: components.clone(),
+        ..ObjectKind::default()
+    });
+    let fields = (0..8)
+        .map(|n| FieldSpec {
+            name: long(n),
+            ty: FieldType::Number,
+        })
+        .collect::<Vec<_>>();
+    let events = (0..64).map(|n| EventKind {
+        name: long(n),
+        fields: fields.clone(),
+    });
+    let schema = Schema {
+        kinds: kinds.collect(),
+        events: events.collect(),
+        ..Schema::example()
+    };
+    assert!(matches!(
+        schema.check(),
+        Err(SchemaError {
+            problem: SchemaProblem::SchemaTooLarge { .. },
+            ..
+        })
+    ));
+}
+
+/// `break_it` changes the example and returns the problem expected at `place`.
+fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> SchemaProblem) {
+    let mut schema = Schema::example();
+    let problem = break_it(&mut schema);
+    assert_eq!(
+        schema.check(),
+        Err(SchemaError {
+            place: place.into(),
+            problem
+        })
+    );
+}
