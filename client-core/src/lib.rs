@@ -5,7 +5,7 @@
 //! can run hundreds of clients in one thread. With the feature `physics`, `simulation` is the
 //! client's own physics for objects that the game declares as simulated. [`shell`] does the I/O:
 //! QUIC connections, timers, channels, sockets that simulate a bad network. [`trust`] is the
-//! known-hosts file.
+//! known-hosts file, [`user_directory`] the place of such files.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -19,3 +19,4 @@ pub mod shell;
 #[cfg(feature = "physics")]
 pub mod simulation;
 pub mod trust;
+pub mod user_directory;

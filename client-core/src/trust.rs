@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use ambit_transport::quic::Fingerprint;
 
+use crate::user_directory::{path_variable, user_directory};
+
 /// A known-hosts file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownHosts {
@@ -99,14 +101,10 @@ impl KnownHosts {
     /// `$HOME/.config/ambit/known_hosts`. `variable` looks up an environment variable; an empty one
     /// counts as not set.
     pub fn for_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
-        let set = |name: &str| {
-            variable(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        let path = set("AMBIT_KNOWN_HOSTS")
-            .or_else(|| Some(set("XDG_CONFIG_HOME")?.join("ambit/known_hosts")))
-            .or_else(|| Some(set("HOME")?.join(".config/ambit/known_hosts")));
+        let path = path_variable(&variable, "AMBIT_KNOWN_HOSTS").or_else(|| {
+            let directory = user_directory(&variable, "XDG_CONFIG_HOME", ".config")?;
+            Some(directory.join("known_hosts"))
+        });
         path.map(Self::from_path).ok_or(TrustError::NoPath)
     }
 
@@ -259,6 +257,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::user_directory::tests::environment;
 
     const SERVER: &str = "127.0.0.1:7777";
     const ONE: Fingerprint = Fingerprint([1; 32]);
@@ -361,13 +360,9 @@ mod tests {
     #[test]
     fn the_environment_sets_the_path_of_the_file() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-            let lookup = |name: &str| {
-                variables
-                    .iter()
-                    .find(|pair| pair.0 == name)
-                    .map(|pair| OsString::from(pair.1))
-            };
-            let path = KnownHosts::for_user(lookup).ok().map(|hosts| hosts.path);
+            let path = KnownHosts::for_user(environment(variables))
+                .ok()
+                .map(|hosts| hosts.path);
             assert_eq!(path.as_deref(), expected.map(Path::new));
         };
         let all = [

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::shell::{ClientOptions, ServerTrust};
+use ambit_client_core::user_directory::user_directory;
 use ambit_client_text::{command, flags, json};
 use clap::{CommandFactory, FromArgMatches};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -143,7 +144,8 @@ fn lines(script: Option<&PathBuf>) -> Result<(LineReceiver, OutputStyle), String
 }
 
 fn token_file(args: &ConsoleOptions) -> TokenFile {
-    match resume_token::state_directory(|name| std::env::var_os(name)) {
+    let environment = |name: &str| std::env::var_os(name);
+    match user_directory(environment, "XDG_STATE_HOME", ".local/state") {
         Some(directory) if !args.name.is_empty() => {
             TokenFile::open(&directory, &args.target.server, &args.name)
         }

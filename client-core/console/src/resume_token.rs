@@ -7,32 +7,18 @@
 //! The token is a secret: only the user can read the file. An error of the file is logged, and the
 //! console runs without it.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Maximum length of a token in bytes; a console has written no longer one.
+/// Maximum length of a token in bytes; a longer file is invalid.
 const MAX_BYTES: u64 = 256;
 
 /// The file with the token of one session; dropping it releases the lock.
 #[derive(Debug, Default)]
 pub(crate) struct TokenFile {
     file: Option<File>,
-}
-
-/// `$XDG_STATE_HOME/ambit`, else `~/.local/state/ambit`; `None` if neither variable is set in
-/// `environment`.
-pub(crate) fn state_directory(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| {
-        environment(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    set("XDG_STATE_HOME")
-        .map(|state| state.join("ambit"))
-        .or_else(|| Some(set("HOME")?.join(".local/state/ambit")))
 }
 
 impl TokenFile {
@@ -153,6 +139,7 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
@@ -210,28 +197,6 @@ mod tests {
             |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
         assert_eq!(mode(&scratch.0.join(file_name("a:1", "ann"))), 0o600);
         assert_eq!(mode(&scratch.0), 0o700);
-    }
-
-    #[test]
-    fn the_environment_sets_the_directory() {
-        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-            let lookup = |name: &str| {
-                variables
-                    .iter()
-                    .find(|pair| pair.0 == name)
-                    .map(|pair| OsString::from(pair.1))
-            };
-            assert_eq!(state_directory(lookup).as_deref(), expected.map(Path::new));
-        };
-        check(
-            &[("XDG_STATE_HOME", "/x"), ("HOME", "/h")],
-            Some("/x/ambit"),
-        );
-        check(
-            &[("XDG_STATE_HOME", ""), ("HOME", "/h")],
-            Some("/h/.local/state/ambit"),
-        );
-        check(&[], None);
     }
 
     /// A directory that is removed with this value.
