@@ -110,7 +110,7 @@ pub(super) async fn run_connection(
         },
         Err(end) => end,
     };
-    tracing::debug!(line = inbox.connection, ?end, "connection ended");
+    tracing::debug!(connection = inbox.connection, ?end, "connection ended");
     inbox.send(ReportContent::Closed(end)).await;
 }
 

@@ -7,7 +7,8 @@
 //!
 //! Bound: 1,024 packets a direction; beyond it the newest is dropped, as in a router. Randomness
 //! comes from `Impairment::seed`, the socket's number and the direction. So the sockets of one
-//! process differ, and the same packets, in the same order, meet the same fate in each run.
+//! process differ. In each run the same packets in the same order are lost, delayed and duplicated
+//! in the same way.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
@@ -75,7 +76,7 @@ impl ImpairedSocket {
                 count: 0,
             }
         };
-        let started = clock();
+        let started = instant_now();
         let state = ImpairedState {
             outgoing: direction(0),
             incoming: direction(1),
@@ -91,7 +92,7 @@ impl ImpairedSocket {
     }
 
     fn now(&self) -> LocalTime {
-        LocalTime::ZERO + clock().duration_since(self.started)
+        LocalTime::ZERO + instant_now().duration_since(self.started)
     }
 
     fn state(&self) -> MutexGuard<'_, ImpairedState> {
@@ -286,7 +287,7 @@ fn mix_seed(seed: u64, number: u64) -> u64 {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the shell reads the clock")]
-fn clock() -> Instant {
+fn instant_now() -> Instant {
     Instant::now()
 }
 

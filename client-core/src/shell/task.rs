@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ambit_proto::control::game::ClientToGame;
+use ambit_proto::control::world::ClientToWorld;
 use ambit_proto::time::LocalTime;
 use ambit_transport::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
 use ambit_transport::quic::Fingerprint;
@@ -118,8 +120,8 @@ where
             let game_connection = self
                 .game
                 .as_ref()
-                .filter(|line| !line.datagrams_ended)
-                .and_then(|line| line.connection.as_ref());
+                .filter(|open| !open.datagrams_ended)
+                .and_then(|open| open.connection.as_ref());
             tokio::select! {
                 order = orders.recv(), if handled => if let Some(order) = order {
                     order(&mut self.client, self.clock.now());
@@ -161,24 +163,7 @@ where
     fn execute_outputs(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
-                ClientOutput::ConnectWorld => {
-                    let ClientOptions { server, trust, .. } = &self.options;
-                    let (server, trust) = match self.client.server() {
-                        Some(other) => (
-                            other.address.clone(),
-                            ServerTrust::Pinned(Fingerprint(other.certificate_sha256)),
-                        ),
-                        None => (server.clone(), trust.clone()),
-                    };
-                    self.client.note_dialled_address(&server);
-                    self.probe = LobbyProbe::default();
-                    let has_alternatives = self.client.server().is_some();
-                    self.world = Some(self.open_connection(Peer::World {
-                        server,
-                        trust,
-                        has_alternatives,
-                    }));
-                }
+                ClientOutput::ConnectWorld => self.connect_world(),
                 ClientOutput::ConnectGame {
                     address,
                     certificate_sha256,
@@ -193,31 +178,11 @@ where
                 }
                 ClientOutput::CloseWorld => self.world = None,
                 ClientOutput::CloseGame => self.game = None,
-                ClientOutput::World(message) => {
-                    let sent = self
-                        .world
-                        .as_ref()
-                        .map(|line| line.send(encode_frame_within(&message, MAX_TO_WORLD)));
-                    if let Some(Err(close_reason)) = sent {
-                        self.world = None;
-                        self.client
-                            .handle_world_closed(self.clock.now(), close_reason);
-                    }
-                }
-                ClientOutput::Game(message) => {
-                    let sent = self
-                        .game
-                        .as_ref()
-                        .map(|line| line.send(encode_frame_within(&message, MAX_TO_GAME)));
-                    if let Some(Err(close_reason)) = sent {
-                        self.game = None;
-                        self.client
-                            .handle_game_closed(self.clock.now(), close_reason);
-                    }
-                }
+                ClientOutput::World(message) => self.send_world(&message),
+                ClientOutput::Game(message) => self.send_game(&message),
                 ClientOutput::Datagram(datagram) => {
                     if let Some(connection) =
-                        self.game.as_ref().and_then(|line| line.connection.as_ref())
+                        self.game.as_ref().and_then(|open| open.connection.as_ref())
                     {
                         // If it can't be sent, it counts as lost: the link handles that, and the
                         // reader handles a broken connection.
@@ -228,13 +193,56 @@ where
         }
     }
 
+    fn connect_world(&mut self) {
+        let ClientOptions { server, trust, .. } = &self.options;
+        let (server, trust) = match self.client.server() {
+            Some(other) => (
+                other.address.clone(),
+                ServerTrust::Pinned(Fingerprint(other.certificate_sha256)),
+            ),
+            None => (server.clone(), trust.clone()),
+        };
+        self.client.note_dialled_address(&server);
+        self.probe = LobbyProbe::default();
+        let has_alternatives = self.client.server().is_some();
+        self.world = Some(self.open_connection(Peer::World {
+            server,
+            trust,
+            has_alternatives,
+        }));
+    }
+
+    fn send_world(&mut self, message: &ClientToWorld) {
+        let sent = self
+            .world
+            .as_ref()
+            .map(|open| open.send(encode_frame_within(message, MAX_TO_WORLD)));
+        if let Some(Err(close_reason)) = sent {
+            self.world = None;
+            self.client
+                .handle_world_closed(self.clock.now(), close_reason);
+        }
+    }
+
+    fn send_game(&mut self, message: &ClientToGame) {
+        let sent = self
+            .game
+            .as_ref()
+            .map(|open| open.send(encode_frame_within(message, MAX_TO_GAME)));
+        if let Some(Err(close_reason)) = sent {
+            self.game = None;
+            self.client
+                .handle_game_closed(self.clock.now(), close_reason);
+        }
+    }
+
     /// Probes the lobby's server, whose QUIC stack answers; closes the connection if it does not.
     fn probe_lobby(&mut self) {
         self.probe.last_sent_at = Some(self.clock.instant(self.clock.now()));
         let Some(connection) = self
             .world
             .as_ref()
-            .and_then(|line| line.connection.as_ref())
+            .and_then(|open| open.connection.as_ref())
         else {
             return;
         };
@@ -257,19 +265,19 @@ where
     fn handle_report(
         &mut self,
         ConnectionReport {
-            connection: line,
-            content: what,
+            connection: number,
+            content,
         }: ConnectionReport,
     ) {
         let now = self.clock.now();
         let is = |known: &Option<OpenConnection>| {
-            known.as_ref().is_some_and(|known| known.number == line)
+            known.as_ref().is_some_and(|open| open.number == number)
         };
         let (world, game) = (is(&self.world), is(&self.game));
-        if let ReportContent::Connected(connection) = &what {
+        if let ReportContent::Connected(connection) = &content {
             self.meter.add(connection);
         }
-        match what {
+        match content {
             ReportContent::Connected(connection) if world => {
                 self.lobby_ip = Some(connection.remote_address().ip());
                 self.world
@@ -307,7 +315,7 @@ where
         self.last_connection += 1;
         let number = self.last_connection;
         let (frames, to_send) = mpsc::channel(MAX_FRAMES);
-        tracing::debug!(line = number, ?peer, "dialling");
+        tracing::debug!(connection = number, ?peer, "dialling");
         let inbox = ReportSender {
             connection: number,
             sender: self.report_sender.clone(),

@@ -45,7 +45,7 @@ async fn delayed_packets_leave_and_arrive_in_time_while_idle() {
     socket.try_send(&transmit(b"b")).expect("taken");
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(wire.left(), [(60, b"a".to_vec()), (60, b"b".to_vec())]);
-    let before = clock();
+    let before = instant_now();
     wire.push_arrived(b"c", 1);
     assert_eq!(endpoint.await.expect("it does not panic"), b"c");
     assert_eq!(before.elapsed().as_millis(), 50);
@@ -105,7 +105,7 @@ fn impaired(spec: &str, number: u64) -> (Arc<ImpairedSocket>, Arc<Wire>) {
         spec.parse().expect("a spec")
     };
     let wire = Arc::new(Wire {
-        began: clock(),
+        began: instant_now(),
         state: Mutex::default(),
     });
     (
