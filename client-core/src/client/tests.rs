@@ -4,3 +4,4 @@ mod game;
 mod harness;
 mod lobby;
 mod poses;
+mod reconnects;
