@@ -64,11 +64,11 @@ const MAX_OBJECTS: usize = 2 * 65_536;
 /// Whether received poses are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoseDecoding {
-    /// Poses included.
+    /// Poses are decoded.
     #[default]
     Full,
-    /// None: poses, which are most of the work, are only noted as received. Their objects have no
-    /// position.
+    /// Poses are only noted as received, not decoded, which saves most of a client's work. Their
+    /// objects have no position after their `Enter`.
     Light,
 }
 
@@ -160,23 +160,21 @@ impl<V> Replica<V> {
             newest_stamp: GameTime::ZERO,
             lag: RenderLag::default(),
         };
-        let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
-        let simulation_events = SimulationEvents::default();
         Replica {
             schema,
             pose_decoding,
             times,
-            emits_poses: watched,
+            emits_poses: false,
             names,
-            slots,
-            objects,
-            own,
-            due,
+            slots: ReplicaSlots::default(),
+            objects: ObjectStore::default(),
+            own: None,
+            due: BTreeSet::new(),
             last_id,
-            events,
-            poses,
-            failed_sections: failed,
-            simulation_events,
+            events: VecDeque::new(),
+            poses: Vec::new(),
+            failed_sections: poses::FailedSections::default(),
+            simulation_events: SimulationEvents::default(),
         }
     }
 

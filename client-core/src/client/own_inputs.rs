@@ -106,20 +106,20 @@ impl OwnInputHistory {
         upcoming: [Option<KeySample>; UPCOMING],
     ) -> impl Iterator<Item = OwnInput> {
         let upcoming = upcoming.into_iter().flatten().map(|sample| (sample, None));
-        let (mut latest, mut strokes) = (GameTime::ZERO, ButtonEdges::default());
+        let (mut latest, mut edges) = (GameTime::ZERO, ButtonEdges::default());
         self.samples
             .iter()
             .copied()
             .chain(upcoming)
             .map(move |(KeySample { at, keys }, known)| {
                 let mut effect = latest.max(known.unwrap_or_else(|| estimator.estimate_effect(at)));
-                if effect == latest && known.is_none() && !strokes.can_apply(keys) {
+                if effect == latest && known.is_none() && !edges.can_apply(keys) {
                     effect = (latest + estimator.tick).whole_millis();
                 }
                 if effect > latest {
-                    strokes.begin_tick();
+                    edges.begin_tick();
                 }
-                strokes.apply(keys);
+                edges.apply(keys);
                 latest = effect;
                 OwnInput {
                     at,
@@ -139,24 +139,23 @@ pub struct PressedKeys(Vec<(GameTime, Keymap)>);
 impl PressedKeys {
     /// From these inputs, oldest first, for a host whose ticks are `tick` apart.
     pub fn from_inputs(inputs: impl IntoIterator<Item = OwnInput>, tick: Duration) -> Self {
-        let (mut held, mut strokes): (Vec<(GameTime, Keymap)>, _) =
+        let (mut held, mut edges): (Vec<(GameTime, Keymap)>, _) =
             (Vec::new(), ButtonEdges::default());
         for OwnInput { keys, effect, .. } in inputs {
             if held.last().is_some_and(|(last, _)| *last == effect) {
                 held.pop();
             } else {
                 // A mere tap ends at the next tick.
-                if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held())
-                {
-                    held.push((effect.min(*last + tick), strokes.held()));
+                if let Some((last, _)) = held.last().filter(|_| edges.pressed() != edges.held()) {
+                    held.push((effect.min(*last + tick), edges.held()));
                 }
-                strokes.begin_tick();
+                edges.begin_tick();
             }
-            strokes.apply(keys);
-            held.push((effect, strokes.pressed()));
+            edges.apply(keys);
+            held.push((effect, edges.pressed()));
         }
-        if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held()) {
-            held.push((*last + tick, strokes.held()));
+        if let Some((last, _)) = held.last().filter(|_| edges.pressed() != edges.held()) {
+            held.push((*last + tick, edges.held()));
         }
         PressedKeys(held)
     }

@@ -419,9 +419,9 @@ impl Server {
         let now = self.now;
         let mut arrived = self
             .in_flight
-            .extract_if(.., |in_flight| in_flight.0 <= now)
+            .extract_if(.., |(arrives, ..)| *arrives <= now)
             .collect::<Vec<_>>();
-        arrived.sort_by_key(|in_flight| in_flight.0);
+        arrived.sort_by_key(|(arrives, ..)| *arrives);
         for (_, stamp, record) in arrived {
             harness.at(now).stamped(stamp).apply(&record);
             let alias = record.alias().expect("the record is about an object");
