@@ -178,6 +178,15 @@ impl<F: ViewFactory> Client<F> {
         self.dispatch_outputs(now);
     }
 
+    /// Holds these keys; releases all if there are none, so that no inputs are sent.
+    pub fn hold(&mut self, now: LocalTime, keys: Keymap) {
+        if keys == Keymap::default() {
+            self.release(now);
+        } else {
+            self.input(now, keys);
+        }
+    }
+
     /// The player's inputs of the last two seconds, oldest first, with their effect times: for the
     /// prediction of the player's own avatar. A server tick applies the inputs that arrived since
     /// the tick before.

@@ -25,6 +25,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
+use crate::profiles::Profile;
 use crate::profiles::crowd::{CrowdBot, SpellIds, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
@@ -34,7 +35,7 @@ use crate::summary::{BotReport, ClientSnapshot};
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The same for a bot that neither decides nor decodes much.
 const IDLE_LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// The key that bots hold where the server walks.
+/// The key that bots of the profile `hold` hold.
 const HELD_KEY: Keymap = Keymap(1);
 /// The wake-ups of bots are spread over this many phases.
 const PHASES: usize = 5;
@@ -60,20 +61,10 @@ pub(crate) struct BotSettings {
     pub(crate) seed: u64,
     pub(crate) drawing: DrawingFlags,
     pub(crate) dump: Option<EventDump>,
-    pub(crate) behavior: Behavior,
+    pub(crate) profile: Profile,
     /// Bots with this index or a higher one are light clients.
     pub(crate) full_clients: usize,
     pub(crate) shown: Option<ShownPositions>,
-}
-
-/// What bots do in the game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behavior {
-    /// They decide by themselves.
-    Independent,
-    HoldKey,
-    Cubes,
-    Idle,
 }
 
 impl BotSettings {
@@ -82,7 +73,7 @@ impl BotSettings {
     }
 
     fn look_interval(&self, index: usize) -> Duration {
-        if matches!(self.behavior, Behavior::HoldKey | Behavior::Idle) && self.is_light(index) {
+        if matches!(self.profile, Profile::Hold | Profile::Idle) && self.is_light(index) {
             IDLE_LOOK_INTERVAL
         } else {
             LOOK_INTERVAL
@@ -214,16 +205,16 @@ impl Bot {
         let mut state = BotState::new(&self.settings, self.index);
         let every = self.settings.look_interval(self.index);
         sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
-        let mut beat = interval(every);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticker = interval(every);
+        ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            beat.tick().await;
+            ticker.tick().await;
             while let Some(event) = self.events.try_next() {
                 self.handle_event(&event);
             }
             let current = *phase.borrow_and_update();
-            if current != RunPhase::Gathering && !state.has_span {
-                state.has_span = true;
+            if current != RunPhase::Gathering && !state.is_measuring {
+                state.is_measuring = true;
                 state.first = if self.fault_detector.begin_measuring() {
                     self.snapshot().await
                 } else {
@@ -250,7 +241,7 @@ impl Bot {
 
     /// Samples, and perhaps sends a command.
     async fn act_once(&mut self, state: &mut BotState) {
-        if self.settings.behavior != Behavior::Independent {
+        if self.settings.profile != Profile::Crowd {
             return self.hold_keys(state).await;
         }
         let casts = state
@@ -281,7 +272,7 @@ impl Bot {
 
     /// Samples, and sets the keys to hold.
     async fn hold_keys(&mut self, state: &mut BotState) {
-        let keys = state.keys_to_hold(self.settings.behavior);
+        let keys = state.keys_to_hold(self.settings.profile);
         let light = self.settings.is_light(self.index);
         let shows = self.settings.shown.is_some() && self.index < WATCHERS;
         let observe = move |client: &mut Client, now| {
@@ -397,7 +388,7 @@ struct BotState {
     crowd: Option<CrowdBot>,
     cubes: Option<CubesBot>,
     now: LocalTime,
-    has_span: bool,
+    is_measuring: bool,
     first: Option<ClientSnapshot>,
     ages: Distribution,
 }
@@ -414,7 +405,7 @@ impl BotState {
             crowd: None,
             cubes: None,
             now,
-            has_span: false,
+            is_measuring: false,
             first: None,
             ages,
         }
@@ -423,16 +414,16 @@ impl BotState {
 
 impl BotState {
     /// The keys to hold until the next wake-up.
-    fn keys_to_hold(&mut self, behavior: Behavior) -> Option<KeyPresses> {
-        match behavior {
-            Behavior::Independent | Behavior::Idle => None,
-            Behavior::HoldKey => Some(KeyPresses {
+    fn keys_to_hold(&mut self, profile: Profile) -> Option<KeyPresses> {
+        match profile {
+            Profile::Crowd | Profile::Idle => None,
+            Profile::Hold => Some(KeyPresses {
                 held: HELD_KEY,
                 ..KeyPresses::default()
             }),
             // The first look has not set the time yet.
-            Behavior::Cubes if self.now == LocalTime::ZERO => None,
-            Behavior::Cubes => Some(
+            Profile::Cubes if self.now == LocalTime::ZERO => None,
+            Profile::Cubes => Some(
                 self.cubes
                     .get_or_insert_with(|| CubesBot::new(self.now, self.seed))
                     .decide(self.now),
@@ -441,17 +432,13 @@ impl BotState {
     }
 }
 
-/// Holds and taps keys; sends nothing while no key is held.
+/// Holds and taps keys.
 fn apply_keys(client: &mut Client, now: LocalTime, keys: KeyPresses) {
     let KeyPresses { held, tapped } = keys;
     if tapped != Keymap::default() {
         client.input(now, Keymap(held.0 | tapped.0));
     }
-    if held == Keymap::default() {
-        client.release(now);
-    } else {
-        client.input(now, held);
-    }
+    client.hold(now, held);
 }
 
 /// What a client shows at one time.

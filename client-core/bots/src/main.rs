@@ -18,11 +18,13 @@ use std::time::Duration;
 
 use ambit_client_text::flags;
 use anyhow::Context;
-use clap::{Parser, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::bot::{Behavior, BotSettings};
+use crate::bot::BotSettings;
 use crate::bot_group::{RunOutcome, RunPlan};
+use crate::profiles::Profile;
 use crate::progress::ProgressDisplay;
 
 /// Number of threads: most of the work is quinn's, and the server needs CPU, too.
@@ -96,37 +98,31 @@ struct BotsOptions {
     full: Option<u32>,
 
     /// Write the positions that the first bots show, to compare them with the true ones: a line
-    /// `client ms id x y` each.
+    /// `client ms id x y` each. Only full clients write; none with `--profile crowd`.
     #[arg(long, value_name = "FILE")]
     shown: Option<PathBuf>,
 }
 
-/// What bots do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Profile {
-    /// Walk between random points of the map, and sometimes cast a spell.
-    Crowd,
-    /// Hold a key and nothing else: 20 inputs a second.
-    Hold,
-    /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
-    Cubes,
-    /// Do nothing: to measure the cost of an idle client.
-    Idle,
-}
+impl BotsOptions {
+    fn profile(&self) -> Profile {
+        self.profile
+            .unwrap_or_else(|| Profile::for_game(&self.game))
+    }
 
-impl Profile {
-    /// The default profile of a game.
-    fn for_game(game: &str) -> Self {
-        if game == ambit_cubes_physics::GAME {
-            Self::Cubes
-        } else {
-            Self::Crowd
+    /// Refuses flags that contradict each other.
+    fn check(self) -> Result<Self, clap::Error> {
+        if self.shown.is_some() && self.profile() == Profile::Crowd {
+            let message = "bots of the profile `crowd` write no shown positions";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
+        Ok(self)
     }
 }
 
 fn main() -> ExitCode {
-    let args = BotsOptions::parse();
+    let args = BotsOptions::parse()
+        .check()
+        .unwrap_or_else(|error| error.exit());
     flags::start_log();
     match run(&args) {
         Ok(exit) => exit,
@@ -162,15 +158,7 @@ fn run(args: &BotsOptions) -> anyhow::Result<ExitCode> {
         seed: args.seed,
         drawing: args.drawing,
         dump,
-        behavior: match args
-            .profile
-            .unwrap_or_else(|| Profile::for_game(&args.game))
-        {
-            Profile::Idle => Behavior::Idle,
-            Profile::Cubes => Behavior::Cubes,
-            Profile::Hold => Behavior::HoldKey,
-            Profile::Crowd => Behavior::Independent,
-        },
+        profile: args.profile(),
         full_clients: args.full.map_or(usize::MAX, |full| full as usize),
         shown,
     };
@@ -244,13 +232,26 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_flags_are_consistent() {
         BotsOptions::command().debug_assert();
+    }
+
+    #[test]
+    fn shown_positions_are_refused_for_a_crowd() {
+        let check = |flags: &[&str], is_accepted: bool| {
+            let flags = ["bots", "--count=1", "--seconds=1", "--shown=file"]
+                .iter()
+                .chain(flags);
+            let options = BotsOptions::try_parse_from(flags).expect("each flag is valid");
+            assert_eq!(options.check().is_ok(), is_accepted);
+        };
+        check(&["--profile=crowd"], false);
+        check(&["--game=field"], false);
+        check(&["--profile=hold"], true);
+        check(&["--game=cubes"], true);
     }
 
     #[test]

@@ -69,10 +69,9 @@ pub(crate) struct RunSummary {
     ages: Distribution,
     age_by_class: AgeByClass,
     gaps: Distribution,
-    /// How often a client's game moved to another host; the JSON keys are `moves` and
-    /// `move_gap_ms_...`.
-    host_changes: u64,
-    host_change_gaps: Distribution,
+    /// How often a client's room moved to another host.
+    moves: u64,
+    move_gaps: Distribution,
     /// The JSON key is `acknowledged`.
     confirmed: u64,
     silence_max: Duration,
@@ -112,11 +111,11 @@ impl RunSummary {
             "age_ms_p50": self.ages.quantile_ms(0.5), "age_ms_p99": self.ages.quantile_ms(0.99),
             "age_by_class": json::age_by_class(&self.age_by_class),
             "gap_ms_p99": self.gaps.quantile_ms(0.99), "gap_ms_max": self.gap_max_ms(),
-            "moves": self.host_changes,
-            "move_gap_ms_p50": self.host_change_gaps.quantile_ms(0.5),
-            "move_gap_ms_p99": self.host_change_gaps.quantile_ms(0.99),
-            "move_gap_ms_max": (self.host_change_gaps.count() > 0)
-                .then(|| self.host_change_gaps.max().as_millis() as u64),
+            "moves": self.moves,
+            "move_gap_ms_p50": self.move_gaps.quantile_ms(0.5),
+            "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
+            "move_gap_ms_max": (self.move_gaps.count() > 0)
+                .then(|| self.move_gaps.max().as_millis() as u64),
             "acknowledged": self.confirmed,
             "resumes": self.resumes,
         })
@@ -124,14 +123,6 @@ impl RunSummary {
 
     /// Several lines for people.
     pub(crate) fn text(&self) -> String {
-        let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| ms.to_string());
-        let of_class = |ages: &Distribution| {
-            format!(
-                "{}/{}",
-                or_dash(ages.quantile_ms(0.5)),
-                or_dash(ages.quantile_ms(0.99))
-            )
-        };
         let lines = [
             format!(
                 "clients    {} of {} in the room for all of {:.1} s",
@@ -153,32 +144,9 @@ impl RunSummary {
                 self.rate(self.traffic.bytes_down),
                 self.rate(self.traffic.bytes_up)
             ),
-            format!(
-                "round trip {} ms (median)",
-                self.rtt_ms().map_or("-".to_owned(), |ms| ms.to_string())
-            ),
-            format!(
-                "age        {} ms median, {} ms p99, of moving objects",
-                or_dash(self.ages.quantile_ms(0.5)),
-                or_dash(self.ages.quantile_ms(0.99))
-            ),
-            format!(
-                "  by class {} ms engaged, {} ms near, {} ms far (median/p99)",
-                of_class(&self.age_by_class.engaged),
-                of_class(&self.age_by_class.near),
-                of_class(&self.age_by_class.far)
-            ),
-            format!(
-                "gap        {} ms p99, {} ms longest without new data",
-                or_dash(self.gaps.quantile_ms(0.99)),
-                self.gap_max_ms()
-            ),
-            format!(
-                "moves      {} to another host; {} ms median, {} ms p99 without new data",
-                self.host_changes,
-                or_dash(self.host_change_gaps.quantile_ms(0.5)),
-                or_dash(self.host_change_gaps.quantile_ms(0.99))
-            ),
+            format!("round trip {} ms (median)", or_dash(self.rtt_ms())),
+        ];
+        let more_lines = [
             format!("confirmed  {} commands", self.confirmed),
             format!("resumed    {} broken lobby connections", self.resumes),
             format!(
@@ -189,9 +157,41 @@ impl RunSummary {
         ];
         lines
             .into_iter()
+            .chain(self.age_and_gap_lines())
+            .chain(more_lines)
             .chain(self.fault_lines())
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    fn age_and_gap_lines(&self) -> [String; 4] {
+        let p50 = |distribution: &Distribution| or_dash(distribution.quantile_ms(0.5));
+        let p99 = |distribution: &Distribution| or_dash(distribution.quantile_ms(0.99));
+        let both = |ages: &Distribution| format!("{}/{}", p50(ages), p99(ages));
+        [
+            format!(
+                "age        {} ms median, {} ms p99, of moving objects",
+                p50(&self.ages),
+                p99(&self.ages)
+            ),
+            format!(
+                "  by class {} ms engaged, {} ms near, {} ms far (median/p99)",
+                both(&self.age_by_class.engaged),
+                both(&self.age_by_class.near),
+                both(&self.age_by_class.far)
+            ),
+            format!(
+                "gap        {} ms p99, {} ms longest without new data",
+                p99(&self.gaps),
+                self.gap_max_ms()
+            ),
+            format!(
+                "moves      {} to another host; {} ms median, {} ms p99 without new data",
+                self.moves,
+                p50(&self.move_gaps),
+                p99(&self.move_gaps)
+            ),
+        ]
     }
 
     /// The faults, one line a kind.
@@ -234,8 +234,8 @@ impl RunSummary {
         self.rtts_ms
             .extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
-        self.host_changes += last.stats.moves.saturating_sub(first.stats.moves);
-        self.host_change_gaps
+        self.moves += last.stats.moves.saturating_sub(first.stats.moves);
+        self.move_gaps
             .merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
@@ -284,6 +284,10 @@ impl RunSummary {
     fn gap_max_ms(&self) -> u64 {
         self.gaps.max().max(self.silence_max).as_millis() as u64
     }
+}
+
+fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or("-".to_owned(), |value| value.to_string())
 }
 
 fn round(value: f64, digits: i32) -> f64 {

@@ -10,7 +10,7 @@ use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, ClientCallError, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
-use ambit_proto::keymap::Keymap;
+use ambit_proto::codes::{self as protocol, ErrorCode};
 use ambit_proto::time::LocalTime;
 use serde_json::Value as Json;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -39,8 +39,8 @@ struct ConsoleLoop<K> {
     token: TokenFile,
     ages: Distribution,
     started: Instant,
-    /// Whether an input line was handled and no output followed: output ends with a prompt,
-    /// otherwise one is printed.
+    /// Whether a prompt must be printed: an input line was handled, and nothing was printed since
+    /// (printed output ends with a prompt).
     prompt_due: bool,
     /// After `quit`, objects leave because the player does; these lines are not printed.
     quitting: bool,
@@ -200,7 +200,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             // Ignore a client that has ended.
             ScriptStep::Hold(keys) => drop(
                 self.handle
-                    .run(move |client, now| hold(client, now, keys))
+                    .run(move |client, now| client.hold(now, keys))
                     .await,
             ),
             ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
@@ -256,7 +256,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
 
     fn close(&mut self, code: &str, message: &str) {
         // After any other end the session can be resumed, or the token does no harm.
-        if code == codes::QUIT || code == codes::TAKEN_OVER {
+        if code == codes::QUIT || code == protocol::name(ErrorCode::TakenOver) {
             self.token.clear();
         }
         self.exit = Some(if code == codes::QUIT {
@@ -298,15 +298,6 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
 
     fn instant(&self, deadline: Option<LocalTime>) -> Instant {
         self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
-    }
-}
-
-/// Sends no inputs while no key is held.
-fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
-    if keys == Keymap::default() {
-        client.release(now);
-    } else {
-        client.input(now, keys);
     }
 }
 

@@ -359,8 +359,6 @@ pub mod codes {
     pub const GAME_UNREACHABLE: &str = "game_unreachable";
     /// The session ran out while the connection was broken.
     pub const SESSION_EXPIRED: &str = "session_expired";
-    /// Another connection has taken over the session; the server's own code.
-    pub const TAKEN_OVER: &str = "taken_over";
     /// The player left the room.
     pub const LEFT: &str = "left";
     /// The player quit.
