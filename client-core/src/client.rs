@@ -29,6 +29,7 @@ pub mod pending_requests;
 pub mod request;
 pub mod rules;
 pub mod running_game;
+mod sent_commands;
 #[cfg(feature = "physics")]
 pub mod simulated;
 #[cfg(not(feature = "physics"))]

@@ -9,20 +9,16 @@
 //!
 //! The link's block transfer carries the static map. An invalid map is counted and ignored.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::codes as protocol;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::link::{
-    ChunkProgress, Link, LinkConfig, LinkEvent, MessageId, QueueFull, SentPackets,
-};
+use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
 use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
 use ambit_proto::pose::SectionError;
-use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
 use bytes::Bytes;
@@ -35,6 +31,7 @@ use super::held_events::{HeldEvents, ReceivedEvent};
 use super::input_sender::LinkActivity;
 use super::own_inputs::{EffectEstimator, OwnInput, PressedKeys};
 use super::rules::Rules;
+use super::sent_commands::{SentCommand, SentCommands};
 use super::simulated::SimulatedObjects;
 use super::simulation_clocks::SimulationClocks;
 use super::stats::{AgeByClass, AgeClass, SimulationStats};
@@ -51,9 +48,6 @@ const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
 const MIN_DEADLINE: Duration = Duration::from_millis(1);
 /// A move or a cast that has not arrived by then is no longer what the player wants.
 const COMMAND_LIFETIME: Duration = Duration::from_secs(1);
-/// Maximum number of remembered command descriptions, for messages about refusals: more than a
-/// server accepts in a second.
-const MAX_REMEMBERED_COMMANDS: usize = 64;
 
 /// Settings that do not depend on the game.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,22 +84,11 @@ pub struct RunningGame<V> {
     /// Messages of the datagram being handled; empty between calls.
     messages: Vec<Bytes>,
     uplinks: UplinkBuilder,
-    /// Descriptions of the last commands, by number.
-    command_names: VecDeque<(u32, String)>,
-    /// Oldest first. The link's queue holds those that have not expired, and bounds them.
-    unconfirmed_commands: VecDeque<UnconfirmedCommand>,
+    sent_commands: SentCommands,
     engaged_objects: EngagedObjects,
     map: Option<Arc<StaticMap>>,
     /// The last progress that was reported, in per cent.
     map_progress_reported: Option<usize>,
-}
-
-/// A command that the host is not known to have received.
-#[derive(Debug)]
-struct UnconfirmedCommand {
-    message: MessageId,
-    command: Command,
-    expires_at: LocalTime,
 }
 
 impl<V> RunningGame<V> {
@@ -134,8 +117,7 @@ impl<V> RunningGame<V> {
             last_call: (now, clock.room_time(now)),
             messages: Vec::new(),
             uplinks: UplinkBuilder::new(now, rules.tick_hz, settings.inputs),
-            command_names: VecDeque::new(),
-            unconfirmed_commands: VecDeque::new(),
+            sent_commands: SentCommands::default(),
             engaged_objects: EngagedObjects::default(),
             map: None,
             map_progress_reported: None,
@@ -161,31 +143,19 @@ impl<V> RunningGame<V> {
             .send_reliable(now, message, expires_at)
             .map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
-        if self.command_names.len() == MAX_REMEMBERED_COMMANDS {
-            self.command_names.pop_front();
-        }
-        self.command_names.push_back((
-            command.number,
-            action_description(&command.action, &self.rules.schema),
-        ));
-        self.unconfirmed_commands
-            .retain(|unconfirmed| unconfirmed.expires_at > now);
-        self.unconfirmed_commands.push_back(UnconfirmedCommand {
+        let sent = SentCommand {
             message,
             command,
             expires_at: expires_at.unwrap_or(LocalTime::MAX),
-        });
+        };
+        self.sent_commands.note_sent(now, sent, &self.rules.schema);
         self.flush(now, out);
         Ok(())
     }
 
     /// The commands that are neither confirmed nor expired, oldest first.
     pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
-        self.unconfirmed_commands
-            .iter()
-            .filter(|unconfirmed| unconfirmed.expires_at > now)
-            .map(|unconfirmed| unconfirmed.command.clone())
-            .collect()
+        self.sent_commands.unconfirmed(now).cloned().collect()
     }
 
     /// Sets the held keys and sends them.
@@ -417,7 +387,7 @@ impl<V> RunningGame<V> {
         &self.replica
     }
 
-    /// The same, to change the views' data.
+    /// The same, mutable.
     pub fn replica_mut(&mut self) -> &mut Replica<V> {
         &mut self.replica
     }
@@ -437,19 +407,6 @@ impl<V> RunningGame<V> {
         self.last_received_at
     }
 
-    /// Reports the command in that message as confirmed, unless it has expired: the caller may
-    /// have given it up.
-    fn handle_message_acked(&mut self, now: LocalTime, message: MessageId, out: &mut GameResults) {
-        let index = self
-            .unconfirmed_commands
-            .iter()
-            .position(|unconfirmed| unconfirmed.message == message);
-        let confirmed = index.and_then(|index| self.unconfirmed_commands.remove(index));
-        if let Some(confirmed) = confirmed.filter(|confirmed| confirmed.expires_at > now) {
-            out.note_confirmed(confirmed.command.number);
-        }
-    }
-
     fn poll_link(&mut self, now: LocalTime, out: &mut GameResults) {
         while let Some(event) = self.link.poll_event() {
             match event {
@@ -462,7 +419,11 @@ impl<V> RunningGame<V> {
                     self.clock
                         .handle_pong(sent, received_by_peer, sent_by_peer, arrived);
                 }
-                LinkEvent::MessageAcked(message) => self.handle_message_acked(now, message, out),
+                LinkEvent::MessageAcked(message) => {
+                    if let Some(number) = self.sent_commands.handle_acked(now, message) {
+                        out.note_confirmed(number);
+                    }
+                }
                 LinkEvent::Message(message) => self.messages.push(message),
                 LinkEvent::Acked(seq, ()) => self.uplinks.handle_acked(seq),
                 LinkEvent::Lost(seq, ()) => self.uplinks.handle_lost(seq),
@@ -623,11 +584,8 @@ impl<V> RunningGame<V> {
             Notice::Refused { command, code } => {
                 out.stats.refused += 1;
                 let code = protocol::name_of_number(code.into());
-                let what = self
-                    .command_names
-                    .iter()
-                    .find(|(number, _)| *number == command);
-                let what = what.map_or_else(String::new, |(_, what)| format!(" ({what})"));
+                let what = self.sent_commands.description(command);
+                let what = what.map_or_else(String::new, |what| format!(" ({what})"));
                 let message = format!(
                     "the game refused command {command}{what}: {}",
                     code.replace('_', " ")
@@ -674,7 +632,6 @@ impl<V> RunningGame<V> {
         self.replica.advance(room_now, factory);
         let clocks = SimulationClocks {
             now: room_now,
-            // Half the smallest round trip.
             one_way: self.clock.uncertainty(),
             rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
             newest_stamp: self.newest_stamp.unwrap_or_default(),
@@ -732,18 +689,6 @@ impl<V> RunningGame<V> {
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;
         out.outputs.push_back(GameOutput::Datagram(datagram.into()));
-    }
-}
-
-/// A description for the player.
-fn action_description(action: &Action, schema: &Schema) -> String {
-    match action {
-        Action::Move { .. } => "move".to_owned(),
-        Action::Cast { spell, .. } => match schema.spells.get(usize::from(*spell)) {
-            Some(spell) => format!("cast {spell}"),
-            None => format!("cast spell {spell}"),
-        },
-        Action::Custom(_) => "custom".to_owned(),
     }
 }
 
