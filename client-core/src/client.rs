@@ -12,32 +12,32 @@
 //! Bounds: the event queue has its own bound (see `event_queue`), and a view that stops reading
 //! ends the client. Outputs are bounded by what one call causes.
 
-pub mod backoff;
+mod backoff;
 pub mod config;
-pub mod engaged_objects;
+mod engaged_objects;
 pub mod event;
-pub mod event_queue;
-pub mod game;
-pub mod game_results;
-pub mod held_events;
-pub mod input_sampler;
-pub mod input_sender;
+mod event_queue;
+mod game;
+mod game_results;
+mod held_events;
+mod input_sampler;
+mod input_sender;
 pub mod lobby;
 pub mod model;
 pub mod own_inputs;
-pub mod pending_requests;
+mod pending_requests;
 pub mod request;
-pub mod rules;
+mod rules;
 pub mod running_game;
 mod sent_commands;
 #[cfg(feature = "physics")]
-pub mod simulated;
+mod simulated;
 #[cfg(not(feature = "physics"))]
 #[path = "client/simulated/without_physics.rs"]
-pub mod simulated;
-pub mod simulation_clocks;
+mod simulated;
+mod simulation_clocks;
 pub mod stats;
-pub mod uplink_builder;
+mod uplink_builder;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -62,11 +62,12 @@ use config::ClientConfig;
 use event::{ComponentValue, ConnectionStatus, ViewEvent, codes};
 use event_queue::EventQueue;
 use game::GameClient;
-use game_results::{CommandError, GameOutput};
+pub use game_results::CommandError;
+use game_results::GameOutput;
 use lobby::{CloseReason, ClusterServer, LobbyOutput, LobbySession, RequestError};
 use own_inputs::OwnInput;
 use request::LobbyRequest;
-use rules::Rules;
+pub use rules::Rules;
 use running_game::RunningGame;
 use stats::ClientStats;
 

@@ -25,12 +25,11 @@ use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::Client;
 use crate::client::config::ClientConfig;
 use crate::client::event::ViewEvent;
-use crate::client::game_results::CommandError;
 use crate::client::lobby::RequestError;
 use crate::client::request::LobbyRequest;
+use crate::client::{Client, CommandError};
 use crate::replica::factory::ViewFactory;
 use crate::trust::KnownHosts;
 pub use traffic::Traffic;

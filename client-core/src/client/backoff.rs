@@ -11,7 +11,7 @@ use fastrand::Rng;
 
 /// The pauses between attempts.
 #[derive(Debug)]
-pub struct Backoff {
+pub(crate) struct Backoff {
     builder: ExponentialBuilder,
     pauses: ExponentialBackoff,
     failures: u32,
@@ -20,8 +20,9 @@ pub struct Backoff {
 
 impl Backoff {
     /// Pauses from `first` to `longest`; the random share follows from `seed`.
-    pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
-        // The jitter adds up to the whole delay.
+    pub(crate) fn new(first: Duration, longest: Duration, seed: u64) -> Self {
+        // `backon` adds a random share of 0 to 100 % to each delay: half the pause, up to the
+        // whole.
         let builder = ExponentialBuilder::new()
             .with_min_delay(first / 2)
             .with_max_delay(longest / 2)
@@ -37,18 +38,18 @@ impl Backoff {
     }
 
     /// Counts a failed attempt and returns the pause before the next one.
-    pub fn fail(&mut self) -> Duration {
+    pub(crate) fn fail(&mut self) -> Duration {
         self.failures += 1;
         self.pauses.next().expect("pauses have no end")
     }
 
     /// Failures in a row.
-    pub fn failures(&self) -> u32 {
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
     /// An attempt has succeeded: the next pause is the shortest again.
-    pub fn succeed(&mut self) {
+    pub(crate) fn succeed(&mut self) {
         let seed = self.rng.u64(..);
         self.pauses = self.builder.with_jitter_seed(seed).build();
         self.failures = 0;

@@ -13,20 +13,20 @@ use ambit_proto::time::GameTime;
 use super::event::{FieldValue, GameEvent};
 
 /// How long an event makes its objects engaged.
-pub const ENGAGED_FOR: Duration = Duration::from_secs(5);
+const ENGAGED_FOR: Duration = Duration::from_secs(5);
 /// Maximum number of objects that are engaged at once.
-pub const MAX_ENGAGED: usize = 32;
+const MAX_ENGAGED: usize = 32;
 
 /// Which objects recently interacted with the player's avatar; see the module.
 #[derive(Debug, Default)]
-pub struct EngagedObjects {
+pub(crate) struct EngagedObjects {
     /// Object and end time; at most [`MAX_ENGAGED`].
     until: Vec<(u32, GameTime)>,
 }
 
 impl EngagedObjects {
     /// Handles an event that was emitted to views; `own` is the player's own avatar.
-    pub fn handle_event(&mut self, own: Option<u32>, game_event: &GameEvent) {
+    pub(crate) fn handle_event(&mut self, own: Option<u32>, game_event: &GameEvent) {
         let Some(own) = own else { return };
         let named = || {
             game_event
@@ -45,14 +45,14 @@ impl EngagedObjects {
     }
 
     /// Whether `object` is engaged at `t`.
-    pub fn is_engaged(&self, object: u32, t: GameTime) -> bool {
+    pub(crate) fn is_engaged(&self, object: u32, t: GameTime) -> bool {
         self.until
             .iter()
             .any(|&(engaged, until)| engaged == object && t < until)
     }
 
     /// Removes all objects.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.until.clear();
     }
 

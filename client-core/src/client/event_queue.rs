@@ -10,18 +10,18 @@ use std::collections::VecDeque;
 use super::event::ViewEvent;
 
 /// Default maximum number of queued events.
-pub const DEFAULT_MAX_EVENTS: usize = 65_536;
+pub(crate) const DEFAULT_MAX_EVENTS: usize = 65_536;
 
 /// The view does not read: the queue is full of events that can't be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the events of the client are not read: {waiting} wait that cannot be dropped")]
-pub struct EventsUnread {
+pub(crate) struct EventsUnread {
     waiting: usize,
 }
 
 /// The events that wait for the view; see the module.
 #[derive(Debug)]
-pub struct EventQueue {
+pub(crate) struct EventQueue {
     events: VecDeque<ViewEvent>,
     max_events: usize,
     dropped: u64,
@@ -29,7 +29,7 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// An empty queue for at most `bound` events.
-    pub fn new(bound: usize) -> Self {
+    pub(crate) fn new(bound: usize) -> Self {
         EventQueue {
             events: VecDeque::new(),
             max_events: bound,
@@ -39,7 +39,7 @@ impl EventQueue {
 
     /// Appends an event. The error means that the view does not read; the event is queued all the
     /// same.
-    pub fn push(&mut self, event: ViewEvent) -> Result<(), EventsUnread> {
+    pub(crate) fn push(&mut self, event: ViewEvent) -> Result<(), EventsUnread> {
         self.events.push_back(event);
         if self.events.len() <= self.max_events {
             Ok(())
@@ -49,17 +49,17 @@ impl EventQueue {
     }
 
     /// Removes and returns the oldest event.
-    pub fn pop(&mut self) -> Option<ViewEvent> {
+    pub(crate) fn pop(&mut self) -> Option<ViewEvent> {
         self.events.pop_front()
     }
 
     /// Whether no event waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// Events dropped so far.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 

@@ -53,7 +53,7 @@ const MAX_PENDING_COMMANDS: usize = 64;
 const SILENCE_LIMIT: Duration = Duration::from_secs(5);
 
 /// A player's game connection and the game behind it.
-pub struct GameClient<F: ViewFactory> {
+pub(crate) struct GameClient<F: ViewFactory> {
     factory: F,
     max_attempts: u32,
     settings: GameSettings,
@@ -99,7 +99,7 @@ enum GameState<V> {
 
 impl<F: ViewFactory> GameClient<F> {
     /// No game yet.
-    pub fn new(config: &ClientConfig, factory: F) -> Self {
+    pub(crate) fn new(config: &ClientConfig, factory: F) -> Self {
         GameClient {
             factory,
             max_attempts: config.game_attempts,
@@ -130,7 +130,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The lobby has issued a ticket, requested or not.
-    pub fn handle_ticket(&mut self, now: LocalTime, ticket: GameTicket) {
+    pub(crate) fn handle_ticket(&mut self, now: LocalTime, ticket: GameTicket) {
         let is_elsewhere = ticket.incarnation > self.incarnation;
         match &self.state {
             GameState::NoGame | GameState::AwaitingTicket { .. } => self.connect_to_host(ticket),
@@ -169,7 +169,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The lobby refused a ticket.
-    pub fn handle_no_ticket(&mut self, code: String, message: String) {
+    pub(crate) fn handle_no_ticket(&mut self, code: String, message: String) {
         if matches!(
             self.state,
             GameState::NoGame | GameState::AwaitingTicket { .. }
@@ -185,7 +185,7 @@ impl<F: ViewFactory> GameClient<F> {
     /// Ends the game without another attempt: the player has left the room, or the session was
     /// taken over. The lobby informs the host. A `Leave` from here would remove the connection that
     /// took over the session.
-    pub fn leave(&mut self, now: LocalTime) {
+    pub(crate) fn leave(&mut self, now: LocalTime) {
         self.close_running_game(now);
         match std::mem::replace(&mut self.state, GameState::NoGame) {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
@@ -199,7 +199,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Sends a command. If the game refuses it, an error event carries the returned number.
-    pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
+    pub(crate) fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
             return Err(CommandError::TooLong);
         }
@@ -219,7 +219,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Sets the held keys, which are kept over reconnects. Without a game, this does nothing.
-    pub fn input(&mut self, now: LocalTime, keys: Keymap) {
+    pub(crate) fn input(&mut self, now: LocalTime, keys: Keymap) {
         if let GameState::Playing(game) = &mut self.state {
             self.held_keys = Some(keys);
             game.input(now, keys, &mut self.out);
@@ -227,7 +227,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Releases all keys.
-    pub fn release(&mut self, now: LocalTime) {
+    pub(crate) fn release(&mut self, now: LocalTime) {
         self.held_keys = None;
         if let GameState::Playing(game) = &mut self.state {
             game.release(now, &mut self.out);
@@ -235,7 +235,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Whether each pose is emitted as an event from now on, in this game and in later ones.
-    pub fn watch(&mut self, on: bool) {
+    pub(crate) fn watch(&mut self, on: bool) {
         self.watching = on;
         if let GameState::Playing(game) = &mut self.state {
             game.replica_mut().watch(on);
@@ -243,14 +243,14 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Adds the present ages of the objects in sight to the counters.
-    pub fn sample_ages(&mut self, now: LocalTime) {
+    pub(crate) fn sample_ages(&mut self, now: LocalTime) {
         if let GameState::Playing(game) = &self.state {
             game.sample_ages(now, &mut self.out.stats.ages);
         }
     }
 
     /// The connection is established.
-    pub fn handle_connected(&mut self, now: LocalTime) {
+    pub(crate) fn handle_connected(&mut self, now: LocalTime) {
         match std::mem::replace(&mut self.state, GameState::NoGame) {
             GameState::Connecting(ticket) => {
                 let join = pb::Join {
@@ -265,7 +265,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The connection is lost, or could not be established.
-    pub fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
+    pub(crate) fn handle_closed(&mut self, now: LocalTime, close_reason: CloseReason) {
         let (CloseReason::Broken(reason)
         | CloseReason::Busy {
             message: reason, ..
@@ -282,7 +282,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// A message on the control stream.
-    pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
+    pub(crate) fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
         match (&self.state, message.body) {
             (GameState::Joining { .. }, Some(GameMessageBody::Joined(joined))) => {
                 self.handle_joined(now, joined);
@@ -312,14 +312,14 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// A datagram of the host.
-    pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
+    pub(crate) fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
         if let GameState::Playing(game) = &mut self.state {
             game.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
         }
     }
 
     /// Some deadline has passed.
-    pub fn handle_timeout(&mut self, now: LocalTime) {
+    pub(crate) fn handle_timeout(&mut self, now: LocalTime) {
         match &mut self.state {
             GameState::AwaitingTicket { ask_at } if now >= *ask_at => {
                 *ask_at = now + TICKET_TIMEOUT;
@@ -339,7 +339,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// When `handle_timeout` is to be called.
-    pub fn next_deadline(&self) -> Option<LocalTime> {
+    pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
         match &self.state {
             GameState::NoGame | GameState::Connecting(_) => None,
             GameState::AwaitingTicket { ask_at } => Some(*ask_at),
@@ -349,20 +349,20 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The next action for the owner.
-    pub fn poll_output(&mut self) -> Option<GameOutput> {
+    pub(crate) fn poll_output(&mut self) -> Option<GameOutput> {
         self.out.outputs.pop_front()
     }
 
-    /// The game, while the player is in one.
-    pub fn running_game(&self) -> Option<&RunningGame<F::View>> {
+    /// The running game; while the room moves to another host, the previous one.
+    pub(crate) fn running_game(&self) -> Option<&RunningGame<F::View>> {
         match &self.state {
             GameState::Playing(game) => Some(game),
             _ => self.previous_game.as_deref(),
         }
     }
 
-    /// The game, while the player is in one.
-    pub fn running_game_mut(&mut self) -> Option<&mut RunningGame<F::View>> {
+    /// Like [`GameClient::running_game`], mutable.
+    pub(crate) fn running_game_mut(&mut self) -> Option<&mut RunningGame<F::View>> {
         match &mut self.state {
             GameState::Playing(game) => Some(game),
             _ => self.previous_game.as_deref_mut(),
@@ -370,7 +370,7 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// The counters so far.
-    pub fn stats(&self) -> ClientStats {
+    pub(crate) fn stats(&self) -> ClientStats {
         let rtt = self
             .running_game()
             .and_then(RunningGame::rtt)
@@ -387,12 +387,12 @@ impl<F: ViewFactory> GameClient<F> {
 
     /// The numbers of the commands that the host has confirmed since the last call, over
     /// reconnects. They are final, whatever happens to the host.
-    pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
+    pub(crate) fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.out.confirmed.drain(..)
     }
 
     /// When new data last arrived, in this room.
-    pub fn last_fresh_at(&self) -> Option<LocalTime> {
+    pub(crate) fn last_fresh_at(&self) -> Option<LocalTime> {
         self.out.last_fresh_at
     }
 

@@ -16,29 +16,29 @@ use super::event::{FieldValue, GameEvent, NamedValue, ViewEvent};
 use crate::replica::Replica;
 
 /// Maximum number of events that wait for an object.
-pub const MAX_HELD: usize = 256;
+const MAX_HELD: usize = 256;
 
 /// An event as the host has sent it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReceivedEvent {
+pub(crate) struct ReceivedEvent {
     /// Index in the schema, which defines as many fields.
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// When it takes effect.
-    pub effect: GameTime,
+    pub(crate) effect: GameTime,
     /// Who, where, how much.
-    pub fields: Vec<EventValue>,
+    pub(crate) fields: Vec<EventValue>,
 }
 
 /// The events that wait for objects.
 #[derive(Debug, Default)]
-pub struct HeldEvents {
+pub(crate) struct HeldEvents {
     /// In order of arrival; at most [`MAX_HELD`].
     held: VecDeque<ReceivedEvent>,
 }
 
 impl HeldEvents {
     /// An event has arrived.
-    pub fn handle<V>(
+    pub(crate) fn handle<V>(
         &mut self,
         now: GameTime,
         received: ReceivedEvent,
@@ -62,7 +62,7 @@ impl HeldEvents {
     }
 
     /// Emits the events that no longer need to wait. None of them is late: each arrived in time.
-    pub fn release_due<V>(
+    pub(crate) fn release_due<V>(
         &mut self,
         now: GameTime,
         replica: &Replica<V>,
@@ -78,12 +78,12 @@ impl HeldEvents {
     }
 
     /// When `release_due` has work to do even if no object comes into sight before.
-    pub fn next_due(&self) -> Option<GameTime> {
+    pub(crate) fn next_due(&self) -> Option<GameTime> {
         self.held.iter().map(|received| received.effect).min()
     }
 
     /// Drops all waiting events.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.held.clear();
     }
 }

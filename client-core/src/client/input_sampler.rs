@@ -29,7 +29,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Samples the controls; see the module.
 #[derive(Debug, Default)]
-pub struct InputSampler {
+pub(crate) struct InputSampler {
     held: Keymap,
     /// Keys pressed since the last sample, or before it if it could not show the press.
     pressed_since_sample: Keymap,
@@ -49,23 +49,23 @@ struct PendingChange {
 
 impl InputSampler {
     /// Sets the held keys.
-    pub fn hold(&mut self, keys: Keymap) {
+    pub(crate) fn hold(&mut self, keys: Keymap) {
         self.pressed_since_sample.0 |= keys.0 & !self.held.0;
         self.held = keys;
     }
 
     /// Whether a sample would be a change.
-    pub fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.next_keys() != self.last_keys()
     }
 
     /// Whether everything is confirmed.
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.pending_changes.is_empty() && !self.is_due()
     }
 
     /// Takes a sample for a datagram that leaves now. Returns the sample, too, if it is a change.
-    pub fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
+    pub(crate) fn take_sample(&mut self, now: GameTime) -> (KeyInput, Option<KeySample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self
             .last
@@ -92,7 +92,7 @@ impl InputSampler {
 
     /// The changes that the next samples will contain, if a datagram leaves at `now` and another
     /// one at `then`.
-    pub fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
+    pub(crate) fn upcoming(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         let (before, keys) = (self.last_keys(), self.next_keys());
         let after_last = self
             .last
@@ -112,7 +112,7 @@ impl InputSampler {
     }
 
     /// The datagram with the last sample has left.
-    pub fn note_sent(&mut self, seq: Seq) {
+    pub(crate) fn note_sent(&mut self, seq: Seq) {
         for change in self
             .pending_changes
             .iter_mut()
@@ -124,7 +124,7 @@ impl InputSampler {
     }
 
     /// The host has received that datagram.
-    pub fn handle_acked(&mut self, seq: Seq) {
+    pub(crate) fn handle_acked(&mut self, seq: Seq) {
         let arrived = |change: &PendingChange| {
             change
                 .first_sent_in

@@ -31,20 +31,20 @@ use super::input_sampler::InputSampler;
 use super::own_inputs::OwnInputHistory;
 
 /// How much earlier a datagram may leave to carry an acknowledgement.
-pub const MAX_EARLY: Duration = Duration::from_millis(25);
+const MAX_EARLY: Duration = Duration::from_millis(25);
 /// Time from the host's datagram to the one that carries its acknowledgement: slightly less than
 /// QUIC and the link wait, and otherwise as long as possible, so that the host's own
 /// acknowledgements can wait for its next tick.
-pub const ACK_DELAY: Duration = Duration::from_millis(24);
+const ACK_DELAY: Duration = Duration::from_millis(24);
 /// How much later a datagram may leave to meet the next tick: the usual jitter of ticks and
 /// network.
-pub const MAX_LATE: Duration = Duration::from_millis(10);
+const MAX_LATE: Duration = Duration::from_millis(10);
 /// A host that sent something within this many ticks is taken to send in each tick.
 const ACTIVE_HOST_TICKS: u32 = 2;
 
 /// The keys and their send times.
 #[derive(Debug)]
-pub struct InputSender {
+pub(crate) struct InputSender {
     /// Time between two ticks of the host.
     tick: Duration,
     /// Time between two datagrams.
@@ -68,16 +68,16 @@ enum SendState {
 
 /// State of the link that the schedule depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct LinkActivity {
+pub(crate) struct LinkActivity {
     /// Whether the host is owed an acknowledgement.
-    pub owes_ack: bool,
+    pub(crate) owes_ack: bool,
     /// When a datagram of the host last arrived.
-    pub last_received_at: LocalTime,
+    pub(crate) last_received_at: LocalTime,
 }
 
 impl InputSender {
     /// Nothing to send, to a host of `tick_hz` ticks a second.
-    pub fn new(tick_hz: u32, rate: InputRate) -> Self {
+    pub(crate) fn new(tick_hz: u32, rate: InputRate) -> Self {
         let (tick, every) = (Duration::from_secs(1) / tick_hz.max(1), rate.interval());
         let (samples, own) = (InputSampler::default(), OwnInputHistory::default());
         InputSender {
@@ -91,13 +91,13 @@ impl InputSender {
     }
 
     /// Sets the held keys.
-    pub fn hold(&mut self, keys: Keymap) {
+    pub(crate) fn hold(&mut self, keys: Keymap) {
         self.state = SendState::Holding;
         self.sampler.hold(keys);
     }
 
     /// Releases all keys; sending stops once the host knows.
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.state == SendState::Holding {
             self.state = SendState::Released;
             self.sampler.hold(Keymap::default());
@@ -106,7 +106,7 @@ impl InputSender {
     }
 
     /// The input for a datagram that leaves now, if any; [`InputSender::note_sent`] must follow.
-    pub fn next_input(&mut self, room_now: GameTime) -> Option<KeyInput> {
+    pub(crate) fn next_input(&mut self, room_now: GameTime) -> Option<KeyInput> {
         if self.state == SendState::Idle {
             return None;
         }
@@ -118,7 +118,7 @@ impl InputSender {
     }
 
     /// When a datagram is due.
-    pub fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
+    pub(crate) fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
         if self.state == SendState::Idle {
             return None;
         }
@@ -150,14 +150,14 @@ impl InputSender {
     }
 
     /// Whether a datagram is due.
-    pub fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
+    pub(crate) fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
         self.next_deadline(activity)
             .is_some_and(|deadline| deadline <= now)
     }
 
     /// A datagram has left with the input of [`InputSender::next_input`]; `activity` is the state
     /// before.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, activity: LinkActivity) {
+    pub(crate) fn note_sent(&mut self, now: LocalTime, seq: Seq, activity: LinkActivity) {
         // A datagram that waited for a tick in vain does not delay later ones.
         let planned = self
             .last_sent_at
@@ -172,23 +172,23 @@ impl InputSender {
     }
 
     /// The host has received that datagram.
-    pub fn handle_acked(&mut self, seq: Seq) {
+    pub(crate) fn handle_acked(&mut self, seq: Seq) {
         self.sampler.handle_acked(seq);
         self.stop_if_settled();
     }
 
     /// The host has reported when inputs take effect.
-    pub fn handle_effects(&mut self, effects: &[EffectTime]) {
+    pub(crate) fn handle_effects(&mut self, effects: &[EffectTime]) {
         self.own_inputs.handle_effects(effects);
     }
 
     /// The recent inputs.
-    pub fn own_inputs(&self) -> &OwnInputHistory {
+    pub(crate) fn own_inputs(&self) -> &OwnInputHistory {
         &self.own_inputs
     }
 
     /// Changes that no datagram has carried yet, if one leaves at `now` and another one at `then`.
-    pub fn upcoming_samples(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
+    pub(crate) fn upcoming_samples(&self, now: GameTime, then: GameTime) -> [Option<KeySample>; 2] {
         if self.state == SendState::Idle {
             [None; 2]
         } else {

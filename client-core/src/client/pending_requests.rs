@@ -14,11 +14,11 @@ use super::request::LobbyRequest;
 
 /// Maximum number of unanswered requests of the player. More are refused, since the server does not
 /// answer.
-pub const MAX_PENDING: usize = 64;
+pub(crate) const MAX_PENDING: usize = 64;
 
 /// A request and its origin.
 #[derive(Clone, Debug, PartialEq)]
-pub enum LobbyQuestion {
+pub(crate) enum LobbyQuestion {
     /// From the player.
     Player(LobbyRequest),
     /// From the game part: for a ticket.
@@ -29,7 +29,7 @@ pub enum LobbyQuestion {
 
 /// Requests by number.
 #[derive(Debug, Default)]
-pub struct PendingRequests {
+pub(crate) struct PendingRequests {
     last: u64,
     questions: BTreeMap<u64, PendingQuestion>,
 }
@@ -42,25 +42,27 @@ struct PendingQuestion {
 
 impl PendingQuestion {
     fn unsent(question: LobbyQuestion) -> Self {
-        let sent = false;
-        Self { question, sent }
+        Self {
+            question,
+            sent: false,
+        }
     }
 }
 
 impl PendingRequests {
     /// Returns the next number, for a message that is not stored here.
-    pub fn next_number(&mut self) -> u64 {
+    pub(crate) fn next_number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
     /// Whether another request of the player fits.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.questions.len() < MAX_PENDING
     }
 
     /// Adds a request to send.
-    pub fn add(&mut self, question: LobbyQuestion) -> u64 {
+    pub(crate) fn add(&mut self, question: LobbyQuestion) -> u64 {
         let number = self.next_number();
         self.questions
             .insert(number, PendingQuestion::unsent(question));
@@ -68,19 +70,19 @@ impl PendingRequests {
     }
 
     /// Removes and returns the request that an answer belongs to.
-    pub fn take_answered(&mut self, number: u64) -> Option<LobbyQuestion> {
+    pub(crate) fn take_answered(&mut self, number: u64) -> Option<LobbyQuestion> {
         self.questions.remove(&number).map(|asked| asked.question)
     }
 
     /// Whether the game part waits for a ticket.
-    pub fn has_ticket_question(&self) -> bool {
+    pub(crate) fn has_ticket_question(&self) -> bool {
         self.questions
             .values()
             .any(|asked| asked.question == LobbyQuestion::Ticket)
     }
 
     /// Whether a list of rooms is requested already.
-    pub fn has_room_list_question(&self) -> bool {
+    pub(crate) fn has_room_list_question(&self) -> bool {
         let lists = |asked: &PendingQuestion| {
             matches!(
                 asked.question,
@@ -91,7 +93,7 @@ impl PendingRequests {
     }
 
     /// The messages that have not been sent yet, in order.
-    pub fn take_unsent(&mut self) -> Vec<ClientToWorld> {
+    pub(crate) fn take_unsent(&mut self) -> Vec<ClientToWorld> {
         let unsent = self.questions.iter_mut().filter(|(_, asked)| !asked.sent);
         unsent
             .map(|(number, asked)| {
@@ -103,7 +105,7 @@ impl PendingRequests {
 
     /// The connection broke: marks the requests that are safe to repeat as unsent. Returns the
     /// player's other requests, whose outcome is unknown.
-    pub fn handle_connection_lost(&mut self) -> Vec<(u64, LobbyRequest)> {
+    pub(crate) fn handle_connection_lost(&mut self) -> Vec<(u64, LobbyRequest)> {
         let mut unknown = Vec::new();
         for (number, PendingQuestion { question, sent }) in std::mem::take(&mut self.questions) {
             match question {
@@ -122,7 +124,7 @@ impl PendingRequests {
     }
 
     /// The session has ended.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.questions.clear();
     }
 }

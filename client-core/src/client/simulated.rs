@@ -30,7 +30,7 @@ const MAX_PENDING_FRAMES: u64 = 6;
 
 /// The simulated objects; see the module.
 #[derive(Debug)]
-pub struct SimulatedObjects {
+pub(crate) struct SimulatedObjects {
     simulation: Option<Simulation>,
     predict: bool,
     delay: Duration,
@@ -41,7 +41,7 @@ pub struct SimulatedObjects {
 impl SimulatedObjects {
     /// Sets up the simulation for this game and tells the replica which kinds to report. `predict`
     /// enables the prediction of the player's own cube.
-    pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
+    pub(crate) fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
         let is_simulated = |kind: &ObjectKind| {
             kind.presentation == PosePresentation::Simulated
                 && kind.pose_format() == Some(&POSE_FORMAT)
@@ -70,13 +70,13 @@ impl SimulatedObjects {
     }
 
     /// Whether the player's own cube is predicted from the pressed keys.
-    pub fn predicts(&self) -> bool {
+    pub(crate) fn predicts(&self) -> bool {
         self.predict && self.simulation.is_some()
     }
 
     /// Simulates up to the shown time and writes the drawn poses to the replica; predicts the
     /// player's own cube if `presses` are given.
-    pub fn advance<V>(
+    pub(crate) fn advance<V>(
         &mut self,
         clocks: SimulationClocks,
         presses: Option<&PressedKeys>,
@@ -120,7 +120,7 @@ impl SimulatedObjects {
     }
 
     /// When the next simulation step is due if the view does not draw before; in shown time.
-    pub fn next_due(&self) -> Option<GameTime> {
+    pub(crate) fn next_due(&self) -> Option<GameTime> {
         let simulation = self
             .simulation
             .as_ref()
@@ -129,12 +129,12 @@ impl SimulatedObjects {
     }
 
     /// Number of bodies.
-    pub fn bodies(&self) -> usize {
+    pub(crate) fn bodies(&self) -> usize {
         self.simulation.as_ref().map_or(0, Simulation::bodies)
     }
 
     /// What was counted so far.
-    pub fn stats(&self) -> SimulationStats {
+    pub(crate) fn stats(&self) -> SimulationStats {
         self.simulation
             .as_ref()
             .map(|simulation| simulation.stats().clone())

@@ -1,4 +1,4 @@
-//! The times that the simulation of objects needs.
+//! Clocks and delays at one time, as the client estimates them.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use ambit_proto::time::GameTime;
 
 /// The times that the simulation needs.
 #[derive(Clone, Copy, Debug)]
-pub struct SimulationClocks {
+pub(crate) struct SimulationClocks {
     /// The estimated room time.
-    pub now: GameTime,
+    pub(crate) now: GameTime,
     /// Estimated minimum delay from the host to the client: half the smallest round trip.
-    pub one_way: Duration,
+    pub(crate) one_way: Duration,
     /// Round-trip time to the host.
-    pub rtt: Duration,
+    pub(crate) rtt: Duration,
     /// Stamp of the newest datagram.
-    pub newest_stamp: GameTime,
+    pub(crate) newest_stamp: GameTime,
 }

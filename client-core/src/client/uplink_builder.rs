@@ -27,9 +27,9 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Builds the uplink of each datagram.
 #[derive(Debug)]
-pub struct UplinkBuilder {
+pub(crate) struct UplinkBuilder {
     /// The held keys.
-    pub inputs: InputSender,
+    pub(crate) inputs: InputSender,
     report: LatenessReport,
     last_sent_report: SentReport,
     lost_track: Option<LostTrack>,
@@ -55,7 +55,7 @@ struct LostTrack {
 
 impl UplinkBuilder {
     /// Nothing to send yet, to a host of `tick_hz` ticks a second, in a game joined at `now`.
-    pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
+    pub(crate) fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
         UplinkBuilder {
             inputs: InputSender::new(tick_hz, rate),
             report: LatenessReport::default(),
@@ -68,13 +68,13 @@ impl UplinkBuilder {
     }
 
     /// Counts received events and updates, and how many of them were late.
-    pub fn count_received(&mut self, received: u64, late: u64) {
+    pub(crate) fn count_received(&mut self, received: u64, late: u64) {
         self.report.received += received;
         self.report.late += late;
     }
 
     /// The poses of datagram `number` could not be read.
-    pub fn note_lost_track(&mut self, number: u64) {
+    pub(crate) fn note_lost_track(&mut self, number: u64) {
         let before = self.lost_track.map_or(0, |lost| lost.number);
         self.lost_track = Some(LostTrack {
             number: before.max(number),
@@ -86,8 +86,8 @@ impl UplinkBuilder {
     /// The poses of datagram `number` were read; the host takes `acked` as known to the client. If
     /// these are all newer than the failed datagram, or there are none, the host knows of the
     /// failure.
-    pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
-        // Nothing is dropped from a set of which all are newer.
+    pub(crate) fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
+        // `after` returns the same set if all of it is newer.
         let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
         let host_knows = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
         if self.lost_track.as_ref().is_some_and(host_knows) {
@@ -96,7 +96,7 @@ impl UplinkBuilder {
     }
 
     /// The host has received that datagram.
-    pub fn handle_acked(&mut self, seq: Seq) {
+    pub(crate) fn handle_acked(&mut self, seq: Seq) {
         self.inputs.handle_acked(seq);
         if self
             .lost_track
@@ -108,7 +108,7 @@ impl UplinkBuilder {
     }
 
     /// The link considers that datagram lost.
-    pub fn handle_lost(&mut self, seq: Seq) {
+    pub(crate) fn handle_lost(&mut self, seq: Seq) {
         if let Some(lost) = self
             .lost_track
             .as_mut()
@@ -119,12 +119,12 @@ impl UplinkBuilder {
     }
 
     /// Whether a datagram is due.
-    pub fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
+    pub(crate) fn is_due(&self, now: LocalTime, activity: LinkActivity) -> bool {
         self.lost_track.is_some_and(|lost| lost.due) || self.inputs.is_due(now, activity)
     }
 
     /// When a datagram is due; in the past if at once.
-    pub fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
+    pub(crate) fn next_deadline(&self, activity: LinkActivity) -> Option<LocalTime> {
         let lost = self
             .lost_track
             .filter(|lost| lost.due)
@@ -133,7 +133,7 @@ impl UplinkBuilder {
     }
 
     /// The content of a datagram that leaves now; [`UplinkBuilder::note_sent`] must follow.
-    pub fn next_uplink(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
+    pub(crate) fn next_uplink(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
         let last = self.last_sent_report;
         let report_due = now.since(last.sent_at) >= REPORT_INTERVAL && self.report != last.report;
         Uplink {
@@ -144,7 +144,13 @@ impl UplinkBuilder {
     }
 
     /// A datagram has left with this content; `activity` is the state before.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, activity: LinkActivity) {
+    pub(crate) fn note_sent(
+        &mut self,
+        now: LocalTime,
+        seq: Seq,
+        uplink: &Uplink,
+        activity: LinkActivity,
+    ) {
         if let Some(report) = uplink.report {
             self.last_sent_report = SentReport {
                 report,

@@ -10,21 +10,21 @@ use crate::replica::Replica;
 
 /// Stands in for the simulated objects.
 #[derive(Debug)]
-pub struct SimulatedObjects;
+pub(crate) struct SimulatedObjects;
 
 impl SimulatedObjects {
     /// No simulation: `predict` has no effect.
-    pub fn new<V>(_rules: &Rules, _predict: bool, _replica: &mut Replica<V>) -> Self {
+    pub(crate) fn new<V>(_rules: &Rules, _predict: bool, _replica: &mut Replica<V>) -> Self {
         SimulatedObjects
     }
 
     /// Always false.
-    pub fn predicts(&self) -> bool {
+    pub(crate) fn predicts(&self) -> bool {
         false
     }
 
     /// Does nothing.
-    pub fn advance<V>(
+    pub(crate) fn advance<V>(
         &mut self,
         _clocks: SimulationClocks,
         _presses: Option<&PressedKeys>,
@@ -33,17 +33,17 @@ impl SimulatedObjects {
     }
 
     /// When the next simulation step is due, in shown time: never.
-    pub fn next_due(&self) -> Option<GameTime> {
+    pub(crate) fn next_due(&self) -> Option<GameTime> {
         None
     }
 
     /// Always 0.
-    pub fn bodies(&self) -> usize {
+    pub(crate) fn bodies(&self) -> usize {
         0
     }
 
     /// Always empty.
-    pub fn stats(&self) -> SimulationStats {
+    pub(crate) fn stats(&self) -> SimulationStats {
         SimulationStats::default()
     }
 }
