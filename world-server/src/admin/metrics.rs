@@ -95,7 +95,7 @@ impl MetricsCollector {
         )?;
         out.encode_counter(
             "hosts_refused",
-            "Hosts that were refused",
+            "Hosts refused for their version or an invalid first message",
             lobby.hosts_refused,
         )?;
         out.encode_counter("tickets_issued", "Tickets issued", lobby.tickets)?;
@@ -353,6 +353,7 @@ mod tests {
     use ambit_host::protocol::messages::HostStats;
 
     use super::*;
+    use crate::lobby::HostId;
 
     #[test]
     fn every_line_is_a_comment_or_an_ambit_metric() {
@@ -386,6 +387,15 @@ mod tests {
             drops: [("game_inbox/full".to_owned(), 5)].into(),
             ..HostStats::default()
         };
+        let host = Host {
+            stats: HostStats {
+                cpu_permille: 1_500,
+                rooms: 3,
+                ..HostStats::default()
+            },
+            ..Host::default()
+        };
+        snapshot.hosts.push((HostId(2), host));
         let text = render(snapshot).unwrap();
         for line in [
             "ambit_connections 3",
@@ -395,6 +405,8 @@ mod tests {
             "ambit_late_events_total 1",
             "ambit_recent_tick_work_seconds{quantile=\"0.5\"} 0.0015",
             "ambit_recent_tick_lateness_seconds{quantile=\"1\"} 0.0",
+            "ambit_host_cores{host=\"2\"} 1.5",
+            "ambit_rooms_by_host{host=\"2\"} 3.0",
             "ambit_tickets_refused_total{reason=\"forged\"} 6",
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",
