@@ -94,6 +94,7 @@ pub(crate) struct Disconnect {
     pub(crate) quit: bool,
 }
 
+/// A host has connected; its orders go to the sender.
 #[derive(Message)]
 #[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
 pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
@@ -430,7 +431,9 @@ impl WorldServer {
     }
 
     fn send_to_host(&mut self, host: HostId, order: HostOrder) {
-        let message = self.checkpoints.message_of(self.clock.now(), host, order);
+        let message = self
+            .checkpoints
+            .prepare_message(self.clock.now(), host, order);
         let Some(link) = self.hosts.get(&host) else {
             return;
         };
@@ -547,6 +550,7 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         HostOrder::Message(body) => body,
     };
     match body {
+        // Never sent: rooms are opened by `HostOrder::OpenRoom`.
         world_to_host::Body::OpenRoom(order) => Some(order.room),
         world_to_host::Body::CloseRoom(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),

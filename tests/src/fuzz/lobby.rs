@@ -176,7 +176,7 @@ impl FuzzedLobby {
                     }
                 }
                 LobbyAction::Host { host, order } => {
-                    let message = self.checkpoints.message_of(self.now, host, order);
+                    let message = self.checkpoints.prepare_message(self.now, host, order);
                     if let (CORRECT_HOST, Some(world_to_host::Body::OpenRoom(order))) =
                         (host, message.body)
                     {

@@ -46,10 +46,11 @@ impl RoomCheckpoint {
 }
 
 impl RoomCheckpoints {
-    /// The message for an order to a host. An order to open a room places it there: from now on
-    /// only that host updates its checkpoint. An order to resume a room takes its checkpoint along;
-    /// without one, the host answers that it cannot resume the room, and the lobby closes it.
-    pub fn message_of(&self, now: LocalTime, host: HostId, order: HostOrder) -> WorldToHost {
+    /// Prepares the message for an order to a host. An order to open a room places it there: from
+    /// now on only that host updates its checkpoint. An order to resume a room takes its checkpoint
+    /// along; without one, the host answers that it cannot resume the room, and the lobby closes
+    /// it.
+    pub fn prepare_message(&self, now: LocalTime, host: HostId, order: HostOrder) -> WorldToHost {
         match order {
             HostOrder::OpenRoom {
                 assignment,
@@ -90,11 +91,12 @@ impl RoomCheckpoints {
             Some(Body::RoomSaved(saved)) => {
                 let room = RoomId(saved.room);
                 let first = self.update_from(now, host, room, |checkpoint| {
-                    let saved = SavedRoom {
-                        snapshot: saved.into(),
-                        journal: Vec::new(),
-                    };
-                    checkpoint.saved.replace(saved).is_none()
+                    let first = checkpoint.saved.is_none();
+                    // The journal keeps its memory.
+                    let room = checkpoint.saved.get_or_insert_default();
+                    room.snapshot = saved.into();
+                    room.journal.clear();
+                    first
                 })?;
                 first.then_some(HostReport::Checkpointed(room))
             }
@@ -123,19 +125,17 @@ impl RoomCheckpoints {
     }
 
     fn resume(&self, now: LocalTime, room: RoomId, members: Vec<RoomMember>) -> RoomResume {
-        let rooms = self.rooms();
-        let resume = rooms.get(&room).and_then(|checkpoint| {
-            let saved = checkpoint.saved.clone()?;
-            Some(RoomResume {
-                now: saved.last_tick() + now.since(checkpoint.received_at),
-                saved,
-                members: None,
-            })
-        });
-        RoomResume {
+        let mut resume = RoomResume {
             members: Some(members),
-            ..resume.unwrap_or_default()
+            ..RoomResume::default()
+        };
+        if let Some(checkpoint) = self.rooms().get(&room)
+            && let Some(saved) = &checkpoint.saved
+        {
+            resume.now = saved.last_tick() + now.since(checkpoint.received_at);
+            resume.saved.clone_from(saved);
         }
+        resume
     }
 
     pub fn len(&self) -> usize {
@@ -172,7 +172,7 @@ mod tests {
     use std::time::Duration;
 
     use ambit_host::host_core::messages::RoomAssignment;
-    use ambit_host::protocol::messages::{Resume, RoomSaved, RoomTick, world_to_host};
+    use ambit_host::protocol::messages::{Beat, Resume, RoomSaved, RoomTick, world_to_host};
     use ambit_proto::ids::PlayerId;
 
     use super::*;
@@ -214,6 +214,20 @@ mod tests {
     }
 
     #[test]
+    fn other_messages_are_passed_on_and_unknown_ones_skipped() {
+        let checkpoints = RoomCheckpoints::default();
+        let unknown = HostToWorld { body: None };
+        assert_eq!(checkpoints.receive(NOW, FIRST, unknown), None);
+        let beat = HostToWorld {
+            body: Some(Body::Beat(Beat { number: 5 })),
+        };
+        assert_eq!(
+            checkpoints.receive(NOW, FIRST, beat),
+            Some(HostReport::Message(Body::Beat(Beat { number: 5 })))
+        );
+    }
+
+    #[test]
     fn messages_of_a_rooms_former_host_are_dropped() {
         let checkpoints = RoomCheckpoints::default();
         place(&checkpoints, FIRST);
@@ -237,16 +251,17 @@ mod tests {
     }
 
     fn place(checkpoints: &RoomCheckpoints, host: HostId) {
-        checkpoints.message_of(NOW, host, order(None));
+        checkpoints.prepare_message(NOW, host, order(None));
     }
 
-    /// What a host gets to resume the room; `None` if there is no checkpoint.
+    /// Places the room on `FIRST` and returns what that host gets to resume it; `None` if there is
+    /// no checkpoint.
     fn resume_at(checkpoints: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
         let members = vec![RoomMember {
             player: PlayerId(3),
             name: "ann".into(),
         }];
-        let message = checkpoints.message_of(now, FIRST, order(Some(members.clone())));
+        let message = checkpoints.prepare_message(now, FIRST, order(Some(members.clone())));
         let Some(world_to_host::Body::OpenRoom(open)) = message.body else {
             panic!("{message:?}")
         };

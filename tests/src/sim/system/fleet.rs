@@ -330,7 +330,7 @@ impl System {
     }
 
     pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
-        let message = self.checkpoints.message_of(self.now, host, order);
+        let message = self.checkpoints.prepare_message(self.now, host, order);
         if self.hosts.get(&host).is_some_and(HostProcess::is_embedded) {
             let now = self.now;
             return self

@@ -398,6 +398,11 @@ impl LobbyHarness {
         self.handle_outputs();
     }
 
+    /// The host has stored the room's first checkpoint with the WorldServer.
+    pub(super) fn save_checkpoint(&mut self, host: HostId, room: u64) {
+        self.report(host, HostReport::Checkpointed(RoomId(room)));
+    }
+
     pub(super) fn lose_host(&mut self, host: HostId, reason: &str) {
         self.lobby.handle_host_lost(self.now, host, reason);
         self.handle_outputs();
@@ -575,7 +580,7 @@ impl LobbyHarness {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 LobbyAction::Host { host, order } => {
-                    let message = RoomCheckpoints::default().message_of(self.now, host, order);
+                    let message = RoomCheckpoints::default().prepare_message(self.now, host, order);
                     self.orders.push((host, message.body.expect("a body")));
                 }
                 LobbyAction::DisconnectHost { host } => self.disconnected_hosts.push(host),

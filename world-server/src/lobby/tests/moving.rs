@@ -2,10 +2,9 @@
 
 use ambit_host::protocol::messages::OpenRoom;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::ids::RoomId;
 
 use super::harness::{Client, LobbyHarness, request_ticket, seconds, verify_ticket};
-use crate::lobby::{HostId, HostReport};
+use crate::lobby::HostId;
 
 #[test]
 fn a_room_resumes_on_another_host_and_its_members_get_tickets() {
@@ -53,7 +52,7 @@ fn a_room_without_a_checkpoint_is_lost_with_its_host() {
     let ann = harness.connect_as("ann");
     let room = harness.running_room_of(first, &[&ann]);
     // Another host's message about the room is ignored.
-    save_checkpoint(&mut harness, second, room);
+    harness.save_checkpoint(second, room);
     harness.lose_host(first, "killed");
     assert_eq!(harness.leave_reason(&ann).0, ErrorCode::HostDied);
     assert_eq!(harness.removed_checkpoints, [room]);
@@ -93,7 +92,7 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
     harness.lose_host(hosts[0], "killed");
     resume_order_for(&mut harness, hosts[1]);
     harness.opened(hosts[1], room, None);
-    save_checkpoint(&mut harness, hosts[1], room);
+    harness.save_checkpoint(hosts[1], room);
     // After the suspect window the loss does not count.
     harness.advance(seconds(4));
     harness.lose_host(hosts[1], "killed");
@@ -272,7 +271,7 @@ fn rooms_resume_on_hosts_of_their_build_and_start_on_the_newest_build() {
     assert_eq!(resume_order_for(&mut harness, other).room, room);
     harness.opened(other, room, None);
     harness.advance(seconds(4));
-    save_checkpoint(&mut harness, other, room);
+    harness.save_checkpoint(other, room);
 
     // A reconnect of a host of the old build does not make that build the newest.
     harness.host_with_build("blue", 9, 0);
@@ -314,12 +313,8 @@ fn moving() -> (LobbyHarness, HostId, Client, u64) {
 /// A running room with a checkpoint.
 fn running(harness: &mut LobbyHarness, host: HostId, clients: &[&Client]) -> u64 {
     let room = harness.running_room_of(host, clients);
-    save_checkpoint(harness, host, room);
+    harness.save_checkpoint(host, room);
     room
-}
-
-fn save_checkpoint(harness: &mut LobbyHarness, host: HostId, room: u64) {
-    harness.report(host, HostReport::Checkpointed(RoomId(room)));
 }
 
 /// The only order to this host to resume a room.
@@ -336,6 +331,9 @@ fn take_resume_orders(harness: &mut LobbyHarness) -> Vec<(HostId, u64)> {
     harness
         .take_open_orders()
         .into_iter()
-        .map(|(host, order)| (host, order.room))
+        .map(|(host, order)| {
+            assert!(order.resume.is_some(), "{order:?}");
+            (host, order.room)
+        })
         .collect()
 }

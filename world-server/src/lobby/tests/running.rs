@@ -238,7 +238,7 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
         harness.refusal_code(dan.conn, join(closed)),
         ErrorCode::AlreadyRunning
     );
-    // A member cannot join again.
+    // A member may repeat its join and gets a new ticket.
     harness.discard_events();
     harness.join(&cid, closed);
     harness.ticket(&cid);

@@ -208,7 +208,7 @@ fn the_previous_token_is_revoked_by_a_request_on_the_new_connection() {
 }
 
 #[test]
-fn a_client_that_quits_frees_its_name_and_token() {
+fn a_client_that_quits_frees_its_name_and_loses_its_token() {
     let mut harness = LobbyHarness::new();
     let (ann, bob) = (harness.connect_as("ann"), harness.connect_as("bob"));
     harness.room_of(&[&ann, &bob]);

@@ -6,13 +6,12 @@ use ambit_host::protocol::messages::{
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
-use ambit_proto::ids::RoomId;
 
 use super::harness::{
     Client, LobbyHarness, create, join, leave, parameters, read_error, room, seconds, set_name,
     ticket_in,
 };
-use crate::lobby::{HostId, HostReport};
+use crate::lobby::HostId;
 
 mod records;
 
@@ -99,7 +98,7 @@ fn a_world_is_one_room_for_lists_chat_and_leaves() {
         harness
             .events(&ann)
             .iter()
-            .any(|events| matches!(events, Body::Chat(chat) if chat.text == "hello"))
+            .any(|event| matches!(event, Body::Chat(chat) if chat.text == "hello"))
     );
 
     // A new name reaches the host where the avatar is.
@@ -506,10 +505,6 @@ impl LobbyHarness {
                 number,
             }),
         );
-    }
-
-    fn save_checkpoint(&mut self, host: HostId, room: u64) {
-        self.report(host, HostReport::Checkpointed(RoomId(room)));
     }
 
     /// The host opens the map that it was ordered to open. Returns the map's room.

@@ -119,7 +119,6 @@ impl RandomRun {
 
     /// The leader dies with its unwritten records, and a new one takes over; most hosts reconnect,
     /// and all clients do.
-    #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
     pub(super) fn replace_leader(&mut self) {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
@@ -159,31 +158,10 @@ impl RandomRun {
                     .filter(|_| stays)
                     .map(|player| (player.0, room.id.0)),
             );
+            let world = room.world.to_record().unwrap_or_default();
+            directory.seen.on_further_maps += world.places.len() as u64;
+            directory.seen.in_transfer += world.transfers.len() as u64;
         }
-        let worlds = self
-            .lobby
-            .rooms
-            .iter()
-            .filter(|room| room.map_identity.is_none());
-        directory.seen.on_further_maps += worlds
-            .map(|room| {
-                room.world
-                    .to_record()
-                    .map_or(0, |world| world.places.len() as u64)
-            })
-            .sum::<u64>();
-        let worlds = self
-            .lobby
-            .rooms
-            .iter()
-            .filter(|room| room.map_identity.is_none());
-        directory.seen.in_transfer += worlds
-            .map(|room| {
-                room.world
-                    .to_record()
-                    .map_or(0, |world| world.transfers.len() as u64)
-            })
-            .sum::<u64>();
         let moving = self
             .lobby
             .rooms
