@@ -169,7 +169,8 @@ impl Lobby {
         self.timers.cancel(Timer::Grace(player));
         let older = self.players.at_mut(player).conn.replace(conn);
         if let Some(older) = older {
-            let message = "the session goes on on another connection that showed its resume token";
+            let message =
+                "the session continues on another connection, which sent its resume token";
             self.begin_close(older, LobbyRefusal::new(ErrorCode::TakenOver, message));
         }
         self.players.renew_token(player);

@@ -1,8 +1,8 @@
 //! Failover of rooms whose host was lost: another host resumes them.
 //!
 //! The shell has the checkpoint of a room (`LobbyRoom::has_checkpoint`) and sends it to the next
-//! host. Members keep their seats and get a ticket for the new host. If no host has
-//! capacity, a room waits for one until the time for an opening is over.
+//! host. Members keep their seats and get a ticket for the new host. If no host has capacity, a
+//! room waits for one until the time for an opening is over.
 //!
 //! A room that loses its host again soon after it was resumed, or twice before that, may crash its
 //! hosts. If it was the only room there, it is closed, so that it cannot take down the other rooms
@@ -125,7 +125,8 @@ impl Lobby {
                 }
                 continue;
             };
-            // The last host may have been lost before it handled leaves and renames.
+            // The last host may have been lost before it handled leaves and renames: send the
+            // members again.
             let members = self.members_on_map(id);
             self.rooms.at_mut(id).phase = RoomPhase::Moving { host: Some(host) };
             self.send_open_room(now, id, host, Some(members));
@@ -166,7 +167,7 @@ impl Lobby {
         self.timers.cancel(Timer::Opening(id));
         if let Some(error) = opened.error {
             let message = format!(
-                "no other game server could go on with room {id}: {}",
+                "no other game server could resume room {id}: {}",
                 sanitized(&error.message)
             );
             return self.close_room_by_host(

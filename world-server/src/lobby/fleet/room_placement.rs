@@ -1,5 +1,5 @@
-//! Which hosts come into question for a room, and the choice among them: by build, by quarantine,
-//! then by the policy ([`placement`](super::placement)).
+//! Which hosts may get a room, and the choice among them: by build, by quarantine, then by the
+//! policy ([`placement`](super::placement)).
 
 use std::collections::BTreeSet;
 

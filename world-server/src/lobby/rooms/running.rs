@@ -277,8 +277,7 @@ impl Lobby {
         let message = match room.phase {
             RoomPhase::Moving { host: None } => {
                 format!(
-                    "within {within} s no other game server of build `{}` could go on with room \
-                     {id}",
+                    "within {within} s no other game server of build `{}` could resume room {id}",
                     sanitized(&room.build)
                 )
             }
