@@ -586,7 +586,7 @@ impl Handler<Connect> for WorldServer {
         Connect {
             address,
             session,
-            connection: line,
+            connection,
         }: Connect,
         ctx: &mut Self::Context,
     ) -> Self::Result {
@@ -596,7 +596,7 @@ impl Handler<Connect> for WorldServer {
             conn,
             ConnectedClient {
                 session,
-                connection: line,
+                connection,
                 pending: PendingWrites::default(),
             },
         );

@@ -384,7 +384,7 @@ impl Lobby {
         } else {
             connection.refused_in_a_row + 1
         };
-        let patience_over = connection.refused_in_a_row >= self.config.refused_in_a_row;
+        let too_many_refused = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
         let place = self.outbox.position();
         let answer = if in_time {
@@ -406,7 +406,7 @@ impl Lobby {
                 self.counters.count_refused(refusal.code);
                 self.outbox
                     .answer_at(place, conn, number, output::error_body(refusal.clone()));
-                if patience_over || ends_handshake(refusal.code) {
+                if too_many_refused || ends_handshake(refusal.code) {
                     self.close_connection(now, conn, refusal);
                 }
             }

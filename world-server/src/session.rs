@@ -67,13 +67,13 @@ impl ClientSession {
     /// Creates a session for a new connection. `slow_readers` counts the clients that are
     /// disconnected for not reading.
     pub(crate) fn new(
-        line: ClientConnection,
+        connection: ClientConnection,
         world: Addr<WorldServer>,
         slow_readers: Arc<AtomicU64>,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(QUEUE_FRAMES);
         Self {
-            connection: line,
+            connection,
             world,
             outgoing,
             queue: Some(queue),
@@ -162,13 +162,13 @@ impl Actor for ClientSession {
             },
             connection: self.connection.clone(),
         };
-        let (line, registered) = (self.connection.clone(), self.world.send(connect));
+        let (connection, registered) = (self.connection.clone(), self.world.send(connect));
         ctx.spawn(self.connection.clone().discard_probes().into_actor(self));
         let opening = async move {
             let conn = registered.await.ok()?;
             Some(OpenedSession {
                 conn,
-                streams: line.streams().await,
+                streams: connection.streams().await,
             })
         };
         ctx.spawn(opening.into_actor(self).map(|opened, actor, ctx| {
@@ -207,7 +207,7 @@ impl Handler<CloseSession> for ClientSession {
 
 /// Forwards frames to the lobby until the connection ends.
 async fn read_frames(
-    line: ClientConnection,
+    connection: ClientConnection,
     from_client: RecvStream,
     world: Addr<WorldServer>,
     conn: ConnId,
@@ -216,27 +216,27 @@ async fn read_frames(
     let broken = loop {
         let next = tokio::select! {
             next = frames.next_frame() => next,
-            () = line.closed() => break None,
+            () = connection.closed() => break None,
         };
         match next {
             Ok(Some(frame)) => {
                 if world.send(ClientFrame { conn, frame }).await.is_err() {
-                    line.close(ErrorCode::ServerError, "the lobby has ended");
+                    connection.close(ErrorCode::ServerError, "the lobby has ended");
                     break None;
                 }
             }
             // The client has finished its half of the stream. It closes the connection next, or
             // this end does.
             Ok(None) => {
-                line.record_end(None);
-                let _ = timeout(LAST_FRAMES_TIMEOUT, line.closed()).await;
-                line.close(ErrorCode::ErrorUnspecified, "the stream was closed");
+                connection.record_end(None);
+                let _ = timeout(LAST_FRAMES_TIMEOUT, connection.closed()).await;
+                connection.close(ErrorCode::ErrorUnspecified, "the stream was closed");
                 break None;
             }
             // The connection was lost, or the client has reset its stream.
             Err(FrameError::Io(error)) => {
-                line.record_end(Some(&error));
-                line.close(ErrorCode::Malformed, "the stream was reset");
+                connection.record_end(Some(&error));
+                connection.close(ErrorCode::Malformed, "the stream was reset");
                 break None;
             }
             Err(FrameError::TooLarge(_)) => break Some(ErrorCode::MessageTooLarge),
@@ -246,9 +246,9 @@ async fn read_frames(
     if let Some(code) = broken {
         // The lobby closes the connection in answer.
         let _ = world.send(Malformed { conn, code }).await;
-        line.closed().await;
+        connection.closed().await;
     }
-    if let Some(code) = line.stop_code() {
+    if let Some(code) = connection.stop_code() {
         let _ = frames.into_inner().stop(code);
     }
 }
@@ -256,7 +256,7 @@ async fn read_frames(
 /// Writes queued frames until the last one or the end of the connection. Returns `false` if the
 /// client does not read.
 async fn write_frames(
-    line: ClientConnection,
+    connection: ClientConnection,
     mut to_client: SendStream,
     mut queue: mpsc::Receiver<QueuedFrame>,
     queued_bytes: Arc<AtomicUsize>,
@@ -274,8 +274,8 @@ async fn write_frames(
             QueuedFrame::Close { code, message } => {
                 let _ = to_client.finish();
                 let _ = timeout(LAST_FRAMES_TIMEOUT, to_client.stopped()).await;
-                let _ = timeout(LAST_FRAMES_TIMEOUT, line.closed()).await;
-                line.close(code, &message);
+                let _ = timeout(LAST_FRAMES_TIMEOUT, connection.closed()).await;
+                connection.close(code, &message);
                 return true;
             }
         }

@@ -153,9 +153,9 @@ async fn accept_clients(
             let Ok(address) = relay.address.parse::<IpAddr>() else {
                 return;
             };
-            let line = ClientConnection::relayed(address, (to_client, from_client));
+            let connection = ClientConnection::relayed(address, (to_client, from_client));
             ClientSession::start_in_arbiter(&sessions, move |_| {
-                ClientSession::new(line, world, slow_readers)
+                ClientSession::new(connection, world, slow_readers)
             });
         });
     }

@@ -53,7 +53,8 @@ pub struct Host {
     #[prost(uint64, tag = "8")]
     pub build_since: u64,
 }
-/// Subject `room.N`. For a further map of a world only `incarnation`, `runs_on` and `zone` are set.
+/// Subject `room.N`. For a further map of a world only `incarnation`, `runs_on` and
+/// `map_identity` are set.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Room {
     #[prost(string, tag = "1")]
@@ -87,7 +88,7 @@ pub struct Room {
     /// Which map of which world this is; unset for a world's first map, which is the room that players
     /// create.
     #[prost(message, optional, tag = "12")]
-    pub zone: ::core::option::Option<Zone>,
+    pub map_identity: ::core::option::Option<MapIdentity>,
     /// Only for a world's first map: the players who have passed through gates, if there are any.
     #[prost(message, optional, tag = "13")]
     pub world: ::core::option::Option<World>,
@@ -96,7 +97,7 @@ pub struct Room {
     pub build: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Zone {
+pub struct MapIdentity {
     #[prost(uint64, tag = "1")]
     pub world: u64,
     /// Number of the map in its world, from 1.

@@ -28,9 +28,9 @@ pub(crate) async fn start(
     let (world_end, host_end) = host_link();
     // It ends with this process and never hands its rooms over.
     tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
-    let attended = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
+    let session = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await
         .map_err(anyhow::Error::msg)?;
-    let ended = tokio::spawn(attended.run(|| async { "it was shut down".to_owned() }));
+    let ended = tokio::spawn(session.run(|| async { "it was shut down".to_owned() }));
     Ok(EmbeddedHost { host, ended })
 }

@@ -6,7 +6,6 @@
 //! child replaces it. When this process dies, the children's input ends, and they exit. The lobby
 //! decides how many children there are.
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use std::ffi::OsString;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use std::time::{Duration, Instant};
 use actix::Addr;
 use ambit_host::host_link::{WorldEnd, world_end_over};
 use anyhow::Context as _;
+use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -30,7 +30,7 @@ pub(crate) const SUBCOMMAND: &str = "game-server";
 
 /// Pauses before a new child is started, each twice the last one while children live shorter than
 /// `STABLE_AFTER`. The first one leaves the processor to the rooms that other hosts resume.
-const PAUSES: ExponentialBuilder = ExponentialBuilder::new()
+const BACKOFFS: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(200))
     .with_max_delay(Duration::from_secs(10))
     .without_max_times();
@@ -80,7 +80,7 @@ impl ChildSupervisor {
 
     /// Keeps one child running until `stop`, or until one ends while there are too many.
     async fn supervise_one(self, running: Arc<AtomicU32>) {
-        let mut pauses = PAUSES.build();
+        let mut backoffs = BACKOFFS.build();
         while !self.stop.is_cancelled() {
             let started = now();
             if let Err(error) = self.run_child().await {
@@ -97,10 +97,10 @@ impl ChildSupervisor {
                 return;
             }
             if started.elapsed() >= STABLE_AFTER {
-                pauses = PAUSES.build();
+                backoffs = BACKOFFS.build();
             }
-            let pause = pauses.next().expect("pauses have no end");
-            let _ = tokio::time::timeout(pause, self.stop.cancelled()).await;
+            let backoff = backoffs.next().expect("backoffs have no end");
+            let _ = tokio::time::timeout(backoff, self.stop.cancelled()).await;
         }
     }
 
@@ -108,12 +108,12 @@ impl ChildSupervisor {
     async fn run_child(&self) -> anyhow::Result<()> {
         let mut child = spawn(&self.arguments)?;
         let link = connect(&mut child, self.stop.clone())?;
-        let attended = match HostSession::register(link, self.world.clone(), Origin::Child, |_| {
+        let session = match HostSession::register(link, self.world.clone(), Origin::Child, |_| {
             Ok(())
         })
         .await
         {
-            Ok(attended) => attended,
+            Ok(session) => session,
             Err(reason) => {
                 anyhow::bail!(
                     "{reason} ({})",
@@ -122,7 +122,7 @@ impl ChildSupervisor {
             }
         };
         let _ = self.ready.try_send(Ok(()));
-        attended
+        session
             .run(|| wait_for_exit(&mut child, EXIT_STATUS_TIMEOUT))
             .await;
         Ok(())

@@ -49,9 +49,9 @@ pub(crate) async fn serve(
         }
     };
     match HostSession::register(link, world, Origin::Remote, admit).await {
-        Ok(attended) => {
+        Ok(session) => {
             drop(greeting);
-            attended
+            session
                 .run(|| wait_for_end_reason(&connection, silence))
                 .await;
             close(&connection, ErrorCode::ErrorUnspecified);

@@ -32,7 +32,7 @@ use crate::lobby::output::{HostId, RecordKey};
 use crate::lobby::refusal::LobbyRefusal;
 use crate::lobby::request::CreateRoomRequest;
 use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
-use crate::lobby::sessions::limits::{CreationKey, RecentCreations};
+use crate::lobby::sessions::creations::{CreationKey, RecentCreations};
 use crate::lobby::sessions::players::{LobbyPlayer, ResumeToken, SavedPlayer};
 use crate::lobby::text::{LobbyRoomName, Password, PlayerName};
 use crate::lobby::timers::Timer;
@@ -166,12 +166,11 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
         RoomPhase::Running { host } => Some(host.0),
         RoomPhase::Moving { host } => Some(host.map_or(NO_HOST, |host| host.0)),
     };
-    if let Some(zone) = &room.map_identity {
-        let zone = Some(zone.to_record());
+    if let Some(identity) = &room.map_identity {
         return pb::Room {
             incarnation: room.incarnation,
             runs_on,
-            zone,
+            map_identity: Some(identity.to_record()),
             ..pb::Room::default()
         };
     }
@@ -198,7 +197,7 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
         seed: room.seed,
         incarnation: room.incarnation,
         runs_on,
-        zone: None,
+        map_identity: None,
         world: room.world.to_record(),
         build: room.build.clone(),
     }
@@ -207,12 +206,13 @@ fn room_record(room: &LobbyRoom) -> pb::Room {
 /// Restoring a lobby from records.
 impl Lobby {
     /// Restores the lobby that put out these records; this one must be new. Rooms whose hosts do
-    /// not reconnect within `patience` are lost. Records that do not decode are skipped and logged.
+    /// not reconnect within `reconnect_time` are lost. Records that do not decode are skipped and
+    /// logged.
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
         records: impl IntoIterator<Item = (RecordKey, &'a [u8])>,
-        patience: Duration,
+        reconnect_time: Duration,
     ) {
         let records: BTreeMap<RecordKey, &[u8]> = records.into_iter().collect();
         for (&key, &bytes) in &records {
@@ -220,7 +220,7 @@ impl Lobby {
                 RecordKey::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),
                 RecordKey::Host(id) => pb::Host::decode(bytes)
                     .ok()
-                    .and_then(|host| self.restore_host(now, id, host, patience)),
+                    .and_then(|host| self.restore_host(now, id, host, reconnect_time)),
                 RecordKey::Player(id) => pb::Player::decode(bytes)
                     .ok()
                     .and_then(|player| self.restore_player(now, id, &player)),
@@ -268,7 +268,7 @@ impl Lobby {
         now: LocalTime,
         id: HostId,
         host: pb::Host,
-        patience: Duration,
+        reconnect_time: Duration,
     ) -> Option<()> {
         let host_since = host.build_since;
         let host = Host {
@@ -284,7 +284,8 @@ impl Lobby {
         host.check().ok()?;
         self.hosts.note_build(&host.build, host_since);
         self.hosts.expect_back(now, id, host);
-        self.timers.set(Timer::HostSilence(id), now + patience);
+        self.timers
+            .set(Timer::HostSilence(id), now + reconnect_time);
         Some(())
     }
 
@@ -310,8 +311,13 @@ impl Lobby {
     }
 
     fn restore_room(&mut self, now: LocalTime, id: RoomId, record: pb::Room) -> Option<()> {
-        if let Some(zone) = &record.zone {
-            return self.restore_map(id, zone, record.incarnation, record.runs_on.map(HostId)?);
+        if let Some(identity) = &record.map_identity {
+            return self.restore_map(
+                id,
+                identity,
+                record.incarnation,
+                record.runs_on.map(HostId)?,
+            );
         }
         let members = || {
             record

@@ -14,7 +14,7 @@ use prost::bytes::Buf;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 
 use crate::lobby::refusal::LobbyRefusal;
-use crate::lobby::sessions::limits::CreationKey;
+use crate::lobby::sessions::creations::CreationKey;
 use crate::lobby::text::{ChatText, LobbyRoomName, Password, PlayerName};
 
 const DEFAULT_CAPACITY: u32 = 64;

@@ -4,7 +4,7 @@
 //! is away, its seat and name are kept, and its room sees it as not connected.
 
 pub(super) mod connections;
-pub(super) mod limits;
+pub(super) mod creations;
 pub(super) mod players;
 
 use ambit_host::protocol::messages::{RenamePlayer, world_to_host};

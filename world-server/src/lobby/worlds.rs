@@ -105,12 +105,12 @@ enum TransferStep {
 impl LobbyRoom {
     /// The id of the world: its first map.
     pub(super) fn world_id(&self) -> RoomId {
-        self.map_identity.map_or(self.id, |zone| zone.world)
+        self.map_identity.map_or(self.id, |identity| identity.world)
     }
 
     /// The number of the map in its world, from 0.
     pub(super) fn map(&self) -> u32 {
-        self.map_identity.map_or(0, |zone| zone.map)
+        self.map_identity.map_or(0, |identity| identity.map)
     }
 
     /// Maximum number of players on one map.
@@ -150,7 +150,7 @@ impl LobbyRoom {
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
         let map = self
             .map_identity
-            .map(|zone| (MAP.to_owned(), zone.map.to_string()));
+            .map(|identity| (MAP.to_owned(), identity.map.to_string()));
         parameters_of_game(&self.parameters)
             .into_iter()
             .chain(map)

@@ -300,9 +300,9 @@ impl ConnectionRouter {
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
                 let slow_readers = self.slow_readers;
-                let line = ClientConnection::Direct(connection);
+                let connection = ClientConnection::Direct(connection);
                 ClientSession::start_in_arbiter(&self.sessions, move |_| {
-                    ClientSession::new(line, world, slow_readers)
+                    ClientSession::new(connection, world, slow_readers)
                 });
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
@@ -434,7 +434,7 @@ fn start_lobby(
         .fill(&mut seed)
         .map_err(|_| anyhow::anyhow!("the system's random source failed"))?;
     let signer = TicketSigner::from_seed(&seed);
-    let games = registry.games().map(game_info).collect();
+    let games = registry.games().map(lobby_game).collect();
     let checker = registry.clone();
     let check = move |game: &str, parameters: &_| {
         checker
@@ -465,7 +465,7 @@ fn start_lobby(
     Ok((world, ended))
 }
 
-fn game_info(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {
+fn lobby_game(game: &ambit_room::logic::registry::GameInfo) -> LobbyGame {
     LobbyGame {
         name: game.name.to_string(),
         description: game.description.to_string(),

@@ -9,9 +9,8 @@ use std::net::IpAddr;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::time::LocalTime;
-use ambit_transport::acceptance_limits::AddressCount;
-
 use ambit_room::token_bucket::TokenBucket;
+use ambit_transport::acceptance_limits::AddressCount;
 
 use crate::lobby::config::LobbyConfig;
 use crate::lobby::output::ConnId;

@@ -14,7 +14,7 @@ use ambit_room::token_bucket::TokenBucket;
 
 use crate::lobby::config::{Entropy, LobbyConfig};
 use crate::lobby::output::ConnId;
-use crate::lobby::sessions::limits::RecentCreations;
+use crate::lobby::sessions::creations::RecentCreations;
 use crate::lobby::text::{NameKey, PlayerName};
 
 /// Names get suffixes up to this number; then random digits, to avoid a long search.

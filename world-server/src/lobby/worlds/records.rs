@@ -19,8 +19,8 @@ use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
 use crate::lobby::rooms::seats::Seats;
 
 impl MapIdentity {
-    pub(in crate::lobby) fn to_record(self) -> pb::Zone {
-        pb::Zone {
+    pub(in crate::lobby) fn to_record(self) -> pb::MapIdentity {
+        pb::MapIdentity {
             world: self.world.0,
             map: self.map,
         }
@@ -154,25 +154,25 @@ impl Lobby {
     pub(in crate::lobby) fn restore_map(
         &mut self,
         id: RoomId,
-        zone: &pb::Zone,
+        identity: &pb::MapIdentity,
         incarnation: u32,
         host: HostId,
     ) -> Option<()> {
         self.hosts.get(host)?;
         let world = self
             .rooms
-            .get(RoomId(zone.world))
+            .get(RoomId(identity.world))
             .filter(|room| room.map_identity.is_none() && room.is_running())?;
-        let mut room = LobbyRoom::map_of(world, id, zone.map);
+        let mut room = LobbyRoom::map_of(world, id, identity.map);
         for player in world.world.players_of_map(id) {
             room.seats.take(player).ok()?;
         }
         (room.phase, room.incarnation) = (RoomPhase::Running { host }, incarnation);
-        let maps = &mut self.rooms.at_mut(RoomId(zone.world)).world.maps;
-        if zone.map == 0 || maps.contains_key(&zone.map) {
+        let maps = &mut self.rooms.at_mut(RoomId(identity.world)).world.maps;
+        if identity.map == 0 || maps.contains_key(&identity.map) {
             return None;
         }
-        maps.insert(zone.map, id);
+        maps.insert(identity.map, id);
         self.rooms.restore(room);
         Some(())
     }

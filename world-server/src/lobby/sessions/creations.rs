@@ -1,8 +1,5 @@
-//! The rooms that a player created: the list limits them and makes a repeated request harmless.
-//!
-//! It needs a bounded amount of memory. (Requests and chat are limited by
-//! `ambit_room::token_bucket`, connections by address by `ambit_transport::acceptance_limits`, as
-//! on hosts.)
+//! The rooms that a player created within the last minute: limits their number, and makes a
+//! repeated request harmless.
 
 use std::collections::VecDeque;
 use std::time::Duration;
