@@ -27,6 +27,23 @@ use self::room_checkpoints::RoomCheckpoints;
 /// How long a host may take to send its first message.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Why the link to a host ended.
+pub(crate) struct DisconnectCause {
+    /// For logs and players.
+    pub(crate) reason: String,
+    /// What follows, if the host failed; for the log.
+    pub(crate) consequence: Option<&'static str>,
+}
+
+impl DisconnectCause {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            consequence: None,
+        }
+    }
+}
+
 /// A host that is ready and registered in the lobby.
 pub(crate) struct HostSession {
     id: HostId,
@@ -88,8 +105,12 @@ impl HostSession {
         })
     }
 
-    /// Forwards the host's messages to the lobby until the link ends; then `why` gives the reason.
-    pub(crate) async fn run<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
+    /// Forwards the host's messages to the lobby until the link ends; then `why` returns the
+    /// cause.
+    pub(crate) async fn run<W: Future<Output = DisconnectCause>>(
+        mut self,
+        why: impl FnOnce() -> W,
+    ) {
         // Only the lobby's sender keeps the link open: when the lobby drops it, the link ends.
         let commands = self.link.commands.downgrade();
         drop(self.link.commands);
@@ -119,8 +140,18 @@ impl HostSession {
                 return;
             }
         }
-        let reason = why().await;
-        tracing::info!(host = self.id.0, "host disconnected: {reason}");
+        let DisconnectCause {
+            reason,
+            consequence,
+        } = why().await;
+        if let Some(consequence) = consequence {
+            tracing::warn!(
+                host = self.id.0,
+                "host disconnected: {reason}; {consequence}"
+            );
+        } else {
+            tracing::info!(host = self.id.0, "host disconnected: {reason}");
+        }
         let _ = self.world.send(HostDisconnected(self.id, reason)).await;
     }
 }

@@ -8,7 +8,7 @@ use ambit_room::logic::registry::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::HostSession;
+use super::{DisconnectCause, HostSession};
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
@@ -31,6 +31,6 @@ pub(crate) async fn start(
     let session = HostSession::register(world_end, world, Origin::Embedded, |_| Ok(()))
         .await
         .map_err(anyhow::Error::msg)?;
-    let ended = tokio::spawn(session.run(|| async { "it was shut down".to_owned() }));
+    let ended = tokio::spawn(session.run(|| async { DisconnectCause::new("it was shut down") }));
     Ok(EmbeddedHost { host, ended })
 }

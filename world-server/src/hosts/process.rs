@@ -7,7 +7,7 @@
 //! decides how many children there are.
 
 use std::ffi::OsString;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::HostSession;
+use super::{DisconnectCause, HostSession};
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
@@ -115,15 +115,22 @@ impl ChildSupervisor {
         {
             Ok(session) => session,
             Err(reason) => {
-                anyhow::bail!(
-                    "{reason} ({})",
-                    wait_for_exit(&mut child, Duration::ZERO).await
-                )
+                let exit = wait_for_exit(&mut child, Duration::ZERO).await;
+                anyhow::bail!("{reason} ({})", exit_text(&exit))
             }
         };
         let _ = self.ready.try_send(Ok(()));
         session
-            .run(|| wait_for_exit(&mut child, EXIT_STATUS_TIMEOUT))
+            .run(async || {
+                let exit = wait_for_exit(&mut child, EXIT_STATUS_TIMEOUT).await;
+                let has_failed = !exit.as_ref().is_ok_and(ExitStatus::success);
+                DisconnectCause {
+                    reason: exit_text(&exit),
+                    consequence: (has_failed && !self.stop.is_cancelled()).then_some(
+                        "its rooms resume on other hosts, and another child replaces it",
+                    ),
+                }
+            })
             .await;
         Ok(())
     }
@@ -181,14 +188,19 @@ async fn wait_until_overdue(stop: &CancellationToken) {
 }
 
 /// Returns the exit status of a child whose pipe has ended. Kills it if it does not exit in time.
-async fn wait_for_exit(child: &mut Child, within: Duration) -> String {
+async fn wait_for_exit(child: &mut Child, within: Duration) -> Result<ExitStatus, String> {
     if let Ok(Ok(status)) = tokio::time::timeout(within, child.wait()).await {
-        return status.to_string();
+        return Ok(status);
     }
     let killed = child.start_kill();
-    match child.wait().await {
+    let exit = child.wait().await;
+    exit.map_err(|error| format!("{error}, {killed:?}"))
+}
+
+fn exit_text(exit: &Result<ExitStatus, String>) -> String {
+    match exit {
         Ok(status) => status.to_string(),
-        Err(error) => format!("{error}, {killed:?}"),
+        Err(error) => error.clone(),
     }
 }
 

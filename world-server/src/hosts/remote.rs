@@ -12,7 +12,7 @@ use ambit_transport::acceptance_limits::AcceptancePermit;
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
 
-use super::HostSession;
+use super::{DisconnectCause, HostSession};
 use crate::actor::WorldServer;
 use crate::lobby::Origin;
 
@@ -51,9 +51,7 @@ pub(crate) async fn serve(
     match HostSession::register(link, world, Origin::Remote, admit).await {
         Ok(session) => {
             drop(greeting);
-            session
-                .run(|| wait_for_end_reason(&connection, silence))
-                .await;
+            session.run(|| wait_for_end(&connection, silence)).await;
             close(&connection, ErrorCode::ErrorUnspecified);
         }
         Err(reason) => {
@@ -63,7 +61,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn wait_for_end_reason(connection: &Connection, silence: Duration) -> String {
+async fn wait_for_end(connection: &Connection, silence: Duration) -> DisconnectCause {
     let dials_again = VarInt::from_u32(ErrorCode::TryAgain as u32);
     match connection.close_reason() {
         Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
@@ -73,13 +71,13 @@ async fn wait_for_end_reason(connection: &Connection, silence: Duration) -> Stri
             | ConnectionError::LocallyClosed
             | ConnectionError::Reset,
         ) => {
-            return "its connection ended".to_owned();
+            return DisconnectCause::new("its connection ended");
         }
         Some(_) => {}
     }
     // The host keeps its rooms for a while, and may reconnect within that time.
     tokio::time::sleep(silence).await;
-    "its connection broke".to_owned()
+    DisconnectCause::new("its connection broke")
 }
 
 /// Compares digests, so that the time of the comparison reveals nothing about the secret.
