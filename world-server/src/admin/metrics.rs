@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Error};
 
 use ambit_host::protocol::TICK_BUCKETS;
-use ambit_host::protocol::messages::TickFigures;
+use ambit_host::protocol::messages::{HostStats, TickFigures};
 use ambit_proto::codes;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -129,78 +129,8 @@ impl MetricsCollector {
             "Game connections, those not joined yet included",
             hosts.clients.into(),
         )?;
-        out.encode_counters(
-            "datagrams",
-            "Game datagrams",
-            "direction",
-            by_direction(hosts.datagrams_in, hosts.datagrams_out),
-        )?;
-        out.encode_counters(
-            "datagram_bytes",
-            "Bytes of game datagrams, without QUIC's own",
-            "direction",
-            by_direction(hosts.bytes_in, hosts.bytes_out),
-        )?;
-        out.encode_counter(
-            "enters",
-            "Objects that came into a client's view",
-            hosts.enters,
-        )?;
-        out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
-        out.encode_counter("events", "Events sent, once for each client", hosts.events)?;
-        out.encode_counter(
-            "late_events",
-            "Events and updates that arrived after their effect time, as clients report",
-            hosts.late_events,
-        )?;
-        out.encode_counter("commands", "Commands executed", hosts.commands)?;
-        out.encode_counter(
-            "commands_refused",
-            "Commands that games refused",
-            hosts.commands_refused,
-        )?;
-        let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
-            for which that is highest";
-        out.encode_gauge(
-            "amplification_permille",
-            amplification,
-            hosts.amplification_permille.into(),
-        )?;
-        let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
-        out.encode_counters(
-            "datagram_bits",
-            "Bits of game datagrams, by what they are for",
-            "part",
-            counts(&hosts.bits),
-        )?;
-        let encodings = "How often something was encoded (made), and how often that served a \
-            client, including checks whether the client predicts it (used)";
-        let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
-            let (what, how) = name.split_once('/')?;
-            Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
-        });
-        out.encode_family("encodings", encodings, by_use)?;
-        let poses = "Poses that were due for a client: sent, predicted by it well enough, or left \
-            out for lack of budget";
-        out.encode_counters("poses", poses, "fate", counts(&hosts.poses))?;
-        out.encode_counter(
-            "ticks_skipped",
-            "Ticks skipped because a room was too far behind",
-            hosts.ticks_skipped,
-        )?;
-        out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
-        let work = "Work of the newest 256 ticks; the worst of all hosts";
-        out.encode_recent(
-            "recent_tick_work_seconds",
-            work,
-            hosts.recent_work.unwrap_or_default(),
-        )?;
-        let late = "Delay of the start of the newest 256 ticks; the worst of all hosts";
-        out.encode_recent(
-            "recent_tick_lateness_seconds",
-            late,
-            hosts.recent_lateness.unwrap_or_default(),
-        )?;
+        encode_traffic(&hosts, out)?;
+        encode_ticks_of_hosts(&hosts, out)?;
         self.encode_each_host(out)?;
         let refused = hosts
             .tickets_refused
@@ -231,6 +161,86 @@ impl MetricsCollector {
             self.0.hosts.iter().map(|(id, host)| (id.0, rooms(host))),
         )
     }
+}
+
+/// What the hosts send to clients and receive from them.
+fn encode_traffic(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Error> {
+    out.encode_counters(
+        "datagrams",
+        "Game datagrams",
+        "direction",
+        by_direction(hosts.datagrams_in, hosts.datagrams_out),
+    )?;
+    out.encode_counters(
+        "datagram_bytes",
+        "Bytes of game datagrams, without QUIC's own",
+        "direction",
+        by_direction(hosts.bytes_in, hosts.bytes_out),
+    )?;
+    out.encode_counter(
+        "enters",
+        "Objects that came into a client's view",
+        hosts.enters,
+    )?;
+    out.encode_counter("leaves", "Objects that left a client's view", hosts.leaves)?;
+    out.encode_counter("events", "Events sent, once for each client", hosts.events)?;
+    out.encode_counter(
+        "late_events",
+        "Events and updates that arrived after their effect time, as clients report",
+        hosts.late_events,
+    )?;
+    out.encode_counter("commands", "Commands executed", hosts.commands)?;
+    out.encode_counter(
+        "commands_refused",
+        "Commands that games refused",
+        hosts.commands_refused,
+    )?;
+    let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
+        for which that is highest";
+    out.encode_gauge(
+        "amplification_permille",
+        amplification,
+        hosts.amplification_permille.into(),
+    )?;
+    let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
+    out.encode_counters(
+        "datagram_bits",
+        "Bits of game datagrams, by what they are for",
+        "part",
+        counts(&hosts.bits),
+    )?;
+    let encodings = "How often something was encoded (made), and how often that served a \
+        client, including checks whether the client predicts it (used)";
+    let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
+        let (what, how) = name.split_once('/')?;
+        Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
+    });
+    out.encode_family("encodings", encodings, by_use)?;
+    let poses = "Poses that were due for a client: sent, predicted by it well enough, or left \
+        out for lack of budget";
+    out.encode_counters("poses", poses, "fate", counts(&hosts.poses))
+}
+
+/// How well the hosts keep the time of their ticks.
+fn encode_ticks_of_hosts(hosts: &HostStats, out: &mut MetricsEncoder) -> Result<(), Error> {
+    out.encode_counter(
+        "ticks_skipped",
+        "Ticks skipped because a room was too far behind",
+        hosts.ticks_skipped,
+    )?;
+    out.encode_ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
+    let work = "Work of the newest 256 ticks; the worst of all hosts";
+    out.encode_recent(
+        "recent_tick_work_seconds",
+        work,
+        hosts.recent_work.unwrap_or_default(),
+    )?;
+    let late = "Delay of the start of the newest 256 ticks; the worst of all hosts";
+    out.encode_recent(
+        "recent_tick_lateness_seconds",
+        late,
+        hosts.recent_lateness.unwrap_or_default(),
+    )
 }
 
 /// The Prometheus encoder with one function for each shape of metric.
@@ -350,8 +360,6 @@ fn by_direction(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)>
 
 #[cfg(test)]
 mod tests {
-    use ambit_host::protocol::messages::HostStats;
-
     use super::*;
     use crate::lobby::HostId;
 

@@ -329,15 +329,7 @@ pub(crate) async fn run_writer(
         };
         leader.free = *done.borrow();
         let (number, records) = queue.take_all();
-        let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
-        // Removals go last: if this server dies in between, what was there is known to be
-        // elsewhere.
-        let (there, gone): (Vec<_>, Vec<_>) =
-            records.iter().partition(|(_, value)| value.is_some());
-        let write = |(key, value): (&RecordKey, &Option<Vec<u8>>)| {
-            (subject_of(*key), value.clone().unwrap_or_default().into())
-        };
-        writes.extend(there.into_iter().chain(gone).map(write));
+        let mut writes = ordered_writes(&records);
         if renew {
             leader.renewals += 1;
             writes.push((LEADER.to_owned(), leader.encode_to_vec().into()));
@@ -379,22 +371,42 @@ pub(crate) async fn run_writer(
             Err(_) => {
                 progress.send_modify(|progress| progress.unavailable = true);
                 queue.requeue(records);
-                // A lost acknowledgement looks the same as a write of another leader.
-                match store.look_up_leader().await {
-                    Ok(LeaderLookup {
-                        leader: Some(found),
-                        last_sequence,
-                    }) if found.process == leader.process => {
-                        after = last_sequence;
+                match recover(&store, &leader.process).await {
+                    Ok(sequence) => {
+                        after = sequence;
                         queue.wake.notify_one();
                     }
-                    Ok(_) => return,
-                    Err(error) => {
-                        tracing::warn!("the directory can't be written; trying again: {error:#}");
-                    }
+                    Err(WriteError::AnotherWriter) => return,
+                    Err(WriteError::Unreachable) => {}
                 }
                 tokio::time::sleep(RENEW_INTERVAL / 10).await;
             }
+        }
+    }
+}
+
+/// The writes of these records. Removals go last: if this server dies in between, what was there is
+/// known to be elsewhere.
+fn ordered_writes(records: &RecordChanges) -> Vec<(String, Bytes)> {
+    let (kept, removed): (Vec<_>, Vec<_>) = records.iter().partition(|(_, value)| value.is_some());
+    let write = |(key, value): (&RecordKey, &Option<Vec<u8>>)| {
+        (subject_of(*key), value.clone().unwrap_or_default().into())
+    };
+    kept.into_iter().chain(removed).map(write).collect()
+}
+
+/// Returns the sequence number after which to write again when a write has failed. A lost
+/// acknowledgement looks the same as a write of another leader, so the leader's record decides.
+async fn recover(store: &DirectoryStore, process: &[u8]) -> Result<u64, WriteError> {
+    match store.look_up_leader().await {
+        Ok(LeaderLookup {
+            leader: Some(found),
+            last_sequence,
+        }) if found.process == process => Ok(last_sequence),
+        Ok(_) => Err(WriteError::AnotherWriter),
+        Err(error) => {
+            tracing::warn!("the directory can't be written; trying again: {error:#}");
+            Err(WriteError::Unreachable)
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) struct ServerComponents {
     endpoint: Endpoint,
     roles: watch::Receiver<ClusterRole>,
     /// Resolves when the lobby's actor ends.
-    lobby_ended: Option<oneshot::Receiver<Infallible>>,
+    lobby_ended: Option<LobbyEnded>,
     /// The task of this server's part in a cluster.
     member: Option<JoinHandle<anyhow::Result<()>>>,
     member_stop: CancellationToken,
@@ -99,27 +99,9 @@ impl ServerComponents {
             let part = cluster_member(config, &registry, &addresses, role).await?;
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
-            let (children, wanted) = watch::channel(config.children().min);
-            let (world, ended) = start_lobby(
-                config,
-                &registry,
-                &start_lobby_thread()?,
-                LobbyClock::start(),
-                Some(children),
-                None,
-            )?;
-            embedded = start_hosts(
-                config,
-                registry,
-                &addresses,
-                &world,
-                wanted,
-                &mut hosts,
-                &hosts_stop,
-            )
-            .await?;
-            lobby_ended = Some(ended);
-            role.send_replace(ClusterRole::Leading { world, epoch: 0 });
+            let (host, ended) =
+                start_alone(config, registry, &addresses, role, &mut hosts, &hosts_stop).await?;
+            (embedded, lobby_ended) = (host, Some(ended));
         }
 
         let acceptance = Arc::new(AcceptanceCounters::default());
@@ -355,6 +337,33 @@ impl ConnectionRouter {
 type LobbyEnded = oneshot::Receiver<Infallible>;
 /// The records that were read from the directory.
 type DirectoryRecords = BTreeMap<RecordKey, Vec<u8>>;
+
+/// Starts the lobby and the hosts of a server without a cluster; it leads from now on. Returns the
+/// embedded host.
+async fn start_alone(
+    config: &Config,
+    registry: Registry,
+    addresses: &Addresses,
+    role: watch::Sender<ClusterRole>,
+    hosts: &mut JoinSet<()>,
+    hosts_stop: &CancellationToken,
+) -> anyhow::Result<(Option<GameHost>, LobbyEnded)> {
+    let (children, wanted) = watch::channel(config.children().min);
+    let (world, ended) = start_lobby(
+        config,
+        &registry,
+        &start_lobby_thread()?,
+        LobbyClock::start(),
+        Some(children),
+        None,
+    )?;
+    let embedded = start_hosts(
+        config, registry, addresses, &world, wanted, hosts, hosts_stop,
+    )
+    .await?;
+    role.send_replace(ClusterRole::Leading { world, epoch: 0 });
+    Ok((embedded, ended))
+}
 
 /// Creates this server's part in its cluster.
 async fn cluster_member(
