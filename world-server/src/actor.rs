@@ -7,9 +7,10 @@
 //! message in the mailbox. This actor never waits for a receiver: it disconnects a session or host
 //! whose queue is full, and no other client is affected.
 
+pub(crate) mod messages;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use actix::prelude::*;
 use ambit_host::protocol::messages::{HostStats, WorldToHost, world_to_host};
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
+use ambit_proto::control::world::{WorldToClient, world_to_client};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_room::recording::{Header, recording_of};
@@ -30,7 +31,13 @@ use crate::client_connection::ClientConnection;
 use crate::cluster::pending_writes::PendingWrites;
 use crate::cluster::store::{WriteProgress, WriteQueue};
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::{ConnId, HostId, HostOrder, HostReport, Lobby, LobbyAction, Origin};
+use crate::lobby::{ConnId, HostId, HostOrder, Lobby, LobbyAction};
+
+use self::messages::{
+    ClientFrame, CloseSession, Connect, DirectoryProgress, Disconnect, HostConnected,
+    HostDisconnected, HostReported, Malformed, SendFrame, SessionAddress, SetServers, StartDrain,
+    TakeSnapshot,
+};
 
 /// Frames to one client that may wait for the directory; a client with more is disconnected. More
 /// than one client is sent while a NATS broker elects a leader.
@@ -40,94 +47,6 @@ const MAX_PENDING_ORDERS: usize = 4_096;
 
 /// Messages in the mailbox; senders beyond that wait.
 const MAILBOX_MESSAGES: usize = 1_024;
-
-/// For a session: sends a frame to the client.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct SendFrame(pub(crate) Bytes);
-
-/// For a session: closes the connection after the frames that were sent before.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct CloseSession {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-}
-
-/// Where the messages for a session go.
-pub(crate) struct SessionAddress {
-    pub(crate) frames: Recipient<SendFrame>,
-    pub(crate) close: Recipient<CloseSession>,
-}
-
-/// A client has connected.
-#[derive(Message)]
-#[rtype(result = "ConnId")]
-pub(crate) struct Connect {
-    pub(crate) address: IpAddr,
-    pub(crate) session: SessionAddress,
-    pub(crate) connection: ClientConnection,
-}
-
-/// A client has sent a frame.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct ClientFrame {
-    pub(crate) conn: ConnId,
-    pub(crate) frame: Bytes,
-}
-
-/// A client has sent bytes that are not a valid frame.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Malformed {
-    pub(crate) conn: ConnId,
-    pub(crate) code: ErrorCode,
-}
-
-/// A client has disconnected.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Disconnect {
-    pub(crate) conn: ConnId,
-    /// Whether the client closed it on purpose.
-    pub(crate) quit: bool,
-}
-
-/// A host has connected; its orders go to the sender.
-#[derive(Message)]
-#[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
-pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
-
-/// A host has reported something.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct HostReported(pub(crate) HostId, pub(crate) HostReport);
-
-/// The link to a host has ended; the text is the reason.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct HostDisconnected(pub(crate) HostId, pub(crate) String);
-
-/// The server shuts down. The sender is notified once every connection is closed.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct StartDrain(pub(crate) oneshot::Sender<()>);
-
-/// Asks for the state that `/metrics` and the page show.
-#[derive(Message)]
-#[rtype(result = "Box<Snapshot>")]
-pub(crate) struct TakeSnapshot;
-
-/// The list of the cluster's servers has changed.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct SetServers(pub(crate) Servers);
-
-/// Directory writes have completed, or the directory's availability has changed.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);
 
 struct ConnectedClient {
     session: SessionAddress,

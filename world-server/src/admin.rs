@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::snapshot::Snapshot;
-use crate::actor::TakeSnapshot;
+use crate::actor::messages::TakeSnapshot;
 use crate::cluster::ClusterRole;
 
 /// A lobby that does not answer within this time is stuck.

@@ -36,7 +36,8 @@ pub(crate) use self::follow::relay_client;
 pub(crate) use self::lead::{FollowerAcceptor, Followers};
 use self::leadership::{ElectionStep, LeaderElection};
 use self::store::{DirectoryStore, WriteProgress, WriteQueue, run_writer};
-use crate::actor::{DirectoryProgress, LobbyClock, WorldServer};
+use crate::actor::messages::DirectoryProgress;
+use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::RecordKey;
 
 /// Version of the protocol between the servers of a cluster.

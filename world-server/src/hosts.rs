@@ -19,7 +19,8 @@ use ambit_host::protocol::messages::{
     HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
 };
 
-use crate::actor::{HostConnected, HostDisconnected, HostReported, LobbyClock, WorldServer};
+use crate::actor::messages::{HostConnected, HostDisconnected, HostReported};
+use crate::actor::{LobbyClock, WorldServer};
 use crate::lobby::{HostId, HostReport, Origin};
 
 use self::room_checkpoints::RoomCheckpoints;

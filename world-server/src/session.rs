@@ -18,9 +18,9 @@ use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::actor::{
+use crate::actor::WorldServer;
+use crate::actor::messages::{
     ClientFrame, CloseSession, Connect, Disconnect, Malformed, SendFrame, SessionAddress,
-    WorldServer,
 };
 use crate::client_connection::ClientConnection;
 use crate::lobby::ConnId;

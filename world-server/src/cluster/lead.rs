@@ -17,7 +17,8 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::{PROBE_INTERVAL, VERSION, exchange_heartbeats, read_message};
-use crate::actor::{SetServers, WorldServer};
+use crate::actor::WorldServer;
+use crate::actor::messages::SetServers;
 use crate::client_connection::ClientConnection;
 use crate::hosts::remote::secrets_match;
 use crate::session::ClientSession;

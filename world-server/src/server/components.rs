@@ -29,7 +29,8 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Addresses;
-use crate::actor::{LobbyClock, StartDrain, WorldServer};
+use crate::actor::messages::StartDrain;
+use crate::actor::{LobbyClock, WorldServer};
 use crate::admin::{self, AdminState};
 use crate::client_connection::ClientConnection;
 use crate::cluster::leadership::LEADER_LEASE;

@@ -1,5 +1,7 @@
 //! Test harness: a lobby with simulated clients and hosts.
 
+mod requests;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -14,6 +16,11 @@ use ambit_transport::ticket::{Ticket, TicketError, TicketSigner, TicketVerifier}
 use crate::hosts::room_checkpoints::RoomCheckpoints;
 use crate::lobby::{
     ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin, RecordKey,
+};
+
+pub(super) use requests::{
+    create, hello, join, join_with, kick, leave, list_all_players, ready, request_ticket, room,
+    set_name, start,
 };
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
@@ -627,68 +634,6 @@ fn recording() -> LobbyConfig {
         host_silence: Duration::from_hours(1),
         ..LobbyConfig::default()
     }
-}
-
-pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {
-    ask::Body::Hello(world::Hello {
-        version: ambit_proto::control::WORLD_VERSION,
-        name: name.to_owned(),
-        resume_token: token.to_vec(),
-        agent: "test".to_owned(),
-    })
-}
-
-pub(super) fn room(name: &str) -> world::CreateRoom {
-    world::CreateRoom {
-        name: name.to_owned(),
-        game: "field".to_owned(),
-        ..world::CreateRoom::default()
-    }
-}
-
-pub(super) fn create(room: world::CreateRoom) -> ask::Body {
-    ask::Body::CreateRoom(room)
-}
-
-pub(super) fn join(room: u64) -> ask::Body {
-    join_with(room, "")
-}
-
-pub(super) fn join_with(room: u64, password: &str) -> ask::Body {
-    ask::Body::JoinRoom(world::JoinRoom {
-        room,
-        password: password.to_owned(),
-    })
-}
-
-pub(super) fn leave() -> ask::Body {
-    ask::Body::LeaveRoom(world::LeaveRoom {})
-}
-
-pub(super) fn start() -> ask::Body {
-    ask::Body::StartRoom(world::StartRoom {})
-}
-
-pub(super) fn ready(ready: bool) -> ask::Body {
-    ask::Body::SetReady(world::SetReady { ready })
-}
-
-pub(super) fn kick(player: u64) -> ask::Body {
-    ask::Body::Kick(world::Kick { player })
-}
-
-pub(super) fn set_name(name: &str) -> ask::Body {
-    ask::Body::SetName(world::SetName {
-        name: name.to_owned(),
-    })
-}
-
-pub(super) fn request_ticket() -> ask::Body {
-    ask::Body::RequestTicket(world::RequestTicket {})
-}
-
-pub(super) fn list_all_players() -> ask::Body {
-    ask::Body::ListPlayers(world::ListPlayers { everybody: true })
 }
 
 pub(super) fn seconds(seconds: u64) -> Duration {

@@ -15,13 +15,15 @@ use super::harness::{
     create, hello, join_with, kick, leave, list_all_players, ready, request_ticket, set_name, start,
 };
 use crate::hosts::room_checkpoints::RoomCheckpoints;
-use crate::lobby::rooms::room::{LobbyRoom, RoomPhase};
-use crate::lobby::sessions::connections::Stage;
+use crate::lobby::rooms::room::LobbyRoom;
 use crate::lobby::{ConnId, HostId, HostReport, Lobby, LobbyAction, LobbyConfig, LobbyGame};
 
+mod invariants;
 mod leaders;
+mod source;
 
 use leaders::{DirectoryLog, HostRooms};
+use source::RandomSource;
 
 #[test]
 fn the_invariants_hold_in_random_runs() {
@@ -144,7 +146,7 @@ impl RandomRun {
         Self {
             lobby,
             now: LocalTime::from_millis(1),
-            random: RandomSource(seed),
+            random: RandomSource::new(seed),
             open: BTreeMap::new(),
             tokens: Vec::new(),
             waiting: BTreeSet::new(),
@@ -180,7 +182,7 @@ impl RandomRun {
             join_running,
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
-        let mut entropy = RandomSource(seed ^ 0xabcd);
+        let mut entropy = RandomSource::new(seed ^ 0xabcd);
         let entropy =
             move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
         let signer = TicketSigner::from_seed(&[7; 32]);
@@ -672,136 +674,6 @@ impl RandomRun {
                 assert_eq!(known.room, Some(ticket.room), "a ticket follows the room");
             }
             _ => {}
-        }
-    }
-
-    fn check(&self, context: &str) {
-        let lobby = &self.lobby;
-        let mut seated = BTreeMap::new();
-        for room in lobby.rooms.iter() {
-            if let Some(map) = room.map_identity {
-                let world = lobby
-                    .rooms
-                    .get(map.world)
-                    .expect("the world of a map exists");
-                assert!(
-                    room.seats.taken() <= room.map_seats(),
-                    "{context}: a map with more players than seats"
-                );
-                assert!(
-                    room.seats
-                        .players()
-                        .all(|player| world.seats.contains(player)),
-                    "{context}: a player on a map is no member of its world"
-                );
-                continue;
-            }
-            lobby.check_world(room, context);
-            assert!(!room.seats.is_empty(), "{context}: an empty room");
-            assert!(
-                room.seats.taken() <= room.seats.capacity(),
-                "{context}: more players than seats"
-            );
-            assert!(
-                room.seats.contains(room.host),
-                "{context}: the room's host is no member"
-            );
-            for player in room.seats.players() {
-                assert_eq!(
-                    seated.insert(player, room.id),
-                    None,
-                    "{context}: a player in two rooms"
-                );
-            }
-            match room.phase {
-                RoomPhase::Waiting | RoomPhase::Moving { host: None } => {}
-                RoomPhase::Opening { host, .. }
-                | RoomPhase::Running { host }
-                | RoomPhase::Moving { host: Some(host) } => {
-                    assert!(
-                        lobby.hosts.get(host).is_some(),
-                        "{context}: a room on a lost host"
-                    );
-                    assert!(
-                        lobby.hosts.has_build(host, &room.build),
-                        "{context}: a room on a host of another build"
-                    );
-                }
-            }
-        }
-        let mut names = BTreeSet::new();
-        for player in lobby.players.iter() {
-            assert_eq!(
-                seated.remove(&player.id),
-                player.room,
-                "{context}: rooms and players disagree"
-            );
-            assert!(
-                names.insert(player.name().key()),
-                "{context}: two players with the same name"
-            );
-            let connection = player
-                .conn
-                .and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
-            let stage = connection.map(|(_, connection)| connection.stage);
-            assert_eq!(
-                stage,
-                player.conn.map(|_| Stage::Player(player.id)),
-                "{context}: a player with the connection of another one"
-            );
-            if let Some(known) = player.conn.and_then(|conn| self.open.get(&conn)) {
-                assert_eq!(
-                    known.player,
-                    Some(player.id.0),
-                    "{context}: a client that does not know its player"
-                );
-                assert_eq!(
-                    known.room,
-                    player.room.map(|room| room.0),
-                    "{context}: a client that does not know its room"
-                );
-            }
-        }
-        assert!(seated.is_empty(), "{context}: seats without players");
-        assert!(
-            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
-            "{context}"
-        );
-        assert!(
-            lobby
-                .next_deadline()
-                .is_none_or(|deadline| deadline > self.now),
-            "{context}: a deadline is overdue"
-        );
-    }
-}
-
-/// A small generator (splitmix64), so that a failing seed stays the same test with any library
-/// version.
-struct RandomSource(u64);
-
-impl RandomSource {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        let index = self.next() as usize;
-        if items.is_empty() {
-            None
-        } else {
-            items.get(index % items.len())
         }
     }
 }

@@ -1,0 +1,106 @@
+//! The messages of the lobby's actor: from sessions, hosts and the server, and to sessions.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use ambit_host::protocol::messages::WorldToHost;
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world::Servers;
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::LobbyClock;
+use crate::admin::snapshot::Snapshot;
+use crate::client_connection::ClientConnection;
+use crate::cluster::store::WriteProgress;
+use crate::hosts::room_checkpoints::RoomCheckpoints;
+use crate::lobby::{ConnId, HostId, HostReport, Origin};
+
+/// For a session: sends a frame to the client.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct SendFrame(pub(crate) Bytes);
+
+/// For a session: closes the connection after the frames that were sent before.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct CloseSession {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+}
+
+/// Where the messages for a session go.
+pub(crate) struct SessionAddress {
+    pub(crate) frames: Recipient<SendFrame>,
+    pub(crate) close: Recipient<CloseSession>,
+}
+
+/// A client has connected.
+#[derive(Message)]
+#[rtype(result = "ConnId")]
+pub(crate) struct Connect {
+    pub(crate) address: IpAddr,
+    pub(crate) session: SessionAddress,
+    pub(crate) connection: ClientConnection,
+}
+
+/// A client has sent a frame.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct ClientFrame {
+    pub(crate) conn: ConnId,
+    pub(crate) frame: Bytes,
+}
+
+/// A client has sent bytes that are not a valid frame.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Malformed {
+    pub(crate) conn: ConnId,
+    pub(crate) code: ErrorCode,
+}
+
+/// A client has disconnected.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Disconnect {
+    pub(crate) conn: ConnId,
+    /// Whether the client closed it on purpose.
+    pub(crate) quit: bool,
+}
+
+/// A host has connected; its orders go to the sender.
+#[derive(Message)]
+#[rtype(result = "(HostId, LobbyClock, Arc<RoomCheckpoints>)")]
+pub(crate) struct HostConnected(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
+
+/// A host has reported something.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostReported(pub(crate) HostId, pub(crate) HostReport);
+
+/// The link to a host has ended; the text is the reason.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostDisconnected(pub(crate) HostId, pub(crate) String);
+
+/// The server shuts down. The sender is notified once every connection is closed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct StartDrain(pub(crate) oneshot::Sender<()>);
+
+/// Asks for the state that `/metrics` and the page show.
+#[derive(Message)]
+#[rtype(result = "Box<Snapshot>")]
+pub(crate) struct TakeSnapshot;
+
+/// The list of the cluster's servers has changed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct SetServers(pub(crate) Servers);
+
+/// Directory writes have completed, or the directory's availability has changed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct DirectoryProgress(pub(crate) WriteProgress);

@@ -1,0 +1,110 @@
+//! The lobby's invariants, which hold after each step of a random run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::RandomRun;
+use crate::lobby::rooms::room::RoomPhase;
+use crate::lobby::sessions::connections::Stage;
+
+impl RandomRun {
+    /// Checks the invariants of the lobby, and that clients know their state.
+    pub(super) fn check(&self, context: &str) {
+        let lobby = &self.lobby;
+        let mut seated = BTreeMap::new();
+        for room in lobby.rooms.iter() {
+            if let Some(map) = room.map_identity {
+                let world = lobby
+                    .rooms
+                    .get(map.world)
+                    .expect("the world of a map exists");
+                assert!(
+                    room.seats.taken() <= room.map_seats(),
+                    "{context}: a map with more players than seats"
+                );
+                assert!(
+                    room.seats
+                        .players()
+                        .all(|player| world.seats.contains(player)),
+                    "{context}: a player on a map is no member of its world"
+                );
+                continue;
+            }
+            lobby.check_world(room, context);
+            assert!(!room.seats.is_empty(), "{context}: an empty room");
+            assert!(
+                room.seats.taken() <= room.seats.capacity(),
+                "{context}: more players than seats"
+            );
+            assert!(
+                room.seats.contains(room.host),
+                "{context}: the room's host is no member"
+            );
+            for player in room.seats.players() {
+                assert_eq!(
+                    seated.insert(player, room.id),
+                    None,
+                    "{context}: a player in two rooms"
+                );
+            }
+            match room.phase {
+                RoomPhase::Waiting | RoomPhase::Moving { host: None } => {}
+                RoomPhase::Opening { host, .. }
+                | RoomPhase::Running { host }
+                | RoomPhase::Moving { host: Some(host) } => {
+                    assert!(
+                        lobby.hosts.get(host).is_some(),
+                        "{context}: a room on a lost host"
+                    );
+                    assert!(
+                        lobby.hosts.has_build(host, &room.build),
+                        "{context}: a room on a host of another build"
+                    );
+                }
+            }
+        }
+        let mut names = BTreeSet::new();
+        for player in lobby.players.iter() {
+            assert_eq!(
+                seated.remove(&player.id),
+                player.room,
+                "{context}: rooms and players disagree"
+            );
+            assert!(
+                names.insert(player.name().key()),
+                "{context}: two players with the same name"
+            );
+            let connection = player
+                .conn
+                .and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
+            let stage = connection.map(|(_, connection)| connection.stage);
+            assert_eq!(
+                stage,
+                player.conn.map(|_| Stage::Player(player.id)),
+                "{context}: a player with the connection of another one"
+            );
+            if let Some(known) = player.conn.and_then(|conn| self.open.get(&conn)) {
+                assert_eq!(
+                    known.player,
+                    Some(player.id.0),
+                    "{context}: a client that does not know its player"
+                );
+                assert_eq!(
+                    known.room,
+                    player.room.map(|room| room.0),
+                    "{context}: a client that does not know its room"
+                );
+            }
+        }
+        assert!(seated.is_empty(), "{context}: seats without players");
+        assert!(
+            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
+            "{context}"
+        );
+        assert!(
+            lobby
+                .next_deadline()
+                .is_none_or(|deadline| deadline > self.now),
+            "{context}: a deadline is overdue"
+        );
+    }
+}
