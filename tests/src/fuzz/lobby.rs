@@ -36,6 +36,10 @@ const CONNECTIONS: u8 = 5;
 
 /// Runs a lobby with arbitrary clients and hosts.
 pub fn lobby(data: &[u8]) {
+    run(data);
+}
+
+fn run(data: &[u8]) -> FuzzedLobby {
     let mut choices = Choices::new(data);
     let mut fuzzed = FuzzedLobby::new();
     while !choices.is_over() {
@@ -74,6 +78,7 @@ pub fn lobby(data: &[u8]) {
         }
         fuzzed.handle_outputs();
     }
+    fuzzed
 }
 
 struct FuzzedLobby {
@@ -113,13 +118,14 @@ impl FuzzedLobby {
             .handle_host_start(fuzzed.now, CORRECT_HOST, Origin::Remote);
         fuzzed.handle_outputs();
         let ready = HostReady {
-            version: ambit_proto::control::WORLD_VERSION,
+            version: ambit_host::protocol::VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![1; 32],
             capacity: 10,
             ..HostReady::default()
         };
         fuzzed.send_to_lobby(host_to_world::Body::Ready(ready));
+        assert_eq!(fuzzed.lobby.hosts().count(), 1, "the correct host is ready");
         fuzzed
     }
 
@@ -187,7 +193,7 @@ impl FuzzedLobby {
                     }
                 }
                 LobbyAction::DisconnectHost { host } => {
-                    self.lobby.handle_host_lost(self.now, host, "given up");
+                    self.lobby.handle_host_lost(self.now, host, "disconnected");
                 }
                 LobbyAction::ForgetRoom { room } => self.checkpoints.remove(room),
                 LobbyAction::SaveCondemned { .. }
@@ -293,4 +299,17 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     );
     host.extend([7, 1, WAIT as u8, 255, 255, QUIT as u8, 1, DRAIN as u8, 0]);
     vec![room, host]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_start_a_room_and_get_tickets_for_it() {
+        for seed in seeds() {
+            let stats = run(&seed).lobby.stats();
+            assert_eq!((stats.rooms_started, stats.tickets), (1, 2), "{stats:?}");
+        }
+    }
 }
