@@ -6,6 +6,9 @@
 //! renames the file after it, and rewrites it:
 //!
 //! `AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-tests --test golden`
+//!
+//! Before the first release a removed variant may be dropped without a new version; its number
+//! stays reserved.
 
 mod bodies;
 mod datagrams;

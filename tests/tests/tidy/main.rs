@@ -1,11 +1,12 @@
 //! House rules that no compiler checks: dependencies between crates and files, words and names, a
 //! header on each module, the files at the top level, what the documentation names.
 
-mod circles;
+mod cycles;
 mod generated;
 mod source;
 mod words;
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use source::{files, product, read, root};
@@ -105,6 +106,40 @@ fn dependencies_between_crates_point_one_way() {
 }
 
 #[test]
+fn the_lock_file_of_the_fuzz_targets_has_the_crates_dependencies() {
+    let lock = read(&root().join("tests/fuzz/Cargo.lock"));
+    for (folder, _) in ALLOWED_DEPENDENCIES.into_iter().chain([("tests", &[][..])]) {
+        let manifest = read(&root().join(folder).join("Cargo.toml"));
+        let name = manifest.lines().find(|line| line.starts_with("name = "));
+        let name = name.expect("a name");
+        // Clients' programs are not part of the fuzz targets.
+        if let Some(locked) = locked_dependencies(&lock, name) {
+            let given: BTreeSet<String> = dependencies(folder).into_iter().collect();
+            assert_eq!(
+                locked, given,
+                "{name} in tests/fuzz/Cargo.lock; `cargo metadata` in tests/fuzz renews the file"
+            );
+        }
+    }
+}
+
+/// The direct dependencies of a package in a Cargo.lock, if it has the package. `name` is the
+/// package's line in its manifest.
+fn locked_dependencies(lock: &str, name: &str) -> Option<BTreeSet<String>> {
+    let entry = lock
+        .split("[[package]]\n")
+        .find(|entry| entry.lines().next() == Some(name))?;
+    let list = entry
+        .split_once("dependencies = [")
+        .map_or("", |(_, list)| list);
+    // A line is ` "name",`, or ` "name version",` if there are several versions.
+    let names = list
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.split(['"', ' ']).next());
+    Some(names.map(str::to_owned).collect())
+}
+
+#[test]
 fn the_core_crates_depend_on_no_physics_engine() {
     for folder in [
         "proto",
@@ -124,7 +159,7 @@ fn the_files_of_a_crate_form_no_import_cycle() {
     let product = product();
     let mut cycles = Vec::new();
     for (folder, _) in ALLOWED_DEPENDENCIES {
-        cycles.extend(circles::Modules::of(&format!("{folder}/src/"), &product).cycles());
+        cycles.extend(cycles::Modules::of(&format!("{folder}/src/"), &product).cycles());
     }
     assert!(
         cycles.is_empty(),
