@@ -40,7 +40,7 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
         .collect::<Result<_>>()?;
     let all_bots = (ROOMS * BOTS) as f64;
     let all_players = all_bots + COUNTING_PLAYERS as f64;
-    server.wait_for_metrics("all bots", |metrics| {
+    server.wait_for_metrics("all players", |metrics| {
         metrics["ambit_host_players"] == all_players
     })?;
     for kill in 0..KILLS {
