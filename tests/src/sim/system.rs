@@ -1,27 +1,22 @@
 //! The event loop of the simulation.
 
 pub mod fleet;
+mod users;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
-use ambit_client_core::client::{Client, ClientOutput};
-use ambit_client_core::replica::PoseDecoding;
-use ambit_proto::control::game::{ClientToGame, GameToClient};
-use ambit_proto::control::world::{ClientToWorld, WorldToClient};
+use ambit_proto::control::game::GameToClient;
+use ambit_proto::control::world::WorldToClient;
 use ambit_proto::ids::{ClientId, RoomId};
-use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 use ambit_room::logic::registry::Registry;
 use ambit_room::room::Room;
-use ambit_transport::impair::Impairment;
 use ambit_transport::ticket::TicketSigner;
 use ambit_world_server::lobby::{
     ConnId, HostId, Lobby, LobbyAction, LobbyConfig, LobbyGame, Origin,
@@ -30,11 +25,12 @@ use ambit_world_server::room_checkpoints::RoomCheckpoints;
 use bytes::Bytes;
 use prost::Message;
 
+pub use self::users::SimUser;
 use super::host::{GameConn, SimHost, SimHostOutput, SimRoom};
-use super::net::{EventQueue, NetworkPath};
+use super::net::EventQueue;
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
-use fleet::{CONNECTION_TIMEOUT, ClientData, Fleet, HostEvent, HostProcess};
+use fleet::{ClientData, Fleet, HostEvent, HostProcess};
 
 const HOST: HostId = HostId(1);
 /// Id of the first host in its own process.
@@ -59,26 +55,6 @@ pub struct System {
     traffic: DefaultHasher,
     interest_oracles: BTreeMap<(HostId, RoomId), InterestOracle>,
     pose_oracles: BTreeMap<(HostId, RoomId), PoseOracle>,
-}
-
-/// A simulated user: a client, its clock and its network path.
-pub struct SimUser {
-    pub client: Client,
-    /// The client's view events, oldest first.
-    pub events: Vec<ViewEvent>,
-    /// All datagrams that hosts have sent to the client, with their times; recorded only on demand.
-    pub sent_datagrams: Option<Vec<(LocalTime, Bytes)>>,
-    /// Whether the pose oracle checks the client after each tick.
-    pub is_checked: bool,
-    /// Bytes of datagrams to the client, and from it.
-    pub bytes: (u64, u64),
-    up: NetworkPath,
-    down: NetworkPath,
-    /// How far the client's clock is ahead of virtual time.
-    clock_offset: Duration,
-    world: Option<ConnId>,
-    game: Option<GameConn>,
-    wake: Option<LocalTime>,
 }
 
 /// An event of the simulation.
@@ -171,47 +147,6 @@ impl System {
         }
     }
 
-    /// Adds a user with this name and path, whose client connects to the lobby. Returns its number.
-    pub fn add_user(&mut self, name: &str, impairment: &Impairment) -> usize {
-        self.add_user_with(
-            ClientConfig {
-                name: name.to_owned(),
-                ..ClientConfig::default()
-            },
-            impairment,
-        )
-    }
-
-    /// Adds a user with this client configuration.
-    pub fn add_user_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
-        let number = self.users.len();
-        let seed = self
-            .seed
-            .wrapping_mul(1_000_003)
-            .wrapping_add(2 * number as u64);
-        let path = |seed: u64| {
-            NetworkPath::new(&Impairment {
-                seed,
-                ..*impairment
-            })
-        };
-        self.users.push(SimUser {
-            client: Client::new(&ClientConfig { seed, ..config }),
-            events: Vec::new(),
-            is_checked: config.pose_decoding == PoseDecoding::Full,
-            sent_datagrams: None,
-            bytes: (0, 0),
-            up: path(seed),
-            down: path(seed + 1),
-            clock_offset: Duration::from_micros(seed % 7_000_000_000),
-            world: None,
-            game: None,
-            wake: None,
-        });
-        self.with_client(number, Client::connect);
-        number
-    }
-
     /// Creates and starts a room of a game, and lets these users join. Returns once all are in the
     /// game.
     pub fn start_room(
@@ -266,19 +201,6 @@ impl System {
     /// Virtual time.
     pub fn now(&self) -> LocalTime {
         self.now
-    }
-
-    pub fn user(&self, user: usize) -> &SimUser {
-        &self.users[user]
-    }
-
-    pub fn user_mut(&mut self, user: usize) -> &mut SimUser {
-        &mut self.users[user]
-    }
-
-    /// The time on a user's own clock.
-    pub fn local_time(&self, user: usize) -> LocalTime {
-        self.now + self.users[user].clock_offset
     }
 
     pub fn lobby(&self) -> &Lobby {
@@ -344,88 +266,6 @@ impl System {
     pub fn pose_oracle(&self, room: RoomId) -> Option<&PoseOracle> {
         let (host, _) = self.running(room)?;
         self.pose_oracles.get(&(host, room))
-    }
-
-    /// Sends a request to the lobby.
-    pub fn request(&mut self, user: usize, request: LobbyRequest) {
-        self.with_client(user, |client, now| {
-            client
-                .request(now, request)
-                .expect("the client accepts requests");
-        });
-    }
-
-    /// Sends a command to the game.
-    pub fn act(&mut self, user: usize, action: Action) {
-        self.with_client(user, |client, now| {
-            // Outside a game the client refuses the command. Scripts may ignore that.
-            let _ = client.act(now, action);
-        });
-    }
-
-    /// The user holds these keys from now on.
-    pub fn hold_keys(&mut self, user: usize, keys: Keymap) {
-        self.with_client(user, |client, now| client.input(now, keys));
-    }
-
-    /// Sets other impairments on a user's path.
-    pub fn impair(&mut self, user: usize, impairment: &Impairment) {
-        let user = &mut self.users[user];
-        user.up.impair(impairment);
-        user.down.impair(&Impairment {
-            seed: impairment.seed ^ 1,
-            ..*impairment
-        });
-    }
-
-    /// Cuts a user's path for some time; its connections do not time out.
-    pub fn cut(&mut self, user: usize, how_long: Duration) {
-        let until = self.now + how_long;
-        self.users[user].up.cut_until(until);
-        self.users[user].down.cut_until(until);
-    }
-
-    /// Breaks both connections of a user; both ends notice at once.
-    pub fn drop_connections(&mut self, user: usize) {
-        if let Some(conn) = self.users[user].world.take() {
-            self.events
-                .push(self.now, SimEvent::LobbyDisconnected { conn, quit: false });
-            self.with_client(user, |client, now| {
-                client.handle_world_closed(now, CloseReason::Broken("cut".into()));
-            });
-        }
-        self.drop_game(user);
-    }
-
-    /// Breaks a user's game connection; both ends notice at once.
-    pub fn drop_game(&mut self, user: usize) {
-        if let Some(conn) = self.users[user].game.take() {
-            self.events
-                .push(self.now, SimEvent::GameDisconnected { conn });
-            self.with_client(user, |client, now| {
-                client.handle_game_closed(now, CloseReason::Broken("cut".into()));
-            });
-        }
-    }
-
-    /// Kills a user's client process: its connections break, and it does nothing any more.
-    pub fn kill(&mut self, user: usize) {
-        for event in [
-            self.users[user]
-                .world
-                .take()
-                .map(|conn| SimEvent::LobbyDisconnected { conn, quit: false }),
-            self.users[user]
-                .game
-                .take()
-                .map(|conn| SimEvent::GameDisconnected { conn }),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            self.events.push(self.now, event);
-        }
-        self.users[user].client = Client::new(&ClientConfig::default());
     }
 
     /// Runs the simulation for some time.
@@ -609,132 +449,6 @@ impl System {
         }
     }
 
-    /// Calls a user's client, then handles its outputs and events.
-    pub fn with_client(&mut self, user: usize, call: impl FnOnce(&mut Client, LocalTime)) {
-        let local = self.local_time(user);
-        call(&mut self.users[user].client, local);
-        while let Some(output) = self.users[user].client.poll_output() {
-            self.handle_client_output(user, output);
-        }
-        let user_ref = &mut self.users[user];
-        while let Some(event) = user_ref.client.poll_event() {
-            user_ref.events.push(event);
-        }
-        let wake = user_ref
-            .client
-            .next_deadline()
-            .map(|deadline| self.now + deadline.since(local));
-        if let Some(wake) = wake.filter(|&wake| user_ref.wake.is_none_or(|earlier| wake < earlier))
-        {
-            user_ref.wake = Some(wake);
-            // An overdue deadline is handled a little later, so that time advances.
-            self.events.push(
-                wake.max(self.now + Duration::from_micros(100)),
-                SimEvent::Wake { user },
-            );
-        }
-    }
-
-    fn handle_client_output(&mut self, id: usize, output: ClientOutput) {
-        let now = self.now;
-        let user = &mut self.users[id];
-        match output {
-            ClientOutput::ConnectWorld => {
-                self.next_conn += 1;
-                let conn = ConnId(self.next_conn);
-                user.world = Some(conn);
-                self.lobby_conns.insert(conn, id);
-                self.events.push(
-                    user.up.send_on_stream(now),
-                    SimEvent::LobbyConnecting { conn },
-                );
-            }
-            ClientOutput::World(message) => {
-                if let Some(conn) = user.world {
-                    let frame = ClientToWorld::encode_to_vec(&message);
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::ToLobby { conn, frame },
-                    );
-                }
-            }
-            ClientOutput::CloseWorld => {
-                if let Some(conn) = user.world.take() {
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::LobbyDisconnected { conn, quit: true },
-                    );
-                }
-            }
-            ClientOutput::ConnectGame { address, .. } => {
-                self.next_conn += 1;
-                let conn = self.next_conn;
-                user.game = Some(conn);
-                let arrives_at = user.up.send_on_stream(now);
-                let target = self
-                    .hosts
-                    .iter()
-                    .find(|(_, process)| process.host.address() == address);
-                match target {
-                    Some((&host, process)) => {
-                        self.game_conns.insert(conn, (id, host));
-                        if process.is_embedded() {
-                            self.events.push(
-                                user.down.send_on_stream(arrives_at),
-                                SimEvent::GameConnected { user: id, conn },
-                            );
-                        } else {
-                            self.events.push(
-                                arrives_at,
-                                SimEvent::Host {
-                                    host,
-                                    event: HostEvent::Connecting { user: id, conn },
-                                },
-                            );
-                        }
-                    }
-                    // No host has this address.
-                    None => _ = self.game_conns.insert(conn, (id, HostId(0))),
-                }
-                if target.is_none_or(|(_, process)| !process.is_embedded()) {
-                    let (host, event) = (HostId(0), HostEvent::ConnectTimeout { conn });
-                    self.events
-                        .push(now + CONNECTION_TIMEOUT, SimEvent::Host { host, event });
-                }
-            }
-            ClientOutput::Game(message) => {
-                if let Some(conn) = user.game {
-                    let frame = ClientToGame::encode_to_vec(&message);
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::ToHost { conn, frame },
-                    );
-                }
-            }
-            ClientOutput::CloseGame => {
-                if let Some(conn) = user.game.take() {
-                    self.events.push(
-                        user.up.send_on_stream(now),
-                        SimEvent::GameDisconnected { conn },
-                    );
-                }
-            }
-            ClientOutput::Datagram(bytes) => {
-                user.bytes.1 += bytes.len() as u64;
-                let Some(conn) = user.game else { return };
-                for at in user.up.send_datagram(now, bytes.len()) {
-                    self.events.push(
-                        at,
-                        SimEvent::DatagramUp {
-                            conn,
-                            bytes: bytes.clone(),
-                        },
-                    );
-                }
-            }
-        }
-    }
-
     /// Handles the outputs of lobby and hosts until there are none.
     fn drain_outputs(&mut self) {
         loop {
@@ -800,13 +514,7 @@ impl System {
             SimHostOutput::Ended(ending) => self.host_ended(host, &ending),
             SimHostOutput::MakeRoom(room) => {
                 let at = self.now + self.fleet.room_creation_time();
-                self.events.push(
-                    at,
-                    SimEvent::Host {
-                        host,
-                        event: HostEvent::RoomMade { room },
-                    },
-                );
+                self.schedule_at_host(at, host, HostEvent::RoomMade { room });
             }
             SimHostOutput::Control(..) | SimHostOutput::Datagram(..) | SimHostOutput::Closed(_) => {
                 self.forward_host_output(host, output);
@@ -854,22 +562,6 @@ impl System {
                 self.events.push(at, SimEvent::ClosedByHost { conn });
             }
         }
-    }
-
-    /// The user whose current lobby connection is this one.
-    fn lobby_user(&self, conn: ConnId) -> Option<usize> {
-        self.lobby_conns
-            .get(&conn)
-            .copied()
-            .filter(|&user| self.users[user].world == Some(conn))
-    }
-
-    /// The user whose current game connection is this one.
-    fn game_user(&self, conn: GameConn) -> Option<usize> {
-        self.game_conns
-            .get(&conn)
-            .map(|&(user, _)| user)
-            .filter(|&user| self.users[user].game == Some(conn))
     }
 
     fn hash_event(&mut self, event: &SimEvent) {

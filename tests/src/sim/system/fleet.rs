@@ -198,13 +198,7 @@ impl System {
             origin: Origin::Remote,
             address: address.to_owned(),
         };
-        self.events.push(
-            self.now,
-            SimEvent::Host {
-                host: HostId(0),
-                event,
-            },
-        );
+        self.schedule_at_host(self.now, HostId(0), event);
     }
 
     /// The hosts in their own processes, with their states.
@@ -284,8 +278,7 @@ impl System {
         };
         process.state = ProcessState::Awake;
         for event in std::mem::take(&mut process.inbox) {
-            self.events
-                .push(self.now, SimEvent::Host { host: id, event });
+            self.schedule_at_host(self.now, id, event);
         }
     }
 
@@ -319,14 +312,13 @@ impl System {
                 origin: Origin::Child,
                 address,
             };
-            self.events.push(
-                at,
-                SimEvent::Host {
-                    host: HostId(0),
-                    event,
-                },
-            );
+            self.schedule_at_host(at, HostId(0), event);
         }
+    }
+
+    /// Schedules an event at a host, or about a host.
+    pub(super) fn schedule_at_host(&mut self, at: LocalTime, host: HostId, event: HostEvent) {
+        self.events.push(at, SimEvent::Host { host, event });
     }
 
     pub(super) fn order_host(&mut self, host: HostId, order: HostOrder) {
@@ -366,13 +358,8 @@ impl System {
             return;
         };
         process.down_at = process.down_at.max(at);
-        self.events.push(
-            process.down_at,
-            SimEvent::Host {
-                host,
-                event: HostEvent::FromLobby(Box::new(message)),
-            },
-        );
+        let at = process.down_at;
+        self.schedule_at_host(at, host, HostEvent::FromLobby(Box::new(message)));
     }
 
     /// A host's message has arrived at the WorldServer.
@@ -394,13 +381,7 @@ impl System {
         process.is_linked = false;
         self.schedule_link_end(host, up_at);
         let at = self.now + self.fleet.random_delay(20);
-        self.events.push(
-            at,
-            SimEvent::Host {
-                host,
-                event: HostEvent::LinkCut,
-            },
-        );
+        self.schedule_at_host(at, host, HostEvent::LinkCut);
     }
 
     pub(super) fn send_to_host(&mut self, conn: GameConn, message: ClientData) {
@@ -413,7 +394,7 @@ impl System {
     pub(super) fn queue_message(&mut self, host: HostId, message: HostToWorld) {
         self.hosts
             .get_mut(&host)
-            .expect("it runs")
+            .expect("the process runs")
             .queue
             .push_back(message);
         self.schedule_write(host);
@@ -432,26 +413,12 @@ impl System {
                 process.state = ProcessState::Ending;
                 self.schedule_write(id);
             }
-            HostEnding::LinkLost | HostEnding::Unserved => {
-                process.host.close_all(now);
+            HostEnding::LinkLost | HostEnding::Unserved | HostEnding::Stalled => {
+                if *ending != HostEnding::Stalled {
+                    process.host.close_all(now);
+                }
                 process.state = ProcessState::Ended;
-                self.events.push(
-                    now,
-                    SimEvent::Host {
-                        host: id,
-                        event: HostEvent::Exited,
-                    },
-                );
-            }
-            HostEnding::Stalled => {
-                process.state = ProcessState::Ended;
-                self.events.push(
-                    now,
-                    SimEvent::Host {
-                        host: id,
-                        event: HostEvent::Exited,
-                    },
-                );
+                self.schedule_at_host(now, id, HostEvent::Exited);
             }
             HostEnding::Refused(why) => panic!("{id:?} refuses the lobby: {why}"),
         }
@@ -589,27 +556,15 @@ impl System {
         self.kill_host(host);
         if restarts {
             let event = HostEvent::Started { origin, address };
-            self.events.push(
-                self.now + Duration::from_millis(500),
-                SimEvent::Host {
-                    host: HostId(0),
-                    event,
-                },
-            );
+            self.schedule_at_host(self.now + Duration::from_millis(500), HostId(0), event);
         }
     }
 
     fn schedule_write(&mut self, host: HostId) {
         let at = self.now + self.fleet.random_delay(2);
-        let process = self.hosts.get_mut(&host).expect("it runs");
+        let process = self.hosts.get_mut(&host).expect("the process runs");
         if !std::mem::replace(&mut process.is_writing, true) {
-            self.events.push(
-                at,
-                SimEvent::Host {
-                    host,
-                    event: HostEvent::MessageWritten,
-                },
-            );
+            self.schedule_at_host(at, host, HostEvent::MessageWritten);
         }
     }
 
@@ -617,7 +572,7 @@ impl System {
     /// outlives the process.
     fn write_next(&mut self, host: HostId) {
         let (now, at) = (self.now, self.now + self.fleet.random_delay(8));
-        let process = self.hosts.get_mut(&host).expect("it runs");
+        let process = self.hosts.get_mut(&host).expect("the process runs");
         process.is_writing = false;
         let message = process.queue.pop_front();
         if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) = (
@@ -626,20 +581,15 @@ impl System {
         ) {
             process.host.note_journal_written(now, tick.serial);
         }
-        if let Some(message) = message.filter(|_| process.is_linked) {
-            process.up_at = process.up_at.max(at);
-            self.events.push(
-                process.up_at,
-                SimEvent::Host {
-                    host,
-                    event: HostEvent::ToLobby(Box::new(message)),
-                },
-            );
-        }
         let (is_drained, is_ending) = (
             process.queue.is_empty(),
             process.state == ProcessState::Ending,
         );
+        if let Some(message) = message.filter(|_| process.is_linked) {
+            process.up_at = process.up_at.max(at);
+            let at = process.up_at;
+            self.schedule_at_host(at, host, HostEvent::ToLobby(Box::new(message)));
+        }
         // Sends the datagrams that have waited for the journal.
         self.drain_outputs();
         if !self.hosts.contains_key(&host) {
@@ -654,27 +604,19 @@ impl System {
     /// Notifies the lobby, after all messages of the host, that the link has ended.
     fn schedule_link_end(&mut self, host: HostId, up_at: LocalTime) {
         let at = up_at.max(self.now + self.fleet.random_delay(10));
-        self.events.push(
-            at,
-            SimEvent::Host {
-                host,
-                event: HostEvent::LinkEnded,
-            },
-        );
+        self.schedule_at_host(at, host, HostEvent::LinkEnded);
     }
 
     /// Schedules the timeouts of the connections of a host's clients.
     fn time_out_clients(&mut self, host: HostId) {
+        let is_here =
+            |conn: &GameConn| self.game_conns.get(conn).is_some_and(|(_, at)| *at == host);
         let conns = self.users.iter().filter_map(|user| user.game);
-        for conn in
-            conns.filter(|conn| self.game_conns.get(conn).is_some_and(|(_, at)| *at == host))
-        {
-            self.events.push(
+        for conn in conns.filter(is_here).collect::<Vec<_>>() {
+            self.schedule_at_host(
                 self.now + CONNECTION_TIMEOUT,
-                SimEvent::Host {
-                    host,
-                    event: HostEvent::IdleTimeout { conn },
-                },
+                host,
+                HostEvent::IdleTimeout { conn },
             );
         }
     }
