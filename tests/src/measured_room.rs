@@ -179,7 +179,7 @@ pub struct LossReport {
     pub poses_per_s: u64,
     /// Decoded poses that were compared with the truth, bit for bit.
     pub compared: u64,
-    /// Datagrams whose baseline a client did not have, and reported as missing.
+    /// Datagrams whose poses a client could not read (lost track).
     pub lost_tracks: u64,
     pub ages: PoseAges,
 }

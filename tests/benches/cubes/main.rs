@@ -1,5 +1,5 @@
 //! Compares how exactly and smoothly clients draw physics over impaired networks: Ambit, and the
-//! schemes of "Synchronisation par le reseau d'un monde virtuel sur Unity". The measurements are in
+//! schemes of "Synchronisation par le réseau d'un monde virtuel sur Unity". The measurements are in
 //! `ambit_tests::physics_sync`.
 //!
 //! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its
@@ -40,7 +40,7 @@ first column, with and without 30 ms of jitter.
 - A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for
   more than 2 s. It is marked.
 
-*state sync* and *snapshots* are the schemes of \"Synchronisation par le reseau d'un monde virtuel
+*state sync* and *snapshots* are the schemes of \"Synchronisation par le réseau d'un monde virtuel
 sur Unity\", from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a
 jitter buffer of four packets, no smoothing, no acknowledgements, and clients that do not know which
 keys other players hold; and snapshots of all objects ten times a second at 512 units a metre, shown

@@ -8,9 +8,8 @@ use std::time::Duration;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
-/// Overhead of a datagram: IPv4 and UDP (28), and QUIC (about 25): a short header with an 8-byte
-/// connection id, a packet number, a frame's type and length, and the authentication tag
-/// (1 + 8 + 2 + 3 + 16, minus the parts whose size varies).
+/// The overhead that the link's budget assumes for each datagram (`BudgetConfig::overhead_bytes`):
+/// 28 of IPv4 and UDP, 25 of QUIC.
 pub const OVERHEAD_BYTES: u64 = 28 + 25;
 
 /// The largest number of bytes that were sent within any second.

@@ -13,7 +13,7 @@ pub(super) fn serialize<K: Serialize + Ord, S: Serializer>(
     serializer.collect_map(dice.iter().map(|(key, dice)| (key, dice.get_seed())))
 }
 
-/// Generators that go on from these states.
+/// Generators that continue from the stored states.
 pub(super) fn deserialize<'de, K: Deserialize<'de> + Ord, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<K, Rng>, D::Error> {

@@ -141,7 +141,7 @@ impl Game for WalkingCrowd {
             ..ObjectKind::default()
         };
         Schema {
-            game: "walking_crowd".into(),
+            game: Self::INFO.name.into(),
             kinds: vec![
                 kind("walker", ComponentSpec::public("path", Codec::Path)),
                 kind(

@@ -12,14 +12,15 @@ use crate::script::{avatar_position, good_network, room_of, walk_to};
 
 #[test]
 fn a_pair_that_paces_along_borders_causes_few_crossings() {
-    let (unmargined, unmargined_m) = pace_along_border(&[("margin", "0")], 0.2);
+    let (without_margin, without_margin_m) = pace_along_border(&[("margin", "0")], 0.2);
     assert!(
-        unmargined >= 20,
-        "without a margin small steps cause crossings: {unmargined}"
+        without_margin >= 20,
+        "without a margin small steps cause crossings: {without_margin}"
     );
     assert!(
-        unmargined_m / f64::from(unmargined) < 1.5,
-        "without a margin crossings cost little walking: {unmargined_m:.1} m for {unmargined}"
+        without_margin_m / f64::from(without_margin) < 1.5,
+        "without a margin crossings cost little walking: {without_margin_m:.1} m for \
+         {without_margin}"
     );
 
     let (with_margin, with_margin_m) = pace_along_border(&[("margin", "1")], 0.2);
@@ -28,7 +29,7 @@ fn a_pair_that_paces_along_borders_causes_few_crossings() {
         "with a margin small steps cause no crossing: {with_margin}"
     );
     println!(
-        "0.2 m steps: margin 0: {unmargined} crossings for {unmargined_m:.1} m; \
+        "0.2 m steps: margin 0: {without_margin} crossings for {without_margin_m:.1} m; \
          margin 1: {with_margin} for {with_margin_m:.1} m"
     );
 

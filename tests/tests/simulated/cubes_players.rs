@@ -144,7 +144,7 @@ fn distance_to(players: &CubePlayers, user: usize, player: ObjectId) -> f32 {
     let (_, centre) = drawn
         .iter()
         .find(|(object, _)| *object == player)
-        .expect("it is in sight");
+        .expect("the player's cube is in sight");
     let avatars: Vec<_> = (0..2).filter_map(|user| players.avatar(user)).collect();
     let cubes = drawn.iter().filter(|(object, _)| !avatars.contains(object));
     let mut distances: Vec<f32> = cubes

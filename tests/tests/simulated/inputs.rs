@@ -12,6 +12,8 @@ use ambit_proto::time::GameTime;
 use ambit_tests::sim::System;
 use ambit_transport::impair::Impairment;
 
+use crate::script::good_network;
+
 /// Controls that are tapped.
 const TAPPED: usize = 4;
 const STEP: Duration = Duration::from_millis(5);
@@ -233,10 +235,6 @@ impl TappingPlayer {
             self.room_edges.len()
         );
     }
-}
-
-fn good_network() -> Impairment {
-    crate::script::good_network()
 }
 
 fn half_lost_network() -> Impairment {

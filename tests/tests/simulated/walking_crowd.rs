@@ -24,7 +24,8 @@ fn a_walker_moves_from_waypoint_to_waypoint_without_pausing() {
     let mut places: Vec<_> = positions(&crowd_world);
     let mut legs = 0;
     for _ in 0..2_400 {
-        legs += tick(&mut crowd_world)
+        legs += crowd_world
+            .tick()
             .iter()
             .filter(|change| matches!(change, WorldChange::Components { .. }))
             .count();
@@ -50,7 +51,7 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
     let walker = walkers(&crowd_world)[0];
     let mut points = BTreeMap::new();
     for _ in 0..2_400 {
-        tick(&mut crowd_world);
+        crowd_world.tick();
         points.extend(
             crowd_world
                 .world
@@ -78,7 +79,7 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
     };
     let (mut before, mut bounces, mut turns) = (poses(&crowd_world), 0, [0; 17]);
     for _ in 0..200 {
-        tick(&mut crowd_world);
+        crowd_world.tick();
         assert_eq!(crowd_world.world.active_objects().len(), 50);
         let after = poses(&crowd_world);
         for (from, to) in before.iter().zip(&after) {
@@ -171,7 +172,7 @@ fn equal_seeds_give_bit_identical_walks_and_others_differ() {
     let run = |walk, seed| {
         let mut crowd_world = crowd(walk, 20, 40.0, seed);
         (0..200)
-            .map(|_| (tick(&mut crowd_world), positions(&crowd_world)).1)
+            .map(|_| (crowd_world.tick(), positions(&crowd_world)).1)
             .collect::<Vec<_>>()
     };
     for walk in [WalkMode::Waypoints, WalkMode::Steered] {
@@ -231,7 +232,7 @@ fn a_walk_does_not_depend_on_other_walkers() {
             if others && tick_number == 100 {
                 crowd_world.game.leave(&mut crowd_world.world, PlayerId(5));
             }
-            tick(&mut crowd_world);
+            crowd_world.tick();
         }
         positions(&crowd_world)[0]
     };
@@ -244,7 +245,7 @@ fn a_walk_does_not_depend_on_other_walkers() {
 fn a_steered_walk_is_the_same_on_every_machine() {
     let mut crowd_world = crowd(WalkMode::Steered, 3, 40.0, 9);
     for _ in 0..1_000 {
-        tick(&mut crowd_world);
+        crowd_world.tick();
     }
     let poses: Vec<_> = walkers(&crowd_world)
         .into_iter()
@@ -286,7 +287,7 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
                         Ok(())
                     );
                 }
-                tick(&mut crowd_world);
+                crowd_world.tick();
             }
             positions(&crowd_world)
         };
@@ -380,16 +381,6 @@ fn with_players(mut crowd_world: CrowdWorld, players: std::ops::Range<u64>) -> C
     crowd_world
 }
 
-/// Ends the current tick, begins the next one and moves all walkers to it.
-fn tick(crowd_world: &mut CrowdWorld) -> Vec<WorldChange> {
-    crowd_world.changes.clear();
-    crowd_world.tick();
-    crowd_world
-        .game
-        .step(&mut crowd_world.world, crowd_world.tick);
-    std::mem::take(&mut crowd_world.changes)
-}
-
 fn walkers(crowd_world: &CrowdWorld) -> Vec<ObjectId> {
     crowd_world.world.objects().collect()
 }
@@ -401,7 +392,7 @@ fn positions(crowd_world: &CrowdWorld) -> Vec<Position> {
         .collect()
 }
 
-/// Equal up to one step of the grid.
+/// Whether the pose is within 22 cm of the map's edge; `edge` in centimetres.
 fn is_at_the_edge(pose: &Pose, edge: i32) -> bool {
     pose.at[..2].iter().any(|at| *at <= 22 || *at >= edge - 22)
 }
@@ -411,19 +402,13 @@ struct CrowdWorld {
     game: WalkingCrowd,
     world: World,
     tick: Duration,
-    changes: Vec<WorldChange>,
 }
 
 impl CrowdWorld {
     fn new(game: WalkingCrowd, config: &RoomConfig) -> Self {
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
-        let mut crowd_world = Self {
-            game,
-            world,
-            tick,
-            changes: Vec::new(),
-        };
+        let mut crowd_world = Self { game, world, tick };
         crowd_world.world.begin_tick(GameTime::ZERO + config.delay);
         crowd_world.game.start(&mut crowd_world.world);
         crowd_world.world.finish_tick();
@@ -434,22 +419,23 @@ impl CrowdWorld {
         self.game.command(&mut self.world, player, action)
     }
 
-    /// Ends the current tick and begins the next one.
-    fn tick(&mut self) {
-        self.game.step(&mut self.world, self.tick);
+    /// Ends the current tick, begins the next one and moves all walkers to it. Returns the changes
+    /// of the tick that ended.
+    fn tick(&mut self) -> Vec<WorldChange> {
         self.world.finish_tick();
-        self.world.drain_changes(&mut self.changes);
+        let mut changes = Vec::new();
+        self.world.drain_changes(&mut changes);
         let next = self.world.now() + self.tick + Duration::from_micros(999);
         self.world.begin_tick(next);
+        self.game.step(&mut self.world, self.tick);
+        changes
     }
 
     /// Ticks until at least this many milliseconds have passed.
     fn run(&mut self, millis: u64) {
-        self.changes.clear();
         let end = self.world.now() + Duration::from_millis(millis);
         while self.world.now() < end {
             self.tick();
         }
-        self.game.step(&mut self.world, Duration::ZERO);
     }
 }

@@ -88,10 +88,11 @@ one input a client 20 times a second. The server is pinned to one core, its clie
 datagrams are UDP payload at the clients' sockets, with QUIC's acknowledgements, the lobby
 connection and keep-alives; 28 bytes of IP and UDP for each datagram are not included. *work* is the
 duration of a tick's work and *late* its delay after the due time, both of the newest 256 ticks.
-*Hz* is the update rate of objects in sight, *age* the age of their newest update. *whole* is the
-number of clients that decode everything. If one core cannot decode for all clients, the others
-read, acknowledge and send as usual but leave poses undecoded; updates and ages are those of the
-whole clients. *shared* is the number of clients that share one encoding: of records, and of poses.
+*Hz* is the update rate of objects in sight, *age* the age of their newest update. *full* is the
+number of full clients, which decode everything. If one core cannot decode for all clients, the
+others are light: they read, acknowledge and send as usual but leave poses undecoded; updates and
+ages are those of the full clients. *shared* is the number of clients that share one encoding: of
+records, and of poses.
 ";
 
 pub(crate) fn render(
@@ -108,7 +109,7 @@ pub(crate) fn render(
     text.push_str(
         "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s \
          | work ms p50, p99, max | late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz \
-         | age ms p50, p99 | whole | in, errors | clients' cores | shared |\n\
+         | age ms p50, p99 | full | in, errors | clients' cores | shared |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- \
          | --- | --- | --- | --- | --- | --- |\n",
     );
@@ -198,7 +199,7 @@ fn format_row(row: &Row) -> String {
         row.age_ms
             .map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
         row.full_clients
-            .map_or("-".to_owned(), |whole| whole.to_string()),
+            .map_or("-".to_owned(), |full| full.to_string()),
         row.connected
             .zip(row.errors)
             .map_or("-".to_owned(), |(connected, errors)| {

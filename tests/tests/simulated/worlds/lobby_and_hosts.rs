@@ -258,7 +258,7 @@ impl LobbyAndHosts {
                 .and_then(|host| host.to_lobby.pop_front());
             self.send_to_lobby(id, message.expect("it was counted"));
         }
-        // A heartbeat, so that only kills make the lobby give up a host.
+        // A heartbeat, so that only kills make the lobby disconnect a host.
         self.send_to_lobby(id, HostMessage::Beat(1).into());
     }
 
