@@ -2,8 +2,8 @@
 //!
 //! Workload: 2,000 walkers at 4 m/s on a square map with one walker on 25 square metres, cells of
 //! 10 m, 20 ticks a second. Three scenes: paths (waypoints all over the map, a new leg whenever one
-//! ends), poses that are set at every tick, and the test game that steers its walkers at
-//! random (random numbers, sine and step included). The measured time is from `begin_tick` to
+//! ends), poses that are set at every tick, and the game `walking_crowd`, which steers its walkers
+//! at random (random numbers, sine and step included). The measured time is from `begin_tick` to
 //! `finish_tick`, with the changes drained; for paths, the walk to the next waypoint is part of it.
 //! Unit: nanoseconds per object and tick. Machine: any.
 //!

@@ -101,7 +101,9 @@
 //! The link does not know baselines. The owner gives each datagram a payload that says which state
 //! it carried, and gets the payload back with `Acked`, which makes that state a baseline, or with
 //! `Lost`. [`Link::sent_packets`] is the one table of payloads and outcomes;
-//! [`SentPackets::acked_set`] lists the datagrams that both ends know as received.
+//! [`SentPackets::newest_acked`] and [`SentPackets::outcome`] name the datagrams that both ends
+//! know as received. One that was reported as lost is not among them: its owner has given up its
+//! contents.
 //!
 //! Units: microseconds; bytes where a name says so, otherwise bits. Cost: a datagram visits those
 //! in flight (a few) and the waiting messages. A budget adds a few additions, and a copy of the

@@ -255,7 +255,10 @@ impl WorldServer {
         let Some(link) = self.hosts.get_mut(&host) else {
             return;
         };
-        let is_heard = matches!(order, HostOrder::Message(world_to_host::Body::Heard(_)));
+        let is_heard = matches!(
+            order,
+            HostOrder::Message(world_to_host::Body::AcknowledgeHeartbeat(_))
+        );
         let opens_room = matches!(order, HostOrder::OpenRoom { .. });
         let waits = after > written && (opens_room || !unavailable);
         // Orders about one room keep their sequence.
@@ -474,14 +477,14 @@ fn room_of_order(order: &HostOrder) -> Option<u64> {
         world_to_host::Body::CloseRoom(order) => Some(order.room),
         world_to_host::Body::RemovePlayer(order) => Some(order.room),
         world_to_host::Body::RenamePlayer(order) => Some(order.room),
-        world_to_host::Body::LetGo(order) => Some(order.room),
-        world_to_host::Body::Stay(order) => Some(order.room),
+        world_to_host::Body::ReleaseForTransfer(order) => Some(order.room),
+        world_to_host::Body::RefuseTransfer(order) => Some(order.room),
         world_to_host::Body::Admit(order) => Some(order.room),
-        world_to_host::Body::Roster(order) => Some(order.room),
+        world_to_host::Body::SyncMembers(order) => Some(order.room),
         world_to_host::Body::Configure(_)
         | world_to_host::Body::Drain(_)
-        | world_to_host::Body::Heard(_)
-        | world_to_host::Body::Kept(_) => None,
+        | world_to_host::Body::AcknowledgeHeartbeat(_)
+        | world_to_host::Body::JournalKept(_) => None,
     }
 }
 

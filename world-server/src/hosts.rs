@@ -16,7 +16,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_host::host_link::WorldEnd;
 use ambit_host::protocol::messages::{
-    HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
+    HostReady, HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
 };
 
 use crate::actor::messages::{HostConnected, HostDisconnected, HostReported};
@@ -65,7 +65,7 @@ impl HostSession {
         origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
-        let first = tokio::time::timeout(READY_TIMEOUT, link.news.recv()).await;
+        let first = tokio::time::timeout(READY_TIMEOUT, link.messages.recv()).await;
         let Ok(first) = first else {
             return Err(format!(
                 "it sent no `Ready` within {} s",
@@ -82,7 +82,7 @@ impl HostSession {
         ready.key.clear();
         let lobby_ended = |_| "the lobby has ended".to_owned();
         let (id, clock, checkpoints) = world
-            .send(HostConnected(link.commands.clone(), origin))
+            .send(HostConnected(link.orders.clone(), origin))
             .await
             .map_err(lobby_ended)?;
         tracing::info!(
@@ -113,9 +113,9 @@ impl HostSession {
         why: impl FnOnce() -> W,
     ) {
         // Only the lobby's sender keeps the link open: when the lobby drops it, the link ends.
-        let commands = self.link.commands.downgrade();
-        drop(self.link.commands);
-        while let Some(message) = self.link.news.recv().await {
+        let commands = self.link.orders.downgrade();
+        drop(self.link.orders);
+        while let Some(message) = self.link.messages.recv().await {
             let serial = match &message.body {
                 Some(host_to_world::Body::RoomTick(tick)) if self.acknowledges_ticks => {
                     Some(tick.serial)
@@ -127,7 +127,7 @@ impl HostSession {
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
                 // If the queue is full, a later acknowledgement covers this one.
                 let _ = commands.try_send(WorldToHost {
-                    body: Some(world_to_host::Body::Kept(Kept { serial })),
+                    body: Some(world_to_host::Body::JournalKept(JournalKept { serial })),
                 });
             }
             let Some(report) = report else { continue };

@@ -231,7 +231,7 @@ impl Lobby {
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: to_millis(self.config.grace),
             // An embedded host ends with this process.
-            keep_rooms: origin != Origin::Embedded,
+            saves_rooms: origin != Origin::Embedded,
             lease_ms: if origin == Origin::Remote {
                 to_millis(serving_lease(self.config.host_silence))
             } else {
@@ -263,7 +263,7 @@ impl Lobby {
                 Body::AtGate(request) => self.handle_gate_request(now, host, &request),
                 Body::Departed(departed) => self.handle_departed(now, host, departed),
                 Body::Arrived(arrived) => self.handle_arrived(now, host, &arrived),
-                Body::Beat(beat) => self.acknowledge_heartbeat(host, beat),
+                Body::Heartbeat(beat) => self.acknowledge_heartbeat(host, beat),
                 // The shell stores checkpoints.
                 Body::RoomSaved(_) | Body::RoomTick(_) => {}
             },

@@ -1,6 +1,6 @@
 //! A running game: link, clock and replica of one game connection.
 //!
-//! Datagrams, commands and the time go in; datagrams and view events come out in [`GameResults`].
+//! Datagrams, commands and the time go in; datagrams and view events come out in `GameResults`.
 //! No socket, no clock.
 //!
 //! A datagram is processed in the order pongs, records, poses, messages. So lateness is judged by

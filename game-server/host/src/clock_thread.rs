@@ -12,8 +12,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::tick_schedule::TickSchedule;
 
-use crate::host_core::clock::{RoomClock, TickSchedule};
+use crate::host_core::clock::RoomClock;
 
 /// How long the thread sleeps when there is no room.
 const IDLE_SLEEP: Duration = Duration::from_secs(1);

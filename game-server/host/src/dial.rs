@@ -3,7 +3,6 @@
 //! The WorldServers of a cluster may be named in any order: one that follows another answers
 //! `try_again` and, if it knows it, the leader's address. Meanwhile the rooms go on.
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use ambit_transport::quic::{
     self, ALPN_HOST, Fingerprint, FingerprintVerifier, PresentedCertificate,
 };
 use anyhow::{Context as _, bail};
+use backon::{BackoffBuilder, ExponentialBuilder};
 use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, TransportErrorCode, VarInt};
 use tokio::net::lookup_host;
 use tokio_util::sync::CancellationToken;

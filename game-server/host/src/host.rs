@@ -337,7 +337,7 @@ impl HostControl {
         self.shared.core().close_all(ErrorCode::HostDied);
         let mut shell = ControlShell::new(&self.shared);
         shell.carry_out();
-        shell.wait_for_rooms().await;
+        let _ = shell.wait_for_rooms().await;
     }
 }
 

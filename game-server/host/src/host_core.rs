@@ -142,7 +142,7 @@ pub struct HostCore {
     rooms: BTreeMap<RoomId, HostedRoom>,
     /// Since when there is no link.
     unlinked_since: LocalTime,
-    beat_at: LocalTime,
+    heartbeat_at: LocalTime,
     stats_at: LocalTime,
     outputs: VecDeque<HostOutput>,
 }
@@ -166,7 +166,7 @@ enum Leaving {
     Asked,
     /// Rooms are handed over once this heartbeat is acknowledged: a WorldServer on another machine
     /// that has just died takes nothing over.
-    AfterBeat(u64),
+    AfterHeartbeat(u64),
 }
 
 #[derive(PartialEq)]
@@ -195,7 +195,7 @@ impl HostCore {
             tickets: None,
             rooms: BTreeMap::new(),
             unlinked_since: LocalTime::ZERO,
-            beat_at: LocalTime::ZERO,
+            heartbeat_at: LocalTime::ZERO,
             stats_at: LocalTime::ZERO,
             outputs: VecDeque::new(),
         }
@@ -209,7 +209,9 @@ impl HostCore {
     /// When [`HostCore::handle_timeout`] has to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
         match self.link {
-            WorldLink::Greeting | WorldLink::Configured => Some(self.beat_at.min(self.stats_at)),
+            WorldLink::Greeting | WorldLink::Configured => {
+                Some(self.heartbeat_at.min(self.stats_at))
+            }
             WorldLink::Down if self.has_rooms() => Some(self.unlinked_since + ABANDONED_AFTER),
             WorldLink::Down | WorldLink::Ending => None,
         }
@@ -219,10 +221,10 @@ impl HostCore {
     pub fn connect(&mut self, now: HostTime, lease: &mut ServingLease) {
         lease.connect(now.local);
         self.link = WorldLink::Greeting;
-        if let Leaving::AfterBeat(_) = self.leaving {
+        if let Leaving::AfterHeartbeat(_) = self.leaving {
             self.leaving = Leaving::Asked;
         }
-        (self.beat_at, self.stats_at) = (now.local, now.local);
+        (self.heartbeat_at, self.stats_at) = (now.local, now.local);
         self.send(HostMessage::Ready(self.ready()));
         self.consider_leaving(now, lease);
     }
@@ -246,9 +248,9 @@ impl HostCore {
                 self.revoke_tickets(now, room, &order);
                 self.order(room, order);
             }
-            WorldOrder::AcknowledgeBeat(number) => {
+            WorldOrder::AcknowledgeHeartbeat(number) => {
                 lease.acknowledge(now.local, number);
-                if matches!(self.leaving, Leaving::AfterBeat(beat) if number >= beat) {
+                if matches!(self.leaving, Leaving::AfterHeartbeat(last) if number >= last) {
                     self.end(now, lease, HostEnding::HandedOver);
                 }
             }
@@ -343,9 +345,9 @@ impl HostCore {
             }
             return;
         }
-        if self.is_linked() && now.local >= self.beat_at {
-            self.beat_at = next_after(self.beat_at, HEARTBEAT_INTERVAL, now.local);
-            self.send_beat(now, lease);
+        if self.is_linked() && now.local >= self.heartbeat_at {
+            self.heartbeat_at = next_after(self.heartbeat_at, HEARTBEAT_INTERVAL, now.local);
+            self.send_heartbeat(now, lease);
         }
         if self.is_linked() && now.local >= self.stats_at {
             self.stats_at = next_after(self.stats_at, STATS_INTERVAL, now.local);
@@ -548,7 +550,7 @@ impl HostCore {
         }
     }
 
-    fn send_beat(&mut self, now: HostTime, lease: &mut ServingLease) {
+    fn send_heartbeat(&mut self, now: HostTime, lease: &mut ServingLease) {
         if !lease.check(now.local) {
             return self.end(now, lease, HostEnding::Stalled);
         }
@@ -560,8 +562,8 @@ impl HostCore {
             );
             return self.handle_link_lost(now, lease);
         }
-        let number = lease.next_beat(now.local);
-        self.send(HostMessage::Beat(number));
+        let number = lease.next_heartbeat(now.local);
+        self.send(HostMessage::Heartbeat(number));
     }
 
     /// Leaves if this process was asked to end and the WorldServer is ready for it: one that has
@@ -578,9 +580,9 @@ impl HostCore {
         if !self.settings.saves_rooms {
             self.handle_link_lost(now, lease);
         } else if lease.has_lease() {
-            let number = lease.next_beat(now.local);
-            self.leaving = Leaving::AfterBeat(number);
-            self.send(HostMessage::Beat(number));
+            let number = lease.next_heartbeat(now.local);
+            self.leaving = Leaving::AfterHeartbeat(number);
+            self.send(HostMessage::Heartbeat(number));
         } else {
             self.end(now, lease, HostEnding::HandedOver);
         }

@@ -20,31 +20,31 @@ pub const HOST_QUEUE: usize = 4_096;
 /// The WorldServer's end of the connection to a host.
 pub struct WorldEnd {
     /// To the host. Dropping it ends the connection.
-    pub commands: mpsc::Sender<WorldToHost>,
+    pub orders: mpsc::Sender<WorldToHost>,
     /// From the host; its end is the end of the host.
-    pub news: mpsc::Receiver<HostToWorld>,
+    pub messages: mpsc::Receiver<HostToWorld>,
 }
 
 /// The host's end of the connection to its WorldServer.
 pub struct HostEnd {
     /// From the WorldServer; its end is the end of the connection.
-    pub commands: mpsc::Receiver<WorldToHost>,
+    pub orders: mpsc::Receiver<WorldToHost>,
     /// To the WorldServer.
-    pub news: mpsc::Sender<HostToWorld>,
+    pub messages: mpsc::Sender<HostToWorld>,
 }
 
 /// A connection within one process.
 pub fn host_link() -> (WorldEnd, HostEnd) {
-    let (commands_in, commands_out) = mpsc::channel(HOST_QUEUE);
-    let (news_in, news_out) = mpsc::channel(HOST_QUEUE);
+    let (orders_in, orders_out) = mpsc::channel(HOST_QUEUE);
+    let (messages_in, messages_out) = mpsc::channel(HOST_QUEUE);
     (
         WorldEnd {
-            commands: commands_in,
-            news: news_out,
+            orders: orders_in,
+            messages: messages_out,
         },
         HostEnd {
-            commands: commands_out,
-            news: news_in,
+            orders: orders_out,
+            messages: messages_in,
         },
     )
 }
@@ -71,7 +71,7 @@ where
     };
     (
         host,
-        pass_messages(input, output, world.commands, world.news, note),
+        pass_messages(input, output, world.orders, world.messages, note),
     )
 }
 
@@ -88,7 +88,7 @@ where
     let (world, host) = host_link();
     (
         world,
-        pass_messages(input, output, host.news, host.commands, |_| {}),
+        pass_messages(input, output, host.messages, host.orders, |_| {}),
     )
 }
 
@@ -165,13 +165,13 @@ mod tests {
         let (mut host, host_passing) = host_end_over(host_in, host_out, None);
         let passing = tokio::spawn(async move { tokio::join!(world_passing, host_passing) });
 
-        host.news.send(ready("a host")).await.unwrap();
-        assert_eq!(world.news.recv().await, Some(ready("a host")));
-        world.commands.send(close(7)).await.unwrap();
-        assert_eq!(host.commands.recv().await, Some(close(7)));
+        host.messages.send(ready("a host")).await.unwrap();
+        assert_eq!(world.messages.recv().await, Some(ready("a host")));
+        world.orders.send(close(7)).await.unwrap();
+        assert_eq!(host.orders.recv().await, Some(close(7)));
 
-        drop(world.commands);
-        assert_eq!(host.commands.recv().await, None);
+        drop(world.orders);
+        assert_eq!(host.orders.recv().await, None);
         drop(host);
         let (world_ended, host_ended) = passing.await.unwrap();
         assert!(world_ended.is_ok() && host_ended.is_ok());
@@ -183,7 +183,7 @@ mod tests {
         let (idle_input, _open_end) = tokio::io::duplex(1);
         let (host, passing) = host_end_over(idle_input, output, None);
         for n in 0..100 {
-            host.news.send(ready(&n.to_string())).await.unwrap();
+            host.messages.send(ready(&n.to_string())).await.unwrap();
         }
         drop(host);
         passing.await.unwrap();

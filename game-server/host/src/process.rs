@@ -98,7 +98,7 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let stop = stop_at_signal(&options.world)?;
-    let world = ParentLink::prepare(&options)?;
+    let world = WorldConnection::prepare(&options)?;
     let identity = ServerIdentity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
     let needs_address = options.advertise.is_none();
@@ -146,8 +146,10 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         },
     ));
     let served = match world {
-        ParentLink::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
-        ParentLink::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+        WorldConnection::Pipes(input, output) => {
+            serve_parent(&mut control, input, output, &stop).await
+        }
+        WorldConnection::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
     // A server that fails is started again where it is; Agones is told only of a regular end.
     if let (Some(agones), Ok(_)) = (agones, &served) {
@@ -171,13 +173,13 @@ enum ProcessEnd {
     Close,
 }
 
-/// The link to the WorldServer.
-enum ParentLink {
+/// How the WorldServer is reached: by the pipes of a child, or by dialling.
+enum WorldConnection {
     Pipes(pipe::Receiver, pipe::Sender),
     Dial(WorldAddresses),
 }
 
-impl ParentLink {
+impl WorldConnection {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
         let fingerprints = options.world_cert.clone();
         match &options.world {
@@ -196,10 +198,10 @@ impl ParentLink {
     }
 }
 
-fn pipes() -> anyhow::Result<ParentLink> {
+fn pipes() -> anyhow::Result<WorldConnection> {
     let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
     let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
-    Ok(ParentLink::Pipes(input, output))
+    Ok(WorldConnection::Pipes(input, output))
 }
 
 /// Serves the WorldServer at the other end of standard input and output.

@@ -12,4 +12,5 @@ pub mod recording;
 pub mod room;
 pub mod saved;
 pub mod stats;
+pub mod tick_schedule;
 pub mod token_bucket;

@@ -20,11 +20,12 @@ pub use crate::logic::registry::Header;
 use crate::logic::registry::Registry;
 use crate::room::{Room, RoomInput, RoomOutput};
 use crate::saved::{self, BadState};
+use crate::tick_schedule::TickSchedule;
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
-/// Datagrams and inputs are recorded as they are, so a new shape of these
-/// (`ambit_proto::message::VERSION`, [`RoomInput`]) is a new version here.
-const VERSION: u32 = 4;
+/// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
+/// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
+const VERSION: u32 = 5;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,11 +143,10 @@ pub fn replay(
 pub fn run_without_players(room: &mut Room, time: Duration) {
     let last = room.last_tick().unwrap_or_default();
     room.finish_replay(last);
-    let period = Duration::from_secs(1) / room.config().tick_hz.max(1);
-    let mut now = last + period;
-    while now <= last + time {
-        room.tick(now, &mut Vec::new(), &mut Vec::new());
-        now += period;
+    let mut schedule = TickSchedule::after(room.config().tick_hz, last);
+    while schedule.next_deadline() <= last + time {
+        room.tick(schedule.next_deadline(), &mut Vec::new(), &mut Vec::new());
+        schedule.skip();
     }
 }
 
@@ -234,7 +234,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 4")
+                .starts_with("a recording of version 1, and this build runs those of version 5")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));

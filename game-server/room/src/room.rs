@@ -21,6 +21,7 @@
 mod gates;
 mod input;
 mod output;
+mod seat;
 mod transfer;
 
 use std::collections::BTreeMap;
@@ -30,58 +31,19 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::message::{Action, Command, EffectTime};
 use ambit_proto::time::GameTime;
-use serde::{Deserialize, Serialize};
 
 use self::gates::Gates;
 pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
+use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
-use crate::logic::executed_commands::ExecutedCommands;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
-use crate::network::command_filter::UplinkEvent;
+use crate::network::command_filter::{UplinkEvent, is_steering};
 use crate::network::loads::LoadMap;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
-
-#[derive(Serialize, Deserialize)]
-struct Seat {
-    avatar: ObjectId,
-    name: String,
-    presence: Presence,
-    /// Which commands of the present client were executed.
-    executed: ExecutedCommands,
-    repeats: CommandRepeats,
-    /// The transfer by which the player came; `None` for a player who joined through the lobby.
-    arrived_by: Option<TransferId>,
-    /// The newest command that steers the avatar. An older one is outdated, also if this one was
-    /// received by the last host.
-    steered: Option<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum Presence {
-    Here(ClientId),
-    /// Since when the connection is lost.
-    Away(GameTime),
-}
-
-/// Whether the present client may repeat commands that the room executed at its last host.
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum CommandRepeats {
-    Never,
-    /// Once the player is back: the room has just come here from another host.
-    AfterReturn,
-    Until(GameTime),
-}
-
-/// How long a client may repeat commands after a return: far longer than a connection can be silent
-/// without being lost.
-const REPEATS_FOR: Duration = Duration::from_secs(30);
-/// A command this far behind another one was numbered by another client: none has so many under
-/// way.
-const FAR_BEHIND: u32 = 128;
 
 pub struct Room {
     config: RoomConfig,
@@ -241,18 +203,17 @@ impl Room {
     /// The journal ends here: the players who were connected count as disconnected since `now`, and
     /// have the grace period to come back.
     pub fn finish_replay(&mut self, now: GameTime) {
+        // A recording contains datagrams, so its replay has clients; a journal has none.
+        let clients: Vec<ClientId> = self.players.keys().copied().collect();
+        for client in clients {
+            self.remove_viewer(client);
+        }
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
                 (seat.presence, seat.repeats) = (Presence::Away(now), CommandRepeats::AfterReturn);
                 self.world.release_controls(player);
             }
         }
-    }
-
-    /// Which commands of a player's present client were executed, here or at an earlier host of the
-    /// room.
-    pub fn executed_commands(&self, player: PlayerId) -> Option<ExecutedCommands> {
-        self.seats.get(&player).map(|seat| seat.executed)
     }
 
     /// The players with an avatar, connected or not, and their names.
@@ -660,12 +621,17 @@ impl Room {
         self.world.drain_changes(&mut self.changes);
         self.loads
             .note_changes(times.now, &self.changes, &self.world);
-        let eyes = GameVisibility {
+        let visibility = GameVisibility {
             game: &*self.game,
             world: &self.world,
         };
-        self.network
-            .apply(times, &self.changes, &self.arrivals, &eyes, &mut self.stats);
+        self.network.apply(
+            times,
+            &self.changes,
+            &self.arrivals,
+            &visibility,
+            &mut self.stats,
+        );
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
@@ -688,49 +654,6 @@ impl Room {
         self.stats.clients = self.players.len() as u32;
         self.stats.objects = self.world.len() as u32;
     }
-}
-
-impl Seat {
-    fn new(avatar: ObjectId, name: String) -> Self {
-        Self {
-            avatar,
-            name,
-            presence: Presence::Here(REPLAY_CLIENT),
-            executed: ExecutedCommands::default(),
-            repeats: CommandRepeats::Never,
-            arrived_by: None,
-            steered: None,
-        }
-    }
-
-    fn connect(&mut self, now: GameTime, client: ClientId) {
-        self.presence = Presence::Here(client);
-        if self.repeats == CommandRepeats::AfterReturn {
-            self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
-        } else {
-            // Another client may number its commands anew, and repeats nothing.
-            self.repeats = CommandRepeats::Never;
-            (self.executed, self.steered) = (ExecutedCommands::default(), None);
-        }
-    }
-
-    fn may_repeat(&self, now: GameTime) -> bool {
-        matches!(self.repeats, CommandRepeats::Until(until) if until > now)
-    }
-
-    fn has_executed(&self, now: GameTime, number: u32) -> bool {
-        self.may_repeat(now) && self.executed.contains(number)
-    }
-
-    /// Whether a newer command than `number` steers the avatar.
-    fn has_steered_since(&self, now: GameTime, number: u32) -> bool {
-        let is_newer = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
-        self.may_repeat(now) && self.steered.is_some_and(is_newer)
-    }
-}
-
-fn is_steering(action: &Action) -> bool {
-    matches!(action, Action::Move { .. })
 }
 
 #[cfg(test)]

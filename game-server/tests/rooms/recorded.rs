@@ -6,7 +6,7 @@ use std::time::Duration;
 use ambit_proto::ids::ClientId;
 use ambit_proto::time::GameTime;
 use ambit_room::journal::{JournalEntry, RoomSnapshot, SavedRoom};
-use ambit_room::recording::{Header, recording_of, replay, room, run_without_players};
+use ambit_room::recording::{self, Header, recording_of, replay, room, run_without_players};
 use ambit_room::room::RoomInput;
 
 use super::ANN;
@@ -47,4 +47,32 @@ fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
     assert_eq!(replayed.avatar(ANN), first.avatar(ANN));
     run_without_players(&mut replayed, Duration::from_millis(120));
     assert_eq!(replayed.last_tick(), Some(GameTime::from_millis(150)));
+}
+
+#[test]
+fn avatars_of_connected_clients_leave_after_a_replay() {
+    let header = Header {
+        game: "field".to_owned(),
+        capacity: 5,
+        grace_ms: 1_000,
+        ..Header::default()
+    };
+    let join = RoomInput::Join {
+        client: ClientId(1),
+        player: ANN,
+        name: "ann".to_owned(),
+    };
+    let mut bytes = Vec::new();
+    recording::begin(&header, None, &mut bytes);
+    for (ms, inputs) in [(0, vec![]), (50, vec![join]), (100, vec![])] {
+        let entry = JournalEntry::new(GameTime::from_millis(ms), &inputs);
+        recording::append(&entry, &mut bytes);
+    }
+    let registry = ambit_game_server::standard();
+    let mut replayed = replay(&bytes, &registry, |_, _| {}).expect("a recording");
+    assert_eq!(replayed.network().viewers().count(), 1);
+    assert!(replayed.avatar(ANN).is_some());
+    run_without_players(&mut replayed, Duration::from_secs(2));
+    assert_eq!(replayed.network().viewers().count(), 0);
+    assert_eq!((replayed.stats().clients, replayed.avatar(ANN)), (0, None));
 }

@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
 
-use ambit_host::host_core::clock::{RoomClock, TickSchedule};
+use ambit_host::host_core::clock::RoomClock;
 use ambit_host::host_core::lease::ServingLease;
 use ambit_host::host_core::making::{MadeRoom, RoomPlan};
 use ambit_host::host_core::messages::{HostMessage, RoomOrder};
 use ambit_host::host_core::protobuf::order_of;
 use ambit_host::host_core::release::{Release, ReleaseGate};
-use ambit_host::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};
+use ambit_host::host_core::room_host::{RoomHost, RoomHostOutput};
 use ambit_host::host_core::{HostCore, HostEnding, HostOutput, HostProfile, HostTime};
 use ambit_host::protocol::messages::{HostToWorld, WorldToHost};
 use ambit_proto::codes::ErrorCode;
@@ -27,6 +27,7 @@ use ambit_room::journal::JournalEntry;
 use ambit_room::logic::registry::Registry;
 use ambit_room::recording;
 use ambit_room::room::{Room, RoomOutput};
+use ambit_room::tick_schedule::TickSchedule;
 use ambit_transport::quic::Fingerprint;
 use bytes::Bytes;
 
@@ -222,7 +223,7 @@ impl SimHost {
         match message.body {
             Some(client_to_game::Body::Join(join)) => self.join(now, conn, &join),
             Some(client_to_game::Body::Leave(_)) => {
-                self.handle_client_message(now, conn, ClientMessage::Leave);
+                self.handle_leave(now, conn);
             }
             None => {}
         }
@@ -320,9 +321,9 @@ impl SimHost {
         self.handle_room_outputs(now, id);
     }
 
-    fn handle_client_message(&mut self, now: LocalTime, conn: GameConn, message: ClientMessage) {
+    fn handle_leave(&mut self, now: LocalTime, conn: GameConn) {
         if let Some((client, room)) = self.room_of(conn) {
-            room.host.handle_message(client, message);
+            room.host.handle_leave(client);
             let (id, _) = self.connections[&conn];
             self.handle_room_outputs(now, id);
         }

@@ -261,7 +261,7 @@ fn tick() -> host::RoomTick {
     host::RoomTick {
         room: 5,
         at_us: 100_000,
-        accepted: vec![0],
+        inputs: vec![0],
         serial: 9,
     }
 }
@@ -286,7 +286,7 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             version: 1,
             ticket_key: vec![4; 32],
             grace_ms: 30_000,
-            keep_rooms: true,
+            saves_rooms: true,
             lease_ms: 1_500,
             silence_ms: 0,
         }),
@@ -315,14 +315,14 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             player: 3,
             name: "bob".into(),
         }),
-        Body::Heard(host::Heard { number: 7 }),
-        Body::Kept(host::Kept { serial: 300 }),
-        Body::LetGo(host::LetGo {
+        Body::AcknowledgeHeartbeat(host::AcknowledgeHeartbeat { number: 7 }),
+        Body::JournalKept(host::JournalKept { serial: 300 }),
+        Body::ReleaseForTransfer(host::ReleaseForTransfer {
             room: 5,
             player: 3,
             number: 7,
         }),
-        Body::Stay(host::Stay { room: 5, player: 3 }),
+        Body::RefuseTransfer(host::RefuseTransfer { room: 5, player: 3 }),
         Body::Admit(host::Admit {
             room: 6,
             player: 3,
@@ -332,7 +332,7 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             y: 100.0,
             carried: vec![1],
         }),
-        Body::Roster(host::Roster {
+        Body::SyncMembers(host::SyncMembers {
             room: 5,
             members: Some(members.clone()),
             void_tickets_until: 9_999,
@@ -419,7 +419,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
             reason: 29,
         }),
         Body::Stats(stats),
-        Body::Beat(host::Beat { number: 7 }),
+        Body::Heartbeat(host::Heartbeat { number: 7 }),
         Body::RoomSaved(host::RoomSaved {
             room: 5,
             at_us: 50_000,

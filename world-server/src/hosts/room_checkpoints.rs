@@ -172,7 +172,7 @@ mod tests {
     use std::time::Duration;
 
     use ambit_host::host_core::messages::RoomAssignment;
-    use ambit_host::protocol::messages::{Beat, Resume, RoomSaved, RoomTick, world_to_host};
+    use ambit_host::protocol::messages::{Heartbeat, Resume, RoomSaved, RoomTick, world_to_host};
     use ambit_proto::ids::PlayerId;
 
     use super::*;
@@ -219,11 +219,13 @@ mod tests {
         let unknown = HostToWorld { body: None };
         assert_eq!(checkpoints.receive(NOW, FIRST, unknown), None);
         let beat = HostToWorld {
-            body: Some(Body::Beat(Beat { number: 5 })),
+            body: Some(Body::Heartbeat(Heartbeat { number: 5 })),
         };
         assert_eq!(
             checkpoints.receive(NOW, FIRST, beat),
-            Some(HostReport::Message(Body::Beat(Beat { number: 5 })))
+            Some(HostReport::Message(Body::Heartbeat(Heartbeat {
+                number: 5
+            })))
         );
     }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::directory as pb;
-use ambit_host::protocol::messages::{CloseRoom, RoomHere, Roster, world_to_host};
+use ambit_host::protocol::messages::{CloseRoom, RoomHere, SyncMembers, world_to_host};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -422,13 +422,13 @@ impl Lobby {
                 .filter(|room| room.phase == (RoomPhase::Running { host }));
             if known.is_some_and(|room| room.incarnation == reported.incarnation) {
                 self.outbox.push(LobbyAction::AdoptRoom { room: id, host });
-                let roster = Roster {
+                let roster = SyncMembers {
                     room: id.0,
                     members: Some(self.members_on_map(id).into()),
                     void_tickets_until: self.counters.tickets,
                 };
                 self.outbox
-                    .send_to_host(host, world_to_host::Body::Roster(roster));
+                    .send_to_host(host, world_to_host::Body::SyncMembers(roster));
                 self.resend_transfer_orders(id);
             } else {
                 let close = CloseRoom {

@@ -3,8 +3,8 @@
 //! Players create, join, list, chat in and leave one room: the world, which is also its first map.
 //! Each further map is a room too (`LobbyRoom::map_identity`) with an id and a host of its own. It
 //! is opened when a player first goes there, and closed with the world. Messages of hosts go in
-//! (`AtGate`, `Departed`, `Arrived`); orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets
-//! come out.
+//! (`AtGate`, `Departed`, `Arrived`); orders (`OpenRoom`, `ReleaseForTransfer`, `Admit`,
+//! `RefuseTransfer`) and tickets come out.
 //!
 //! A transfer has three steps. `Opening`: a seat on the target map is reserved, and the map is
 //! opened if it is not; the avatar plays on. `Leaving`: the source room was told to let the avatar

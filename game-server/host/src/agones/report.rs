@@ -14,12 +14,12 @@
 //!
 //! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
 /// The interval in which Agones' own SDKs batch changes of a counter.
 const COUNTER_INTERVAL: Duration = Duration::from_secs(1);

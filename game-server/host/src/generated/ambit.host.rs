@@ -25,17 +25,17 @@ pub mod world_to_host {
         #[prost(message, tag = "6")]
         RenamePlayer(super::RenamePlayer),
         #[prost(message, tag = "7")]
-        Heard(super::Heard),
+        AcknowledgeHeartbeat(super::AcknowledgeHeartbeat),
         #[prost(message, tag = "8")]
-        Kept(super::Kept),
+        JournalKept(super::JournalKept),
         #[prost(message, tag = "9")]
-        LetGo(super::LetGo),
+        ReleaseForTransfer(super::ReleaseForTransfer),
         #[prost(message, tag = "10")]
-        Stay(super::Stay),
+        RefuseTransfer(super::RefuseTransfer),
         #[prost(message, tag = "11")]
         Admit(super::Admit),
         #[prost(message, tag = "12")]
-        Roster(super::Roster),
+        SyncMembers(super::SyncMembers),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -58,7 +58,7 @@ pub mod host_to_world {
         #[prost(message, tag = "5")]
         Stats(super::HostStats),
         #[prost(message, tag = "6")]
-        Beat(super::Beat),
+        Heartbeat(super::Heartbeat),
         #[prost(message, tag = "7")]
         RoomSaved(super::RoomSaved),
         #[prost(message, tag = "8")]
@@ -74,7 +74,7 @@ pub mod host_to_world {
 /// The first message to a host.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Configure {
-    /// 3. A host of another version refuses and exits.
+    /// 4. A host of another version refuses and exits.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// Ed25519 public key that verifies tickets.
@@ -86,11 +86,12 @@ pub struct Configure {
     /// Whether the host reports the state of its rooms continuously (`RoomSaved`, `RoomTick`), so that
     /// another host can take them over.
     #[prost(bool, tag = "4")]
-    pub keep_rooms: bool,
+    pub saves_rooms: bool,
     /// The host's lease, in milliseconds: by its own clock, it serves players for this long after it
-    /// sent the newest `Beat` that was answered with `Heard`. Then it holds back its output until the
-    /// next `Heard`. The lease is shorter than the silence after which the WorldServer gives its rooms
-    /// to another host. 0 for a host that ends with the connection.
+    /// sent the newest `Heartbeat` that was answered with `AcknowledgeHeartbeat`. Then it holds back
+    /// its output until the next `AcknowledgeHeartbeat`. The lease is shorter than the silence after
+    /// which the WorldServer gives its rooms to another host. 0 for a host that ends with the
+    /// connection.
     #[prost(uint32, tag = "5")]
     pub lease_ms: u32,
     /// After how much silence the WorldServer gives the host up, in milliseconds; 0 for never, or if
@@ -210,13 +211,15 @@ pub struct CloseRoom {
     pub reason: i32,
 }
 /// Notification: an avatar has entered a gate to another map of its world. The host repeats it about
-/// once a second until `LetGo` or `Stay` answers it; the player plays on meanwhile.
+/// once a second until `ReleaseForTransfer` or `RefuseTransfer` answers it; the player plays on
+/// meanwhile.
 ///
-/// A transfer through a gate: `AtGate` -> `LetGo` -> `Departed` -> `Admit` (to the other room) ->
-/// `Arrived`, and the player gets a ticket. `LetGo` and `Admit` carry the transfer's number, higher
-/// than any before. Each may be repeated (because a host has died meanwhile); the answer is then
-/// repeated, and nothing is done twice. `Departed` and `Arrived` leave a host after its report of
-/// that tick, so a room that another host takes over knows of them.
+/// A transfer through a gate: `AtGate` -> `ReleaseForTransfer` -> `Departed` -> `Admit` (to the
+/// other room) -> `Arrived`, and the player gets a ticket. `ReleaseForTransfer` and `Admit` carry
+/// the transfer's number, higher than any before. Each may be repeated (because a host has died
+/// meanwhile); the answer is then repeated, and nothing is done twice. `Departed` and `Arrived`
+/// leave a host after its report of that tick, so a room that another host takes over knows of
+/// them.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct AtGate {
     #[prost(uint64, tag = "1")]
@@ -239,7 +242,7 @@ pub struct AtGate {
 }
 /// The other map has a seat for the player: remove the avatar.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LetGo {
+pub struct ReleaseForTransfer {
     #[prost(uint64, tag = "1")]
     pub room: u64,
     #[prost(uint64, tag = "2")]
@@ -249,13 +252,13 @@ pub struct LetGo {
 }
 /// The gate is closed for this transfer; the player stays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Stay {
+pub struct RefuseTransfer {
     #[prost(uint64, tag = "1")]
     pub room: u64,
     #[prost(uint64, tag = "2")]
     pub player: u64,
 }
-/// Notification, the answer to `LetGo`: the avatar is no longer in this room.
+/// Notification, the answer to `ReleaseForTransfer`: the avatar is no longer in this room.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Departed {
     #[prost(uint64, tag = "1")]
@@ -323,7 +326,7 @@ pub struct RemovePlayer {
 /// The members of a room that the host has brought along, as the lobby knows them. The host does not
 /// know yet who has left meanwhile.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Roster {
+pub struct SyncMembers {
     #[prost(uint64, tag = "1")]
     pub room: u64,
     #[prost(message, optional, tag = "2")]
@@ -376,7 +379,7 @@ pub struct RoomTick {
     #[prost(uint64, tag = "2")]
     pub at_us: u64,
     #[prost(bytes = "vec", tag = "3")]
-    pub accepted: ::prost::alloc::vec::Vec<u8>,
+    pub inputs: ::prost::alloc::vec::Vec<u8>,
     /// Serial number over all rooms of this host. No datagram of a tick leaves the host before its
     /// entry has left.
     #[prost(uint64, tag = "4")]
@@ -384,21 +387,21 @@ pub struct RoomTick {
 }
 /// Heartbeat of the host, four times a second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Beat {
+pub struct Heartbeat {
     /// Counted from 1 since the process began.
     #[prost(uint64, tag = "1")]
     pub number: u64,
 }
-/// Acknowledges a `Beat` and those before it.
+/// Acknowledges a `Heartbeat` and those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Heard {
+pub struct AcknowledgeHeartbeat {
     #[prost(uint64, tag = "1")]
     pub number: u64,
 }
 /// Acknowledges the `RoomTick`s up to this serial. Hosts on other machines confirm nothing to
 /// players before they receive it, unless it is overdue by 100 ms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Kept {
+pub struct JournalKept {
     #[prost(uint64, tag = "1")]
     pub serial: u64,
 }

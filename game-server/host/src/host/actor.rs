@@ -29,7 +29,7 @@ use super::{ArbiterPlace, Shared};
 use crate::clock_thread::{SendTick, TickState};
 use crate::host_core::clock::RoomClock;
 use crate::host_core::messages::RoomOrder;
-use crate::host_core::room_host::{ClientMessage, RoomHost, RoomHostOutput};
+use crate::host_core::room_host::{RoomHost, RoomHostOutput};
 use crate::room_files::RoomFiles;
 use ambit_room::stats::RoomStats;
 use ambit_transport::ticket::Ticket;
@@ -60,10 +60,10 @@ pub(crate) struct Attach {
 #[rtype(result = "()")]
 pub(crate) struct Detach(pub(crate) ClientId);
 
-/// A client has sent a message.
+/// A client's player leaves for good.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct FromClient(pub(crate) ClientId, pub(crate) ClientMessage);
+pub(crate) struct ClientLeft(pub(crate) ClientId);
 
 /// The WorldServer, or the host, orders something.
 #[derive(Message)]
@@ -313,11 +313,11 @@ impl Handler<Detach> for RoomActor {
     }
 }
 
-impl Handler<FromClient> for RoomActor {
+impl Handler<ClientLeft> for RoomActor {
     type Result = ();
 
-    fn handle(&mut self, FromClient(client, message): FromClient, ctx: &mut Self::Context) {
-        self.setup.room.handle_message(client, message);
+    fn handle(&mut self, ClientLeft(client): ClientLeft, ctx: &mut Self::Context) {
+        self.setup.room.handle_leave(client);
         self.carry_out(ctx);
     }
 }

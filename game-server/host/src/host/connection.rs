@@ -19,13 +19,12 @@ use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
-use super::actor::{Attach, Detach, FromClient, GameConnection};
+use super::actor::{Attach, ClientLeft, Detach, GameConnection};
 use super::control_stream::{self, close};
 use super::counters::DropReason;
 use super::inbox::Slot;
 use super::inlet::RoomInlet;
 use crate::host_core::clock::RoomClock;
-use crate::host_core::room_host::ClientMessage;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
 use ambit_transport::ticket::Ticket;
 
@@ -198,7 +197,7 @@ async fn read_control(
             })) => {
                 // Posted, since a client that leaves may close the connection at once. Nothing is
                 // read after that: a client that goes on must not fill the room's queue.
-                let _ = inlet.post(FromClient(client, ClientMessage::Leave));
+                let _ = inlet.post(ClientLeft(client));
                 return std::future::pending().await;
             }
             Ok(Some(ClientToGame {

@@ -1,4 +1,4 @@
-//! The shell around [`HostCore`](crate::host_core::HostCore): one task that carries between the
+//! The shell around [`HostCore`]: one task that carries between the
 //! core, the link to the WorldServer, and the rooms.
 //!
 //! Rooms are made on a thread of their own, so that a large map holds up nothing else: neither the
@@ -26,14 +26,15 @@ use super::inbox::Inbox;
 use super::inlet::RoomInlet;
 use super::outlet::Outlet;
 use crate::clock_thread::{TickState, TickingRoom};
-use crate::host_core::clock::{RoomClock, TickSchedule};
+use crate::host_core::clock::RoomClock;
 use crate::host_core::making::{MadeRoom, RoomPlan};
 use crate::host_core::messages::{HostMessage, RoomOrder};
 use crate::host_core::protobuf::order_of;
-use crate::host_core::{HostEnding, HostOutput};
+use crate::host_core::{HostCore, HostEnding, HostOutput};
 use crate::host_link::HostEnd;
 use crate::room_files::RoomFiles;
 use ambit_room::network::loads::{CellLoad, RegionLoads};
+use ambit_room::tick_schedule::TickSchedule;
 
 /// Rooms of which a report has the cost of their regions: those that a cut would be for.
 const MOST_LOADS: usize = 16;
@@ -63,6 +64,8 @@ pub(super) struct ControlShell<'a> {
     made: BTreeMap<RoomId, Box<RoomParts>>,
     /// Orders to rooms to end.
     ending_rooms: Vec<JoinHandle<()>>,
+    /// Whether a room did not take its order to end.
+    has_stuck_room: bool,
     ending: Option<HostEnding>,
     cpu: CpuMeter,
 }
@@ -75,6 +78,7 @@ impl<'a> ControlShell<'a> {
             making: JoinSet::new(),
             made: BTreeMap::new(),
             ending_rooms: Vec::new(),
+            has_stuck_room: false,
             ending: None,
             cpu: CpuMeter::start(),
         }
@@ -88,10 +92,9 @@ impl<'a> ControlShell<'a> {
     ) -> HostEnding {
         // These were sent without a link.
         self.forward_all(messages);
-        let mut orders = link.commands;
-        self.link = Some(link.news);
-        self.shared
-            .with_lease(super::super::host_core::HostCore::connect);
+        let mut orders = link.orders;
+        self.link = Some(link.messages);
+        self.shared.with_lease(HostCore::connect);
         let mut is_stopping = false;
         let shared = self.shared;
         let ending = loop {
@@ -118,7 +121,7 @@ impl<'a> ControlShell<'a> {
                 }
                 () = stop.cancelled(), if !is_stopping => {
                     is_stopping = true;
-                    self.shared.with_lease(super::super::host_core::HostCore::handle_stop);
+                    self.shared.with_lease(HostCore::handle_stop);
                 }
                 () = shared.sleep_until(deadline) => self.shared.with_lease(|core, now, lease| {
                     core.handle_timeout(now, lease);
@@ -126,10 +129,18 @@ impl<'a> ControlShell<'a> {
             }
         };
         if ending != HostEnding::Stalled {
-            self.wait_for_rooms().await;
+            let had_rooms = self.has_stuck_room || !self.ending_rooms.is_empty();
+            let have_ended = self.wait_for_rooms().await;
             self.forward_all(messages);
-            if ending == HostEnding::HandedOver {
-                tracing::info!("all rooms are handed over");
+            if ending == HostEnding::HandedOver && had_rooms {
+                if have_ended {
+                    tracing::info!("all rooms are handed over");
+                } else {
+                    tracing::warn!(
+                        "not all rooms are handed over after {} s",
+                        ROOMS_WITHIN.as_secs()
+                    );
+                }
             }
         }
         self.shared.core().disconnect();
@@ -160,10 +171,12 @@ impl<'a> ControlShell<'a> {
         }
     }
 
-    /// Waits until the rooms have carried out their orders to end.
-    pub(super) async fn wait_for_rooms(&mut self) {
+    /// Waits until the rooms have carried out their orders to end. Returns whether all have done so
+    /// in time.
+    pub(super) async fn wait_for_rooms(&mut self) -> bool {
         let ending = futures_util::future::join_all(self.ending_rooms.drain(..));
-        let _ = tokio::time::timeout(ROOMS_WITHIN, ending).await;
+        let in_time = tokio::time::timeout(ROOMS_WITHIN, ending).await.is_ok();
+        in_time && !self.has_stuck_room
     }
 
     fn forward_all(&mut self, messages: &mut mpsc::Receiver<HostMessage>) {
@@ -234,7 +247,10 @@ impl<'a> ControlShell<'a> {
             }
         } else if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
             self.ending_rooms.retain(|ending| !ending.is_finished());
-            self.ending_rooms.extend(inlet.post(Order(order)));
+            match inlet.post(Order(order)) {
+                Some(ending) => self.ending_rooms.push(ending),
+                None => self.has_stuck_room = true,
+            }
         }
     }
 
@@ -342,7 +358,7 @@ fn make_room(shared: &Shared, plan: RoomPlan) -> Result<Box<RoomParts>, Error> {
     })
 }
 
-/// Gives a room its actor, lets players in, and ticks it from now on.
+/// Gives a room its actor, admits players, and ticks it from now on.
 fn start_room(
     shared: &Arc<Shared>,
     id: RoomId,

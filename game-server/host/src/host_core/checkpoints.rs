@@ -1,11 +1,12 @@
 //! What the WorldServer is sent of a room while it runs, so that the room can go on at another
 //! host; and how that host goes on with it.
 //!
-//! A snapshot is sent before the room's first tick here, and about once a second; a journal entry
-//! after each tick. A WorldServer that has all of them up to a tick can restore the room of that
-//! tick. So no tick is confirmed to a player before its entry has left ([`super::release`]), the
-//! first one included. Cost: the inputs; once a second, all objects (see the bench `checkpoint`).
-//! Rooms take turns within the second by their ids.
+//! A snapshot is taken before the room's first tick here and sent before its first journal entry;
+//! later ones follow about once a second, and a journal entry after each tick. A WorldServer that
+//! has all of them up to a tick can restore the room of that tick. So no tick is confirmed to a
+//! player before its entry has left ([`super::release`]), the first one included. Cost: the inputs;
+//! once a second, all objects (see the bench `checkpoint`). Rooms take turns within the second by
+//! their ids.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,13 +14,13 @@ use std::time::Duration;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 
-use super::clock::TickSchedule;
 use super::messages::{RoomMember, RoomResume};
 use ambit_room::config::RoomConfig;
 use ambit_room::journal::{JournalEntry, RoomSnapshot};
 use ambit_room::logic::game::Game;
 use ambit_room::room::{Room, RoomInput};
 use ambit_room::saved::BadState;
+use ambit_room::tick_schedule::TickSchedule;
 
 /// How often a snapshot is sent.
 const EVERY: Duration = Duration::from_secs(1);

@@ -36,7 +36,7 @@ pub struct ServingLease {
     sent: VecDeque<(u64, LocalTime)>,
     until: Option<LocalTime>,
     acknowledged_at: Option<LocalTime>,
-    last_beat: u64,
+    last_heartbeat: u64,
     /// The longest time between two checks of a host that may be given up without a lease.
     longest_stop: Option<Duration>,
     checked_at: Option<LocalTime>,
@@ -72,13 +72,13 @@ impl ServingLease {
     }
 
     /// The number of a heartbeat that is sent now.
-    pub fn next_beat(&mut self, now: LocalTime) -> u64 {
-        self.last_beat += 1;
+    pub fn next_heartbeat(&mut self, now: LocalTime) -> u64 {
+        self.last_heartbeat += 1;
         if self.sent.len() >= UNDER_WAY {
             self.sent.pop_front();
         }
-        self.sent.push_back((self.last_beat, now));
-        self.last_beat
+        self.sent.push_back((self.last_heartbeat, now));
+        self.last_heartbeat
     }
 
     /// The WorldServer acknowledges the heartbeats up to this number.
@@ -149,8 +149,8 @@ mod tests {
             "no heartbeat is acknowledged yet"
         );
         assert!(!lease.may_serve(BEGIN));
-        let first = lease.next_beat(BEGIN);
-        let second = lease.next_beat(at(250));
+        let first = lease.next_heartbeat(BEGIN);
+        let second = lease.next_heartbeat(at(250));
         lease.acknowledge(at(900), first);
         assert_eq!(lease.until(), Some(BEGIN + LENGTH));
         lease.acknowledge(at(1_200), second);
@@ -166,11 +166,11 @@ mod tests {
     fn an_expired_lease_resumes_with_the_next_acknowledged_heartbeat() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
-        let first = lease.next_beat(BEGIN);
+        let first = lease.next_heartbeat(BEGIN);
         lease.acknowledge(at(10), first);
         assert!(lease.may_serve(at(1_499)));
         assert!(!lease.may_serve(at(1_500)));
-        let late = lease.next_beat(at(60_000));
+        let late = lease.next_heartbeat(at(60_000));
         assert!(!lease.may_serve(at(60_001)));
         lease.acknowledge(at(60_010), late);
         assert!(lease.may_serve(at(60_010)));
@@ -180,7 +180,7 @@ mod tests {
     fn a_heartbeat_of_another_link_does_not_extend_the_lease() {
         let mut lease = ServingLease::default();
         lease.configure(BEGIN, LENGTH, Duration::ZERO);
-        let old = lease.next_beat(BEGIN);
+        let old = lease.next_heartbeat(BEGIN);
         lease.configure(at(5_000), LENGTH, Duration::ZERO);
         lease.acknowledge(at(5_001), old);
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
             Some(BEGIN),
             "the heartbeat was sent on another link"
         );
-        let new = lease.next_beat(at(5_002));
+        let new = lease.next_heartbeat(at(5_002));
         lease.acknowledge(at(5_003), new);
         assert_eq!(lease.until(), Some(at(5_002) + LENGTH));
     }

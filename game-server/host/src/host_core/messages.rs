@@ -32,7 +32,7 @@ pub enum WorldOrder {
     /// Something for one of the rooms.
     Room(RoomId, RoomOrder),
     /// The heartbeats up to this number have arrived.
-    AcknowledgeBeat(u64),
+    AcknowledgeHeartbeat(u64),
     /// The journal entries up to this number have arrived.
     AcknowledgeJournal(u64),
     /// Close all rooms, and end.
@@ -188,13 +188,13 @@ pub enum HostMessage {
         number: u64,
     },
     /// This host lives.
-    Beat(u64),
+    Heartbeat(u64),
     Stats(Box<HostStats>),
 }
 
 impl HostMessage {
     /// Whether a newer message makes up for this one if it is lost.
     pub fn is_expendable(&self) -> bool {
-        matches!(self, Self::Beat(_) | Self::Stats(_))
+        matches!(self, Self::Heartbeat(_) | Self::Stats(_))
     }
 }

@@ -35,7 +35,7 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 revoked_until: order.void_tickets_until,
             },
         ),
-        world_to_host::Body::Roster(order) => WorldOrder::Room(
+        world_to_host::Body::SyncMembers(order) => WorldOrder::Room(
             RoomId(order.room),
             RoomOrder::SyncMembers {
                 members: order.members.map(members).unwrap_or_default(),
@@ -49,14 +49,14 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 name: order.name,
             },
         ),
-        world_to_host::Body::LetGo(order) => input(
+        world_to_host::Body::ReleaseForTransfer(order) => input(
             order.room,
             RoomInput::ReleaseForTransfer {
                 player: PlayerId(order.player),
                 transfer: TransferId(order.number),
             },
         ),
-        world_to_host::Body::Stay(order) => input(
+        world_to_host::Body::RefuseTransfer(order) => input(
             order.room,
             RoomInput::RefuseTransfer {
                 player: PlayerId(order.player),
@@ -72,8 +72,10 @@ pub fn order_of(message: WorldToHost) -> Option<WorldOrder> {
                 carried: order.carried,
             }),
         ),
-        world_to_host::Body::Heard(heard) => WorldOrder::AcknowledgeBeat(heard.number),
-        world_to_host::Body::Kept(kept) => WorldOrder::AcknowledgeJournal(kept.serial),
+        world_to_host::Body::AcknowledgeHeartbeat(heard) => {
+            WorldOrder::AcknowledgeHeartbeat(heard.number)
+        }
+        world_to_host::Body::JournalKept(kept) => WorldOrder::AcknowledgeJournal(kept.serial),
         world_to_host::Body::Drain(_) => WorldOrder::Drain,
     })
 }
@@ -87,7 +89,7 @@ fn settings(configure: pb::Configure) -> HostSettings {
         version: configure.version,
         ticket_key: configure.ticket_key,
         grace_ms: configure.grace_ms,
-        saves_rooms: configure.keep_rooms,
+        saves_rooms: configure.saves_rooms,
         lease: Duration::from_millis(configure.lease_ms.into()),
         silence: Duration::from_millis(configure.silence_ms.into()),
     }
@@ -118,7 +120,7 @@ impl From<pb::RoomTick> for JournalEntry {
     fn from(tick: pb::RoomTick) -> Self {
         Self {
             at: GameTime::from_micros(tick.at_us),
-            inputs: tick.accepted,
+            inputs: tick.inputs,
         }
     }
 }
@@ -154,7 +156,7 @@ impl From<RoomResume> for pb::Resume {
         } = resume;
         let tick = |entry: JournalEntry| pb::RoomTick {
             at_us: entry.at.micros(),
-            accepted: entry.inputs,
+            inputs: entry.inputs,
             ..pb::RoomTick::default()
         };
         Self {
@@ -276,10 +278,10 @@ fn body_of(message: HostMessage) -> host_to_world::Body {
         } => host_to_world::Body::RoomTick(pb::RoomTick {
             room: room.0,
             at_us: entry.at.micros(),
-            accepted: entry.inputs,
+            inputs: entry.inputs,
             serial: number,
         }),
-        HostMessage::Beat(number) => host_to_world::Body::Beat(pb::Beat { number }),
+        HostMessage::Heartbeat(number) => host_to_world::Body::Heartbeat(pb::Heartbeat { number }),
         HostMessage::Stats(stats) => host_to_world::Body::Stats(*stats),
     }
 }

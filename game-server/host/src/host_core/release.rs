@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(gate.check(at(999), 3, 3, &mut lease), Release::Now);
         let held = gate.check(at(1_000), 4, 4, &mut lease);
         assert_eq!(held, Release::Wait(None));
-        let heartbeat = lease.next_beat(at(4_990));
+        let heartbeat = lease.next_heartbeat(at(4_990));
         lease.acknowledge(at(5_000), heartbeat);
         assert_eq!(gate.check(at(5_000), 4, 4, &mut lease), Release::Now);
     }
@@ -140,7 +140,7 @@ mod tests {
     fn remote(lease_ms: u64) -> ServingLease {
         let mut lease = ServingLease::default();
         lease.configure(at(0), Duration::from_millis(lease_ms), Duration::ZERO);
-        let heartbeat = lease.next_beat(at(0));
+        let heartbeat = lease.next_heartbeat(at(0));
         lease.acknowledge(at(0), heartbeat);
         lease
     }

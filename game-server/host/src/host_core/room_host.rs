@@ -6,7 +6,7 @@
 //! Invariants:
 //! 1. A tick's journal entry is put out before everything that follows from the tick.
 //! 2. A client is sent nothing after its last message, and takes no part in the room then.
-//! 3. A ticket that was revoked lets nobody in, also if it was checked before.
+//! 3. A ticket that was revoked admits nobody, also if it was checked before.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -62,13 +62,6 @@ pub enum RoomHostOutput {
     /// The room goes on at another host: tick it no more, and leave the connections as they are
     /// until the process ends. The clients are sent to the other host meanwhile.
     HandedOver,
-}
-
-/// A message of a client after its `Join`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientMessage {
-    /// The player leaves for good.
-    Leave,
 }
 
 pub struct RoomHost {
@@ -196,18 +189,14 @@ impl RoomHost {
         }
     }
 
-    /// A client has sent a message.
-    pub fn handle_message(&mut self, client: ClientId, message: ClientMessage) {
+    /// A client's player leaves for good.
+    pub fn handle_leave(&mut self, client: ClientId) {
         let Some(&ConnectedPlayer { player, .. }) = self.clients.get(&client) else {
             return;
         };
-        match message {
-            ClientMessage::Leave => {
-                let reason = ErrorCode::ErrorUnspecified;
-                self.remove(player, reason, "you have left the game");
-                self.send_player_out(player, reason);
-            }
-        }
+        let reason = ErrorCode::ErrorUnspecified;
+        self.remove(player, reason, "you have left the game");
+        self.send_player_out(player, reason);
     }
 
     /// An order of the WorldServer, or of the host.
@@ -412,7 +401,7 @@ impl RoomHost {
         self.outputs.push_back(RoomHostOutput::Ended);
     }
 
-    /// Tells a client that it is out, and forgets it.
+    /// Sends a client its last message and removes it.
     fn put_out(&mut self, client: ClientId, code: ErrorCode, message: &str) {
         if self.clients.remove(&client).is_some() {
             let body = game_to_client::Body::Out(Out {

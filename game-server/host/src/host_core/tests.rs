@@ -247,10 +247,10 @@ fn a_host_disconnects_a_world_server_that_acknowledges_nothing() {
         host.timeout();
         for output in host.poll() {
             match output {
-                HostOutput::World(HostMessage::Beat(number)) => {
+                HostOutput::World(HostMessage::Heartbeat(number)) => {
                     heartbeats += 1;
                     if heartbeats < 20 {
-                        host.order(WorldOrder::AcknowledgeBeat(number));
+                        host.order(WorldOrder::AcknowledgeHeartbeat(number));
                     }
                 }
                 HostOutput::End(ending) => {
@@ -304,10 +304,10 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
     host.open(1);
     host.stop();
     let heartbeat = match &host.poll()[..] {
-        [HostOutput::World(HostMessage::Beat(number))] => *number,
+        [HostOutput::World(HostMessage::Heartbeat(number))] => *number,
         other => panic!("{other:?}"),
     };
-    host.order(WorldOrder::AcknowledgeBeat(heartbeat - 1));
+    host.order(WorldOrder::AcknowledgeHeartbeat(heartbeat - 1));
     assert_eq!(host.poll(), [], "the answer is to an earlier heartbeat");
     // The link is lost. The next WorldServer must take over the rooms first.
     host.lose_link();
@@ -315,10 +315,12 @@ fn a_remote_host_hands_over_only_to_a_live_world_server() {
     host.poll();
     host.configure(LEASE);
     let heartbeat = host.poll().into_iter().find_map(|output| match output {
-        HostOutput::World(HostMessage::Beat(number)) => Some(number),
+        HostOutput::World(HostMessage::Heartbeat(number)) => Some(number),
         _ => None,
     });
-    host.order(WorldOrder::AcknowledgeBeat(heartbeat.expect("a heartbeat")));
+    host.order(WorldOrder::AcknowledgeHeartbeat(
+        heartbeat.expect("a heartbeat"),
+    ));
     assert_eq!(
         host.poll(),
         [
@@ -361,7 +363,10 @@ fn a_world_server_of_another_version_is_refused() {
 
 #[test]
 fn only_stats_and_heartbeats_are_expendable() {
-    let expendable = [HostMessage::Beat(1), HostMessage::Stats(Box::default())];
+    let expendable = [
+        HostMessage::Heartbeat(1),
+        HostMessage::Stats(Box::default()),
+    ];
     assert!(expendable.iter().all(HostMessage::is_expendable));
     let opened = HostMessage::RoomOpened {
         room: ROOM,

@@ -10,7 +10,7 @@
 
 pub mod contact;
 pub mod controls;
-pub mod executed_commands;
+pub(crate) mod executed_commands;
 pub mod game;
 pub mod gate;
 pub mod registry;

@@ -19,7 +19,7 @@ pub const COMMANDS_PER_S: u32 = 64;
 pub enum UplinkEvent {
     /// A command within the client's allowance.
     Command(Command),
-    /// A command to move or to hold keys that is older than one already received; it is ignored.
+    /// A command to move that is older than one already received; it is ignored.
     Outdated,
     /// A command above the allowance. Holds its number if the client is to be notified, which
     /// happens at most once a second.
@@ -35,7 +35,7 @@ pub enum UplinkEvent {
 /// The limits for one client's commands; see the module.
 #[derive(Debug)]
 pub struct CommandFilter {
-    /// Number of the newest command to move or to hold keys.
+    /// Number of the newest command to move.
     last_steer: Option<u32>,
     commands: TokenBucket,
     /// Limits the answers to refused commands: one for each command of a flood would cost more than
@@ -68,7 +68,7 @@ impl CommandFilter {
 
     /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
     fn is_outdated(&mut self, command: &Command) -> bool {
-        if !matches!(command.action, Action::Move { .. }) {
+        if !is_steering(&command.action) {
             return false;
         }
         let is_newer = |last: u32| command.number.wrapping_sub(last).cast_signed() > 0;
@@ -78,6 +78,11 @@ impl CommandFilter {
         }
         outdated
     }
+}
+
+/// Whether an action steers the avatar: only the newest of these counts.
+pub(crate) fn is_steering(action: &Action) -> bool {
+    matches!(action, Action::Move { .. })
 }
 
 #[cfg(test)]

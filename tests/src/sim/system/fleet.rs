@@ -22,7 +22,7 @@ use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_host::host_core::HostEnding;
 use ambit_host::protocol::messages::{
-    HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
+    HostToWorld, JournalKept, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::ids::RoomId;
@@ -541,10 +541,13 @@ impl System {
         if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
             (process.origin, &message.body)
         {
-            let kept = Kept {
+            let kept = JournalKept {
                 serial: tick.serial,
             };
-            self.order_host(host, HostOrder::Message(world_to_host::Body::Kept(kept)));
+            self.order_host(
+                host,
+                HostOrder::Message(world_to_host::Body::JournalKept(kept)),
+            );
         }
     }
 

@@ -259,7 +259,7 @@ impl LobbyAndHosts {
             self.send_to_lobby(id, message.expect("it was counted"));
         }
         // A heartbeat, so that only kills make the lobby disconnect a host.
-        self.send_to_lobby(id, HostMessage::Beat(1).into());
+        self.send_to_lobby(id, HostMessage::Heartbeat(1).into());
     }
 
     fn deliver_orders(&mut self, id: HostId) {

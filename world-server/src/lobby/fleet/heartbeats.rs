@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Beat, Heard, world_to_host};
+use ambit_host::protocol::messages::{AcknowledgeHeartbeat, Heartbeat, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use crate::lobby::fleet::hosts::Origin;
@@ -57,11 +57,11 @@ impl Lobby {
     }
 
     /// Acknowledges a heartbeat: the host's serving lease starts again.
-    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Beat) {
+    pub(in crate::lobby) fn acknowledge_heartbeat(&mut self, id: HostId, beat: Heartbeat) {
         if self.hosts.origin(id) == Origin::Remote {
             self.outbox.send_to_host(
                 id,
-                world_to_host::Body::Heard(Heard {
+                world_to_host::Body::AcknowledgeHeartbeat(AcknowledgeHeartbeat {
                     number: beat.number,
                 }),
             );

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Beat, host_to_world, world_to_host};
+use ambit_host::protocol::messages::{Heartbeat, host_to_world, world_to_host};
 use ambit_proto::codes::ErrorCode;
 
 use super::harness::{LobbyHarness, seconds, start};
@@ -140,5 +140,8 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
 }
 
 fn send_heartbeat(harness: &mut LobbyHarness, host: HostId) {
-    harness.send_from_host(host, host_to_world::Body::Beat(Beat { number: 1 }));
+    harness.send_from_host(
+        host,
+        host_to_world::Body::Heartbeat(Heartbeat { number: 1 }),
+    );
 }

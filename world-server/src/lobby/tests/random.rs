@@ -471,7 +471,7 @@ impl RandomRun {
     /// Queues a host's answer to an order about a gate.
     fn queue_gate_answer(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
-            world_to_host::Body::LetGo(messages::LetGo {
+            world_to_host::Body::ReleaseForTransfer(messages::ReleaseForTransfer {
                 room,
                 player,
                 number,

@@ -258,14 +258,14 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
     let host = harness.reconnecting_host(1, 9, &[]);
     harness.send_from_host(
         host,
-        ambit_host::protocol::messages::host_to_world::Body::Beat(
-            ambit_host::protocol::messages::Beat { number: 5 },
+        ambit_host::protocol::messages::host_to_world::Body::Heartbeat(
+            ambit_host::protocol::messages::Heartbeat { number: 5 },
         ),
     );
     let is_acknowledgement = |order: &world_to_host::Body| {
         matches!(
             order,
-            world_to_host::Body::Heard(heard) if heard.number == 5
+            world_to_host::Body::AcknowledgeHeartbeat(heard) if heard.number == 5
         )
     };
     let is_acknowledged = harness

@@ -1,8 +1,8 @@
 //! Worlds of several maps: gates, seats, and hosts that are lost during a transfer.
 
 use ambit_host::protocol::messages::{
-    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, host_to_world,
-    world_to_host as order,
+    Admit, Arrived, AtGate, Departed, OpenRoom, PlayerOut, ReleaseForTransfer, RoomClosed,
+    host_to_world, world_to_host as order,
 };
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
@@ -25,7 +25,7 @@ fn a_player_moves_through_a_gate_and_back_with_tickets() {
     let map = harness.open_map(SECOND, world, 1);
     assert_eq!(
         harness.next_order_for(FIRST),
-        order::Body::LetGo(LetGo {
+        order::Body::ReleaseForTransfer(ReleaseForTransfer {
             room: world,
             player: ann.id,
             number: 1
@@ -52,7 +52,7 @@ fn a_player_moves_through_a_gate_and_back_with_tickets() {
     harness.at_gate(SECOND, map, &ann, 0);
     assert_eq!(
         harness.next_order_for(SECOND),
-        order::Body::LetGo(LetGo {
+        order::Body::ReleaseForTransfer(ReleaseForTransfer {
             room: map,
             player: ann.id,
             number: 2
@@ -135,9 +135,10 @@ fn a_full_map_refuses_players_with_the_reason() {
     harness.discard_events();
     harness.take_orders();
     harness.at_gate(FIRST, world, &bob, 1);
-    assert!(
-        matches!(harness.next_order_for(FIRST), order::Body::Stay(stay) if stay.player == bob.id)
-    );
+    assert!(matches!(
+        harness.next_order_for(FIRST),
+        order::Body::RefuseTransfer(refused) if refused.player == bob.id
+    ));
     let (code, message) = harness.error(&bob);
     assert_eq!(code, ErrorCode::RoomFull);
     assert!(
@@ -165,7 +166,7 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
         harness.at_gate(FIRST, world, &ann, map);
         assert!(matches!(
             harness.next_order_for(FIRST),
-            order::Body::Stay(_)
+            order::Body::RefuseTransfer(_)
         ));
         assert_eq!(harness.error(&ann).0, ErrorCode::Blocked);
     }
@@ -178,7 +179,7 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
     assert_eq!(harness.error(&ann).0, ErrorCode::NoHostAvailable);
     assert!(matches!(
         harness.next_order_for(FIRST),
-        order::Body::Stay(_)
+        order::Body::RefuseTransfer(_)
     ));
     assert_eq!((harness.lobby.stats().rooms, third), (1, HostId(3)));
 }
@@ -198,7 +199,7 @@ fn a_map_that_cannot_be_opened_refuses_players_at_once() {
     assert!(message.contains("no such map"), "{message}");
     assert!(matches!(
         harness.next_order_for(FIRST),
-        order::Body::Stay(_)
+        order::Body::RefuseTransfer(_)
     ));
     // If the map's host is lost meanwhile, another host opens the map at the next request.
     harness.at_gate(FIRST, world, &ann, 1);
@@ -236,7 +237,7 @@ fn a_player_who_does_not_leave_the_gate_frees_the_reserved_seat() {
     harness.at_gate(FIRST, world, &ann, 1);
     assert!(matches!(
         harness.next_order_for(FIRST),
-        order::Body::LetGo(LetGo { number: 2, .. })
+        order::Body::ReleaseForTransfer(ReleaseForTransfer { number: 2, .. })
     ));
     harness.departed(FIRST, world, &ann, 2, b"");
     harness.arrived(SECOND, map, &ann, 2);
@@ -254,7 +255,7 @@ fn if_the_source_host_is_lost_the_next_one_gets_the_order_again() {
     harness.opened(SECOND, world, None);
     assert_eq!(
         harness.next_order_for(SECOND),
-        order::Body::LetGo(LetGo {
+        order::Body::ReleaseForTransfer(ReleaseForTransfer {
             room: world,
             player: ann.id,
             number: 1
@@ -526,7 +527,9 @@ impl LobbyHarness {
         self.take_orders();
         self.at_gate(FIRST, world, client, map);
         let room = self.open_map(SECOND, world, map);
-        let order::Body::LetGo(LetGo { number, .. }) = self.next_order_for(FIRST) else {
+        let order::Body::ReleaseForTransfer(ReleaseForTransfer { number, .. }) =
+            self.next_order_for(FIRST)
+        else {
             panic!("expected an order to release the player")
         };
         self.departed(FIRST, world, client, number, b"x");

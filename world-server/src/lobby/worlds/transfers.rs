@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use ambit_host::protocol::messages::{Admit, AtGate, CloseRoom, LetGo, Stay, world_to_host};
+use ambit_host::protocol::messages::{
+    Admit, AtGate, CloseRoom, RefuseTransfer, ReleaseForTransfer, world_to_host,
+};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -297,7 +299,7 @@ impl Lobby {
         let (from, number) = (transfer.from, transfer.number);
         self.send_to_room_host(
             from,
-            world_to_host::Body::LetGo(LetGo {
+            world_to_host::Body::ReleaseForTransfer(ReleaseForTransfer {
                 room: from.0,
                 player: player.0,
                 number,
@@ -327,7 +329,7 @@ impl Lobby {
     pub(super) fn send_stay(&mut self, id: RoomId, player: PlayerId) {
         self.send_to_room_host(
             id,
-            world_to_host::Body::Stay(Stay {
+            world_to_host::Body::RefuseTransfer(RefuseTransfer {
                 room: id.0,
                 player: player.0,
             }),

@@ -124,7 +124,7 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
     host.tick();
-    host.room.handle_message(ClientId(1), ClientMessage::Leave);
+    host.room.handle_leave(ClientId(1));
     let outputs = host.poll();
     assert!(
         outputs.contains(&RoomHostOutput::World(HostMessage::PlayerOut {
@@ -135,7 +135,7 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
     );
     assert_eq!(last_messages(outputs).len(), 1);
     // A client that has left gets no more answers.
-    host.room.handle_message(ClientId(1), ClientMessage::Leave);
+    host.room.handle_leave(ClientId(1));
     assert_eq!(host.poll(), []);
 }
 

@@ -7,8 +7,8 @@
 //!
 //! Invariants:
 //! 1. A datagram in the window was acknowledged, and was sent after the client last missed a
-//!    baseline (`baseline_floor`); or it carried no pose, so that it is no baseline whatever its
-//!    outcome: a window without holes takes fewer bits.
+//!    baseline (`baseline_floor`); or it carried neither pose nor record, so that it is no baseline
+//!    whatever its outcome: a window without holes takes fewer bits.
 //! 2. Numbers ascend by one with each datagram, whatever it carries, as the client counts them too.
 //!
 //! Cost: a view looks at 33 datagrams, whatever the number of objects; a client needs one a tick
@@ -26,8 +26,8 @@ const WINDOW_REACH: u64 = 32;
 /// What a datagram carried, apart from what the link itself sends: the payload of the link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SentContents {
-    /// Whether it carried a pose or a record.
-    pub has_poses: bool,
+    /// Whether it carried a pose or a record: only then can it be a baseline.
+    pub may_be_baseline: bool,
     /// Whether it reported when inputs take effect.
     pub has_effects: bool,
     /// Index of the list of its records, if it carried any.
@@ -91,22 +91,24 @@ impl<'l> SentDatagrams<'l> {
 }
 
 fn window(packets: &SentPackets<SentContents>, baseline_floor: u64) -> Option<DatagramWindow> {
-    let is_near = |(newest, _): &(u64, u32)| {
-        *newest >= baseline_floor && packets.next() - newest < REMEMBERED_DATAGRAMS
-    };
-    let (newest, earlier) = packets.acked_set().filter(is_near)?;
+    let newest = packets.newest_acked()?;
+    let age = packets.next() - newest;
+    if newest < baseline_floor || age >= REMEMBERED_DATAGRAMS {
+        return None;
+    }
     // Neither before the floor, nor what is not remembered.
     let reach = (newest - baseline_floor)
         .min(WINDOW_REACH)
-        .min(REMEMBERED_DATAGRAMS - (packets.next() - newest));
-    let without_poses = (1..=reach).filter(|back| !packets.payload(newest - back).has_poses);
-    let acked = u64::from(earlier) << 1 | 1;
-    Some(DatagramWindow {
-        newest,
-        mask: without_poses.fold(acked & (u64::MAX >> (63 - reach)), |mask, back| {
-            mask | 1 << back
-        }),
-    })
+        .min(REMEMBERED_DATAGRAMS - age);
+    let counts = |back: &u64| {
+        let number = newest - back;
+        !packets.payload(number).may_be_baseline
+            || packets.outcome(number) == DeliveryOutcome::Acked
+    };
+    let mask = (0..=reach)
+        .filter(counts)
+        .fold(0, |mask, back| mask | 1 << back);
+    Some(DatagramWindow { newest, mask })
 }
 
 impl DatagramWindow {
@@ -150,9 +152,9 @@ pub(super) mod tests {
             self.packets.next()
         }
 
-        pub(crate) fn note_sent(&mut self, stamp: GameTime, has_poses: bool) {
+        pub(crate) fn note_sent(&mut self, stamp: GameTime, may_be_baseline: bool) {
             let contents = SentContents {
-                has_poses,
+                may_be_baseline,
                 ..SentContents::default()
             };
             let now = LocalTime::from(stamp);

@@ -281,7 +281,7 @@ impl BodyWriter<'_, '_> {
     fn take_contents(&mut self, written: DatagramBits) -> SentContents {
         let record_list = self.record_lists.store(&mut self.tick.buffers.sent_records);
         SentContents {
-            has_poses: written.section.poses > 0 || record_list.is_some(),
+            may_be_baseline: written.section.poses > 0 || record_list.is_some(),
             has_effects: written.effect_bits > 0,
             record_list,
         }
@@ -427,4 +427,97 @@ fn count_datagram(tick: &mut TickContext<'_>, written: DatagramBits, bytes: usiz
     bits.pose_headers += section.header_bits as u64;
     bits.pose_indices += section_bits.saturating_sub(content_bits + section.header_bits as u64);
     bits.link += (bytes as u64 * 8).saturating_sub(stamp as u64 + records as u64 + section_bits);
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::cell::Cell;
+    use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+    use ambit_proto::link::{Link, LinkConfig};
+    use ambit_proto::message::EffectTime;
+    use ambit_proto::schema::Schema;
+
+    use super::*;
+    use crate::config::RoomConfig;
+    use crate::logic::world::World;
+    use crate::network::shared_state::SharedTickState;
+    use crate::stats::RoomStats;
+
+    /// Room for all that is due.
+    const BODY_BITS: usize = 8 * 1_000;
+
+    #[test]
+    fn an_ack_of_a_datagram_without_effects_confirms_nothing() {
+        let config = RoomConfig::default();
+        let schema = Schema {
+            game: "test".to_owned(),
+            ..Schema::default()
+        };
+        let world = World::new(&config, schema.clone());
+        let (now, later) = (GameTime::from_millis(100), GameTime::from_millis(150));
+        let mut tick = TickContext {
+            now,
+            next_tick_at: later,
+            world: &world,
+            shared_state: &mut SharedTickState::new(&config, schema),
+            buffers: &mut SendBuffers::default(),
+            stats: &mut RoomStats::default(),
+            client_count: 1,
+            is_final: false,
+        };
+        let mut viewer = Viewer::new(
+            ClientId(1),
+            PlayerId(1),
+            ObjectId(1),
+            Cell::new(0, 0),
+            now,
+            config.budget_bytes_per_s,
+        );
+        let mut client = Link::new(LinkConfig::client());
+        let effect = EffectTime {
+            sampled_until: now,
+            takes_effect_at: now + config.delay,
+        };
+        viewer.queue_effect(effect);
+        let lost = viewer.write_datagram(&mut tick, false, true, BODY_BITS);
+        let mut other_client = Link::new(LinkConfig::client());
+        assert_eq!(read_effects(&mut other_client, &lost, &tick), [effect]);
+
+        let without_body = viewer.write_datagram(&mut tick, false, false, 0);
+        assert_eq!(read_effects(&mut client, &without_body, &tick), []);
+        let mut ack = Vec::new();
+        client.write_datagram_without_ack_request(later.into(), &mut ack, |_, _| ());
+        viewer
+            .handle_datagram(later, &ack, &mut Vec::new())
+            .expect("well formed");
+        let acked = viewer.link.sent_packets().newest_acked();
+        assert_eq!(acked, Some(1), "the datagram without a body");
+
+        let next = viewer.write_datagram(&mut tick, false, true, BODY_BITS);
+        assert_eq!(read_effects(&mut client, &next, &tick), [effect]);
+    }
+
+    /// The effects that a client reads in a datagram.
+    fn read_effects(
+        client: &mut Link<()>,
+        bytes: &[u8],
+        tick: &TickContext<'_>,
+    ) -> Vec<EffectTime> {
+        let context = BodyContext {
+            schema: &tick.shared_state.schema,
+            delay: tick.shared_state.delay,
+            approximate_now: tick.now,
+        };
+        let body = client
+            .handle_datagram(tick.now.into(), bytes)
+            .expect("the viewer's own datagram");
+        let body = body
+            .and_then(|body| message::read_body(body, &context).expect("the viewer's own body"));
+        let records = body.map(|body| body.records).unwrap_or_default();
+        let effects = records.into_iter().flat_map(|record| match record {
+            Record::InputEffects(effects) => effects,
+            other => panic!("{other:?}"),
+        });
+        effects.collect()
+    }
 }

@@ -122,7 +122,7 @@ fn a_client_without_baselines_reports_it_and_recovers() {
     simulation
         .test_clients
         .get_mut(&ClientId(3))
-        .expect("it joined")
+        .expect("the client has joined")
         .clears_history = true;
     simulation.ticks(60);
     assert!(simulation.test_clients[&ClientId(3)].unreadable_sections >= 1);
@@ -132,7 +132,7 @@ fn a_client_without_baselines_reports_it_and_recovers() {
     assert_eq!(
         simulation.test_clients[&ClientId(3)].unreadable_sections,
         unreadable_sections,
-        "it has recovered"
+        "the client reads all sections again"
     );
     let stale = (0..10).filter(|&other| {
         let (stamp, _) = simulation

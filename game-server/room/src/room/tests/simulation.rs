@@ -19,10 +19,8 @@ use ambit_proto::wire::Wire;
 use bytes::Bytes;
 
 use super::super::*;
+use super::TICK;
 use super::moving_avatars::MovingAvatars;
-
-/// The time between two ticks.
-pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// What happens to datagrams between the room and its clients, in both directions. All fields are
 /// in per cent.
@@ -46,14 +44,12 @@ pub(super) const PERFECT_PATH: PathQuality = PathQuality {
 pub(super) struct TestClient {
     link: Link,
     schema: Schema,
-    pub slots: BTreeMap<u16, ReceivedObject>,
+    slots: BTreeMap<u16, ReceivedObject>,
     lost_track: Option<u64>,
     /// The number of pose sections that could not be read.
     pub unreadable_sections: u32,
     /// The static world, once it is complete.
     pub map: Option<Bytes>,
-    /// The stamp of the newest datagram.
-    pub stamp: GameTime,
     /// All components that were received, by object and index.
     pub received_components: BTreeSet<(ObjectId, u8)>,
     /// Clears the pose history of all objects once, as a restart would.
@@ -61,13 +57,13 @@ pub(super) struct TestClient {
 }
 
 /// The state of one slot at a client.
-pub(super) struct ReceivedObject {
-    pub alias: Alias,
-    pub object: Option<ObjectId>,
+struct ReceivedObject {
+    alias: Alias,
+    object: Option<ObjectId>,
     format: Option<PoseFormat>,
     history: BaselineHistory,
     /// The newest pose and its stamp.
-    pub newest: Option<(GameTime, Pose)>,
+    newest: Option<(GameTime, Pose)>,
     /// Whether the Leave of the object was received.
     has_left: bool,
 }
@@ -302,7 +298,6 @@ impl TestClient {
             lost_track: None,
             unreadable_sections: 0,
             map: None,
-            stamp: GameTime::ZERO,
             received_components: BTreeSet::new(),
             clears_history: false,
         }
@@ -341,7 +336,6 @@ impl TestClient {
             }
         }
         let Some(Some(body)) = body else { return };
-        self.stamp = self.stamp.max(body.stamp);
         if std::mem::take(&mut self.clears_history) {
             self.slots
                 .values_mut()
@@ -445,7 +439,8 @@ impl TestClient {
         }
     }
 
-    /// Writes a datagram with acknowledgements, an input, and the missing baseline if there is one.
+    /// Writes a datagram with acknowledgements, an input and, if the client has lost track, the
+    /// number of that datagram.
     fn write_uplink(&mut self, now: GameTime) -> Bytes {
         let mut bytes = Vec::new();
         let input = Some(message::KeyInput::new(Keymap(1), now));

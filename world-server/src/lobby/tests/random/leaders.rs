@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_host::protocol::messages::{Beat, HostReady, RoomHere, host_to_world, world_to_host};
+use ambit_host::protocol::messages::{
+    Heartbeat, HostReady, RoomHere, host_to_world, world_to_host,
+};
 use ambit_proto::ids::RoomId;
 
 use super::super::harness::hello;
@@ -311,7 +313,10 @@ impl RandomRun {
         }
         for host in self.hosts.keys().copied().collect::<Vec<_>>() {
             if self.random.chance(95) {
-                self.send_from_host(host, host_to_world::Body::Beat(Beat { number: 1 }));
+                self.send_from_host(
+                    host,
+                    host_to_world::Body::Heartbeat(Heartbeat { number: 1 }),
+                );
             }
         }
         self.handle_outputs();

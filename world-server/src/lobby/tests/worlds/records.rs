@@ -1,6 +1,8 @@
 //! Worlds of several maps: the leader dies, and another one restores their records.
 
-use ambit_host::protocol::messages::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
+use ambit_host::protocol::messages::{
+    Admit, Heartbeat, ReleaseForTransfer, host_to_world, world_to_host as order,
+};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world;
 
@@ -47,7 +49,7 @@ fn the_next_leader_repeats_the_order_to_leave_and_the_player_arrives() {
     let [here, there] = reconnect_hosts(&mut second, world, map);
     assert_eq!(
         next_gate_order_for(&mut second, here),
-        order::Body::LetGo(LetGo {
+        order::Body::ReleaseForTransfer(ReleaseForTransfer {
             room: world,
             player: ann.id,
             number: 1
@@ -92,7 +94,7 @@ fn a_transfer_to_a_host_that_does_not_reconnect_is_reversed() {
     let here = second.reconnecting_host(20_000, 1, &[(world, 1)]);
     second.take_orders();
     second.advance(seconds(4));
-    second.send_from_host(here, host_to_world::Body::Beat(Beat::default()));
+    second.send_from_host(here, host_to_world::Body::Heartbeat(Heartbeat::default()));
     second.advance(seconds(2));
     let order::Body::Admit(Admit {
         room,
@@ -155,7 +157,12 @@ fn reconnect_hosts(harness: &mut LobbyHarness, world: u64, map: u64) -> [HostId;
 /// The first order about gates for that host.
 fn next_gate_order_for(harness: &mut LobbyHarness, wanted: HostId) -> order::Body {
     let orders = harness.take_orders();
-    let is_it = |body: &order::Body| matches!(body, order::Body::LetGo(_) | order::Body::Admit(_));
+    let is_it = |body: &order::Body| {
+        matches!(
+            body,
+            order::Body::ReleaseForTransfer(_) | order::Body::Admit(_)
+        )
+    };
     let found = orders
         .iter()
         .find(|(host, body)| *host == wanted && is_it(body))

@@ -1,0 +1,88 @@
+//! The seat of one player: the avatar, the connection, and which commands were executed.
+
+use std::time::Duration;
+
+use ambit_proto::ids::{ClientId, ObjectId};
+use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
+
+use super::input::{REPLAY_CLIENT, TransferId};
+use crate::logic::executed_commands::ExecutedCommands;
+
+/// A player's place in the room, from the join until the player is out.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Seat {
+    pub(super) avatar: ObjectId,
+    pub(super) name: String,
+    pub(super) presence: Presence,
+    /// Which commands of the present client were executed.
+    pub(super) executed: ExecutedCommands,
+    pub(super) repeats: CommandRepeats,
+    /// The transfer by which the player came; `None` for a player who joined through the lobby.
+    pub(super) arrived_by: Option<TransferId>,
+    /// The newest command that steers the avatar. An older one is outdated, also if this one was
+    /// received by the last host.
+    pub(super) steered: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Presence {
+    Here(ClientId),
+    /// Since when the connection is lost.
+    Away(GameTime),
+}
+
+/// Whether the present client may repeat commands that the room executed at its last host.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum CommandRepeats {
+    Never,
+    /// Once the player is back: the room has just come here from another host.
+    AfterReturn,
+    Until(GameTime),
+}
+
+/// How long a client may repeat commands after a return: far longer than a connection can be silent
+/// without being lost.
+const REPEATS_FOR: Duration = Duration::from_secs(30);
+/// A command this far behind another one was numbered by another client: none has so many under
+/// way.
+const FAR_BEHIND: u32 = 128;
+
+impl Seat {
+    pub(super) fn new(avatar: ObjectId, name: String) -> Self {
+        Self {
+            avatar,
+            name,
+            presence: Presence::Here(REPLAY_CLIENT),
+            executed: ExecutedCommands::default(),
+            repeats: CommandRepeats::Never,
+            arrived_by: None,
+            steered: None,
+        }
+    }
+
+    pub(super) fn connect(&mut self, now: GameTime, client: ClientId) {
+        self.presence = Presence::Here(client);
+        if self.repeats == CommandRepeats::AfterReturn {
+            self.repeats = CommandRepeats::Until(now + REPEATS_FOR);
+        } else {
+            // Another client may number its commands anew, and repeats nothing.
+            self.repeats = CommandRepeats::Never;
+            (self.executed, self.steered) = (ExecutedCommands::default(), None);
+        }
+    }
+
+    fn may_repeat(&self, now: GameTime) -> bool {
+        matches!(self.repeats, CommandRepeats::Until(until) if until > now)
+    }
+
+    pub(super) fn has_executed(&self, now: GameTime, number: u32) -> bool {
+        self.may_repeat(now) && self.executed.contains(number)
+    }
+
+    /// Whether a newer command than `number` steers the avatar.
+    pub(super) fn has_steered_since(&self, now: GameTime, number: u32) -> bool {
+        let is_newer = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
+        self.may_repeat(now) && self.steered.is_some_and(is_newer)
+    }
+}
