@@ -1,5 +1,10 @@
 //! The module `simulated` of a build without the feature `physics`: nothing is simulated.
 
+#![expect(
+    clippy::unused_self,
+    reason = "the functions are those of the module that simulates"
+)]
+
 use ambit_proto::time::GameTime;
 
 use crate::client::own_inputs::PressedKeys;
