@@ -118,7 +118,7 @@ pub(crate) fn render(
     }
     text.push_str(
         "\nWhat clients show, compared with the server's trace \
-         (100 clients, of which 10 log what they show 20 times a second):\n\n",
+         (100 clients, of which 10 log what they\nshow 20 times a second):\n\n",
     );
     text.push_str(
         "| run | samples | off by p50 | p99 | max | not in the trace |\n\
@@ -153,7 +153,8 @@ pub(crate) fn render(
             &mut text,
             format_args!(
                 "\nA room of {count} clients in which nothing moves and no client acts: \
-                 {bytes_per_s:.0} bytes/s and {datagrams_per_s:.1} datagrams/s to each client, \
+                 {bytes_per_s:.0} bytes/s and\n\
+                 {datagrams_per_s:.1} datagrams/s to each client, \
                  {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
             ),
         );
