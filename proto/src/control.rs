@@ -31,3 +31,29 @@ pub mod world {
 pub mod game {
     include!("generated/ambit.game.rs");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proto_files_name_the_versions_in_use() {
+        for (file, constant, version) in [
+            (
+                include_str!("../proto/ambit/world.proto"),
+                "control::WORLD_VERSION",
+                WORLD_VERSION,
+            ),
+            (
+                include_str!("../proto/ambit/game.proto"),
+                "message::VERSION",
+                crate::message::VERSION,
+            ),
+        ] {
+            let text = file.replace("//", "");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let named = format!("uses: {version} (`ambit_proto::{constant}`).");
+            assert!(words.join(" ").contains(&named), "no file says `{named}`");
+        }
+    }
+}

@@ -33,6 +33,8 @@
 //! 8. A block arrives whole and once, in the order of sending; the game keeps its share of the
 //!    budget meanwhile.
 //!
+//! Time-outs, rates and what else a client has to keep to: `docs/wire-client.md`.
+//!
 //! The wrapping numbers rest on one assumption: fewer than 8,192 datagrams in a row are lost. At
 //! the rates of a game that takes minutes; the connection below is closed after seconds.
 //!
@@ -74,15 +76,15 @@
 //!   missing one, `latest - 1 - n`; 001 if 32 bits follow, of which bit `i`, from the lowest, says
 //!   whether `latest - 1 - i` was received; 000 if nothing was received yet.
 //! - `received` is in microseconds of the answering side's clock (the server's is room time).
-//! - `runs` is their number in 5 bits, then the length of each but the last as a varint. Runs of
-//!   received and of missing slices alternate; the first is of received ones.
+//! - `runs` is their number in 5 bits, then the length of each but the last as a `varint`, see
+//!   [`crate::message`]. Runs of received and of missing slices alternate; the first is of received
+//!   ones.
 //!
 //! So a body costs 31 bits when nothing was lost recently. The receiver resolves a number to the
 //! one nearest to the newest it has received, and an acknowledged one to the newest that was sent.
-//! The id of the first message takes 32 bits. For each other one, a varint (groups of 4 bits, see
-//! [`crate::wire::Coder::varint`]) gives how many ids were skipped since the one before it. Ids
-//! ascend and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram
-//! to whole bytes.
+//! The id of the first message takes 32 bits. For each other one, a `varint` gives how many ids
+//! were skipped since the one before it. Ids ascend and wrap around. A body shorter than 8 bits is
+//! padded to 8 with zeros, and the datagram to whole bytes.
 //!
 //! The receiving side:
 //! - It drops a datagram older than `latest - 32`, or received before.

@@ -5,14 +5,16 @@
 //! [`Record`]s are the body of a datagram ([`DatagramBody`]), which is never repeated but written
 //! again from the newest state. The rest of this page is enough to write a client, together with
 //! the datagram of [`crate::link`], the schema in `Joined` (`proto/ambit/game.proto`), and for
-//! poses the pages named below.
+//! poses the pages named below. `docs/wire-client.md` has what is not a format: connecting,
+//! time-outs, rates, and what a client does after a failover or a gate.
 //!
 //! # Types
 //! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a
 //! width in bits, and
-//! - `varint` is an unsigned integer in groups of 5 bits: 1 bit that says whether another group
-//!   follows, then 4 bits of the number, the lowest group first; the last group is 0 only if it is
-//!   the first;
+//! - `varint` is an unsigned integer in groups of 5 bits, the lowest group first: first 1 bit that
+//!   is 1 if another group follows, then 4 bits of the number, from the lowest up. As a number of 5
+//!   bits, a group is `(4 bits of the number) << 1 | more`: 5 is 10; 300 is 25, 5, 2
+//!   ([`Coder::varint`]). The last group has 4 zeros only if it is the first;
 //! - `signed` is a varint of 0, -1, 1, -2, 2, ... (zigzag);
 //! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; one greater than `n` is an
 //!   error;
@@ -74,7 +76,18 @@
 //! Action 2 is reserved: it was a form of the held controls, which travel as inputs.
 //!
 //! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. Its effects appear in
-//! records and events; if it has none, `Refused` gives the reason.
+//! records and events; a game may accept a command that has none. If the game refuses it, `Refused`
+//! gives the game's reason. Some commands do not reach the game; in this order:
+//! - A message that is not a command (malformed, or of an unknown action) has no answer.
+//! - Above 64 a second, after a burst of 64, a command is dropped. For one of these a second,
+//!   `Refused` gives `rate_limited`; the others have no answer.
+//! - A `Move` has no answer if its number is not above that of the newest `Move` that has arrived
+//!   on this connection: only the newest counts. (b is above a if b - a, modulo 2^32, is 1 to
+//!   2^31 - 1.) Other commands are executed in the order of their arrival, whatever their numbers.
+//! - A command has no answer if it is repeated after a failover and the last host has executed it,
+//!   nor a `Move` that is older than one that the last host has executed.
+//!
+//! A `Refused` that is not delivered within 2 s is given up.
 //!
 //! # Server to client: messages
 //! A reliable message is a [`Notice`]: notice, 4; then
@@ -126,13 +139,20 @@
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
-//! | `Pose` | x, y and z, each signed, in grid units; the turn; for a yaw: speed; flag, 1 |
+//! | `Pose` | x, y, z, each signed; turn; for a yaw: speed, signed; flag, 1; motion, if it has |
 //!
-//! The speed of a pose is signed, in grid units a second. A turn has no bits if the format is
-//! `fixed`. For a `yaw` it has the format's bits: steps of a turn about z, from x towards y. If it
-//! is `free`, 2 bits give the largest component of a unit quaternion (x, y, z, w), followed by the
-//! bits of each of the other three, in that order: value c + k stands for k / (c sqrt 2), where c
-//! is 2^(bits - 1) - 1; the largest is positive.
+//! x, y and z of a pose are in grid units, `per_metre` to a metre, from -(2^27 - 1) to 2^27 - 1. A
+//! turn has no bits if the format is `fixed`. For a `yaw` it has the format's bits: steps of a turn
+//! about z, from x towards y. If it is `free`, 2 bits give the largest component of a unit
+//! quaternion (x, y, z, w), followed by the bits of each of the other three, in that order: value
+//! c + k stands for k / (c sqrt 2), where c is 2^(bits - 1) - 1; the largest is positive. The speed
+//! is along the heading, in grid units a second, from -32,768 to 32,767.
+//!
+//! A pose has motion if its format has (`Pose.motion` in the schema) and the flag is 0. It is six
+//! signed numbers, from -32,768 to 32,767: the velocity along x, y and z, `linear` to a metre a
+//! second; then the angular velocity about x, y and z of the world, `angular` to a radian a second.
+//! In such a format the flag says that the object is at rest, so all six are 0; in any other it is
+//! the game's own.
 //!
 //! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, which would be
 //! 32,767.

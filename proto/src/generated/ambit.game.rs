@@ -27,7 +27,7 @@ pub mod game_to_client {
         Joined(super::Joined),
         #[prost(message, tag = "2")]
         Error(super::super::world::Error),
-        /// The player is out of the game; the connection closes.
+        /// The last message: the host closes the connection.
         #[prost(message, tag = "3")]
         Out(super::Out),
     }
@@ -35,19 +35,23 @@ pub mod game_to_client {
 /// The first message. A ticket admits one player to one room, once, for a short time.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Join {
-    /// The protocol version that the client uses: 2.
+    /// The version of the game protocol that the client uses: 3 (`ambit_proto::message::VERSION`). The
+    /// host refuses any other with `version_mismatch`.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     #[prost(bytes = "vec", tag = "2")]
     pub ticket: ::prost::alloc::vec::Vec<u8>,
 }
-/// The player leaves the game for good. Without this message the avatar waits for the player for the
-/// grace period.
+/// The player leaves the game and its room for good: the host answers with `Out`, the lobby sends
+/// `RoomLeft`. Without this message the avatar waits for the player for the grace period.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Leave {}
 /// The player has joined. Contains everything that a client needs to understand the datagrams.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Joined {
+    /// The room that the host runs. In a world of several maps each map is a room with an id of its
+    /// own, and only the first one has the world's id. So on another map this is not `Ticket.room`,
+    /// which is always the room of the lobby.
     #[prost(uint64, tag = "1")]
     pub room: u64,
     /// Room time (since the room began) when this was sent, in microseconds: a first estimate. Pings
@@ -58,7 +62,8 @@ pub struct Joined {
     /// delay`.
     #[prost(uint32, tag = "3")]
     pub delay_ms: u32,
-    /// Ticks a second, which is also the number of datagrams a second to each client.
+    /// Ticks a second. The host writes datagrams at ticks: as many as there is something to send, and
+    /// none if there is nothing.
     #[prost(uint32, tag = "4")]
     pub tick_hz: u32,
     /// Extent of the map on x and y, in metres; edge of a cell, in metres; radii of the inner and the
@@ -76,8 +81,24 @@ pub struct Joined {
     #[prost(message, optional, tag = "10")]
     pub schema: ::core::option::Option<Schema>,
 }
-/// The player is out of the game for good; `reason` says why (`kicked`, `room_closed`,
-/// `room_crashed`...).
+/// This connection is out of the game; `reason` says why. Whether the player is out is decided by
+/// the lobby, which then sends `RoomLeft`. Until it does, a client may come back with a new ticket:
+/// from a notification of the lobby, or from the answer to `RequestTicket`.
+///
+/// Final, so that `RoomLeft` follows or has come, unless the session has ended: `kicked`, `idle`,
+/// `not_in_room`, `room_closed`, `room_crashed`, `draining`. Also `error_unspecified` (0), after
+/// `Leave` or `LeaveRoom`; but not if the player has just gone through a gate and this connection's
+/// ticket was older. Then a ticket for the other map follows.
+///
+/// Not final: `taken_over`, since the player has a newer connection to this room, or has gone to
+/// another map before this connection came; `slow_reader`, since the client acknowledged no datagram
+/// for 10 s, and its avatar waits for the grace period; `host_died`, since the host has lost its
+/// WorldServer, and another host may go on with the room.
+///
+/// There is no `Out` when the player goes through a gate: the host is silent on this connection from
+/// then on, and closes it after 20 s with `not_in_room`. Nor is there one when the room moves to
+/// another host: the connection falls silent or closes. In both cases a ticket with a higher
+/// `incarnation` follows.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Out {
     #[prost(enumeration = "super::world::ErrorCode", tag = "1")]

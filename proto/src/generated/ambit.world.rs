@@ -98,8 +98,9 @@ pub mod world_to_client {
 /// Opens a session, or resumes one.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hello {
-    /// The protocol version that the client uses: 2. The server answers any other with
-    /// `version_mismatch`, and closes.
+    /// The version of the lobby's protocol that the client uses: 2
+    /// (`ambit_proto::control::WORLD_VERSION`). The server answers any other with `version_mismatch`,
+    /// and closes.
     #[prost(uint32, tag = "1")]
     pub version: u32,
     /// 1 to 24 characters; empty for a name that the server generates.

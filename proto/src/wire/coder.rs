@@ -101,9 +101,12 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// An unsigned integer that is mostly small, in groups of 4 bits from the lowest up, each after
-    /// a bit that says whether another group follows: 5 bits below 16, 10 below 256, 80 for the
-    /// largest.
+    /// An unsigned integer that is mostly small: groups of 5 bits, 1 to 16 of them. The lowest bit
+    /// of a group, the first in the stream, is 1 if another group follows. The 4 bits above it are
+    /// bits of the number, its lowest 4 in the first group. So a group is `(number & 15) << 1 |
+    /// more`, written as [`Coder::bits`] does, from the lowest bit up. A number below 16 takes 5
+    /// bits, one below 256 takes 10, the largest 80: 5 is the group 10 (bits 0, 1, 0, 1, 0 in the
+    /// order of the stream), 300 the groups 25, 5, 2.
     fn varint(&mut self, value: &mut u64) -> Result<(), WireError> {
         let mut rest = *value;
         let mut read = 0;

@@ -188,6 +188,17 @@ fn small_numbers_take_few_bits() {
 }
 
 #[test]
+fn a_varint_has_the_bits_that_its_documentation_gives() {
+    for (value, bytes) in [(0, vec![0]), (5, vec![10]), (300, vec![0xb9, 0x08])] {
+        assert_eq!(
+            written(|coder| coder.varint(&mut { value })),
+            bytes,
+            "{value}"
+        );
+    }
+}
+
+#[test]
 fn a_number_has_one_encoding() {
     let mut value = 0;
     let zero_in_two_groups = written(|writer| writer.bits(&mut 0b00000_00001, 10));
