@@ -188,7 +188,8 @@
 //!
 //! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Their order
 //! and the tables are in [`crate::pose::section`] for the slots, in [`crate::pose::shared`] and
-//! [`crate::pose::fine`] for the poses at either level.
+//! [`crate::pose::fine`] for the poses at either level; their constants in
+//! [`crate::pose::trained`].
 //!
 //! A client that lacks a baseline that the section uses stops there. What it has read before is
 //! valid; it reports that it has lost track.

@@ -12,6 +12,8 @@
 //! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that
 //!   adapt within the datagram.
 //! - [`section`]: the part of a datagram that carries poses.
+//! - [`motion`]: how velocities are predicted, at both levels; [`sine`], [`quaternion`]: arithmetic
+//!   that gives the same bits on every machine.
 //! - [`trained`]: the constants of both levels; `trained::training`: the programs that make
 //!   them.
 //!
@@ -28,17 +30,18 @@
 
 mod baseline;
 pub mod fine;
-mod motion;
+pub mod motion;
 pub mod quaternion;
 pub mod section;
 pub mod shared;
-mod sine;
+pub mod sine;
 pub mod trained;
 mod turn;
 
 pub use self::baseline::{
     AckedSet, BaselineHistory, HISTORY_DATAGRAMS, MAX_ACKED_DISTANCE, ReceivedPose,
 };
+#[doc(inline)]
 pub use self::motion::{MAX_PER_UNIT, Motion, MotionFormat};
 pub use self::section::{
     BaselineMode, BaselineSource, Level, SectionError, SectionHeader, SectionWriter, read_section,

@@ -19,16 +19,26 @@
 //! 4. The end: one bit.
 //!
 //! # The prediction
-//! A pose is coded as decisions, most of them binary ([`crate::entropy`]). Each number has a
-//! distribution with a predicted middle and spread (`number`). Both are weighted sums of what is
-//! known (`prediction`): how the object moved over four spans of its past, by itself and relative
-//! to the reference (`movement`, `reference`); where it would be had it moved rigidly with the
-//! reference; the prediction errors of the neighbours that are already coded (`neighbours`); the
-//! parts of the pose that are already known (an error along the direction of movement, a roll on
-//! the ground, the height of a turned cube that stands on something). The weights are constants,
-//! trained on a recording ([`super::trained`]). Nothing is carried from one section to the next, so
-//! a lost datagram makes no other one unreadable. Fewer acknowledged poses only make the prediction
-//! worse.
+//! A pose is coded as decisions, most of them binary ([`crate::entropy`]); [`section_coder`] gives
+//! their order. Each number has a distribution with a predicted middle and spread ([`mod@number`]).
+//! Both are weighted sums of what is known ([`prediction`]): how the object moved over four spans
+//! of its past, by itself and relative to the reference ([`movement`], [`mod@reference`]); where it
+//! would be had it moved rigidly with the reference; the prediction errors of the neighbours that
+//! are already coded ([`neighbours`]); the parts of the pose that are already known (an error along
+//! the direction of movement, a roll on the ground, the height of a turned cube that stands on
+//! something). The weights are constants, trained on a recording ([`super::trained`]). Nothing is
+//! carried from one section to the next, so a lost datagram makes no other one unreadable. Fewer
+//! acknowledged poses only make the prediction worse.
+//!
+//! # In another language
+//! The modules below are public for their descriptions; they have no interface. The order of the
+//! decisions and the coding of numbers are described there completely. The predictions are defined
+//! by the sources of [`movement`], [`mod@reference`], [`neighbours`], [`prediction`], [`vector`],
+//! [`weights`], [`tail_curve`], [`conversion`] and [`super::motion`], to be translated line by
+//! line: every sum, product, quotient and root of `f32` is rounded to `f32` before it is used, in
+//! the order of the source, without fused operations; a cast to a whole number truncates towards
+//! zero and saturates. One wrong bit makes the rest of a section unreadable. A client that avoids
+//! this plays in rooms with `coding=shared`.
 //!
 //! Invariants:
 //! 1. A decoder with the same acknowledged poses, in the same order, reads what was written, on
@@ -41,18 +51,18 @@
 //! part, for which the weights were trained. Cost: 1 to 3 microseconds for an object whose pose is
 //! in the section, more the more there are; 50 ns for any other candidate.
 
-mod conversion;
+pub mod conversion;
 pub(super) mod decision_coder;
-mod movement;
-mod neighbours;
-mod number;
-mod prediction;
-mod reference;
-pub(super) mod section_coder;
+pub mod movement;
+pub mod neighbours;
+pub mod number;
+pub mod prediction;
+pub mod reference;
+pub mod section_coder;
 mod state;
-pub(super) mod tail_curve;
-pub(super) mod vector;
-mod weights;
+pub mod tail_curve;
+pub mod vector;
+pub mod weights;
 
 pub use self::state::FineState;
 

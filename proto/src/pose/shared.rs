@@ -9,7 +9,7 @@
 //! Each symbol takes a part of 0 .. 2^15 of the range coder ([`crate::entropy`]). Words:
 //! - `one of` N by weights: symbol i begins at i + floor((2^15 - N) before / all), where `before`
 //!   are the weights of those before it and `all` the weights of all, and ends where the next one
-//!   begins. The weights are in `trained::symbol_weights`;
+//!   begins. The weights are in [`symbol_weights`];
 //! - `raw n` is n bits, 0 to 15, that weigh the same: value v takes 2^(15-n) from v 2^(15-n) on;
 //! - `number` is a whole number: the length of its magnitude in bits, one of 32 (0 to 31) by
 //!   weights: 4000 >> (length / 3) by default; if that is not 0, its sign, raw 1 (1 is below zero),
@@ -33,10 +33,10 @@
 //!
 //! # Motion
 //! Behind all that, if the format has motion and the flag is not set: velocity and angular velocity
-//! about x, y and z, each as its distance from what `pose::motion` predicts, rounded to the nearest
-//! (without a baseline: from 0), in 16 bits that wrap round: its length in bits, one of 17 by the
-//! weights `VELOCITIES`; if that is 1 to 15, raw: its sign (1 is below zero) and the bits below the
-//! highest one; length 16 is -32,768.
+//! about x, y and z, each as its distance from what [`super::motion`] predicts, rounded to the
+//! nearest, halves away from zero (without a baseline: from 0), in 16 bits that wrap round: its
+//! length in bits, one of 17 by the weights `VELOCITIES`; if that is 1 to 15, raw: its sign (1 is
+//! below zero) and the bits below the highest one; length 16 is -32,768.
 //!
 //! Cost: [`code`] 100 ns, a [`CodedPose`] written 15 ns, read 200 ns; no allocation.
 

@@ -1,7 +1,7 @@
 //! Sine and cosine in whole numbers, the same on every machine.
 //!
 //! Units: angles are in 1/4,096 of a turn, counted from x towards y; components of a unit vector in
-//! 1/16,384.
+//! 1/16,384, rounded to the nearest.
 
 /// Angles in a turn.
 pub(super) const ANGLES: i32 = 4_096;

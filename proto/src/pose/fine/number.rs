@@ -2,7 +2,27 @@
 //!
 //! A number, and the middle and the spread of its distribution, become decisions, and back: on
 //! which side of the middle the number lies, about how many spreads away, and which of the numbers
-//! there it is. The probabilities are those of a trained [`TailCurve`].
+//! there it is. The probabilities are those of a trained curve ([`super::tail_curve`]).
+//!
+//! # Bits
+//! B(d) is the share of the curve beyond d spreads: `beyond(d * (1 / spread))`. A bit of p is one
+//! with a probability of round(65,536 p), within 16 to 65,520, in 65,536 (rounded to even at
+//! halves: p + 128 in `f32`, whose lowest bit is 1/65,536).
+//! 1. nearest = floor(middle + 0.5); border = (nearest - middle) - 0.5. A bit of B(border): whether
+//!    value >= nearest. If it is 1, n = value - nearest; if it is 0, n = nearest - 1 - value, and
+//!    border changes its sign. From here on S(n) = B(border + n), the share at or above n.
+//! 2. low = 0. For r = 0.75, 1.5, 3, 6, 12 and so on: high = floor(r spread) + 1, at least low + 1.
+//!    If high is 2^30 or more, it is 2^30 and S(high) counts as 0; go on with 3. Otherwise a bit of
+//!    S(high) / S(low): whether n >= high. If it is 1, low = high; if it is 0, go on with 3.
+//! 3. While high - low > 32: half = low + floor((high - low) / 2); a bit of (S(half) - S(high)) /
+//!    (S(low) - S(high)), or of 0.5 if the divisor is not above 0: whether n >= half. If it is 1,
+//!    low = half; if it is 0, high = half.
+//! 4. count = high - low. If it is above 1, n - low is a symbol of 2^15 parts. Symbol i begins at 0
+//!    for i = 0 and ends at 2^15 for the last one. In between, if S(low) - S(high) > 0.02 S(low),
+//!    it begins at 2 i + min(rest, floor((S(low) - S(low + i)) (rest / (S(low) - S(high))))), where
+//!    rest = 2^15 - 2 count; if not, at floor(i 2^15 / count).
+//!
+//! The result is clamped to 2^30 on either side.
 //!
 //! Cost: 3 to 6 decisions, each some 15 ns.
 

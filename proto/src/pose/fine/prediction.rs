@@ -5,10 +5,11 @@
 //! prediction of the others: the error of x that of y, the error of the position that of the turn,
 //! and the turn that of the height of a cube that rolls.
 //!
-//! Units: [`super::UNITS_PER_METRE`], [`super::TURN_UNITS`]; spreads as logarithms to base 2.
+//! Units: 1/512 m, and 1/180.7 of a radian, about a step of 9 bits of a quaternion's part; spreads
+//! as logarithms to base 2.
 
-mod features;
-mod orientation;
+pub mod features;
+pub mod orientation;
 
 use self::features::{along, directions, position_features, spread_features};
 use super::decision_coder::DecisionCoder;

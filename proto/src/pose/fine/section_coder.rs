@@ -1,10 +1,51 @@
 //! The order of a section: which candidates are in, what of each has changed, and the parts of its
 //! pose.
 //!
-//! One description for both directions: a reader and a writer differ in their [`DecisionCoder`]
-//! only.
+//! One description for both directions: a reader and a writer differ in their `DecisionCoder` only.
+//!
+//! # Bits
+//! `bit p` is 1 with a probability of p in 65,536; an `even` bit has p = 32,768. An `adaptive` bit
+//! has the p of its context, limited to 24 to 65,512. After a 1 that p grows by (65,535 - p) >> 5,
+//! after a 0 it falls by p >> 5; each section begins with the trained ones. A `number` (m, s) is
+//! coded as in [`super::number`], with the middle m, the spread s and, unless the prediction names
+//! another, the curve of `shapes[0][6]`. The baseline is the object's newest acknowledged pose.
+//! Ages are from stamp to stamp, in whole milliseconds; of poses of one age the newest counts.
+//! Tables are those of [`FineWeights`](crate::pose::trained::FineWeights).
+//!
+//! The reference's slot comes first: an even bit, whether there is one; if so a number (0, 8). Then
+//! the reference as a candidate. Positions in a section are relative to the reference's baseline,
+//! or to 0 without a reference.
+//!
+//! A candidate is
+//! 1. Whether it is in: adaptive, `membership`, context ((activity 5 + zone) 3 + near) 2 + flag. In
+//!    a datagram it is always 1. activity is 0 if all acknowledged poses have the position and turn
+//!    of the newest; otherwise 1, and 3 more if the pose of the shortest span differs from it, 1
+//!    more each if that of half an age and that of a whole age does ([`super::movement`]). zone is
+//!    how many of the distances 512, 700, 1,000 and 1,500 units the baseline reaches from the
+//!    reference; 4 without one. near is how many coded objects are near ([`super::neighbours`]), at
+//!    most 2. flag is the baseline's.
+//! 2. The flag: adaptive, `flag`, context 16 flag + 4 min(zone, 3) + 2 last + (1 if near > 0),
+//!    where last is the flag of the candidate before that was in, 0 at first.
+//! 3. Position and turn, as below. The turn comes first if the object is supported; that is never
+//!    so in a datagram, where no half edges are known.
+//! 4. Motion, if the format has it and the flag is 0: six numbers, with the middles and spreads
+//!    that [`crate::pose::motion`] predicts.
+//!
+//! The position begins with a bit of `same_position`: whether it is the baseline's. If not: x, y
+//! and z minus the baseline's, numbers by [`super::prediction`]; middle and spread are divided by
+//! the units of a step of the grid (512 / `per_metre`), and the spread is at least 0.2.
+//!
+//! The turn has no bits if it is fixed. If it is free: a bit of `same_turn`; if not the same, the
+//! largest part and the other three, by [`super::prediction::orientation`]. If it is a yaw: yaw
+//! minus the baseline's, the shorter way, a number (m, 1 + |m| / 2) with m = 0.7 rate age, where
+//! rate is what the yaw turned from the acknowledged pose before to the baseline, a microsecond;
+//! then the speed minus the baseline's, a number (0, 1 + |c| / 2), where c is the change of speed
+//! between these two poses.
+//!
+//! An unacknowledged object is described in [`unacknowledged`]. The section ends with bit 512,
+//! which is 0.
 
-mod unacknowledged;
+pub mod unacknowledged;
 
 use super::conversion;
 use super::decision_coder::{BitCategory, DecisionCoder};

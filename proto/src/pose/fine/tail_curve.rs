@@ -1,8 +1,9 @@
 //! The distributions of prediction errors.
 //!
 //! Each is Student's distribution with four degrees of freedom, whose tail has a closed form,
-//! deformed by a trained [`TailShape`]. For speed both are tabulated once in a [`TailCurve`], at
-//! points that are dense near the middle. Cost of a look-up: 2 ns.
+//! deformed by a trained shape (`TailShape`, in [`super::super::trained`]). Both are tabulated once
+//! in a `TailCurve`, at points that are dense near the middle; a share is interpolated between two
+//! of them. The table is part of the format, since its rounding is. Cost of a look-up: 2 ns.
 
 use crate::pose::trained::fine::SHAPES;
 

@@ -5,7 +5,7 @@
 //! its own weights. The rest are the shapes of the distributions and the probabilities of decisions
 //! by context. `training::fine` fits all of it to a recording.
 //!
-//! Units: weights in 1/2,048; probabilities and shapes in 1/65,536.
+//! Units: weights in 1/2,048; probabilities in 1/65,536, shapes in 1/65,535.
 
 mod numbers;
 
@@ -41,25 +41,33 @@ pub(in crate::pose) const REFERENCE: usize = 11;
 pub(in crate::pose) const SINGLE_POSE: usize = 12;
 const _: () = assert!(SINGLE_POSE < CLASSES);
 
-/// All trained numbers of the fine level.
+/// All trained numbers of the fine level. Weights are in 1/2,048, probabilities in 1/65,536; a
+/// class says where the object is and how it moves relative to the reference
+/// ([`crate::pose::fine::movement`]).
+///
+/// - `position`, 2 x 13 classes x 20 features: middles of x and y, and of z.
+/// - `turn`, 13 classes x 16 features: middles of rotations, about each axis.
+/// - `spread`, 6 x 13 classes x 16 features: logarithms of the spreads of x, y, z and of the three
+///   parts of an orientation.
+/// - `shapes`, 4 x 8 shapes of 25 entries ([`crate::pose::fine::tail_curve`]): of x and y, of z, of
+///   the first two parts and of the last part of an orientation; in each the shape for small
+///   spreads comes first. Entry i is the share of the distribution, in 1/65,535, that lies beyond
+///   the point beyond which (i / 24)^2 of Student's distribution lie.
+/// - `membership`, 210 contexts: that the object is in the section.
+/// - `flag`, 32 contexts: that the game's flag is set.
+/// - `same_position`, `same_turn`, 48 contexts each: that it is that of the baseline.
+/// - `largest`, 48 contexts: that the component predicted to be the largest is (then: the second,
+///   the third).
 #[derive(Clone, PartialEq, Debug)]
 pub struct FineWeights {
-    /// Middles of x and y, and of z.
     pub(in crate::pose) position: [[[i16; POSITION_FEATURES]; CLASSES]; 2],
-    /// Middles of rotations, about each axis.
     pub(in crate::pose) turn: [[i16; TURN_FEATURES]; CLASSES],
     pub(in crate::pose) spread: [[[i16; SPREAD_FEATURES]; CLASSES]; SPREADS],
-    /// Of x and y, of z, of the first two parts and of the last part of an orientation.
     pub(in crate::pose) shapes: [[TailShape; SHAPES]; 4],
-    /// That the object is in the section.
     pub(in crate::pose) membership: [u16; MEMBERSHIP_CONTEXTS],
-    /// That the game's flag is set.
     pub(in crate::pose) flag: [u16; FLAG_CONTEXTS],
-    /// That the position is that of the baseline.
     pub(in crate::pose) same_position: [u16; UNCHANGED_CONTEXTS],
-    /// That the turn is that of the baseline.
     pub(in crate::pose) same_turn: [u16; UNCHANGED_CONTEXTS],
-    /// That the component predicted to be the largest is (then: the second, the third).
     pub(in crate::pose) largest: [u16; LARGEST_CONTEXTS],
 }
 

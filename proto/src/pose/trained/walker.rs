@@ -9,24 +9,25 @@ mod numbers;
 use crate::pose::shared::walker::{COLUMNS, ROWS};
 
 /// Distributions of a walker's pose relative to its baseline: a row for each age in steps.
+///
+/// - `turn`, 65 entries a row: entry i is the share of turns by at most i/512 of a turn to either
+///   side, in units of 1/2^14. The last entry is an eighth of a turn (64/512).
+/// - `turn_beyond`: the share of turns by more than an eighth of a turn, in units of 1/2^15.
+/// - `lateral`, 4 columns: the variance across the direction of movement, without what rounding
+///   adds, in 1/2^24 of the square of the distance walked in a step of 50 ms. Column: how far the
+///   walker turned, in quarters of the most that it can turn (10 degrees a step).
+/// - `along`: the same along the direction of movement.
+/// - `first`, 49 entries a row, of the coordinate that is coded first: the one more across the
+///   direction of movement. Entry i is the share of those that are at most i/8 standard deviations
+///   from the mean, to either side, in units of 1/2^14. The last entry is 6 deviations (48/8).
+/// - `second`: the same for the second coordinate, when the first is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkerTables {
-    /// Entry i of a row: the share of turns by at most i/512 of a turn to either side, in units of
-    /// 1/2^14. The last entry is an eighth of a turn (64/512).
     pub(crate) turn: [[u16; 65]; ROWS],
-    /// The share of turns by more than an eighth of a turn, in units of 1/2^15.
     pub(crate) turn_beyond: [u32; ROWS],
-    /// The variance across the direction of movement, without what rounding adds, in 1/2^24 of the
-    /// square of the distance walked in a step of 50 ms. Column: how far the walker turned, in
-    /// quarters of the most that it can turn (10 degrees a step).
     pub(crate) lateral: [[u32; COLUMNS]; ROWS],
-    /// The same along the direction of movement.
     pub(crate) along: [u32; ROWS],
-    /// The coordinate that is coded first: the one more across the direction of movement. Entry i:
-    /// the share of those that are at most i/8 standard deviations from the mean, to either side,
-    /// in units of 1/2^14. The last entry is 6 deviations (48/8).
     pub(crate) first: [[u16; 49]; ROWS],
-    /// The same for the second coordinate, when the first is known.
     pub(crate) second: [[u16; 49]; ROWS],
 }
 

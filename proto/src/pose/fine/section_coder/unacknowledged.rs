@@ -2,6 +2,13 @@
 //!
 //! Their poses are coded relative to an older pose that both ends have, if there is one, or
 //! absolute.
+//!
+//! # Bits
+//! In the words of [`super`]: an even bit, whether there is an older pose; then the flag, even.
+//! With an older pose: position, turn and motion, as for a candidate that has this pose only.
+//! Without: x, y and z minus the section's origin, numbers (0, 4 `per_metre`); the turn in even
+//! bits, the highest bit of each part first; for a yaw the speed, a number (0, 4 `per_metre`);
+//! motion, if the format has it and the flag is 0: six numbers (0, 32).
 
 use super::{
     EVEN, FineSectionCoder, MovementHistory, UNTRAINED_LOG_SPREAD, checked_coordinate,
