@@ -211,7 +211,7 @@
 //!
 //! # Example
 //! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the
-//! local lag is 150 ms, with one record: an object of kind 1 of [`Schema::example`], which has only
+//! local lag is 150 ms, with one record: an object of kind 1 of `Schema::example`, which has only
 //! a path, enters with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is
 //! also when it enters.
 //!

@@ -3,9 +3,8 @@
 //! # Bits
 //! `age` is the time between the baseline's stamp and the section's in milliseconds; `n` the steps
 //! of 50 ms that it is nearest to, floor((age + 25) / 50), at least 1, at most 64; row n of a table
-//! is the last one from n = 8 on. The tables are
-//! [`WalkerTables`](crate::pose::trained::WalkerTables), the weights [`symbol_weights`]. Words as
-//! in [`super`].
+//! is the last one from n = 8 on. The tables are [`WalkerTables`], the weights [`symbol_weights`].
+//! Words as in [`super`].
 //!
 //! 1. What differs from the baseline, one of 9 by the weights `MOVING`, or by `RESTING` if the
 //!    baseline has no speed: below 8, the sum of 1, the speed; 2, the flag; 4, z. 8: nothing at
