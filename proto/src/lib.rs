@@ -51,4 +51,6 @@ pub mod schema;
 pub mod space;
 pub mod time;
 pub mod timeline;
+#[cfg(test)]
+mod vectors;
 pub mod wire;

@@ -128,6 +128,8 @@ mod rtt;
 mod sent_packets;
 mod stats;
 mod transmit;
+#[cfg(test)]
+pub(crate) mod vectors;
 
 use std::collections::VecDeque;
 use std::time::Duration;

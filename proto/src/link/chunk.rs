@@ -89,7 +89,7 @@ impl SliceSet {
         all
     }
 
-    fn contains(&self, index: usize) -> bool {
+    pub(super) fn contains(&self, index: usize) -> bool {
         self.0[index / 64] >> (index % 64) & 1 == 1
     }
 

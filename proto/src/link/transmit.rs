@@ -19,9 +19,9 @@ pub(super) const MAX_SLICE_DATAGRAM: usize =
     MAX_HEADER_BYTES + SLICE_HEADER_BITS / 8 + 2 + SLICE_BYTES;
 
 /// The parts before the body, except the messages and the slice.
-struct DatagramPrefix {
-    header: DatagramHeader,
-    set: Option<ReceivedSet>,
+pub(super) struct DatagramPrefix {
+    pub(super) header: DatagramHeader,
+    pub(super) set: Option<ReceivedSet>,
 }
 
 /// The most bits that messages may take, with the flag after them.
@@ -252,7 +252,7 @@ impl DatagramPrefix {
         measure(&mut self.header) + extras
     }
 
-    fn write(
+    pub(super) fn write(
         &mut self,
         messages: &mut Messages,
         slice: Option<&mut Slice>,
@@ -272,7 +272,7 @@ impl DatagramPrefix {
 }
 
 /// Returns how many bits the body takes, with its padding.
-fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> usize {
+pub(super) fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> usize {
     let before = writer.bits_written();
     body(writer);
     let bits = writer.bits_written() - before;

@@ -1,0 +1,112 @@
+//! Kinds of a schema and records, as JSON.
+
+use crate::message::{EffectTime, Record};
+use crate::schema::{Codec, Component, ComponentAudience, ObjectKind, Schema};
+use crate::space::Position;
+use crate::timeline::{Gauge, Waypoint};
+use crate::vectors::json::{Json, object};
+use crate::vectors::values;
+
+pub(super) fn kind_value(index: u8, kind: &ObjectKind) -> Json {
+    let components = kind.components.iter().map(|spec| {
+        let audience = match spec.audience {
+            ComponentAudience::Public => "all",
+            ComponentAudience::Owner => "owner",
+            ComponentAudience::Team => "team",
+        };
+        object! { name: spec.name.as_str(), audience: audience, codec: codec_value(&spec.codec) }
+    });
+    object! { index: index, name: kind.name.as_str(), components: components.collect::<Json>() }
+}
+
+fn codec_value(codec: &Codec) -> Json {
+    match codec {
+        Codec::Path => object! { codec: "Path" },
+        Codec::Gauge { max } => object! { codec: "Gauge", max: *max },
+        Codec::Flag => object! { codec: "Flag" },
+        Codec::Number { min, max } => object! { codec: "Number", min: *min, max: *max },
+        Codec::Text { max_bytes } => object! { codec: "Text", max_bytes: *max_bytes },
+        Codec::Pose(format) => object! { codec: "Pose", format: values::pose_format(format) },
+    }
+}
+
+pub(super) fn record_value(schema: &Schema, record: &Record) -> Json {
+    let parts = |kind: &u8, components: &[(u8, Component)]| {
+        let kind = schema.kind(*kind).expect("a kind of the schema");
+        let part = |(index, component): &(u8, Component)| component_value(kind, *index, component);
+        components.iter().map(part).collect::<Json>()
+    };
+    match record {
+        Record::Enter {
+            alias,
+            kind,
+            at,
+            own,
+            components,
+        } => object! {
+            record: "Enter",
+            alias: values::alias(*alias),
+            kind: *kind,
+            at: values::time(*at),
+            own: *own,
+            components: parts(kind, components),
+        },
+        Record::Update {
+            alias,
+            kind,
+            at,
+            components,
+        } => object! {
+            record: "Update",
+            alias: values::alias(*alias),
+            kind: *kind,
+            at: values::time(*at),
+            components: parts(kind, components),
+        },
+        Record::Leave { alias, at } => {
+            object! { record: "Leave", alias: values::alias(*alias), at: values::time(*at) }
+        }
+        Record::InputEffects(effects) => {
+            let effect = |effect: &EffectTime| {
+                object! {
+                    at: values::time(effect.sampled_until),
+                    effect: values::time(effect.takes_effect_at),
+                }
+            };
+            let effects = effects.iter().map(effect);
+            object! { record: "InputEffects", effects: effects.collect::<Json>() }
+        }
+    }
+}
+
+fn component_value(kind: &ObjectKind, index: u8, component: &Component) -> Json {
+    let spec = kind.component(index).expect("a component of the kind");
+    let value = match component {
+        Component::Path(path) => path
+            .points()
+            .map(|(time, Waypoint { position, jump })| {
+                let Position { x, y, z } = *position;
+                object! { time: values::time(time), x: x, y: y, z: z, jump: *jump }
+            })
+            .collect(),
+        Component::Gauge(gauge) => gauge
+            .points()
+            .map(|(time, Gauge { value, rate, .. })| {
+                object! { time: values::time(time), value: *value, rate: *rate }
+            })
+            .collect(),
+        Component::Flag(flag) => flag
+            .points()
+            .map(|(time, value)| object! { time: values::time(time), value: value.0 })
+            .collect(),
+        Component::Number(number) => (*number).into(),
+        Component::Text(text) => text.as_str().into(),
+        Component::Pose(pose) => {
+            let Codec::Pose(format) = &spec.codec else {
+                panic!("a pose has a format")
+            };
+            values::pose(format, pose)
+        }
+    };
+    object! { index: index, name: spec.name.as_str(), value: value }
+}
