@@ -22,6 +22,8 @@
 
 mod decoder;
 mod encoder;
+#[cfg(test)]
+pub(crate) mod trace;
 
 pub use decoder::RangeDecoder;
 pub use encoder::RangeEncoder;

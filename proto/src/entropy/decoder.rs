@@ -1,5 +1,7 @@
 //! From bytes to decisions.
 
+#[cfg(test)]
+use super::trace::{self, TracedDecision};
 use super::{MAX_RAW_BITS, MAX_TOTAL_BITS, NARROWEST};
 use crate::wire::WireError;
 
@@ -45,6 +47,11 @@ impl<'a> RangeDecoder<'a> {
             self.range -= bound;
         }
         self.widen();
+        #[cfg(test)]
+        trace::push(TracedDecision::Bit {
+            probability: one_in_65536.into(),
+            bit,
+        });
         bit
     }
 
@@ -65,6 +72,8 @@ impl<'a> RangeDecoder<'a> {
         self.code = (self.code - self.unit * start).min(self.unit * size - 1);
         self.range = self.unit * size;
         self.widen();
+        #[cfg(test)]
+        trace::push(TracedDecision::Symbol { start, size });
     }
 
     /// As many bits as were encoded by `raw`.
@@ -75,6 +84,8 @@ impl<'a> RangeDecoder<'a> {
         let value = (self.code / self.range).min((1 << bits) - 1);
         self.code = (self.code - self.range * value).min(self.range - 1);
         self.widen();
+        #[cfg(test)]
+        trace::push(TracedDecision::Raw { bits, value });
         value
     }
 

@@ -1,4 +1,4 @@
-//! Pose sections of both levels, and for the shared level each operation of the range coder.
+//! Pose sections of both levels, with each operation of the range coder.
 
 mod fine;
 mod objects;
@@ -6,10 +6,11 @@ mod operations;
 mod shared;
 
 use self::objects::SectionObject;
-use self::operations::SharedTrace;
+use self::operations::operations;
 use super::json::{Json, object};
 use super::test_vector::TestVector;
 use super::values;
+use crate::entropy::trace;
 use crate::pose::fine::FineState;
 use crate::pose::{
     AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, PoseFormat, ReceivedPose,
@@ -58,7 +59,6 @@ fn section(
     let known = KnownSlots(all.iter().map(|object| known_slot(object)).collect());
     let (mut bytes, mut state) = (Vec::new(), FineState::default());
     let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut state);
-    let mut trace = SharedTrace::new(&header);
     for object in &all {
         let SectionObject {
             slot,
@@ -85,7 +85,6 @@ fn section(
             let baseline = baseline.as_ref().map(|(stamp, pose)| (*stamp, pose));
             let coded = code(format, baseline, STAMP, pose);
             writer.write_shared(*slot, *mode, &coded);
-            trace.add(*slot, *mode, &coded);
             continue;
         }
         let mut history = Vec::new();
@@ -103,18 +102,16 @@ fn section(
     writer.finish();
 
     let mut read = Vec::new();
-    assert_eq!(
-        read_section(&bytes, NUMBER, STAMP, &known, &mut read),
-        Ok(acked),
-        "{name}"
-    );
+    let (result, traced) = trace::record(|| read_section(&bytes, NUMBER, STAMP, &known, &mut read));
+    assert_eq!(result, Ok(acked), "{name}");
     let written: Vec<_> = all
         .iter()
         .map(|object| (object.slot, object.pose))
         .collect();
     assert_eq!(read, written, "{name}");
 
-    let operations = (level == Level::Shared).then(|| trace.operations(&bytes));
+    let slots = objects.iter().map(|object| (object.slot, object.mode));
+    let operations = operations(&header, &bytes, slots, &traced);
     let acked = acked.map(|acked| object! { newest: acked.newest, mask: acked.mask });
     let poses = all.iter().zip(&read).map(|(object, (slot, pose))| {
         object! {

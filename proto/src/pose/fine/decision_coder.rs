@@ -103,6 +103,18 @@ impl DecisionCoder for entropy::RangeDecoder<'_> {
         number
     }
 
+    #[cfg(test)]
+    fn category(&mut self, category: BitCategory) {
+        entropy::trace::label(match category {
+            BitCategory::Membership => "membership",
+            BitCategory::Position => "position",
+            BitCategory::Turn => "turn",
+            BitCategory::Flags => "flags",
+            BitCategory::Unacknowledged => "unacknowledged",
+            BitCategory::Motion => "motion",
+        });
+    }
+
     fn is_overrun(&self) -> bool {
         Self::is_overrun(self)
     }

@@ -77,6 +77,8 @@ impl SlotCoder {
         &mut self,
         decoder: &mut RangeDecoder<'_>,
     ) -> Result<Option<(u16, BaselineMode)>, WireError> {
+        #[cfg(test)]
+        crate::entropy::trace::label("slot");
         let mut gap = 0;
         if !decoder.bit(self.probability) {
             let mut length = 0;
@@ -97,6 +99,8 @@ impl SlotCoder {
             BaselineMode::Old,
             BaselineMode::Absolute,
         ][mode as usize];
+        #[cfg(test)]
+        crate::entropy::trace::label("pose");
         Ok(Some((slot, self.mode)))
     }
 

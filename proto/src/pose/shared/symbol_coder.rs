@@ -46,14 +46,9 @@ impl CodedPose {
     }
 
     pub(crate) fn write(&self, encoder: &mut RangeEncoder<'_>) {
-        for &(start, size) in self.symbols() {
+        for &(start, size) in &self.symbols[..usize::from(self.count)] {
             encoder.symbol(start.into(), size.into(), TOTAL_BITS);
         }
-    }
-
-    /// Start and size of each symbol.
-    pub(crate) fn symbols(&self) -> &[(u16, u16)] {
-        &self.symbols[..usize::from(self.count)]
     }
 
     fn push(&mut self, start: u32, size: u32) {

@@ -1,112 +1,87 @@
-//! Each operation of the range coder in a section of the shared level.
+//! Each operation of the range coder in a section.
 //!
-//! The slots are coded here a second time, word by word as [`crate::pose::section`] describes them;
-//! the symbols of a pose are those that the encoder made. A plain decoder, as
-//! [`crate::message`] describes it, then reads the section's bytes. So the operations also check
-//! these pages.
+//! The decoder of this crate says which operations it has done. They are checked against the format
+//! pages: a plain decoder, as [`crate::message`] describes it, must read the same from the bytes,
+//! and slots must be coded as [`crate::pose::section`] describes it.
 
-use crate::pose::{BaselineMode, CodedPose, SectionHeader};
+use crate::entropy::trace::{DecisionTrace, TracedDecision};
+use crate::pose::{BaselineMode, SectionHeader};
 use crate::vectors::json::Json;
 use crate::wire::Measure;
 
-/// What the decoder does next, and what comes out.
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    Bit { probability: u32, bit: bool },
-    Symbol { start: u32, size: u32 },
-    Raw { bits: u32, value: u32 },
-}
-
-/// The operations of a section.
-pub(super) struct SharedTrace {
-    header_bytes: usize,
-    operations: Vec<(&'static str, Operation)>,
-    next_slot: u32,
-    probability: u32,
-    mode: BaselineMode,
-}
-
-impl SharedTrace {
-    pub(super) fn new(header: &SectionHeader) -> Self {
-        let mut measure = Measure::new();
-        { *header }
-            .wire(&mut measure)
-            .expect("measuring cannot fail");
-        Self {
-            header_bytes: measure.bits().div_ceil(8),
-            operations: Vec::new(),
-            next_slot: 0,
-            probability: 49_152,
-            mode: BaselineMode::Window,
-        }
-    }
-
-    /// The operations of the next object.
-    pub(super) fn add(&mut self, slot: u16, mode: BaselineMode, coded: &CodedPose) {
-        let left_out = u32::from(slot) - self.next_slot;
-        self.next_slot = u32::from(slot) + 1;
-        self.code_whether_next(left_out == 0);
-        if left_out > 0 {
-            let length = 32 - left_out.leading_zeros();
-            self.code_length(length);
-            let (bits, value) = (length - 1, left_out - (1 << (length - 1)));
-            self.push("left out", Operation::Raw { bits, value });
-        }
-        let weights = match self.mode {
-            BaselineMode::Window => [250, 3, 3],
-            BaselineMode::Old => [40, 208, 8],
-            BaselineMode::Absolute => [24, 4, 228],
+/// All operations of a section that was read, with the decoder's state after each.
+pub(super) fn operations(
+    header: &SectionHeader,
+    section: &[u8],
+    slots: impl IntoIterator<Item = (u16, BaselineMode)>,
+    traced: &DecisionTrace,
+) -> Json {
+    let mut measure = Measure::new();
+    { *header }
+        .wire(&mut measure)
+        .expect("measuring cannot fail");
+    let mut decoder = PlainDecoder::new(&section[measure.bits().div_ceil(8)..]);
+    let mut slots = documented_slots(slots).into_iter();
+    let mut all = Vec::new();
+    for &(what, decision) in traced {
+        decoder.check(decision);
+        let what = if what == "slot" {
+            let (what, documented) = slots.next().expect("no more slots than objects");
+            assert_eq!(decision, documented, "{what}");
+            what
+        } else {
+            what
         };
-        self.push("mode", one_of(mode as usize, &weights));
-        self.mode = mode;
-        for &(start, size) in coded.symbols() {
-            let (start, size) = (start.into(), size.into());
-            self.push("pose", Operation::Symbol { start, size });
-        }
+        let (kind, first, second) = match decision {
+            TracedDecision::Bit { probability, bit } => ("bit", probability, bit.into()),
+            TracedDecision::Symbol { start, size } => ("symbol", start, size),
+            TracedDecision::Raw { bits, value } => ("raw", bits, value),
+        };
+        let numbers = [first, second, decoder.range, decoder.code].map(Json::from);
+        let words = [what, kind].map(Json::from);
+        all.push(words.into_iter().chain(numbers).collect::<Json>());
     }
+    assert_eq!(slots.next(), None, "all slots were read");
+    all.into()
+}
 
-    /// All operations with the decoder's state after each, including those of the end.
-    pub(super) fn operations(mut self, section: &[u8]) -> Json {
-        self.code_whether_next(false);
-        self.code_length(0);
-        let mut decoder = PlainDecoder::new(&section[self.header_bytes..]);
-        let traced = self.operations.iter().map(|(what, operation)| {
-            decoder.check(*operation);
-            let (kind, first, second) = match *operation {
-                Operation::Bit { probability, bit } => ("bit", probability, bit.into()),
-                Operation::Symbol { start, size } => ("symbol", start, size),
-                Operation::Raw { bits, value } => ("raw", bits, value),
-            };
-            let numbers = [first, second, decoder.range, decoder.code].map(Json::from);
-            let words = [Json::from(*what), Json::from(kind)];
-            words.into_iter().chain(numbers).collect::<Json>()
-        });
-        traced.collect()
-    }
-
-    fn code_whether_next(&mut self, bit: bool) {
-        let probability = self.probability;
-        self.push("next", Operation::Bit { probability, bit });
+/// The operations for slots and modes, those of the end included.
+fn documented_slots(slots: impl IntoIterator<Item = (u16, BaselineMode)>) -> DecisionTrace {
+    const LENGTHS: [u32; 17] = [12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+    let (mut all, mut next, mut probability) = (Vec::new(), 0, 49_152);
+    let mut mode_before = BaselineMode::Window;
+    for (slot, mode) in slots {
+        let left_out = u32::from(slot) - next;
+        let bit = left_out == 0;
+        all.push(("next", TracedDecision::Bit { probability, bit }));
         let grown = if bit {
             probability + (65_536 - probability) / 16
         } else {
             probability - probability / 16
         };
-        self.probability = grown.clamp(2_048, 64_000);
+        probability = grown.clamp(2_048, 64_000);
+        if left_out > 0 {
+            let length = 32 - left_out.leading_zeros();
+            all.push(("length", one_of(length as usize, &LENGTHS)));
+            let (bits, value) = (length - 1, left_out - (1 << (length - 1)));
+            all.push(("left out", TracedDecision::Raw { bits, value }));
+        }
+        let weights = match mode_before {
+            BaselineMode::Window => [250, 3, 3],
+            BaselineMode::Old => [40, 208, 8],
+            BaselineMode::Absolute => [24, 4, 228],
+        };
+        all.push(("mode", one_of(mode as usize, &weights)));
+        (next, mode_before) = (u32::from(slot) + 1, mode);
     }
-
-    fn code_length(&mut self, length: u32) {
-        let weights = [12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
-        self.push("length", one_of(length as usize, &weights));
-    }
-
-    fn push(&mut self, what: &'static str, operation: Operation) {
-        self.operations.push((what, operation));
-    }
+    let bit = false;
+    all.push(("next", TracedDecision::Bit { probability, bit }));
+    all.push(("length", one_of(0, &LENGTHS)));
+    all
 }
 
 /// A symbol by weights, as [`crate::pose::shared`] defines it.
-fn one_of(index: usize, weights: &[u32]) -> Operation {
+fn one_of(index: usize, weights: &[u32]) -> TracedDecision {
     let (count, all) = (weights.len() as u32, weights.iter().sum::<u32>());
     let start = |index: usize| {
         let before: u32 = weights[..index].iter().sum();
@@ -117,7 +92,7 @@ fn one_of(index: usize, weights: &[u32]) -> Operation {
     } else {
         start(index + 1)
     };
-    Operation::Symbol {
+    TracedDecision::Symbol {
         start: start(index),
         size: end - start(index),
     }
@@ -142,11 +117,11 @@ impl<'b> PlainDecoder<'b> {
     }
 
     /// Reads the operation's result, which must be this one.
-    fn check(&mut self, operation: Operation) {
-        match operation {
-            Operation::Bit { probability, bit } => {
+    fn check(&mut self, decision: TracedDecision) {
+        match decision {
+            TracedDecision::Bit { probability, bit } => {
                 let bound = ((u64::from(self.range) * u64::from(probability)) >> 16) as u32;
-                assert_eq!(self.code < bound, bit, "{operation:?}");
+                assert_eq!(self.code < bound, bit, "{decision:?}");
                 if bit {
                     self.range = bound;
                 } else {
@@ -154,19 +129,19 @@ impl<'b> PlainDecoder<'b> {
                     self.range -= bound;
                 }
             }
-            Operation::Symbol { start, size } => {
+            TracedDecision::Symbol { start, size } => {
                 let unit = self.range >> 15;
                 let part = self.code / unit;
                 assert!(
                     (start..start + size).contains(&part),
-                    "{operation:?}, {part}"
+                    "{decision:?}, {part}"
                 );
                 self.code -= unit * start;
                 self.range = unit * size;
             }
-            Operation::Raw { bits, value } => {
+            TracedDecision::Raw { bits, value } => {
                 self.range >>= bits;
-                assert_eq!(self.code / self.range, value, "{operation:?}");
+                assert_eq!(self.code / self.range, value, "{decision:?}");
                 self.code -= self.range * value;
             }
         }
