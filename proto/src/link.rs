@@ -74,11 +74,12 @@
 //!
 //! - `earlier` is 1 if all 32 were received; 01 if all but one, and the next 5 bits are n for the
 //!   missing one, `latest - 1 - n`; 001 if 32 bits follow, of which bit `i`, from the lowest, says
-//!   whether `latest - 1 - i` was received; 000 if nothing was received yet.
+//!   whether `latest - 1 - i` was received; 000 if nothing was received yet. The third form is
+//!   valid for every set, so a simple client may use it alone; [`Link`] writes the shortest.
 //! - `received` is in microseconds of the answering side's clock (the server's is room time).
 //! - `runs` is their number in 5 bits, then the length of each but the last as a `varint`, see
 //!   [`crate::message`]. Runs of received and of missing slices alternate; the first is of received
-//!   ones.
+//!   ones. A reader accepts each of the three forms that fits the set.
 //!
 //! So a body costs 31 bits when nothing was lost recently. The receiver resolves a number to the
 //! one nearest to the newest it has received, and an acknowledged one to the newest that was sent.

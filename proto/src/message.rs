@@ -14,7 +14,8 @@
 //! - `varint` is an unsigned integer in groups of 5 bits, the lowest group first: first 1 bit that
 //!   is 1 if another group follows, then 4 bits of the number, from the lowest up. As a number of 5
 //!   bits, a group is `(4 bits of the number) << 1 | more`: 5 is 10; 300 is 25, 5, 2
-//!   ([`Coder::varint`]). The last group has 4 zeros only if it is the first;
+//!   ([`Coder::varint`]). A writer writes no more groups than the number needs; a reader accepts
+//!   groups of zero after them, 16 groups in all;
 //! - `signed` is a varint of 0, -1, 1, -2, 2, ... (zigzag);
 //! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; one greater than `n` is an
 //!   error;
@@ -27,7 +28,8 @@
 //! - `position` is x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m;
 //! - `bytes n` is a length, `0..=n`, and as many times 8 bits.
 //!
-//! A value out of its range is an error: the message, or the whole body, is unreadable. Reliable
+//! A value out of its range is an error: the message, or the whole body, is unreadable. Where a
+//! value has several encodings, a writer uses the shortest and a reader accepts each. Reliable
 //! messages and bodies are padded with zeros to whole bytes, and nothing may follow the padding.
 //!
 //! # Client to server
@@ -154,8 +156,7 @@
 //! In such a format the flag says that the object is at rest, so all six are 0; in any other it is
 //! the game's own.
 //!
-//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, which would be
-//! 32,767.
+//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64.
 //!
 //! Points: their number, `0..=15`; for each its time and the bits of the table. The first time is a
 //! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between

@@ -10,8 +10,8 @@
 //! 1. A reader returns an error on any invalid input: it never panics, and never allocates more
 //!    than a small multiple of the bytes that it was given (and, for a list, of the stated greatest
 //!    length).
-//! 2. A writer can write any value that a reader returned; each number has one encoding, and
-//!    another one is refused.
+//! 2. A writer can write any value that a reader returned. It writes the shortest encoding of a
+//!    value; a reader accepts longer ones, too.
 //! 3. A writer asserts that values are in range, since anything else is our bug; so does a measure.
 //! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything:
 //!    for users' commands.
@@ -44,7 +44,7 @@ pub enum WireError {
     /// The bytes end before the format does.
     #[error("the bytes end before the format does")]
     Truncated,
-    /// A number that its field does not allow, or that has a different canonical encoding.
+    /// A number that its field does not allow.
     #[error("{what} is out of range")]
     OutOfRange { what: &'static str },
     /// Text that is not UTF-8.

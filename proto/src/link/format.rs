@@ -125,7 +125,7 @@ impl Wire for DatagramHeader {
 }
 
 /// 1: all earlier ones were received. 01: all but one, 5 bits say which. 001: 32 bits. 000: nothing
-/// was received yet.
+/// was received yet. Writes the shortest form, and reads each form of any set.
 fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireError> {
     let missing = ack.map_or(0, |ack| ack.earlier.count_zeros());
     let (mut all, mut all_but_one) = (ack.is_some() && missing == 0, ack.is_some() && missing == 1);
@@ -146,11 +146,6 @@ fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireErr
                 return Ok(());
             }
             coder.u32(&mut value.earlier)?;
-            if value.earlier.count_zeros() < 2 {
-                return Err(WireError::OutOfRange {
-                    what: "acknowledgement",
-                });
-            }
         }
     }
     value.latest.wire(coder)?;
@@ -285,7 +280,7 @@ pub(super) fn read_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::measure;
+    use crate::wire::{Reader, Writer, encode, measure};
 
     #[test]
     fn a_number_is_restored_from_its_lowest_bits() {
@@ -341,5 +336,74 @@ mod tests {
             ..DatagramHeader::default()
         };
         assert_eq!(measure(&mut fullest) + 2, MAX_HEADER_BITS);
+    }
+
+    #[test]
+    fn each_form_of_an_acknowledgement_is_read_for_any_set() {
+        for seed in 0..200 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let hole = rng.u32(..32);
+            let earlier = [u32::MAX, !(1 << hole), 0, rng.u32(..)][rng.usize(..4)];
+            let latest = ShortNumber::from_number(rng.u64(..));
+            let expected = Some(Ack { latest, earlier });
+            // The shortest form last: it is what a writer writes.
+            let mut forms: Vec<Vec<(u64, u32)>> = vec![vec![(0b100, 3), (earlier.into(), 32)]];
+            match earlier.count_zeros() {
+                0 => forms.push(vec![(0b1, 1)]),
+                1 => forms.push(vec![(0b10, 2), (earlier.trailing_ones().into(), 5)]),
+                _ => {}
+            }
+            let shortest = written(|writer| wire_ack(&mut { expected }, writer));
+            for (index, form) in forms.iter().enumerate() {
+                let bytes = written_bits(form, latest);
+                let mut read = None;
+                assert_eq!(wire_ack(&mut read, &mut Reader::new(&bytes)), Ok(()));
+                assert_eq!(read, expected, "seed {seed}, form {index}");
+                assert_eq!(bytes == shortest, index + 1 == forms.len(), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_with_a_long_acknowledgement_reads_as_the_shortest_one() {
+        let mut header = DatagramHeader {
+            number: ShortNumber::from_number(9),
+            asks_for_ack: true,
+            ack: Some(Ack {
+                latest: ShortNumber::from_number(70),
+                earlier: u32::MAX,
+            }),
+            extras: None,
+        };
+        let long = written(|writer| {
+            header.number.wire(writer)?;
+            writer.flag(&mut true)?;
+            writer.bits(&mut 0b100, 3)?;
+            writer.bits(&mut u32::MAX.into(), 32)?;
+            ShortNumber::from_number(70).wire(writer)?;
+            writer.flag(&mut false)
+        });
+        let mut read = DatagramHeader::default();
+        assert_eq!(read.wire(&mut Reader::new(&long)), Ok(()));
+        assert_eq!(read, header);
+        assert!(encode(&mut read).len() < long.len());
+        assert_eq!(encode(&mut read), encode(&mut header));
+    }
+
+    fn written(format: impl FnOnce(&mut Writer) -> Result<(), WireError>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        format(&mut writer).expect("writing cannot fail");
+        writer.finish();
+        bytes
+    }
+
+    fn written_bits(bits: &[(u64, u32)], mut latest: ShortNumber) -> Vec<u8> {
+        written(|writer| {
+            for &(mut value, width) in bits {
+                writer.bits(&mut value, width)?;
+            }
+            latest.wire(writer)
+        })
     }
 }

@@ -94,6 +94,30 @@ fn every_datagram_is_reported_exactly_once() {
 }
 
 #[test]
+fn a_peer_that_acknowledges_in_the_32_bit_form_alone_is_understood() {
+    for loss in [0.0, 20.0] {
+        let mut pair = Pair::client_and_server(impaired(loss, 7));
+        pair.ends[0].acks_in_32_bits = true;
+        for number in 0..200 {
+            pair.send(0, number, 20, None);
+            pair.send(1, number, 20, None);
+            pair.run(ms(50));
+        }
+        for from in 0..2 {
+            pair.run_until_delivered(from, ms(5_000));
+            assert_eq!(numbers(&pair.ends[1 - from]), first(200));
+        }
+        let server = &pair.ends[1];
+        let stats = server.link.stats();
+        assert_eq!(stats.malformed, 0);
+        assert!(
+            server.acked() * 10 > server.sent.len() * (9 - loss as usize / 10),
+            "{stats:?}"
+        );
+    }
+}
+
+#[test]
 fn few_messages_are_resent_needlessly() {
     let mut pair = Pair::client_and_server(Impairment {
         jitter: ms(10),

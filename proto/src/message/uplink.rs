@@ -225,7 +225,7 @@ impl Wire for KeyInput {
 
 impl KeyChange {
     /// Its time, a varint counted from `least_ms`; a flag and 5 bits for one control, or a flag and
-    /// all of them.
+    /// all of them. A reader accepts the second form for one control, too.
     fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
         let mut more_ms = self.before_ms.saturating_sub(least_ms);
         coder.varint(&mut more_ms)?;
@@ -234,13 +234,12 @@ impl KeyChange {
         coder.flag(&mut several)?;
         if several {
             wire_keys(&mut self.toggled, coder)?;
-            let is_valid = self.toggled.0.count_ones() > 1;
-            return if is_valid {
-                Ok(())
-            } else {
+            return if self.toggled == Keymap::default() {
                 Err(WireError::OutOfRange {
                     what: "change of controls",
                 })
+            } else {
+                Ok(())
             };
         }
         let mut control = i64::from(self.toggled.0.trailing_zeros());
@@ -373,6 +372,36 @@ mod tests {
                 what: "age of a change"
             })
         );
+    }
+
+    #[test]
+    fn one_control_is_read_from_either_form_and_none_is_refused() {
+        let read = |toggled: u32| {
+            let mut bytes = Vec::new();
+            let mut writer = crate::wire::Writer::new(&mut bytes);
+            let mut write = || {
+                writer.bits(&mut 0, STAMP_BITS)?;
+                wire_keys(&mut Keymap(0), &mut writer)?;
+                writer.bits(&mut 1, 5)?;
+                writer.varint(&mut 3)?;
+                writer.flag(&mut true)?;
+                wire_keys(&mut Keymap(toggled), &mut writer)
+            };
+            write().expect("writing cannot fail");
+            writer.finish();
+            decode::<KeyInput>(&bytes)
+        };
+        let change = KeyChange {
+            before_ms: 3,
+            toggled: Keymap(0b1000),
+        };
+        let expected = KeyInput {
+            changes: vec![change],
+            ..KeyInput::default()
+        };
+        assert_eq!(read(0b1000), Ok(expected.clone()));
+        assert_eq!(decode(&encode(&mut expected.clone())), Ok(expected));
+        assert!(read(0).is_err());
     }
 
     #[test]

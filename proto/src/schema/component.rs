@@ -373,11 +373,6 @@ fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(),
     coder.flag(&mut changes)?;
     if changes {
         coder.quantised(&mut gauge.rate, -MAX_RATE, MAX_RATE, RATE_PER_UNIT)?;
-        if gauge.rate == 0.0 {
-            return Err(WireError::OutOfRange {
-                what: "rate of a gauge",
-            });
-        }
     }
     Ok(())
 }

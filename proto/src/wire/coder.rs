@@ -106,7 +106,8 @@ pub trait Coder: Sized {
     /// bits of the number, its lowest 4 in the first group. So a group is `(number & 15) << 1 |
     /// more`, written as [`Coder::bits`] does, from the lowest bit up. A number below 16 takes 5
     /// bits, one below 256 takes 10, the largest 80: 5 is the group 10 (bits 0, 1, 0, 1, 0 in the
-    /// order of the stream), 300 the groups 25, 5, 2.
+    /// order of the stream), 300 the groups 25, 5, 2. A writer writes no more groups than the
+    /// number needs; a reader accepts groups of zero after them, 16 groups in all.
     fn varint(&mut self, value: &mut u64) -> Result<(), WireError> {
         let mut rest = *value;
         let mut read = 0;
@@ -117,14 +118,8 @@ pub trait Coder: Sized {
             read |= (bits >> 1) << (4 * group);
             let more = bits & 1 == 1;
             if !more {
-                // A last group of zero is redundant: the number has a shorter encoding.
-                let shortest = group == 0 || bits >> 1 != 0;
                 *value = read;
-                return if shortest {
-                    Ok(())
-                } else {
-                    Err(WireError::OutOfRange { what: "varint" })
-                };
+                return Ok(());
             }
         }
         Err(WireError::OutOfRange { what: "varint" })

@@ -199,11 +199,22 @@ fn a_varint_has_the_bits_that_its_documentation_gives() {
 }
 
 #[test]
-fn a_number_has_one_encoding() {
-    let mut value = 0;
-    let zero_in_two_groups = written(|writer| writer.bits(&mut 0b00000_00001, 10));
-    let refused = Reader::new(&zero_in_two_groups).varint(&mut value);
-    assert_eq!(refused, Err(WireError::OutOfRange { what: "varint" }));
+fn a_number_in_more_groups_than_it_needs_is_read_up_to_16_groups() {
+    let mut value = 7;
+    for groups in 1..=16 {
+        for number in [0, 13] {
+            let bytes = written(|writer| {
+                for group in 0..groups {
+                    let bits = if group == 0 { number } else { 0 };
+                    writer.flag(&mut (group + 1 < groups))?;
+                    writer.bits(&mut { bits }, 4)?;
+                }
+                Ok(())
+            });
+            assert_eq!(Reader::new(&bytes).varint(&mut value), Ok(()), "{groups}");
+            assert_eq!(value, number);
+        }
+    }
     let seventeen_groups = Reader::new(&[0xff; 11]).varint(&mut value);
     assert_eq!(
         seventeen_groups,

@@ -86,7 +86,8 @@ impl Slice {
 }
 
 /// The forms of a set: all slices; runs (their number in 5 bits, then the length of each but the
-/// last; the first is of received slices); or one bit for each slice.
+/// last; the first is of received slices); or one bit for each slice. A writer uses the shortest
+/// one, a reader accepts each.
 const FORM_ALL: u64 = 0;
 const FORM_RUNS: u64 = 1;
 const FORM_BITS: u64 = 2;
@@ -110,14 +111,7 @@ impl Wire for ReceivedSet {
                 });
             }
         }
-        // Each set has one form, so that each has one encoding.
-        if form == self.shortest_form() {
-            Ok(())
-        } else {
-            Err(WireError::OutOfRange {
-                what: "form of a set",
-            })
-        }
+        Ok(())
     }
 }
 
@@ -142,7 +136,7 @@ impl ReceivedSet {
         }
     }
 
-    /// Lengths of received, missing, received ... slices; only the first may be 0.
+    /// Lengths of received, missing, received ... slices; only the first can be 0.
     fn runs(&self) -> impl Iterator<Item = usize> + use<> {
         let (slices, count) = (self.slices, self.count());
         let (mut from, mut wanted) = (0, true);
@@ -163,6 +157,11 @@ impl ReceivedSet {
             self.runs().count() as u64
         };
         coder.bits(&mut number, 5)?;
+        if number == 0 {
+            return Err(WireError::OutOfRange {
+                what: "number of runs",
+            });
+        }
         let (mut lengths, mut read) = (self.runs(), SliceSet::default());
         let (mut from, mut received) = (0, true);
         for run in 0..number {
@@ -189,12 +188,6 @@ impl ReceivedSet {
         }
         if C::READS {
             self.slices = read;
-            // Only the first run may be empty, and no run may be missing.
-            if self.runs().count() as u64 != number {
-                return Err(WireError::OutOfRange {
-                    what: "run of slices",
-                });
-            }
         }
         Ok(())
     }
@@ -226,6 +219,58 @@ impl Wire for RunLength {
 mod tests {
     use super::*;
     use crate::examples::Example;
+    use crate::wire::{Writer, decode, encode};
+
+    #[test]
+    fn each_form_of_a_set_is_read() {
+        for seed in 0..300 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut set = ReceivedSet::example(&mut rng);
+            let mut forms = vec![FORM_BITS];
+            let runs = set.runs().count();
+            forms.extend((runs <= MAX_RUNS).then_some(FORM_RUNS));
+            forms.extend((set.slices == SliceSet::first(set.count())).then_some(FORM_ALL));
+            for form in forms {
+                let mut bytes = Vec::new();
+                let mut writer = Writer::new(&mut bytes);
+                write_form(&mut set, form, &mut writer).expect("writing cannot fail");
+                writer.finish();
+                assert_eq!(decode(&bytes), Ok(set), "seed {seed}, form {form}");
+                assert_eq!(bytes == encode(&mut set), form == set.shortest_form());
+            }
+        }
+    }
+
+    #[test]
+    fn empty_runs_are_read_and_no_run_at_all_is_refused() {
+        let read = |runs: u64, lengths: &[u64]| {
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes);
+            for (mut value, width) in [(7, 8), (9, 8), (FORM_RUNS, 2), (runs, 5)] {
+                writer.bits(&mut value, width).expect("writing cannot fail");
+            }
+            for mut length in lengths.iter().copied() {
+                writer.varint(&mut length).expect("writing cannot fail");
+            }
+            writer.finish();
+            decode::<ReceivedSet>(&bytes).map(|set| set.slices)
+        };
+        assert_eq!(read(1, &[]), Ok(SliceSet::first(10)));
+        assert_eq!(read(4, &[3, 0, 2]), read(2, &[5]));
+        assert_eq!(read(2, &[10]), Ok(SliceSet::first(10)));
+        assert!(read(0, &[]).is_err() && read(2, &[11]).is_err());
+    }
+
+    fn write_form(set: &mut ReceivedSet, form: u64, writer: &mut Writer) -> Result<(), WireError> {
+        writer.u8(&mut set.chunk)?;
+        writer.u8(&mut set.last_index)?;
+        writer.bits(&mut { form }, 2)?;
+        match form {
+            FORM_RUNS => set.wire_runs(writer),
+            FORM_BITS => set.wire_bits(writer),
+            _ => Ok(()),
+        }
+    }
 
     #[test]
     fn a_slice_is_a_whole_number_of_bytes_and_a_set_takes_few_bits() {

@@ -37,6 +37,9 @@ pub(super) struct End {
     pub(super) max_bodies: Option<usize>,
     /// Whether its bodies ask for no acknowledgement.
     pub(super) quiet: bool,
+    /// Whether it acknowledges in the 32-bit form alone, as a simple client may. Only for an end
+    /// without bodies and slices: its datagrams get longer.
+    pub(super) acks_in_32_bits: bool,
     /// Its clock is ahead of the harness' by this.
     pub(super) clock_ahead: Duration,
     pub(super) sent: Vec<SentDatagram>,
@@ -159,7 +162,10 @@ impl Pair {
             self.ends[to].take(self.now_ms, &bytes, seq, body);
         }
         for from in 0..2 {
-            for bytes in self.ends[from].act(self.now_ms) {
+            for mut bytes in self.ends[from].act(self.now_ms) {
+                if self.ends[from].acks_in_32_bits {
+                    bytes = with_32_bit_ack(&bytes);
+                }
                 self.carry(from, &bytes);
             }
         }
@@ -187,6 +193,7 @@ impl End {
             sends_bodies: false,
             max_bodies: None,
             quiet: false,
+            acks_in_32_bits: false,
             clock_ahead: Duration::ZERO,
             sent: Vec::new(),
             delivered: Vec::new(),
@@ -403,6 +410,33 @@ pub(super) fn parts(bytes: &[u8]) -> (DatagramHeader, Messages) {
         messages.wire(&mut reader).expect("messages");
     }
     (header, messages)
+}
+
+/// The datagram with its acknowledgement in the 32-bit form.
+fn with_32_bit_ack(bytes: &[u8]) -> Vec<u8> {
+    let (mut header, mut reader) = (DatagramHeader::default(), Reader::new(bytes));
+    header.wire(&mut reader).expect("a header");
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out);
+    let mut write = || {
+        header.number.wire(&mut writer)?;
+        writer.flag(&mut header.asks_for_ack)?;
+        writer.bits(&mut if header.ack.is_some() { 0b100 } else { 0 }, 3)?;
+        if let Some(ack) = &mut header.ack {
+            writer.u32(&mut ack.earlier)?;
+            ack.latest.wire(&mut writer)?;
+        }
+        writer.option(&mut header.extras)?;
+        let mut bit = false;
+        while reader.remaining_bits() > 0 {
+            reader.flag(&mut bit)?;
+            writer.flag(&mut bit)?;
+        }
+        Ok::<(), WireError>(())
+    };
+    write().expect("writing cannot fail");
+    writer.finish();
+    out
 }
 
 fn has_slice(bytes: &[u8]) -> bool {
