@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     /// The published numbers and names. Lines are only ever added.
-    const PUBLISHED: [(i32, &str); 47] = [
+    const PUBLISHED: [(i32, &str); 48] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -91,6 +91,7 @@ mod tests {
         (37, "room_not_running"),
         (38, "server_error"),
         (39, "try_again"),
+        (40, "unsupported"),
         (64, "bad_position"),
         (65, "not_enough_mana"),
         (66, "on_cooldown"),

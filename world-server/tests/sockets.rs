@@ -33,7 +33,8 @@ use ambit_transport::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, Fingerprin
 use ambit_world_server::config::Config;
 use ambit_world_server::{Addresses, Server};
 use quinn::{
-    ClientConfig, Connection, ConnectionError, Endpoint, RecvStream, SendStream, Side, VarInt,
+    ClientConfig, Connection, ConnectionError, Endpoint, RecvStream, SendStream, Side,
+    TransportConfig, VarInt,
 };
 use tokio::time::MissedTickBehavior;
 
@@ -199,6 +200,111 @@ async fn an_invalid_message_is_refused_and_closes_the_connection() {
         .unwrap();
     assert_eq!(game.expect_error().await, ErrorCode::MessageTooLarge);
     TestClient::hello(&server, "dan").await;
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_without_datagrams_gets_an_error_and_keeps_its_ticket() {
+    let server = RunningServer::start(&[]);
+    let ticket = TestClient::hello(&server, "ann")
+        .await
+        .open_room("field")
+        .await;
+    let mut transport = quic::transport_config(Side::Client);
+    transport.datagram_receive_buffer_size(None);
+    let mut without = GameClient::connect_with(&ticket, transport).await;
+    without.send_join(&ticket).await;
+    let error = without.next_error().await;
+    assert_eq!(error.code(), ErrorCode::Unsupported);
+    assert!(
+        error.message.contains("does not accept datagrams") && error.message.contains("1150"),
+        "{}",
+        error.message
+    );
+    assert!(
+        close_reason(&without.connection)
+            .await
+            .contains("datagrams")
+    );
+
+    GameClient::join(&ticket).await.expect_joined().await;
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_game_connection_without_a_join_is_told_why_it_is_closed() {
+    let server = RunningServer::start(&[]);
+    let ticket = TestClient::hello(&server, "ann")
+        .await
+        .open_room("field")
+        .await;
+    let silent = GameClient::connect(&ticket).await;
+    let mut half = GameClient::connect(&ticket).await;
+    // QUIC announces a stream with its first byte: here a part of a frame's length.
+    half.to_server
+        .write_all(&[0, 0])
+        .await
+        .expect("an open stream");
+    let error = half.next_error().await;
+    assert_eq!(error.code(), ErrorCode::Idle);
+    assert!(error.message.contains("`Join`"), "{}", error.message);
+    for connection in [&silent.connection, &half.connection] {
+        let reason = close_reason(connection).await;
+        assert!(reason.starts_with("idle: no `Join` came"), "{reason}");
+    }
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_breaks_the_game_protocol_is_told_what_was_wrong() {
+    let server = RunningServer::start(&[]);
+    let mut ann = TestClient::hello(&server, "ann").await;
+    let mut ticket = ann.open_room("field").await;
+    let unknown = encode_frame(&ClientToGame { body: None });
+    let join = ClientToGame {
+        body: Some(client_to_game::Body::Join(Join::default())),
+    };
+    for (bytes, code, part) in [
+        (
+            encode_frame(&join),
+            ErrorCode::OutOfState,
+            "`Join` is sent once",
+        ),
+        (
+            vec![0, 0, 0, 3, 0xff, 0xff, 0xff].into(),
+            ErrorCode::Malformed,
+            "does not decode",
+        ),
+        (vec![0xff; 4].into(), ErrorCode::MessageTooLarge, ""),
+    ] {
+        let mut game = GameClient::join(&ticket).await;
+        game.expect_joined().await;
+        // Unknown messages are ignored, and reported once.
+        for _ in 0..3 {
+            game.to_server
+                .write_all(&unknown)
+                .await
+                .expect("an open stream");
+        }
+        assert_eq!(game.expect_error().await, ErrorCode::UnknownMessage);
+        game.to_server
+            .write_all(&bytes)
+            .await
+            .expect("an open stream");
+        let error = game.next_error().await;
+        assert_eq!(error.code(), code, "{}", error.message);
+        assert!(error.message.contains(part), "{}", error.message);
+        let reason = close_reason(&game.connection).await;
+        assert!(reason.ends_with(&error.message), "{reason}");
+
+        let again = ann
+            .request(LobbyRequestBody::RequestTicket(RequestTicket {}))
+            .await;
+        let LobbyMessageBody::Ticket(again) = again else {
+            panic!("{again:?}")
+        };
+        ticket = again;
+    }
     server.end();
 }
 
@@ -495,9 +601,16 @@ struct GameClient {
 
 impl GameClient {
     async fn connect(ticket: &Ticket) -> Self {
+        Self::connect_with(ticket, quic::transport_config(Side::Client)).await
+    }
+
+    async fn connect_with(ticket: &Ticket, transport: TransportConfig) -> Self {
         let pin =
             Fingerprint::try_from(ticket.certificate_sha256.as_slice()).expect("a fingerprint");
-        let connection = dial(ticket.address.parse().expect("an address"), pin, ALPN_GAME).await;
+        let mut config = quic::client_config(ALPN_GAME, FingerprintVerifier::pinned(pin));
+        config.transport_config(Arc::new(transport));
+        let address = ticket.address.parse().expect("an address");
+        let connection = dial_with(address, config).await;
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
         Self {
             connection,
@@ -508,12 +621,16 @@ impl GameClient {
 
     async fn join(ticket: &Ticket) -> Self {
         let mut game = Self::connect(ticket).await;
-        game.send(client_to_game::Body::Join(Join {
+        game.send_join(ticket).await;
+        game
+    }
+
+    async fn send_join(&mut self, ticket: &Ticket) {
+        self.send(client_to_game::Body::Join(Join {
             version: ambit_proto::message::VERSION,
             ticket: ticket.ticket.clone(),
         }))
         .await;
-        game
     }
 
     async fn send(&mut self, body: client_to_game::Body) {
@@ -541,8 +658,12 @@ impl GameClient {
     }
 
     async fn expect_error(&mut self) -> ErrorCode {
+        self.next_error().await.code()
+    }
+
+    async fn next_error(&mut self) -> ambit_proto::codes::Error {
         match self.next().await {
-            game_to_client::Body::Error(error) => error.code(),
+            game_to_client::Body::Error(error) => error,
             other => panic!("{other:?}"),
         }
     }
@@ -581,6 +702,16 @@ async fn closed_with(connection: &Connection) -> ErrorCode {
     match within(connection.closed()).await {
         ConnectionError::ApplicationClosed(close) => {
             ErrorCode::try_from(close.error_code.into_inner() as i32).expect("a known code")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// The text with which the server closed the connection.
+async fn close_reason(connection: &Connection) -> String {
+    match within(connection.closed()).await {
+        ConnectionError::ApplicationClosed(close) => {
+            String::from_utf8_lossy(&close.reason).into_owned()
         }
         other => panic!("{other}"),
     }

@@ -29,7 +29,7 @@ use ambit_proto::time::LocalTime;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
-use super::event::{ConnectionStatus, GameStarted, ViewEvent, codes};
+use super::event::{ConnectionStatus, ErrorSubject, Failure, GameStarted, ViewEvent, codes};
 use super::game_results::{CommandError, GameOutput, GameResults};
 use super::lobby::CloseReason;
 use super::model::GameTicket;
@@ -292,9 +292,13 @@ impl<F: ViewFactory> GameClient<F> {
                 self.push_output(GameOutput::Close);
                 self.fail(now, error.message);
             }
+            // A report: the host closes the connection if the game cannot go on.
             (GameState::Playing(_), Some(GameMessageBody::Error(error))) => {
-                let (code, message) = (protocol::name_of_error(&error), error.message);
-                self.end(now, code, message);
+                self.emit(ViewEvent::Error(Failure {
+                    subject: ErrorSubject::Game,
+                    code: protocol::name_of_error(&error),
+                    message: error.message,
+                }));
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (

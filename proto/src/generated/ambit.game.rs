@@ -25,6 +25,8 @@ pub mod game_to_client {
     pub enum Body {
         #[prost(message, tag = "1")]
         Joined(super::Joined),
+        /// Before `Joined`, the client is refused and the connection closes. Afterwards a report of what
+        /// the client does wrong; the game goes on unless the host closes the connection.
         #[prost(message, tag = "2")]
         Error(super::super::world::Error),
         /// The last message: the host closes the connection.

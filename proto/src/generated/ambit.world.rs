@@ -464,6 +464,8 @@ pub enum ErrorCode {
     /// A service that the request needs is temporarily unavailable; the same request may succeed in a
     /// few seconds.
     TryAgain = 39,
+    /// The client's QUIC lacks what the game needs: datagrams that are long enough.
+    Unsupported = 40,
     /// A game's refusals of a command; sent over the game link as well.
     BadPosition = 64,
     NotEnoughMana = 65,
@@ -520,6 +522,7 @@ impl ErrorCode {
             Self::RoomNotRunning => "ROOM_NOT_RUNNING",
             Self::ServerError => "SERVER_ERROR",
             Self::TryAgain => "TRY_AGAIN",
+            Self::Unsupported => "UNSUPPORTED",
             Self::BadPosition => "BAD_POSITION",
             Self::NotEnoughMana => "NOT_ENOUGH_MANA",
             Self::OnCooldown => "ON_COOLDOWN",
@@ -572,6 +575,7 @@ impl ErrorCode {
             "ROOM_NOT_RUNNING" => Some(Self::RoomNotRunning),
             "SERVER_ERROR" => Some(Self::ServerError),
             "TRY_AGAIN" => Some(Self::TryAgain),
+            "UNSUPPORTED" => Some(Self::Unsupported),
             "BAD_POSITION" => Some(Self::BadPosition),
             "NOT_ENOUGH_MANA" => Some(Self::NotEnoughMana),
             "ON_COOLDOWN" => Some(Self::OnCooldown),

@@ -268,6 +268,26 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
 }
 
 #[test]
+fn an_error_during_the_game_is_reported_and_the_game_goes_on() {
+    let mut harness = ClientHarness::playing();
+    harness.events();
+    let error = ambit_proto::codes::error(pb::ErrorCode::Malformed, "4 datagrams");
+    let body = Some(game_pb::game_to_client::Body::Error(error));
+    harness
+        .client
+        .handle_game_message(harness.now, game_pb::GameToClient { body });
+    harness.advance(ms(100));
+    match &harness.events()[..] {
+        [ViewEvent::Error(failure)] => assert_eq!(
+            (failure.subject, &*failure.code, &*failure.message),
+            (ErrorSubject::Game, "malformed", "4 datagrams")
+        ),
+        other => panic!("{other:?}"),
+    }
+    assert!(harness.client.is_playing());
+}
+
+#[test]
 fn datagrams_leave_at_a_bounded_rate() {
     let mut harness = ClientHarness::playing();
     let before = harness.client.stats().datagrams_up;

@@ -21,7 +21,7 @@ use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 
-use super::control_stream::{self, Control};
+use super::control_stream::{self, Control, UNREAD};
 use super::counters::DropReason;
 use super::inbox::{Arrived, Inbox};
 use super::outlet::Outlet;
@@ -197,9 +197,13 @@ impl RoomActor {
                         self.send(&to, Control::Last(message(body), code));
                     }
                 }
-                RoomHostOutput::Disconnect { client, code } => {
+                RoomHostOutput::Disconnect {
+                    client,
+                    code,
+                    reason,
+                } => {
                     if let Some(to) = self.connections.remove(&client) {
-                        control_stream::close(&to.connection, code);
+                        control_stream::close(&to.connection, code, reason);
                     }
                 }
                 RoomHostOutput::World(message) => shared.send(message),
@@ -219,7 +223,7 @@ impl RoomActor {
         if to.control.try_send(control).is_err() {
             // Full: the client has not read a handful of messages. Closed: it is disconnected.
             self.setup.shared.counters.dropped(DropReason::ControlFull);
-            control_stream::close(&to.connection, ErrorCode::SlowReader);
+            control_stream::close(&to.connection, ErrorCode::SlowReader, UNREAD);
         }
     }
 

@@ -4,25 +4,28 @@
 //! on this task carries datagrams, each with the room's time at its arrival, into the room's inbox,
 //! until the connection ends. Another task reads the control stream, so that a datagram does not
 //! wake it.
+//!
+//! What always holds: nothing of a client is dropped in silence. A connection that this end closes
+//! has the reason in its last message or in the close frame; what is dropped otherwise is counted,
+//! and the client is told so once for each kind.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{
-    ClientToGame, GameToClient, Join, client_to_game, game_to_client,
-};
+use ambit_proto::control::game::{ClientToGame, Join, client_to_game};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::ClientId;
+use ambit_proto::link::MAX_DATAGRAM;
 use ambit_transport::frame::MAX_TO_GAME;
 use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
 
 use super::Shared;
 use super::actor::{Attach, ClientLeft, Detach, GameConnection};
-use super::control_stream::{self, close};
+use super::control_stream::{self, Control, close};
 use super::counters::DropReason;
-use super::inbox::Slot;
+use super::inbox::{SHARE, Slot};
 use super::inlet::RoomInlet;
 use crate::host_core::clock::RoomClock;
 use ambit_transport::frame_reader::{FrameError, FrameReader};
@@ -32,6 +35,9 @@ use ambit_transport::ticket::Ticket;
 const JOIN_WITHIN: Duration = Duration::from_secs(5);
 
 type ControlReader = FrameReader<RecvStream>;
+
+/// The queue of a client's control stream, which ends when the room drops its sender.
+type Reports = mpsc::WeakSender<Control>;
 
 /// A client with a valid ticket.
 struct TicketHolder {
@@ -47,44 +53,71 @@ pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
         Ok(permit) => permit,
         Err(limit) => {
             shared.counters.dropped(limit.into());
-            return close(&connection, limit.code());
+            let reason = "too many connections have not sent a `Join` yet; try again later";
+            return close(&connection, limit.code(), reason);
         }
     };
-    let greeted = tokio::time::timeout(JOIN_WITHIN, greet(&shared, &connection)).await;
-    drop(permit);
-    match greeted {
-        Ok(Some(holder)) => play(&shared, connection, holder).await,
-        Ok(None) => {}
-        Err(_) => close(&connection, ErrorCode::Idle),
-    }
-}
-
-/// Reads the `Join` and finds the room; a client without a valid ticket is refused.
-async fn greet(shared: &Shared, connection: &Connection) -> Option<TicketHolder> {
-    let (to_client, from_client) = connection.accept_bi().await.ok()?;
-    let mut from_client = FrameReader::new(from_client, MAX_TO_GAME);
-    let entry = match read_join(&mut from_client).await {
-        Ok(join) => admit(shared, &join),
-        Err(error) => Err(error),
-    };
-    match entry {
-        Ok((ticket, inlet)) => Some(TicketHolder {
-            ticket,
-            inlet,
-            from_client,
-            to_client,
-        }),
+    let mut to_client = None;
+    let greeting = greet(&shared, &connection, &mut to_client);
+    let greeted = tokio::time::timeout(JOIN_WITHIN, greeting).await;
+    match greeted.unwrap_or_else(|_| Err(late_join())) {
+        Ok(holder) => {
+            drop(permit);
+            play(&shared, connection, holder).await;
+        }
         Err(error) => {
             let remote = connection.remote_address();
             tracing::debug!(%remote, code = error.name, "game connection refused");
-            let code = error.code();
-            let message = GameToClient {
-                body: Some(game_to_client::Body::Error(error)),
-            };
-            control_stream::refuse(connection, to_client, &message, code).await;
-            None
+            control_stream::refuse(&connection, to_client, error).await;
         }
     }
+}
+
+fn late_join() -> Error {
+    let seconds = JOIN_WITHIN.as_secs();
+    codes::error(
+        ErrorCode::Idle,
+        format!("no `Join` came on the game stream within {seconds} s of the handshake"),
+    )
+}
+
+/// Reads the `Join` and finds the room, or says why the client is refused. `to_client` is where a
+/// client that has opened the stream reads so.
+async fn greet(
+    shared: &Shared,
+    connection: &Connection,
+    to_client: &mut Option<SendStream>,
+) -> Result<TicketHolder, Error> {
+    let (sending, receiving) = connection
+        .accept_bi()
+        .await
+        .map_err(|error| codes::error(ErrorCode::ErrorUnspecified, error.to_string()))?;
+    *to_client = Some(sending);
+    let mut from_client = FrameReader::new(receiving, MAX_TO_GAME);
+    let join = read_join(&mut from_client).await?;
+    // Before the ticket is used up: it is still good once the client has what it lacks.
+    check_datagrams(connection.max_datagram_size())?;
+    let (ticket, inlet) = admit(shared, &join)?;
+    Ok(TicketHolder {
+        ticket,
+        inlet,
+        from_client,
+        to_client: to_client.take().expect("it was opened"),
+    })
+}
+
+/// The longest datagram that the client takes is long enough for the game's.
+fn check_datagrams(largest: Option<usize>) -> Result<(), Error> {
+    let limit = match largest {
+        Some(largest) if largest >= MAX_DATAGRAM => return Ok(()),
+        Some(largest) => format!("accepts datagrams of at most {largest} bytes"),
+        None => "does not accept datagrams".to_owned(),
+    };
+    let message = format!(
+        "this client's QUIC {limit}; the game needs them of at least {MAX_DATAGRAM} bytes: set the \
+         transport parameter max_datagram_frame_size to 1200 or more"
+    );
+    Err(codes::error(ErrorCode::Unsupported, message))
 }
 
 async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
@@ -138,6 +171,7 @@ async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder
     let client = inlet.next_client();
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
+    let reports = control.downgrade();
     let attach = Attach {
         client,
         ticket,
@@ -146,9 +180,10 @@ async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder
             control,
         },
     };
-    // These wait while the mailbox is full: each connection has one message in it at most.
+    // These wait while the mailbox is full: each connection has one message in it at most. After
+    // this one the answer to the `Join` is in the queue, so all reports follow it.
     if inlet.actor.send(attach).await.is_err() {
-        return close(&connection, ErrorCode::RoomClosed);
+        return close(&connection, ErrorCode::RoomClosed, "the room was closed");
     }
     let slot = inlet.inbox.slot(client);
     let mut reading = tokio::spawn(read_datagrams(
@@ -156,17 +191,28 @@ async fn play(shared: &Arc<Shared>, connection: Connection, holder: TicketHolder
         connection.clone(),
         inlet.clock,
         slot,
+        reports.clone(),
     ));
-    let ended = tokio::select! {
-        _ = &mut reading => true,
-        () = read_control(&connection, &inlet, client, from_client) => false,
-    };
-    if !ended {
-        // The connection is closed, so the reader ends too. What it has read counts before the end
-        // does.
-        let _ = reading.await;
+    tokio::select! {
+        _ = &mut reading => {}
+        error = read_control(shared, &inlet, client, from_client, &reports) => {
+            let (code, reason) = (error.code(), error.message.clone());
+            if !report(&reports, Control::last_error(error)) {
+                close(&connection, code, &reason);
+            }
+            // The reader ends with the connection. What it has read counts before the end does.
+            let _ = reading.await;
+        }
     }
     let _ = inlet.actor.send(Detach(client)).await;
+}
+
+/// Puts a message into the client's queue. `false` if the room has ended the connection already, or
+/// the client does not read and is about to be closed for it.
+fn report(reports: &Reports, message: Control) -> bool {
+    reports
+        .upgrade()
+        .is_some_and(|control| control.try_send(message).is_ok())
 }
 
 /// Ends with the connection.
@@ -175,22 +221,35 @@ async fn read_datagrams(
     connection: Connection,
     clock: RoomClock,
     mut slot: Slot,
+    reports: Reports,
 ) {
+    let mut is_reported = false;
     while let Ok(datagram) = connection.read_datagram().await {
-        if !slot.push(clock.room_time(shared.clock.now()), datagram) {
-            shared.counters.dropped(DropReason::InboxFull);
+        if slot.push(clock.room_time(shared.clock.now()), datagram) {
+            continue;
+        }
+        shared.counters.dropped(DropReason::InboxFull);
+        if !std::mem::replace(&mut is_reported, true) {
+            let message = format!(
+                "more than {SHARE} datagrams of this client came within a tick; the rest is \
+                 dropped, now and whenever it happens again"
+            );
+            report(&reports, Control::error(ErrorCode::RateLimited, message));
         }
     }
 }
 
-/// Ends only when the client breaks the protocol; a client may close its half of the stream.
+/// Ends only when the client breaks the protocol, and returns how; a client may close its half of
+/// the stream.
 async fn read_control(
-    connection: &Connection,
+    shared: &Shared,
     inlet: &RoomInlet,
     client: ClientId,
     mut from_client: ControlReader,
-) {
-    let code = loop {
+    reports: &Reports,
+) -> Error {
+    let mut is_reported = false;
+    loop {
         match from_client.next::<ClientToGame>().await {
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Leave(_)),
@@ -202,13 +261,44 @@ async fn read_control(
             }
             Ok(Some(ClientToGame {
                 body: Some(client_to_game::Body::Join(_)),
-            })) => break ErrorCode::OutOfState,
-            // A newer client may send what this host does not know; it needs no answer.
-            Ok(Some(ClientToGame { body: None })) => {}
+            })) => {
+                let message = "this connection has joined already; `Join` is sent once";
+                return codes::error(ErrorCode::OutOfState, message);
+            }
+            // A newer client may send what this host does not know, and goes on without it.
+            Ok(Some(ClientToGame { body: None })) => {
+                shared.counters.dropped(DropReason::ControlUnknown);
+                if !std::mem::replace(&mut is_reported, true) {
+                    let message = "this host does not know this message; it ignores all such";
+                    report(reports, Control::error(ErrorCode::UnknownMessage, message));
+                }
+            }
             Ok(None) | Err(FrameError::Io(_)) => return std::future::pending().await,
-            Err(FrameError::TooLarge(_)) => break ErrorCode::MessageTooLarge,
-            Err(FrameError::Malformed(_) | FrameError::Cut) => break ErrorCode::Malformed,
+            Err(FrameError::TooLarge(error)) => {
+                return codes::error(ErrorCode::MessageTooLarge, error.to_string());
+            }
+            Err(error @ (FrameError::Malformed(_) | FrameError::Cut)) => {
+                return codes::error(ErrorCode::Malformed, error.to_string());
+            }
         }
-    };
-    close(connection, code);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_without_long_enough_datagrams_is_refused_with_a_reason() {
+        assert_eq!(check_datagrams(Some(MAX_DATAGRAM)), Ok(()));
+        for (largest, part) in [
+            (None, "does not accept"),
+            (Some(1_149), "at most 1149 bytes"),
+        ] {
+            let error = check_datagrams(largest).expect_err("too short");
+            assert_eq!(error.code(), ErrorCode::Unsupported);
+            assert!(error.message.contains(part), "{}", error.message);
+            assert!(error.message.contains("max_datagram_frame_size"));
+        }
+    }
 }

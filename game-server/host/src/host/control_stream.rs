@@ -2,12 +2,14 @@
 //!
 //! Messages for one client come out of a bounded queue and go to the stream, in order. After the
 //! last one the connection is closed with its code. A client that does not read is closed with
-//! `slow_reader`.
+//! `slow_reader`. Whatever the reason for a close is, it is in the last message, in the reason of
+//! QUIC's close frame, or in both.
 
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::GameToClient;
+use ambit_proto::control::game::{GameToClient, game_to_client};
+use ambit_proto::control::world::Error;
 use ambit_transport::frame::encode_frame;
 use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
@@ -20,9 +22,13 @@ pub(crate) const QUEUE: usize = 16;
 /// How long a message may take into the stream before the client counts as one that does not read.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long the last message may take to reach the client, and the client to close the connection
-/// by itself. A close by this end may overtake what the client has not read yet.
+/// How long the last message may take into the stream if it is also the first, to reach the client,
+/// and the client to close the connection by itself. A close by this end may overtake what the
+/// client has not read yet.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
+
+/// Why a client is closed with `slow_reader`.
+pub(crate) const UNREAD: &str = "this client does not read the game stream";
 
 /// A message for a client.
 pub(crate) enum Control {
@@ -30,6 +36,19 @@ pub(crate) enum Control {
     Message(GameToClient),
     /// The connection is closed with this code.
     Last(GameToClient, ErrorCode),
+}
+
+impl Control {
+    /// Reports an error; the connection stays open.
+    pub(crate) fn error(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Message(error_message(codes::error(code, message)))
+    }
+
+    /// Reports an error, with whose code the connection is closed.
+    pub(crate) fn last_error(error: Error) -> Self {
+        let code = error.code();
+        Self::Last(error_message(error), code)
+    }
 }
 
 /// Writes what comes through `queue` until the last message or the end of the connection.
@@ -46,37 +65,54 @@ pub(crate) async fn write(
         match timeout(WRITE_WITHIN, stream.write_all(&encode_frame(&message))).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
-            Err(_) => return close(&connection, ErrorCode::SlowReader),
+            Err(_) => return close(&connection, ErrorCode::SlowReader, UNREAD),
         }
         if let Some(code) = last {
-            return finish(&connection, stream, code).await;
+            return finish(&connection, stream, code, reason_of(&message)).await;
         }
     }
 }
 
-/// Writes one last message and closes the connection.
-pub(crate) async fn refuse(
-    connection: &Connection,
-    mut stream: SendStream,
-    message: &GameToClient,
-    code: ErrorCode,
-) {
-    if let Ok(Ok(())) = timeout(WRITE_WITHIN, stream.write_all(&encode_frame(message))).await {
-        finish(connection, stream, code).await;
+/// Writes an error as the only message, and closes the connection. Without a stream the close frame
+/// alone has the reason.
+pub(crate) async fn refuse(connection: &Connection, stream: Option<SendStream>, error: Error) {
+    let (code, reason) = (error.code(), error.message.clone());
+    let Some(mut stream) = stream else {
+        return close(connection, code, &reason);
+    };
+    let frame = encode_frame(&error_message(error));
+    if let Ok(Ok(())) = timeout(LAST_WITHIN, stream.write_all(&frame)).await {
+        finish(connection, stream, code, &reason).await;
     } else {
-        close(connection, code);
+        close(connection, code, &reason);
     }
 }
 
-async fn finish(connection: &Connection, mut stream: SendStream, code: ErrorCode) {
+async fn finish(connection: &Connection, mut stream: SendStream, code: ErrorCode, reason: &str) {
     let _ = stream.finish();
     let _ = timeout(LAST_WITHIN, stream.stopped()).await;
     let _ = timeout(LAST_WITHIN, connection.closed()).await;
-    close(connection, code);
+    close(connection, code, reason);
 }
 
-/// Closes at once: QUIC's application error code is the error code's number, the reason is its
-/// name.
-pub(crate) fn close(connection: &Connection, code: ErrorCode) {
-    connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
+/// Closes at once. QUIC's application error code is the error code's number; the reason is its
+/// name, a colon and the reason in words.
+pub(crate) fn close(connection: &Connection, code: ErrorCode, reason: &str) {
+    let reason = format!("{}: {reason}", codes::name(code));
+    connection.close(VarInt::from_u32(code as u32), reason.as_bytes());
+}
+
+fn error_message(error: Error) -> GameToClient {
+    GameToClient {
+        body: Some(game_to_client::Body::Error(error)),
+    }
+}
+
+/// Why the connection ends, as the last message says it.
+fn reason_of(message: &GameToClient) -> &str {
+    match &message.body {
+        Some(game_to_client::Body::Error(error)) => &error.message,
+        Some(game_to_client::Body::Out(out)) => &out.message,
+        Some(game_to_client::Body::Joined(_)) | None => "",
+    }
 }

@@ -32,6 +32,8 @@ pub(crate) enum DropReason {
     SendClosed,
     /// Control messages that a client did not read; it was closed.
     ControlFull,
+    /// Control messages of a newer client that this host does not know.
+    ControlUnknown,
     /// A connection that did not join while too many others hadn't either.
     GreetingFull,
     /// A connection that did not join while too many others from its address hadn't either.
@@ -47,7 +49,7 @@ pub(crate) enum DropReason {
 }
 
 impl DropReason {
-    const ALL: [(DropReason, &'static str); 12] = [
+    const ALL: [(DropReason, &'static str); 13] = [
         (DropReason::InboxFull, "game_inbox/full"),
         (
             DropReason::SendBufferFull,
@@ -57,6 +59,7 @@ impl DropReason {
         (DropReason::SendTooLarge, "game_datagrams/too_large"),
         (DropReason::SendClosed, "game_datagrams/closed"),
         (DropReason::ControlFull, "game_control/slow_reader"),
+        (DropReason::ControlUnknown, "game_control/unknown"),
         (DropReason::GreetingFull, "game_greeting/full"),
         (
             DropReason::GreetingAddressFull,

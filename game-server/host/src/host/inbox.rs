@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
 /// fifty times what a client sends. What is beyond it is dropped, as if the path had lost it.
-const SHARE: u32 = 64;
+pub(crate) const SHARE: u32 = 64;
 
 /// A datagram, from whom it is, and the room's time at its arrival.
 pub(crate) type Arrived = (ClientId, GameTime, Bytes);

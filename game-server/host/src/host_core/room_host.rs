@@ -54,6 +54,8 @@ pub enum RoomHostOutput {
         client: ClientId,
         /// The code to close with.
         code: ErrorCode,
+        /// The reason in words.
+        reason: &'static str,
     },
     /// Send this to the WorldServer.
     World(HostMessage),
@@ -434,8 +436,11 @@ impl RoomHost {
         self.moved_away.retain(|&client, since| {
             let may_stay = now.since(*since) < MOVE_WITHIN;
             if !may_stay {
-                let code = ErrorCode::NotInRoom;
-                outputs.push_back(RoomHostOutput::Disconnect { client, code });
+                outputs.push_back(RoomHostOutput::Disconnect {
+                    client,
+                    code: ErrorCode::NotInRoom,
+                    reason: "the player has moved to another map, and the client did not follow",
+                });
             }
             may_stay
         });
