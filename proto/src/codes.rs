@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     /// The published numbers and names. Lines are only ever added.
-    const PUBLISHED: [(i32, &str); 48] = [
+    const PUBLISHED: [(i32, &str); 49] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -92,6 +92,7 @@ mod tests {
         (38, "server_error"),
         (39, "try_again"),
         (40, "unsupported"),
+        (41, "outdated"),
         (64, "bad_position"),
         (65, "not_enough_mana"),
         (66, "on_cooldown"),

@@ -581,6 +581,9 @@ impl<V> RunningGame<V> {
                         emit_game_event(engaged, own, event, out);
                     });
             }
+            // The player has given a newer command to move, which overtook this one.
+            Notice::Refused { code, .. }
+                if i32::from(code) == protocol::ErrorCode::Outdated as i32 => {}
             Notice::Refused { command, code } => {
                 out.stats.refused += 1;
                 let code = protocol::name_of_number(code.into());

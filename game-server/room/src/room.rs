@@ -39,8 +39,9 @@ use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
-use crate::network::command_filter::{UplinkEvent, is_steering};
+use crate::network::command_filter::{CommandFault, is_steering};
 use crate::network::loads::LoadMap;
+use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
@@ -487,26 +488,24 @@ impl Room {
         self.stats.datagrams_in += 1;
         self.stats.bytes_in += bytes.len() as u64;
         let mut events = std::mem::take(&mut self.uplink_events);
-        if self
-            .network
-            .handle_datagram(client, at, bytes, &mut events)
-            .is_err()
-        {
-            self.stats.malformed += 1;
-        }
+        self.network.handle_datagram(client, at, bytes, &mut events);
         for item in events.drain(..) {
             match item {
                 UplinkEvent::Command(command) => {
                     self.receive_command(now, client, player, command, outputs);
                 }
-                UplinkEvent::OverRate(number) => {
-                    self.stats.commands_over_rate += 1;
-                    if let Some(number) = number {
-                        self.refuse(now, client, number, ErrorCode::RateLimited);
+                UplinkEvent::FaultyCommand(fault, report) => {
+                    self.note_fault(now, client, fault, report);
+                }
+                UplinkEvent::MalformedCommand(report) => {
+                    self.stats.commands_malformed += 1;
+                    if let Some(number) = report {
+                        self.refuse(now, client, number, ErrorCode::Malformed);
                     }
                 }
-                UplinkEvent::Outdated => self.stats.commands_outdated += 1,
-                UplinkEvent::Malformed(_) => self.stats.malformed += 1,
+                UplinkEvent::Malformed => self.stats.malformed += 1,
+                UplinkEvent::Stale => self.stats.datagrams_stale += 1,
+                UplinkEvent::Report(error) => outputs.push(RoomOutput::Report { client, error }),
                 UplinkEvent::Input(input) => {
                     self.stats.inputs += 1;
                     for sample in input.samples(at) {
@@ -535,8 +534,9 @@ impl Room {
                 return;
             }
             if is_steering(&action) && seat.has_steered_since(now, number) {
-                self.stats.commands_outdated += 1;
-                return;
+                let fault = CommandFault::Outdated;
+                let may_report = self.network.may_report(now, client, fault);
+                return self.note_fault(now, client, fault, may_report.then_some(number));
             }
         }
         let input = RoomInput::Command {
@@ -550,6 +550,24 @@ impl Room {
                 self.stats.commands_refused += 1;
                 self.refuse(now, client, number, code);
             }
+        }
+    }
+
+    /// Counts a command that the game does not get. `report` is its number if the client is to be
+    /// notified.
+    fn note_fault(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        fault: CommandFault,
+        report: Option<u32>,
+    ) {
+        match fault {
+            CommandFault::OverRate => self.stats.commands_over_rate += 1,
+            CommandFault::Outdated => self.stats.commands_outdated += 1,
+        }
+        if let Some(number) = report {
+            self.refuse(now, client, number, fault.code());
         }
     }
 

@@ -23,8 +23,10 @@ pub struct RoomStats {
     pub commands: u64,
     /// Commands refused by the game.
     pub commands_refused: u64,
-    /// Move commands that arrived after a newer one and were ignored.
+    /// Move commands that arrived after a newer one and were ignored; answered with `outdated`.
     pub commands_outdated: u64,
+    /// Commands that could not be decoded; answered with `malformed`.
+    pub commands_malformed: u64,
     /// Commands that were sent again to another host and had been executed already.
     pub commands_repeated: u64,
     /// Commands over a client's rate limit; answered with `rate_limited`.
@@ -33,6 +35,8 @@ pub struct RoomStats {
     pub inputs: u64,
     /// Datagrams that could not be decoded.
     pub malformed: u64,
+    /// Datagrams that had been received before, or were too old to be known.
+    pub datagrams_stale: u64,
     /// Events dropped because a client's queue of unacknowledged messages was full.
     pub notices_dropped: u64,
     /// Reports of clients that could not read poses, which lacked a baseline or were invalid.

@@ -466,6 +466,8 @@ pub enum ErrorCode {
     TryAgain = 39,
     /// The client's QUIC lacks what the game needs: datagrams that are long enough.
     Unsupported = 40,
+    /// A newer message has made this one obsolete. The numbers of commands and of datagrams ascend.
+    Outdated = 41,
     /// A game's refusals of a command; sent over the game link as well.
     BadPosition = 64,
     NotEnoughMana = 65,
@@ -523,6 +525,7 @@ impl ErrorCode {
             Self::ServerError => "SERVER_ERROR",
             Self::TryAgain => "TRY_AGAIN",
             Self::Unsupported => "UNSUPPORTED",
+            Self::Outdated => "OUTDATED",
             Self::BadPosition => "BAD_POSITION",
             Self::NotEnoughMana => "NOT_ENOUGH_MANA",
             Self::OnCooldown => "ON_COOLDOWN",
@@ -576,6 +579,7 @@ impl ErrorCode {
             "SERVER_ERROR" => Some(Self::ServerError),
             "TRY_AGAIN" => Some(Self::TryAgain),
             "UNSUPPORTED" => Some(Self::Unsupported),
+            "OUTDATED" => Some(Self::Outdated),
             "BAD_POSITION" => Some(Self::BadPosition),
             "NOT_ENOUGH_MANA" => Some(Self::NotEnoughMana),
             "ON_COOLDOWN" => Some(Self::OnCooldown),

@@ -275,7 +275,7 @@ fn an_error_during_the_game_is_reported_and_the_game_goes_on() {
     let body = Some(game_pb::game_to_client::Body::Error(error));
     harness
         .client
-        .handle_game_message(harness.now, game_pb::GameToClient { body });
+        .handle_game_message(harness.now, GameToClient { body });
     harness.advance(ms(100));
     match &harness.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(

@@ -104,8 +104,11 @@ const POSES: [Named; 3] = [
     ("deferred", |stats| stats.poses.deferred),
 ];
 
-const ROOM_DROPS: [Named; 3] = [
+const ROOM_DROPS: [Named; 6] = [
     ("game_datagrams/malformed", |stats| stats.malformed),
+    ("game_datagrams/stale", |stats| stats.datagrams_stale),
+    ("game_commands/malformed", |stats| stats.commands_malformed),
+    ("game_commands/outdated", |stats| stats.commands_outdated),
     ("game_commands/rate_limited", |stats| {
         stats.commands_over_rate
     }),
@@ -270,7 +273,7 @@ mod tests {
             counters.dropped(reason);
             let drops = counters.read().drops;
             assert_eq!(drops[name], 1);
-            assert_eq!(drops.len(), DropReason::ALL.len() + 6);
+            assert_eq!(drops.len(), DropReason::ALL.len() + ROOM_DROPS.len() + 3);
         }
     }
 

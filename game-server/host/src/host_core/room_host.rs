@@ -253,6 +253,13 @@ impl RoomHost {
                     self.outputs
                         .push_back(RoomHostOutput::Datagram { client, bytes });
                 }
+                // Of a client that a newer connection supersedes at this tick there may be some.
+                RoomOutput::Report { client, error } if self.clients.contains_key(&client) => {
+                    let body = game_to_client::Body::Error(error);
+                    self.outputs
+                        .push_back(RoomHostOutput::Message { client, body });
+                }
+                RoomOutput::Report { .. } => {}
                 RoomOutput::Unresponsive { client } => self.put_out(
                     client,
                     ErrorCode::SlowReader,

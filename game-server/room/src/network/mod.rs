@@ -20,6 +20,7 @@ mod pacer;
 mod pulse_schedule;
 pub mod replication;
 pub mod shared_state;
+mod uplink_faults;
 pub mod viewer;
 mod viewers;
 
@@ -30,17 +31,16 @@ use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::message::{EffectTime, Notice};
 use ambit_proto::schema::{InterestRadii, Schema};
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::WireError;
 use bytes::Bytes;
 
 use crate::config::RoomConfig;
 use crate::logic::game::Game;
 use crate::logic::world::World;
 use crate::stats::{EncodingReuse, RoomStats};
-use command_filter::UplinkEvent;
+use command_filter::CommandFault;
 use interest::{AreaOfInterest, Interest, Visibility};
 use shared_state::{SendBuffers, SharedTickState, TickContext};
-use viewer::Viewer;
+use viewer::{UplinkEvent, Viewer};
 use viewers::Viewers;
 
 /// Ticks between two sorts of the clients by their home cells.
@@ -157,11 +157,17 @@ impl Network {
         at: GameTime,
         bytes: &[u8],
         events: &mut Vec<UplinkEvent>,
-    ) -> Result<(), WireError> {
-        match self.viewers.get_mut(client) {
-            Some(viewer) => viewer.handle_datagram(at, bytes, events),
-            None => Ok(()),
+    ) {
+        if let Some(viewer) = self.viewers.get_mut(client) {
+            viewer.handle_datagram(at, bytes, events);
         }
+    }
+
+    /// Whether a client is to be notified that its command has this fault: at most once a second.
+    pub fn may_report(&mut self, now: GameTime, client: ClientId, fault: CommandFault) -> bool {
+        self.viewers
+            .get_mut(client)
+            .is_some_and(|viewer| viewer.may_report(now, fault))
     }
 
     /// Notifies a client that its command was refused.

@@ -17,19 +17,21 @@ pub use outgoing::MAX_BYTES_PER_TICK;
 use std::time::Duration;
 
 use ambit_proto::cell::Cell;
+use ambit_proto::codes::Error;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{self, EffectTime, LatenessReport, Notice, Uplink};
+use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, Notice, Uplink};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
 use self::effects::EffectReports;
 use self::sent_records::SentRecordLists;
-use super::command_filter::{CommandFilter, UplinkEvent};
+use super::command_filter::{CommandFault, CommandFilter, FilteredCommand};
 use super::pacer::Pacer;
 use super::pulse_schedule::PulseSchedule;
 use super::replication::object_slots::{ObjectSlots, TRAVEL_TIME};
 use super::replication::sent_datagrams::SentContents;
+use super::uplink_faults::UplinkFaults;
 
 pub use self::outgoing::DATAGRAMS_PER_TICK;
 
@@ -48,6 +50,27 @@ const WARM_UP: Duration = Duration::from_secs(10);
 const NOTICE_LIFETIME: Duration = Duration::from_secs(2);
 /// The assumed size of a pose at the fine level before any was written, in 1/256 bits.
 const INITIAL_POSE_BITS_X256: u32 = 40 * 256;
+
+/// What a datagram of a client contained, or why it was dropped.
+#[derive(Debug, PartialEq)]
+pub enum UplinkEvent {
+    /// A command within the client's allowance.
+    Command(Command),
+    /// A command that the game does not get. Holds its number if the client is to be notified.
+    FaultyCommand(CommandFault, Option<u32>),
+    /// A command that cannot be decoded. Holds its number if the client is to be notified.
+    MalformedCommand(Option<u32>),
+    /// The player's controls; they may be older than those already received.
+    Input(KeyInput),
+    /// The client could not read poses: it lacked a baseline, or they were invalid.
+    LostTrack,
+    /// The datagram, or the part after its messages, cannot be decoded.
+    Malformed,
+    /// The datagram was received before, or is too old to be known.
+    Stale,
+    /// The client is to be told that what it sends is of no use.
+    Report(Error),
+}
 
 /// One client of a room.
 pub struct Viewer {
@@ -71,6 +94,7 @@ pub struct Viewer {
     /// Datagrams before this number are no baselines: the client missed one.
     baseline_floor: u64,
     command_filter: CommandFilter,
+    uplink_faults: UplinkFaults,
     effect_reports: EffectReports,
     pulse_schedule: PulseSchedule,
     pacer: Pacer,
@@ -136,6 +160,7 @@ impl Viewer {
             record_lists: SentRecordLists::default(),
             baseline_floor: 0,
             command_filter: CommandFilter::default(),
+            uplink_faults: UplinkFaults::default(),
             effect_reports: EffectReports::default(),
             pulse_schedule: PulseSchedule::new(now),
             pacer: Pacer::default(),
@@ -146,21 +171,38 @@ impl Viewer {
     }
 
     /// Processes a datagram from the client that arrived at `at`, and appends what it contains to
-    /// `events`.
+    /// `events`, or why it is dropped.
     pub fn handle_datagram(
         &mut self,
         at: GameTime,
         datagram: &[u8],
         events: &mut Vec<UplinkEvent>,
-    ) -> Result<(), WireError> {
+    ) {
         self.bytes_in_out.0 += datagram.len() as u64;
-        let body = self.link.handle_datagram(at.into(), datagram)?;
-        let uplink = body.map_or(Ok(None), message::read_uplink);
+        let received = self.link.handle_datagram(at.into(), datagram);
         self.handle_link_events(at, events);
-        if let Some(uplink) = uplink? {
-            self.handle_uplink(at, uplink, events);
+        match received.and_then(|body| body.map(message::read_uplink).transpose()) {
+            Ok(None) => {
+                events.push(UplinkEvent::Stale);
+                let report = self.uplink_faults.note_stale(at);
+                events.extend(report.map(UplinkEvent::Report));
+            }
+            Ok(Some(uplink)) => {
+                self.uplink_faults.note_fresh();
+                if let Some(uplink) = uplink {
+                    self.handle_uplink(at, uplink, events);
+                }
+            }
+            Err(error) => {
+                events.push(UplinkEvent::Malformed);
+                self.note_unreadable(&error, events);
+            }
         }
-        Ok(())
+    }
+
+    /// See [`CommandFilter::may_report`].
+    pub fn may_report(&mut self, now: GameTime, fault: CommandFault) -> bool {
+        self.command_filter.may_report(now, fault)
     }
 
     /// Queues an event or a refusal. Returns false when the queue of unacknowledged messages is
@@ -238,9 +280,7 @@ impl Viewer {
                         self.slots.handle_lost(record, seq);
                     }
                 }
-                LinkEvent::Message(bytes) => {
-                    events.push(self.command_filter.handle_message(at, &bytes));
-                }
+                LinkEvent::Message(bytes) => self.handle_message(at, &bytes, events),
                 // Nothing depends on whether a notice has arrived. Clients send no blocks (the link
                 // refuses them), and the server sends no pings.
                 LinkEvent::MessageAcked(_)
@@ -249,6 +289,24 @@ impl Viewer {
                 | LinkEvent::Pong { .. } => {}
             }
         }
+    }
+
+    fn handle_message(&mut self, at: GameTime, bytes: &[u8], events: &mut Vec<UplinkEvent>) {
+        match self.command_filter.handle_message(at, bytes) {
+            FilteredCommand::Accepted(command) => events.push(UplinkEvent::Command(command)),
+            FilteredCommand::Faulty { fault, report } => {
+                events.push(UplinkEvent::FaultyCommand(fault, report));
+            }
+            FilteredCommand::Malformed { error, report } => {
+                events.push(UplinkEvent::MalformedCommand(report));
+                self.note_unreadable(&error, events);
+            }
+        }
+    }
+
+    fn note_unreadable(&mut self, error: &WireError, events: &mut Vec<UplinkEvent>) {
+        let report = self.uplink_faults.note_unreadable(error);
+        events.extend(report.map(UplinkEvent::Report));
     }
 
     fn handle_uplink(&mut self, at: GameTime, uplink: Uplink, events: &mut Vec<UplinkEvent>) {

@@ -1,6 +1,6 @@
 //! What a room wants done after a tick.
 
-use ambit_proto::codes::ErrorCode;
+use ambit_proto::codes::{Error, ErrorCode};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::space::Position;
 use bytes::Bytes;
@@ -15,6 +15,9 @@ pub enum RoomOutput {
         /// At most `message::MAX_DATAGRAM` bytes.
         bytes: Bytes,
     },
+    /// Tell the client that what it sends is of no use; the connection stays open. At most one of
+    /// each kind for a client.
+    Report { client: ClientId, error: Error },
     /// The client's player has a newer connection: close this one.
     Superseded {
         /// The older connection.

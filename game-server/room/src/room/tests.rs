@@ -73,6 +73,64 @@ fn a_move_that_comes_after_a_newer_one_is_ignored() {
         ),
         (1, 1)
     );
+    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.ticks(2);
+    assert_eq!(scene.room.stats().commands_outdated, 2);
+    // Once a second.
+    assert_eq!(scene.refusals(ann), [(1, ErrorCode::Outdated)]);
+}
+
+#[test]
+fn malformed_commands_are_refused_counted_and_reported_once() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    let mut outputs = scene.ticks(1);
+    for number in 0..6 {
+        // Action 15 does not exist.
+        scene.send_message(ann, vec![number, 0, 0, 0, 15]);
+        outputs.extend(scene.ticks(1));
+    }
+    scene.send_message(ann, vec![1]);
+    outputs.extend(scene.ticks(5));
+    assert_eq!(scene.room.stats().commands_malformed, 7);
+    assert_eq!(scene.refusals(ann), [(0, ErrorCode::Malformed)]);
+    assert_eq!(reports(&outputs), [(ann, ErrorCode::Malformed)]);
+}
+
+#[test]
+fn datagrams_that_cannot_be_decoded_are_counted_and_reported_once() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    let mut outputs = scene.ticks(1);
+    for _ in 0..20 {
+        scene.push_datagram(ann, vec![0xff; 20]);
+        scene.send_datagram(ann);
+        outputs.extend(scene.ticks(1));
+    }
+    assert_eq!(scene.room.stats().malformed, 20);
+    assert_eq!(reports(&outputs), [(ann, ErrorCode::Malformed)]);
+    // The game goes on.
+    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.ticks(1);
+    assert_eq!(scene.room.stats().commands, 1);
+    assert_eq!(scene.room.stats().clients, 1);
+}
+
+#[test]
+fn a_client_that_repeats_a_datagram_for_long_is_told_so() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.send_datagram(ann);
+    let Some(RoomInput::Datagram { bytes, .. }) = scene.inputs.last().cloned() else {
+        panic!("a datagram was sent")
+    };
+    let mut outputs = Vec::new();
+    for _ in 0..100 {
+        outputs.extend(scene.ticks(1));
+        scene.push_datagram(ann, bytes.to_vec());
+    }
+    assert_eq!(scene.room.stats().datagrams_stale, 99);
+    assert_eq!(reports(&outputs), [(ann, ErrorCode::Outdated)]);
 }
 
 #[test]
@@ -251,6 +309,15 @@ impl Game for HiddenGhostGame {
     }
 }
 
+/// The clients that are to be told of their faults, with the codes.
+fn reports(outputs: &[RoomOutput]) -> Vec<(ClientId, ErrorCode)> {
+    let report = |output: &RoomOutput| match output {
+        RoomOutput::Report { client, error } => Some((*client, error.code())),
+        _ => None,
+    };
+    outputs.iter().filter_map(report).collect()
+}
+
 fn body(world: &mut World) -> ObjectId {
     world.spawn(
         0,
@@ -295,22 +362,43 @@ impl Scene {
 
     /// Sends a command, which arrives before the next tick.
     fn send_command(&mut self, client: ClientId, number: u32, action: Action) {
+        self.send_message(client, wire::encode(&mut Command { number, action }));
+    }
+
+    /// Sends a reliable message, which arrives before the next tick.
+    fn send_message(&mut self, client: ClientId, bytes: Vec<u8>) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
-        let bytes = wire::encode(&mut Command { number, action }).into();
-        link.send_reliable(self.now.into(), bytes, None)
+        link.send_reliable(self.now.into(), bytes.into(), None)
             .expect("the queue has room");
         self.send_datagram(client);
     }
 
     fn send_datagram(&mut self, client: ClientId) {
-        let (at, mut bytes) = (self.now, Vec::new());
+        let mut bytes = Vec::new();
         let link = self.links.get_mut(&client).expect("a client of the scene");
-        link.write_datagram(at.into(), &mut bytes, |_, _| {});
+        link.write_datagram(self.now.into(), &mut bytes, |_, _| {});
+        self.push_datagram(client, bytes);
+    }
+
+    fn push_datagram(&mut self, client: ClientId, bytes: Vec<u8>) {
         self.inputs.push(RoomInput::Datagram {
             client,
-            at,
+            at: self.now,
             bytes: bytes.into(),
         });
+    }
+
+    /// The commands of a client that were refused, with the reason.
+    fn refusals(&self, client: ClientId) -> Vec<(u32, ErrorCode)> {
+        let refusal = |notice| match notice {
+            Notice::Refused { command, code } => {
+                let code = ErrorCode::try_from(i32::from(code)).expect("a known code");
+                Some((command, code))
+            }
+            Notice::Event { .. } => None,
+        };
+        let notices = self.notices(client);
+        notices.into_iter().filter_map(refusal).collect()
     }
 
     /// Runs ticks and delivers all datagrams to the clients at once.

@@ -140,6 +140,30 @@ fn a_player_who_leaves_is_removed_and_disconnected_at_once() {
 }
 
 #[test]
+fn malformed_datagrams_are_reported_on_the_control_stream_once() {
+    let mut host = Host::new(4);
+    host.join(1, ANN, 1);
+    host.tick();
+    let mut outputs = Vec::new();
+    for _ in 0..6 {
+        let bytes = Bytes::from_static(&[0xff; 20]);
+        host.room.handle_datagram(ClientId(1), host.now, bytes);
+        outputs.extend(host.tick());
+    }
+    let errors = outputs.into_iter().filter_map(|output| match output {
+        RoomHostOutput::Message {
+            client,
+            body: game_to_client::Body::Error(error),
+        } => Some((client, error.code())),
+        _ => None,
+    });
+    let errors: Vec<_> = errors.collect();
+    assert_eq!(errors, [(ClientId(1), ErrorCode::Malformed)]);
+    assert_eq!(host.room.room().stats().malformed, 6);
+    assert_eq!(host.last_messages(), []);
+}
+
+#[test]
 fn a_closed_room_notifies_its_clients_and_ignores_further_input() {
     let mut host = Host::new(4);
     host.join(1, ANN, 1);
