@@ -76,16 +76,22 @@
 //!   missing one, `latest - 1 - n`; 001 if 32 bits follow, of which bit `i`, from the lowest, says
 //!   whether `latest - 1 - i` was received; 000 if nothing was received yet. The third form is
 //!   valid for every set, so a simple client may use it alone; [`Link`] writes the shortest.
+//!   Numbers before the peer's first datagram count as missing: a datagram that acknowledges what
+//!   was never sent is invalid as a whole.
 //! - `received` is in microseconds of the answering side's clock (the server's is room time).
 //! - `runs` is their number in 5 bits, then the length of each but the last as a `varint`, see
 //!   [`crate::message`]. Runs of received and of missing slices alternate; the first is of received
 //!   ones. A reader accepts each of the three forms that fits the set.
+//! - Chunks are numbered from 0. In a block, all chunks but the last have 256 slices of 1,024
+//!   bytes; `left` is 0 in the last one. The last slice has 1 to 1,024 bytes. A set for a chunk
+//!   that was never sent makes the datagram invalid.
 //!
 //! So a body costs 31 bits when nothing was lost recently. The receiver resolves a number to the
-//! one nearest to the newest it has received, and an acknowledged one to the newest that was sent.
-//! The id of the first message takes 32 bits. For each other one, a `varint` gives how many ids
-//! were skipped since the one before it. Ids ascend and wrap around. A body shorter than 8 bits is
-//! padded to 8 with zeros, and the datagram to whole bytes.
+//! one nearest to the newest it has received (the first one is taken as it is), and an acknowledged
+//! one to the newest that was sent. The id of the first message takes 32 bits. For each other one,
+//! a `varint` gives how many ids were skipped since the one before it, fewer than 1,024. Ids ascend
+//! and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram to whole
+//! bytes.
 //!
 //! The receiving side:
 //! - It drops a datagram older than `latest - 32`, or received before.

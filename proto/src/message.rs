@@ -6,7 +6,8 @@
 //! again from the newest state. The rest of this page is enough to write a client, together with
 //! the datagram of [`crate::link`], the schema in `Joined` (`proto/ambit/game.proto`), and for
 //! poses the pages named below. `docs/wire-client.md` has what is not a format: connecting,
-//! time-outs, rates, and what a client does after a failover or a gate.
+//! time-outs, rates, and what a client does after a failover or a gate. `proto/tests/vectors` has
+//! bytes of every format with JSON beside them.
 //!
 //! # Types
 //! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a
@@ -47,7 +48,7 @@
 //! | | before | `varint`: see below |
 //! | 1 | several | whether more than one control went down or came up |
 //! | 5 | control | if not: which one |
-//! | | controls | if so: which ones, in the format of the keys |
+//! | | controls | if so: which ones, two or more, in the format of the keys |
 //! | 1 | has lost track | |
 //! | 16 | lost track | if it has: see below |
 //!
@@ -61,10 +62,10 @@
 //! in milliseconds before `at`; of each other change, in milliseconds before the previous one in
 //! the list, less 1. All together they are at most 65,535. If more than [`MAX_CHANGES`] are not
 //! acknowledged, the client merges the oldest two into one, at the time of the later, with the
-//! controls of both. Lost track is the low bits of the number of the newest datagram whose poses
-//! the client could not read, because it lacks their baseline or they are invalid. The client
-//! repeats it in each datagram until a pose section names no acknowledged set, or only datagrams
-//! after that one.
+//! controls of both. Lost track is the low bits of the whole number (the link has 14 bits of it,
+//! counted from 0) of the newest datagram whose poses the client could not read, because it lacks
+//! their baseline or they are invalid. The client repeats it in each datagram until a pose section
+//! names no acknowledged set, or only datagrams after that one.
 //!
 //! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
 //! action, 4; then
@@ -80,14 +81,18 @@
 //! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. Its effects appear in
 //! records and events; a game may accept a command that has none. If the game refuses it, `Refused`
 //! gives the game's reason. Some commands do not reach the game; in this order:
-//! - A message that is not a command (malformed, or of an unknown action) has no answer.
-//! - Above 64 a second, after a burst of 64, a command is dropped. For one of these a second,
-//!   `Refused` gives `rate_limited`; the others have no answer.
-//! - A `Move` has no answer if its number is not above that of the newest `Move` that has arrived
-//!   on this connection: only the newest counts. (b is above a if b - a, modulo 2^32, is 1 to
-//!   2^31 - 1.) Other commands are executed in the order of their arrival, whatever their numbers.
-//! - A command has no answer if it is repeated after a failover and the last host has executed it,
-//!   nor a `Move` that is older than one that the last host has executed.
+//! - A message that is not a command (malformed, or of an unknown action): `malformed`, if it has
+//!   the 4 bytes of a number.
+//! - Above 64 a second, after a burst of 64: `rate_limited`.
+//! - A `Move` whose number is not above that of the newest `Move` that has arrived on this
+//!   connection, or that the room's last host has executed: `outdated`, since only the newest
+//!   counts. (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Other commands are executed in
+//!   the order of their arrival, whatever their numbers.
+//! - A command that is repeated after a failover and that the last host has executed has no answer.
+//!
+//! Of each of the first three kinds one a second has an answer, a `Refused` with the code; all are
+//! counted. A client whose datagrams or commands cannot be decoded, or whose datagrams repeat old
+//! numbers, also gets one `Error` on its stream that says so.
 //!
 //! A `Refused` that is not delivered within 2 s is given up.
 //!
@@ -185,7 +190,8 @@
 //!   part, from `start` and of `size`, holds code / unit; code -= unit start; range = unit size;
 //! - a `bit` that is 1 with a probability of p / 65,536: bound = range p >> 16; it is 1 if code <
 //!   bound: range = bound; otherwise it is 0: code -= bound, range -= bound;
-//! - `raw n`, n uncoded bits: range >>= n; the value is code / range; code -= range value.
+//! - `uncoded n`, n bits: range >>= n; the value is code / range; code -= range value. (`raw n` of
+//!   the shared level is something else: a symbol.)
 //!
 //! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Their order
 //! and the tables are in [`crate::pose::section`] for the slots, in [`crate::pose::shared`] and

@@ -19,7 +19,7 @@
 //!    sixteenth, and it stays within 2,048 to 64,000;
 //! 2. if that is 0: the length in bits, 1 to 16, of how many slots are left out: one of 17 symbols,
 //!    of the weights 12, 16, 12, 8, 6, 4, 3, 2 and nine times 1; then the bits below the highest
-//!    one, raw. Length 0 is the end;
+//!    one, uncoded. Length 0 is the end;
 //! 3. the mode: window, old or absolute: one of 3 symbols of the weights 250, 3 and 3 if the pose
 //!    before was of mode window, or this is the first; 40, 208 and 8 if it was of mode old; 24, 4
 //!    and 228 if it was of mode absolute.

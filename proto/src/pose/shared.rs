@@ -10,7 +10,8 @@
 //! - `one of` N by weights: symbol i begins at i + floor((2^15 - N) before / all), where `before`
 //!   are the weights of those before it and `all` the weights of all, and ends where the next one
 //!   begins. The weights are in [`symbol_weights`];
-//! - `raw n` is n bits, 0 to 15, that weigh the same: value v takes 2^(15-n) from v 2^(15-n) on;
+//! - `raw n` is a symbol for n bits, 0 to 15, that weigh the same: value v takes 2^(15-n) from
+//!   v 2^(15-n) on. So `raw 0` has no value, but rounds the range down to a multiple of 2^15;
 //! - `number` is a whole number: the length of its magnitude in bits, one of 32 (0 to 31) by
 //!   weights: 4000 >> (length / 3) by default; if that is not 0, its sign, raw 1 (1 is below zero),
 //!   and the bits below the highest one, raw: first those above the lowest 15, if there are any,

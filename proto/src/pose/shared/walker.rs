@@ -31,8 +31,9 @@
 //! as 3,200 ms at most; an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units
 //! below are 1/256 of the grid's.
 //! - length = 256 speed age / 1000. For part i of k: angle = baseline's + ((((turn 2^12) / k) i) >>
-//!   12), for k = 1 the new yaw. ahead = the sum of the parts' (cos, sin), divided by k; mean = 256
-//!   position + ((length ahead) >> 14), each of x and y.
+//!   12), for k = 1 the new yaw; turn is the new yaw minus the baseline's, as an angle. ahead = the
+//!   sum of the parts' (cos, sin), divided by k; mean = 256 position + ((length ahead) >> 14), each
+//!   of x and y.
 //! - The first coordinate is x, or y if |ahead x| > |ahead y|. near = |ahead| of the first, far =
 //!   |ahead| of the second, at least 1; ratio = 256 near / far. R = 5461, the variance of rounding.
 //! - square = (|length| / n)^2 >> 8; column = min(3, 4 |turn| / (114 n)), |turn| as an angle; open
@@ -40,7 +41,8 @@
 //!   bits)) (n^2 + 1)) / 2; across = (min((square open) >> 16, 2^40) ((far far) >> 14)) >> 14;
 //!   known = 256 across / (across + 2 R).
 //! - faster = |new speed - baseline's| 128 age / 1000; common = R + faster^2.
-//! - deviation of the first = root of common + across. It is coded relative to its mean.
+//! - deviation of the first = root, rounded down, of common + across. It is coded relative to its
+//!   mean.
 //! - deviation of the second = root of common + ((square `along`(row n)) >> 16) +
 //!   ((((known ratio) >> 8) ratio 2 R) >> 16). It is coded relative to its mean +
 //!   ((off slope) >> 8), where off = 256 first - first's mean, within 2^32, and slope =

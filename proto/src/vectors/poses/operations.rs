@@ -35,7 +35,7 @@ pub(super) fn operations(
         let (kind, first, second) = match decision {
             TracedDecision::Bit { probability, bit } => ("bit", probability, bit.into()),
             TracedDecision::Symbol { start, size } => ("symbol", start, size),
-            TracedDecision::Raw { bits, value } => ("raw", bits, value),
+            TracedDecision::Raw { bits, value } => ("uncoded", bits, value),
         };
         let numbers = [first, second, decoder.range, decoder.code].map(Json::from);
         let words = [what, kind].map(Json::from);
