@@ -80,8 +80,9 @@ pub mod world_to_client {
         #[prost(message, tag = "12")]
         Done(super::Done),
         /// The room runs: the ticket for its game. It is sent as a notification at the start of the
-        /// game, when the player joins a running room and when a session is resumed, and as the answer
-        /// to `RequestTicket`.
+        /// game, when the player joins a running room, when a session is resumed, when another host has
+        /// taken the room over and when the player has arrived on another map; and as the answer to
+        /// `RequestTicket`.
         #[prost(message, tag = "13")]
         Ticket(super::Ticket),
         /// The server is about to close the connection; `code` says why (`taken_over`, `draining`,

@@ -6,9 +6,8 @@
 
 use crate::entropy::{RangeDecoder, RangeEncoder};
 use crate::pose::trained::symbol_weights;
+pub(crate) use crate::pose::trained::symbol_weights::TOTAL_BITS;
 
-/// All symbols' parts add up to 2 to this power.
-pub(crate) const TOTAL_BITS: u32 = 15;
 /// All symbols' parts add up to this.
 pub(crate) const TOTAL: u32 = 1 << TOTAL_BITS;
 /// Symbols of a pose, at most.
@@ -135,23 +134,6 @@ pub(crate) trait SymbolCoder: Sized {
         let magnitude = (1 << below | high << 15 | low) as i32;
         *value = if negative == 1 { -magnitude } else { magnitude };
     }
-}
-
-/// Where each part begins when these weights share the total; each gets one at least.
-pub(crate) const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
-    let (mut sum, mut index) = (0, 0);
-    while index < N {
-        sum += weights[index] as u64;
-        index += 1;
-    }
-    let (mut starts, mut before) = ([0; N], 0);
-    index = 0;
-    while index < N {
-        starts[index] = (before * (TOTAL as u64 - N as u64) / sum) as u16 + index as u16;
-        before += weights[index] as u64;
-        index += 1;
-    }
-    starts
 }
 
 impl SymbolCoder for CodedPose {

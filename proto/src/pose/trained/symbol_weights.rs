@@ -4,7 +4,8 @@
 //! documentation of the table, as [`crate::pose::shared`] describes. They are part of the wire
 //! format.
 
-use crate::pose::shared::symbol_coder::starts;
+/// The parts of a table's symbols add up to two to this power.
+pub const TOTAL_BITS: u32 = 15;
 
 /// Tables of symbols; the documentation of each gives its weights, so that the two agree.
 macro_rules! tables {
@@ -64,3 +65,20 @@ pub const BASELINE_MODES: [[u16; 3]; 3] = [
     starts(&[40, 208, 8]),
     starts(&[24, 4, 228]),
 ];
+
+/// Where each part begins when these weights share the total; each gets one at least.
+const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
+    let (mut sum, mut index) = (0, 0);
+    while index < N {
+        sum += weights[index] as u64;
+        index += 1;
+    }
+    let (mut starts, mut before) = ([0; N], 0);
+    index = 0;
+    while index < N {
+        starts[index] = (before * ((1 << TOTAL_BITS) - N as u64) / sum) as u16 + index as u16;
+        before += weights[index] as u64;
+        index += 1;
+    }
+    starts
+}
