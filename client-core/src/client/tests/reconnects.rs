@@ -129,11 +129,7 @@ fn a_silent_game_connection_is_replaced_with_a_new_ticket() {
 
 #[test]
 fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
-    let mut harness = ClientHarness::playing();
-    let at = harness.room_time() + ms(10);
-    harness.send(&[enter(0, at, 5.0)]);
-    harness.advance(ms(50));
-    harness.discard_outputs();
+    let mut harness = playing_with_an_object();
     let first = harness
         .client
         .act(harness.now, Action::Custom(vec![1]))
@@ -199,11 +195,7 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
 
 #[test]
 fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
-    let mut harness = ClientHarness::playing();
-    let at = harness.room_time() + ms(10);
-    harness.send(&[enter(0, at, 5.0)]);
-    harness.advance(ms(50));
-    harness.discard_outputs();
+    let mut harness = playing_with_an_object();
     harness
         .client
         .act(harness.now, Action::Custom(vec![1]))
@@ -315,4 +307,14 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
         _ => false,
     };
     assert!(harness.outputs.iter().any(asks), "{:?}", harness.outputs);
+}
+
+/// A client in the game that shows one object.
+fn playing_with_an_object() -> ClientHarness {
+    let mut harness = ClientHarness::playing();
+    let at = harness.room_time() + ms(10);
+    harness.send(&[enter(0, at, 5.0)]);
+    harness.advance(ms(50));
+    harness.discard_outputs();
+    harness
 }

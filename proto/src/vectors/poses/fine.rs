@@ -1,7 +1,8 @@
 //! Sections of the fine level.
 
 use super::objects::{
-    BASE, FIXED, FLYING, FREE, FREE_MOVING, SectionObject, TURNED, WALKING, YAW, modes, twelve,
+    BASE, FIXED, FLYING, FREE, FREE_MOVING, SectionObject, TURNED, WALKING, YAW, modes, stopped,
+    twelve,
 };
 use super::{ALL, NUMBER, section};
 use crate::pose::{AckedSet, Level, Motion, Pose};
@@ -129,7 +130,7 @@ fn window() -> Vec<TestVector> {
         one(
             "fine-free-old",
             "Mode old: an object without an acknowledged pose in the window.",
-            SectionObject::old(0, FREE, TURNED, still()),
+            SectionObject::old(0, FREE, TURNED, stopped()),
         ),
     ]
 }
@@ -174,13 +175,5 @@ fn landed() -> Pose {
         flag: true,
         motion: Motion::default(),
         ..FLOWN
-    }
-}
-
-fn still() -> Pose {
-    Pose {
-        at: [5_090, 3_960, 101],
-        flag: true,
-        ..TURNED
     }
 }

@@ -38,13 +38,7 @@ pub(super) const FIXED_MOVING: PoseFormat = PoseFormat {
 /// A pose at rest in the middle of the map.
 pub(super) const BASE: Pose = Pose {
     at: [5_000, 4_000, 100],
-    turn: [0; 4],
-    speed: 0,
-    flag: false,
-    motion: Motion {
-        linear: [0; 3],
-        angular: [0; 3],
-    },
+    ..Pose::UNKNOWN
 };
 pub(super) const WALKING: Pose = Pose {
     turn: [32, 0, 0, 0],
@@ -55,6 +49,15 @@ pub(super) const TURNED: Pose = Pose {
     turn: [3, 255, 300, 200],
     ..BASE
 };
+
+/// The turned pose, moved on and at rest.
+pub(super) fn stopped() -> Pose {
+    Pose {
+        at: [5_090, 3_960, 101],
+        flag: true,
+        ..TURNED
+    }
+}
 pub(super) const FLYING: Pose = Pose {
     motion: Motion {
         linear: [256, -128, 64],

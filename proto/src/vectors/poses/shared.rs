@@ -2,7 +2,7 @@
 
 use super::objects::{
     BASE, FINE_YAW, FIXED, FIXED_MOVING, FLYING, FREE, FREE_MOVING, SectionObject, TURNED, WALKING,
-    YAW, modes, twelve,
+    YAW, modes, stopped, twelve,
 };
 use super::{ALL, NUMBER, section};
 use crate::pose::{AckedSet, Level, MAX_ACKED_DISTANCE, Motion, Pose};
@@ -225,7 +225,7 @@ fn absolute() -> Vec<TestVector> {
             "shared-motion-absolute-at-rest",
             "The flag is set: there are no velocities.",
             FREE_MOVING,
-            landed(),
+            stopped(),
         ),
     ]
 }
@@ -282,7 +282,7 @@ fn fixed_and_free() -> Vec<TestVector> {
             Level::Shared,
             ALL,
             None,
-            &[SectionObject::old(0, FREE, TURNED, landed())],
+            &[SectionObject::old(0, FREE, TURNED, stopped())],
         ),
     ]
 }
@@ -330,13 +330,13 @@ fn motion() -> Vec<TestVector> {
             "It comes to rest: position and flag change, and there are no velocities.",
             FREE_MOVING,
             FLYING,
-            landed(),
+            stopped(),
         ),
         of(
             "shared-motion-starts",
             "It was at rest; the flag changes, and velocities follow.",
             FREE_MOVING,
-            landed(),
+            stopped(),
             Pose {
                 at: [5_092, 3_960, 105],
                 ..FLYING
@@ -346,8 +346,8 @@ fn motion() -> Vec<TestVector> {
             "shared-motion-at-rest",
             "It stays at rest: changes 0.",
             FREE_MOVING,
-            landed(),
-            landed(),
+            stopped(),
+            stopped(),
         ),
     ]
 }
@@ -392,13 +392,5 @@ fn stepped(x: i32, y: i32) -> Pose {
     Pose {
         at: [from_x + x, from_y + y, z],
         ..WALKING
-    }
-}
-
-fn landed() -> Pose {
-    Pose {
-        at: [5_090, 3_960, 101],
-        flag: true,
-        ..TURNED
     }
 }
