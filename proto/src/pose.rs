@@ -285,6 +285,10 @@ pub fn extrapolate(
 ) -> Pose {
     let (time, pose) = newest;
     let ahead_ms = t.since(time).as_millis().min(MAX_EXTRAPOLATION_MS) as i64;
+    if ahead_ms == 0 {
+        // Exactly: rounding a turn to steps again may choose another of two equal components.
+        return *pose;
+    }
     if let Turning::Yaw { .. } = format.turn {
         return extrapolate_heading(*format, pose, ahead_ms);
     }

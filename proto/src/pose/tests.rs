@@ -160,6 +160,30 @@ fn a_tumbling_object_is_extrapolated_from_two_poses() {
 }
 
 #[test]
+fn at_its_own_time_a_pose_is_shown_as_it_is() {
+    for format in FORMATS {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..1_000 {
+            let (before, newest) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+            let shown = extrapolate(
+                &format,
+                (ms(100), &newest),
+                Some((ms(50), &before)),
+                ms(100),
+            );
+            assert_eq!(shown, newest, "after {before:?}");
+        }
+    }
+    // The largest component is x or z, by rounding alone.
+    let tied = Pose {
+        turn: [0, 102, 459, 408],
+        ..Pose::UNKNOWN
+    };
+    let shown = extrapolate(&CUBE, (ms(100), &tied), Some((ms(50), &tied)), ms(100));
+    assert_eq!(shown, tied);
+}
+
+#[test]
 fn interpolation_is_straight_and_turns_the_shorter_way() {
     let from = Pose {
         at: [0, -100, 7],
