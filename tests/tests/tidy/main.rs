@@ -12,7 +12,7 @@ use std::fs;
 use source::{files, product, read, root};
 
 /// The workspace crates that each crate may depend on; `tests` may depend on all.
-const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 13] = [
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 14] = [
     ("proto", &[]),
     ("proto/transport", &["ambit-proto"]),
     ("game-server/room", &["ambit-proto"]),
@@ -33,12 +33,15 @@ const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 13] = [
     (
         "world-server",
         &[
-            "ambit-game-server",
             "ambit-host",
             "ambit-proto",
             "ambit-room",
             "ambit-transport",
         ],
+    ),
+    (
+        "world-server/program",
+        &["ambit-game-server", "ambit-world-server"],
     ),
     (
         "client-core",
