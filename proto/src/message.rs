@@ -230,6 +230,7 @@
 
 mod body;
 mod body_context;
+mod field_value;
 mod record;
 mod uplink;
 
@@ -238,6 +239,7 @@ pub use self::body::{
     read_body, write_poses, write_record, write_stamp,
 };
 pub use self::body_context::BodyContext;
+pub use self::field_value::FieldValue;
 pub use self::record::{
     ComponentSelection, EffectTime, MAX_EFFECTS, Record, RecordHead, RecordWriter,
 };
@@ -347,13 +349,14 @@ impl Default for EventValue {
 }
 
 impl EventValue {
-    /// The type of this value.
-    pub const fn ty(&self) -> FieldType {
-        match self {
-            Self::Object(_) => FieldType::Object,
-            Self::Position(_) => FieldType::Position,
-            Self::Number(_) => FieldType::Number,
-        }
+    /// Whether this is a value of a field of this type.
+    pub const fn has_type(&self, ty: &FieldType) -> bool {
+        matches!(
+            (self, ty),
+            (Self::Object(_), FieldType::Object)
+                | (Self::Position(_), FieldType::Position)
+                | (Self::Number(_), FieldType::Number { .. })
+        )
     }
 }
 
@@ -364,10 +367,11 @@ impl Notice {
         match self {
             Self::Refused { .. } => true,
             Self::Event { kind, fields, .. } => schema.event(*kind).is_some_and(|event| {
-                fields
-                    .iter()
-                    .map(EventValue::ty)
-                    .eq(event.fields.iter().map(|field| field.ty))
+                fields.len() == event.fields.len()
+                    && fields
+                        .iter()
+                        .zip(&event.fields)
+                        .all(|(value, field)| value.has_type(&field.ty))
             }),
         }
     }

@@ -1,16 +1,20 @@
 //! The declaration of a game's objects, shared by both ends.
 //!
 //! A game declares a [`Schema`]; the host sends it to each client in `Joined`, so any client
-//! understands any game. Kinds, components, events, fields and spells are referenced by their index
-//! in these lists; names are for people and scripts.
+//! understands any game. Kinds, components, events, commands, refusals, fields and choices are
+//! referenced by their index in these lists; names are for people and scripts.
 //!
 //! Invariants, all checked by [`Schema::check`], which a host calls before a room begins and a
 //! client at the join:
-//! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has
-//!    1 to 32 bytes without control characters, and is unique in its list.
+//! 1. At most 64 kinds of 16 components each, 64 events and 64 commands of 8 fields each, 64
+//!    refusals, 64 choices of a field; each name has 1 to 32 bytes without control characters, and
+//!    is unique in its list. Names of commands, refusals and choices consist of `a-z`, `0-9`, `_`
+//!    and `-`: users type them, and scripts compare them.
 //! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: every
 //!    client that follows an object knows its position. No other component is a pose.
-//! 3. Each codec's range is one that the wire can hold; the whole schema fits into one frame.
+//! 3. Each range of a codec or a field is one that the wire can hold. All fields of an event or a
+//!    command fit into one message, and the whole schema into one frame.
+//! 4. A look names a gauge as its bar and a text as its label, and can be drawn.
 //!
 //! The fields are public: call `check` again after a change.
 //!
@@ -22,7 +26,9 @@
 
 mod component;
 mod conversion;
+mod field;
 mod freshness;
+mod look;
 
 use std::fmt;
 
@@ -31,7 +37,9 @@ use prost::Message;
 pub use self::component::{
     Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY,
 };
+pub use self::field::{FieldSpec, FieldType, MAX_CHOICES};
 pub use self::freshness::Freshness;
+pub use self::look::{Look, Shape};
 use crate::control;
 use crate::pose::{MAX_PER_METRE, PoseFormat};
 
@@ -41,19 +49,26 @@ pub const MAX_KINDS: usize = 64;
 pub const MAX_COMPONENTS: usize = 16;
 /// The highest number of event kinds.
 pub const MAX_EVENTS: usize = 64;
-/// The highest number of fields of an event.
+/// The highest number of kinds of command.
+pub const MAX_COMMANDS: usize = 64;
+/// The highest number of kinds of refusal.
+pub const MAX_REFUSALS: usize = 64;
+/// The highest number of fields of an event or a command.
 pub const MAX_FIELDS: usize = 8;
 /// The highest number of spells.
 pub const MAX_SPELLS: usize = 32;
 /// The longest name, in bytes.
 pub const MAX_NAME_BYTES: usize = 32;
-/// The longest text component, in bytes: one component always fits into a datagram.
+/// The longest text of a component, a field, a help or a refusal, in bytes: one component always
+/// fits into a datagram.
 pub const MAX_TEXT_BYTES: u32 = 200;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
 /// The most bits of a kind's components when all are sent: a datagram, less its header and the
 /// record's.
 pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
+/// The most bits of all fields of an event or a command: a reliable message, less its head.
+pub const MAX_FIELDS_BITS: usize = 8 * crate::link::MAX_MESSAGE - 128;
 /// The longest encoded schema, in bytes: a frame less the rest of `Joined`.
 pub const MAX_SCHEMA_BYTES: usize = control::MAX_FROM_GAME - 1_024;
 
@@ -68,6 +83,11 @@ pub struct Schema {
     pub events: Vec<EventKind>,
     /// Names of the spells, in the order of their indices in `Action::Cast`.
     pub spells: Vec<String>,
+    /// What players can do: at most [`MAX_COMMANDS`]; the order defines their indices.
+    pub commands: Vec<CommandKind>,
+    /// The game's reasons for refusing a command: at most [`MAX_REFUSALS`]; the order defines their
+    /// indices.
+    pub refusals: Vec<RefusalKind>,
 }
 
 /// A kind of object: the components of its objects, and how clients see them.
@@ -83,6 +103,8 @@ pub struct ObjectKind {
     pub freshness: Freshness,
     /// How clients show its poses.
     pub presentation: PosePresentation,
+    /// How a simple viewer draws it.
+    pub look: Look,
 }
 
 /// How clients show objects with poses. Objects with a path are always timelines.
@@ -163,24 +185,29 @@ pub struct EventKind {
     pub fields: Vec<FieldSpec>,
 }
 
-/// A field of a kind of event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldSpec {
-    /// Unique in the event.
+/// A kind of command: something that a player can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandKind {
+    /// Unique in the schema: what a user types.
     pub name: String,
-    /// Type of its values.
-    pub ty: FieldType,
+    /// One line for users; may be empty.
+    pub help: String,
+    /// The suggested input: the name of a key, or `click` for a point on the map.
+    pub key: Option<String>,
+    /// Only the newest command of this kind counts: the room refuses one with a lower number that
+    /// arrives later.
+    pub newest_only: bool,
+    /// The contents, in order.
+    pub fields: Vec<FieldSpec>,
 }
 
-/// The type of a field of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldType {
-    /// An object, or none where the client does not follow it.
-    Object,
-    /// A point in space.
-    Position,
-    /// A whole number.
-    Number,
+/// A reason of the game for refusing a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusalKind {
+    /// Unique in the schema: a stable code for scripts.
+    pub name: String,
+    /// One line for users.
+    pub text: String,
 }
 
 /// Why a schema is invalid.
@@ -234,6 +261,27 @@ pub enum SchemaProblem {
     /// A number's range is empty.
     #[error("the range from {min} to {max} contains no number")]
     BadNumber { min: i64, max: i64 },
+    /// The name of a command, a refusal or a choice has other characters.
+    #[error("the name must consist of a-z, 0-9, _ and -")]
+    BadWord,
+    /// A help or a refusal's text is too long or contains control characters.
+    #[error("a text for users has at most {MAX_TEXT_BYTES} bytes and no control characters")]
+    BadUserText,
+    /// A choice without names.
+    #[error("a choice needs at least one name")]
+    NoChoices,
+    /// All fields of an event or a command might not fit into a message.
+    #[error(
+        "all fields take up to {bits} bits, at most {MAX_FIELDS_BITS} are allowed: use shorter \
+         texts"
+    )]
+    FieldsTooLarge { bits: usize },
+    /// A look can't be drawn.
+    #[error(
+        "a look has a visible glyph, a colour up to 0xffffff, a size of 0.01 to 1,000 m, a gauge \
+         as its bar and a text as its label, not {look:?}"
+    )]
+    BadLook { look: Look },
     /// A text's length is out of range.
     #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
     BadText { max_bytes: u32 },
@@ -264,16 +312,26 @@ impl Schema {
         place.check_count("kinds", self.kinds.len(), MAX_KINDS)?;
         place.check_count("events", self.events.len(), MAX_EVENTS)?;
         place.check_count("spells", self.spells.len(), MAX_SPELLS)?;
+        place.check_count("commands", self.commands.len(), MAX_COMMANDS)?;
+        place.check_count("refusals", self.refusals.len(), MAX_REFUSALS)?;
         place.check_names("game", [&self.game])?;
         place.check_names("kind", self.kinds.iter().map(|kind| &kind.name))?;
         place.check_names("event", self.events.iter().map(|event| &event.name))?;
         place.check_names("spell", &self.spells)?;
+        place.check_words("command", self.commands.iter().map(|command| &command.name))?;
+        place.check_words("refusal", self.refusals.iter().map(|refusal| &refusal.name))?;
         self.kinds
             .iter()
             .try_for_each(|kind| kind.check(&place.child("kind", &kind.name)))?;
         self.events
             .iter()
             .try_for_each(|event| event.check(&place.child("event", &event.name)))?;
+        self.commands
+            .iter()
+            .try_for_each(|command| command.check(&place.child("command", &command.name)))?;
+        self.refusals
+            .iter()
+            .try_for_each(|refusal| refusal.check(&place.child("refusal", &refusal.name)))?;
         let bytes = control::game::Schema::from(self).encoded_len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || {
             SchemaProblem::SchemaTooLarge { bytes }
@@ -298,6 +356,26 @@ impl Schema {
     /// `None` if no event has this name.
     pub fn event_index(&self, name: &str) -> Option<u8> {
         index_of(&self.events, |event| event.name == name)
+    }
+
+    /// `None` if the schema has fewer commands.
+    pub fn command(&self, index: u8) -> Option<&CommandKind> {
+        self.commands.get(usize::from(index))
+    }
+
+    /// `None` if no command has this name.
+    pub fn command_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.commands, |command| command.name == name)
+    }
+
+    /// `None` if the schema has fewer refusals.
+    pub fn refusal(&self, index: u8) -> Option<&RefusalKind> {
+        self.refusals.get(usize::from(index))
+    }
+
+    /// `None` if no refusal has this name.
+    pub fn refusal_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.refusals, |refusal| refusal.name == name)
     }
 
     /// `None` if no spell has this name.
@@ -348,6 +426,10 @@ impl ObjectKind {
             poses == 0 || poses == 1 && self.pose_format().is_some(),
             || SchemaProblem::SecondPose,
         )?;
+        let look = self.look;
+        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook {
+            look,
+        })?;
         let freshness = self.freshness;
         place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness {
             freshness,
@@ -447,8 +529,27 @@ impl Codec {
 
 impl EventKind {
     fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
-        place.check_count("fields", self.fields.len(), MAX_FIELDS)?;
-        place.check_names("field", self.fields.iter().map(|field| &field.name))
+        field::check_fields(&self.fields, place)
+    }
+}
+
+impl CommandKind {
+    /// `None` if no field has this name.
+    pub fn field_index(&self, name: &str) -> Option<u8> {
+        index_of(&self.fields, |field| field.name == name)
+    }
+
+    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.check_user_text(&self.help)?;
+        place.check_names("key", self.key.as_slice())?;
+        field::check_fields(&self.fields, place)
+    }
+}
+
+impl RefusalKind {
+    fn check(&self, place: &SchemaPath) -> Result<(), SchemaError> {
+        place.ensure(!self.text.is_empty(), || SchemaProblem::BadUserText)?;
+        place.check_user_text(&self.text)
     }
 }
 
@@ -512,6 +613,26 @@ impl SchemaPath {
             before.push(name);
         }
         Ok(())
+    }
+
+    /// Names that users type.
+    fn check_words<'n>(
+        &self,
+        what: &str,
+        names: impl IntoIterator<Item = &'n String> + Clone,
+    ) -> Result<(), SchemaError> {
+        let is_word = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        for name in names.clone() {
+            self.child(what, name)
+                .ensure(name.bytes().all(is_word), || SchemaProblem::BadWord)?;
+        }
+        self.check_names(what, names)
+    }
+
+    /// One line that is shown to users.
+    fn check_user_text(&self, text: &str) -> Result<(), SchemaError> {
+        let good = text.len() <= MAX_TEXT_BYTES as usize && !text.chars().any(char::is_control);
+        self.ensure(good, || SchemaProblem::BadUserText)
     }
 }
 

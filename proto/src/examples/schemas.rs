@@ -2,23 +2,21 @@
 
 use crate::pose::{PoseFormat, Turning};
 use crate::schema::{
-    Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, InterestRadii, ObjectKind,
-    Schema,
+    Codec, CommandKind, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, InterestRadii,
+    Look, ObjectKind, RefusalKind, Schema, Shape,
 };
 
 impl Schema {
     /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
-    /// followed from 3 cells away), the event `hit`, two spells.
+    /// followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`, `cast` and
+    /// `shout` (all types of fields), the refusal `tired`, two spells.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
             ("where", FieldType::Position),
-            ("damage", FieldType::Number),
+            ("damage", FieldType::NUMBER),
         ];
-        let fields = fields.map(|(name, ty)| FieldSpec {
-            name: name.into(),
-            ty,
-        });
+        let fields = fields.map(|(name, ty)| FieldSpec::new(name, ty));
         let far = InterestRadii { inner: 0, outer: 3 };
         Self {
             game: "example".into(),
@@ -36,8 +34,48 @@ impl Schema {
                 fields: fields.into(),
             }],
             spells: vec!["bolt".into(), "heal".into()],
+            commands: commands(),
+            refusals: vec![RefusalKind {
+                name: "tired".into(),
+                text: "you are too tired".into(),
+            }],
         }
     }
+}
+
+fn commands() -> Vec<CommandKind> {
+    let spells = FieldType::choice(["bolt", "heal"]);
+    let walk_to = CommandKind {
+        name: "walk-to".into(),
+        help: "Walk to a point.".into(),
+        key: Some("click".into()),
+        newest_only: true,
+        fields: vec![FieldSpec::new("to", FieldType::Position)],
+    };
+    let rest = CommandKind {
+        name: "rest".into(),
+        ..CommandKind::default()
+    };
+    let cast = CommandKind {
+        name: "cast".into(),
+        help: "Cast a spell.".into(),
+        fields: vec![
+            FieldSpec::new("spell", spells),
+            FieldSpec::new("at", FieldType::Position).optional(),
+            FieldSpec::new("target", FieldType::Object).optional(),
+        ],
+        ..CommandKind::default()
+    };
+    let shout = CommandKind {
+        name: "shout".into(),
+        help: "Say something, so many times.".into(),
+        fields: vec![
+            FieldSpec::new("times", FieldType::Number { min: 1, max: 9 }),
+            FieldSpec::new("words", FieldType::Text { max_bytes: 100 }),
+        ],
+        ..CommandKind::default()
+    };
+    vec![walk_to, rest, cast, shout]
 }
 
 fn avatar() -> ObjectKind {
@@ -49,9 +87,18 @@ fn avatar() -> ObjectKind {
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
     ];
+    let look = Look {
+        glyph: '@',
+        shape: Shape::Arrow,
+        colour: 0x30_80ff,
+        size_m: 0.8,
+        bar: Some(1),
+        label: Some(5),
+    };
     ObjectKind {
         name: "avatar".into(),
         components,
+        look,
         ..ObjectKind::default()
     }
 }

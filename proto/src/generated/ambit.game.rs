@@ -108,10 +108,11 @@ pub struct Out {
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
 }
-/// The kinds of object and event of the game, and how their components are encoded. Kinds,
-/// components, events, fields and spells are referenced by their index in these lists. Names have 1
-/// to 32 bytes without control characters and are unique in their list. The encoded schema has at
-/// most 64,512 bytes.
+/// The kinds of object, event, command and refusal of the game, and how their contents are encoded.
+/// Kinds, components, events, commands, refusals, fields and choices are referenced by their index
+/// in these lists. Names have 1 to 32 bytes without control characters and are unique in their list.
+/// Those of commands, refusals and choices are words: they consist of a-z, 0-9, _ and -. The encoded
+/// schema has at most 64,512 bytes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Schema {
     #[prost(string, tag = "1")]
@@ -125,6 +126,12 @@ pub struct Schema {
     /// At most 32.
     #[prost(string, repeated, tag = "4")]
     pub spells: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// At most 64.
+    #[prost(message, repeated, tag = "5")]
+    pub commands: ::prost::alloc::vec::Vec<CommandKind>,
+    /// At most 64.
+    #[prost(message, repeated, tag = "6")]
+    pub refusals: ::prost::alloc::vec::Vec<RefusalKind>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Kind {
@@ -145,6 +152,9 @@ pub struct Kind {
     /// How clients show objects with poses.
     #[prost(enumeration = "kind::Sync", tag = "6")]
     pub sync: i32,
+    /// If missing: a grey disc of 1 m with the glyph `o`, without bar and label.
+    #[prost(message, optional, tag = "7")]
+    pub look: ::core::option::Option<Look>,
 }
 /// Nested message and enum types in `Kind`.
 pub mod kind {
@@ -183,6 +193,74 @@ pub mod kind {
             match value {
                 "INTERPOLATED" => Some(Self::Interpolated),
                 "SIMULATED" => Some(Self::Simulated),
+                _ => None,
+            }
+        }
+    }
+}
+/// How a simple viewer draws the objects of a kind. A viewer may ignore it.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Look {
+    /// A Unicode character for displays of text, not a control character or a space.
+    #[prost(uint32, tag = "1")]
+    pub glyph: u32,
+    #[prost(enumeration = "look::Shape", tag = "2")]
+    pub shape: i32,
+    /// 0xRRGGBB.
+    #[prost(uint32, tag = "3")]
+    pub colour: u32,
+    /// Diameter or edge, in metres: 0.01 to 1,000.
+    #[prost(float, tag = "4")]
+    pub size: f32,
+    /// Index of the component that is shown as a bar: a gauge.
+    #[prost(uint32, optional, tag = "5")]
+    pub bar: ::core::option::Option<u32>,
+    /// Index of the component that is shown as text beside the object: a text.
+    #[prost(uint32, optional, tag = "6")]
+    pub label: ::core::option::Option<u32>,
+}
+/// Nested message and enum types in `Look`.
+pub mod look {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Shape {
+        Disc = 0,
+        Box = 1,
+        /// Points in the direction of movement.
+        Arrow = 2,
+        /// The same size on the screen at any distance.
+        Point = 3,
+    }
+    impl Shape {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Disc => "DISC",
+                Self::Box => "BOX",
+                Self::Arrow => "ARROW",
+                Self::Point => "POINT",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "DISC" => Some(Self::Disc),
+                "BOX" => Some(Self::Box),
+                "ARROW" => Some(Self::Arrow),
+                "POINT" => Some(Self::Point),
                 _ => None,
             }
         }
@@ -361,53 +439,72 @@ pub struct EventKind {
     #[prost(message, repeated, tag = "2")]
     pub fields: ::prost::alloc::vec::Vec<Field>,
 }
+/// Something that a player can do.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CommandKind {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// One line for users, at most 200 bytes; may be empty.
+    #[prost(string, tag = "2")]
+    pub help: ::prost::alloc::string::String,
+    /// The input that the game suggests: the name of a key, or `click` for a point on the map. At most
+    /// 32 bytes; empty for none.
+    #[prost(string, tag = "3")]
+    pub key: ::prost::alloc::string::String,
+    /// Only the newest command of this kind counts. One with a lower number that arrives later is
+    /// refused with `outdated`.
+    #[prost(bool, tag = "4")]
+    pub newest_only: bool,
+    /// At most 8.
+    #[prost(message, repeated, tag = "5")]
+    pub fields: ::prost::alloc::vec::Vec<Field>,
+}
+/// A reason of the game's own for refusing a command.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RefusalKind {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// For users, 1 to 200 bytes.
+    #[prost(string, tag = "2")]
+    pub text: ::prost::alloc::string::String,
+}
+/// A field of an event or a command. All fields of one together always fit into a message.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Field {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    #[prost(enumeration = "field::Type", tag = "2")]
-    pub r#type: i32,
+    /// Whether there may be no value.
+    #[prost(bool, tag = "8")]
+    pub optional: bool,
+    #[prost(oneof = "field::Type", tags = "3, 4, 5, 6, 7")]
+    pub r#type: ::core::option::Option<field::Type>,
 }
 /// Nested message and enum types in `Field`.
 pub mod field {
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        Eq,
-        Hash,
-        PartialOrd,
-        Ord,
-        ::prost::Enumeration
-    )]
-    #[repr(i32)]
-    pub enum Type {
-        /// An object's alias, or none when the client does not follow it.
-        Object = 0,
-        Position = 1,
-        Number = 2,
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Object {}
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Position {}
+    /// One of 1 to 64 names, by its index.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Choice {
+        #[prost(string, repeated, tag = "1")]
+        pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     }
-    impl Type {
-        /// String value of the enum field names used in the ProtoBuf definition.
-        ///
-        /// The values are not transformed in any way and thus are considered stable
-        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-        pub fn as_str_name(&self) -> &'static str {
-            match self {
-                Self::Object => "OBJECT",
-                Self::Position => "POSITION",
-                Self::Number => "NUMBER",
-            }
-        }
-        /// Creates an enum from field names used in the ProtoBuf definition.
-        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-            match value {
-                "OBJECT" => Some(Self::Object),
-                "POSITION" => Some(Self::Position),
-                "NUMBER" => Some(Self::Number),
-                _ => None,
-            }
-        }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Type {
+        /// An object. In an event: none when the client does not follow it.
+        #[prost(message, tag = "3")]
+        Object(Object),
+        #[prost(message, tag = "4")]
+        Position(Position),
+        /// A number of this range.
+        #[prost(message, tag = "5")]
+        Number(super::Number),
+        #[prost(message, tag = "6")]
+        Choice(Choice),
+        /// A text of this length.
+        #[prost(message, tag = "7")]
+        Text(super::Text),
     }
 }

@@ -4,12 +4,14 @@
 //! position. Any schema becomes a message: a host checks its game's schema when the room begins.
 
 use super::{
-    Codec, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness,
-    InterestRadii, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, ObjectKind, PosePresentation,
-    Schema, SchemaError, SchemaPath, SchemaProblem,
+    Codec, CommandKind, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType,
+    Freshness, InterestRadii, Look, MAX_CHOICES, MAX_COMMANDS, MAX_COMPONENTS, MAX_EVENTS,
+    MAX_FIELDS, MAX_KINDS, MAX_REFUSALS, ObjectKind, PosePresentation, RefusalKind, Schema,
+    SchemaError, SchemaPath, SchemaProblem, Shape,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
+use crate::control::game::field::Type as PbType;
 use crate::control::game::pose::Turn as PbTurn;
 use crate::pose::{MotionFormat, PoseFormat, Turning};
 
@@ -21,6 +23,8 @@ impl TryFrom<pb::Schema> for Schema {
         // Limits come first, before anything is built: `check` would be too late.
         place.check_count("kinds", message.kinds.len(), MAX_KINDS)?;
         place.check_count("events", message.events.len(), MAX_EVENTS)?;
+        place.check_count("commands", message.commands.len(), MAX_COMMANDS)?;
+        place.check_count("refusals", message.refusals.len(), MAX_REFUSALS)?;
         let schema = Self {
             game: message.game,
             kinds: message
@@ -34,6 +38,16 @@ impl TryFrom<pb::Schema> for Schema {
                 .map(|event| read_event(&place, event))
                 .collect::<Result<_, _>>()?,
             spells: message.spells,
+            commands: message
+                .commands
+                .into_iter()
+                .map(|command| read_command(&place, command))
+                .collect::<Result<_, _>>()?,
+            refusals: message
+                .refusals
+                .into_iter()
+                .map(|pb::RefusalKind { name, text }| RefusalKind { name, text })
+                .collect(),
         };
         schema.check()?;
         Ok(schema)
@@ -65,12 +79,38 @@ fn read_kind(place: &SchemaPath, message: pb::Kind) -> Result<ObjectKind, Schema
             }));
         }
     };
+    let look = read_look(&place, message.look)?;
     Ok(ObjectKind {
         name: message.name,
         components: components.collect::<Result<_, _>>()?,
         interest_radii: sight,
         freshness,
         presentation: sync,
+        look,
+    })
+}
+
+fn read_look(place: &SchemaPath, message: Option<pb::Look>) -> Result<Look, SchemaError> {
+    let Some(message) = message else {
+        return Ok(Look::default());
+    };
+    let unknown = |what| place.error(SchemaProblem::Unknown { what });
+    let shape = match message.shape.try_into() {
+        Ok(pb::look::Shape::Disc) => Shape::Disc,
+        Ok(pb::look::Shape::Box) => Shape::Box,
+        Ok(pb::look::Shape::Arrow) => Shape::Arrow,
+        Ok(pb::look::Shape::Point) => Shape::Point,
+        Err(_) => return Err(unknown("shape")),
+    };
+    // No kind has a component of the highest index: `check` refuses it.
+    let narrow = |index: u32| u8::try_from(index).unwrap_or(u8::MAX);
+    Ok(Look {
+        glyph: char::from_u32(message.glyph).ok_or_else(|| unknown("glyph"))?,
+        shape,
+        colour: message.colour,
+        size_m: message.size,
+        bar: message.bar.map(narrow),
+        label: message.label.map(narrow),
     })
 }
 
@@ -147,31 +187,51 @@ fn read_pose(place: &SchemaPath, message: pb::Pose) -> Result<PoseFormat, Schema
 
 fn read_event(place: &SchemaPath, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.child("event", &message.name);
-    place.check_count("fields", message.fields.len(), MAX_FIELDS)?;
-    let fields = message
-        .fields
-        .into_iter()
-        .map(|field| read_field(&place, field));
     Ok(EventKind {
         name: message.name,
-        fields: fields.collect::<Result<_, _>>()?,
+        fields: read_fields(&place, message.fields)?,
     })
 }
 
+fn read_command(place: &SchemaPath, message: pb::CommandKind) -> Result<CommandKind, SchemaError> {
+    let place = place.child("command", &message.name);
+    Ok(CommandKind {
+        name: message.name,
+        help: message.help,
+        key: Some(message.key).filter(|key| !key.is_empty()),
+        newest_only: message.newest_only,
+        fields: read_fields(&place, message.fields)?,
+    })
+}
+
+fn read_fields(
+    place: &SchemaPath,
+    messages: Vec<pb::Field>,
+) -> Result<Vec<FieldSpec>, SchemaError> {
+    place.check_count("fields", messages.len(), MAX_FIELDS)?;
+    messages
+        .into_iter()
+        .map(|field| read_field(place, field))
+        .collect()
+}
+
 fn read_field(place: &SchemaPath, message: pb::Field) -> Result<FieldSpec, SchemaError> {
-    let ty = match message.r#type.try_into() {
-        Ok(pb::field::Type::Object) => FieldType::Object,
-        Ok(pb::field::Type::Position) => FieldType::Position,
-        Ok(pb::field::Type::Number) => FieldType::Number,
-        Err(_) => {
-            return Err(place
-                .child("field", &message.name)
-                .error(SchemaProblem::Unknown { what: "type" }));
+    let place = place.child("field", &message.name);
+    let ty = match message.r#type {
+        Some(PbType::Object(pb::field::Object {})) => FieldType::Object,
+        Some(PbType::Position(pb::field::Position {})) => FieldType::Position,
+        Some(PbType::Number(pb::Number { min, max })) => FieldType::Number { min, max },
+        Some(PbType::Choice(pb::field::Choice { names })) => {
+            place.check_count("choices", names.len(), MAX_CHOICES)?;
+            FieldType::Choice(names)
         }
+        Some(PbType::Text(pb::Text { max_bytes })) => FieldType::Text { max_bytes },
+        None => return Err(place.error(SchemaProblem::Unknown { what: "type" })),
     };
     Ok(FieldSpec {
         name: message.name,
         ty,
+        optional: message.optional,
     })
 }
 
@@ -182,6 +242,8 @@ impl From<&Schema> for pb::Schema {
             kinds: schema.kinds.iter().map(pb::Kind::from).collect(),
             events: schema.events.iter().map(pb::EventKind::from).collect(),
             spells: schema.spells.clone(),
+            commands: schema.commands.iter().map(pb::CommandKind::from).collect(),
+            refusals: schema.refusals.iter().map(pb::RefusalKind::from).collect(),
         }
     }
 }
@@ -209,6 +271,26 @@ impl From<&ObjectKind> for pb::Kind {
             outer,
             freshness,
             sync: sync.into(),
+            look: Some((&kind.look).into()),
+        }
+    }
+}
+
+impl From<&Look> for pb::Look {
+    fn from(look: &Look) -> Self {
+        let shape = match look.shape {
+            Shape::Disc => pb::look::Shape::Disc,
+            Shape::Box => pb::look::Shape::Box,
+            Shape::Arrow => pb::look::Shape::Arrow,
+            Shape::Point => pb::look::Shape::Point,
+        };
+        Self {
+            glyph: look.glyph.into(),
+            shape: shape.into(),
+            colour: look.colour,
+            size: look.size_m,
+            bar: look.bar.map(Into::into),
+            label: look.label.map(Into::into),
         }
     }
 }
@@ -266,16 +348,42 @@ impl From<&EventKind> for pb::EventKind {
     }
 }
 
+impl From<&CommandKind> for pb::CommandKind {
+    fn from(command: &CommandKind) -> Self {
+        Self {
+            name: command.name.clone(),
+            help: command.help.clone(),
+            key: command.key.clone().unwrap_or_default(),
+            newest_only: command.newest_only,
+            fields: command.fields.iter().map(pb::Field::from).collect(),
+        }
+    }
+}
+
+impl From<&RefusalKind> for pb::RefusalKind {
+    fn from(refusal: &RefusalKind) -> Self {
+        Self {
+            name: refusal.name.clone(),
+            text: refusal.text.clone(),
+        }
+    }
+}
+
 impl From<&FieldSpec> for pb::Field {
     fn from(field: &FieldSpec) -> Self {
-        let ty = match field.ty {
-            FieldType::Object => pb::field::Type::Object,
-            FieldType::Position => pb::field::Type::Position,
-            FieldType::Number => pb::field::Type::Number,
+        let ty = match &field.ty {
+            FieldType::Object => PbType::Object(pb::field::Object {}),
+            FieldType::Position => PbType::Position(pb::field::Position {}),
+            &FieldType::Number { min, max } => PbType::Number(pb::Number { min, max }),
+            FieldType::Choice(names) => PbType::Choice(pb::field::Choice {
+                names: names.clone(),
+            }),
+            &FieldType::Text { max_bytes } => PbType::Text(pb::Text { max_bytes }),
         };
         Self {
             name: field.name.clone(),
-            r#type: ty.into(),
+            r#type: Some(ty),
+            optional: field.optional,
         }
     }
 }
@@ -310,7 +418,17 @@ mod tests {
             },
         );
         check("schema, event \"hit\", field \"where\"", "type", |schema| {
-            schema.events[0].fields[1].r#type = -1;
+            schema.events[0].fields[1].r#type = None;
+        });
+    }
+
+    #[test]
+    fn a_look_that_does_not_decode_is_an_error() {
+        check("schema, kind \"avatar\"", "shape", |schema| {
+            schema.kinds[0].look.as_mut().expect("it is set").shape = 9;
+        });
+        check("schema, kind \"avatar\"", "glyph", |schema| {
+            schema.kinds[0].look.as_mut().expect("it is set").glyph = 0xd800;
         });
     }
 

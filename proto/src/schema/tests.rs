@@ -28,6 +28,17 @@ fn schema_entries_are_found_by_name_and_by_index() {
     assert_eq!(schema.kind(2), None);
     assert_eq!(schema.event_index("hit"), Some(0));
     assert_eq!(schema.spell_index("bolt"), Some(0));
+    assert_eq!(schema.command_index("cast"), Some(2));
+    assert_eq!(
+        schema.command(2).and_then(|cast| cast.field_index("at")),
+        Some(1)
+    );
+    assert_eq!(
+        schema.commands[2].fields[0].ty.choice_index("heal"),
+        Some(1)
+    );
+    assert_eq!(schema.refusal_index("tired"), Some(0));
+    assert_eq!((schema.command(4), schema.refusal(1)), (None, None));
 }
 
 #[test]
@@ -70,10 +81,7 @@ fn lists_that_are_too_long_are_refused() {
     });
     check("schema, event \"hit\"", |schema| {
         schema.events[0].fields = (0..9)
-            .map(|n| FieldSpec {
-                name: n.to_string(),
-                ty: FieldType::Number,
-            })
+            .map(|n| FieldSpec::new(n.to_string(), FieldType::NUMBER))
             .collect();
         SchemaProblem::TooMany {
             what: "fields",
@@ -89,6 +97,146 @@ fn lists_that_are_too_long_are_refused() {
             max: 32,
         }
     });
+}
+
+#[test]
+fn commands_and_refusals_are_words_and_bounded() {
+    check("schema", |schema| {
+        schema.commands = vec![CommandKind::default(); 65];
+        SchemaProblem::TooMany {
+            what: "commands",
+            count: 65,
+            max: 64,
+        }
+    });
+    check("schema", |schema| {
+        schema.refusals = vec![RefusalKind::default(); 65];
+        SchemaProblem::TooMany {
+            what: "refusals",
+            count: 65,
+            max: 64,
+        }
+    });
+    for name in ["Walk", "walk to", "wälk"] {
+        check(&format!("schema, command {name:?}"), |schema| {
+            schema.commands[0].name = name.into();
+            SchemaProblem::BadWord
+        });
+        check(&format!("schema, refusal {name:?}"), |schema| {
+            schema.refusals[0].name = name.into();
+            SchemaProblem::BadWord
+        });
+        let place = format!("schema, command \"cast\", field \"spell\", choice {name:?}");
+        check(&place, |schema| {
+            schema.commands[2].fields[0].ty = FieldType::choice([name]);
+            SchemaProblem::BadWord
+        });
+    }
+    check("schema, command \"rest\"", |schema| {
+        schema.commands[0].name = "rest".into();
+        SchemaProblem::NameTaken
+    });
+    for text in ["x".repeat(201), "a\tb".into()] {
+        check("schema, command \"rest\"", |schema| {
+            schema.commands[1].help.clone_from(&text);
+            SchemaProblem::BadUserText
+        });
+        check("schema, refusal \"tired\"", |schema| {
+            schema.refusals[0].text.clone_from(&text);
+            SchemaProblem::BadUserText
+        });
+    }
+    check("schema, refusal \"tired\"", |schema| {
+        schema.refusals[0].text.clear();
+        SchemaProblem::BadUserText
+    });
+    check("schema, command \"walk-to\", key \"\"", |schema| {
+        schema.commands[0].key = Some(String::new());
+        SchemaProblem::BadName
+    });
+}
+
+#[test]
+fn fields_have_ranges_that_a_message_can_hold() {
+    let place = "schema, command \"rest\", field \"f\"";
+    let check_type = |ty: FieldType, problem: SchemaProblem| {
+        check(place, |schema| {
+            schema.commands[1].fields = vec![FieldSpec::new("f", ty)];
+            problem
+        });
+    };
+    check_type(
+        FieldType::Number { min: 1, max: 0 },
+        SchemaProblem::BadNumber { min: 1, max: 0 },
+    );
+    check_type(FieldType::Choice(Vec::new()), SchemaProblem::NoChoices);
+    check_type(
+        FieldType::choice((0..65).map(|n| n.to_string())),
+        SchemaProblem::TooMany {
+            what: "choices",
+            count: 65,
+            max: 64,
+        },
+    );
+    for max_bytes in [0, 201] {
+        check_type(
+            FieldType::Text { max_bytes },
+            SchemaProblem::BadText { max_bytes },
+        );
+    }
+    let texts: Vec<_> = (0..3)
+        .map(|n| FieldSpec::new(n.to_string(), FieldType::Text { max_bytes: 200 }))
+        .collect();
+    let problem = || SchemaProblem::FieldsTooLarge { bits: 3 * 1_611 };
+    check("schema, command \"rest\"", |schema| {
+        schema.commands[1].fields.clone_from(&texts);
+        problem()
+    });
+    check("schema, event \"hit\"", |schema| {
+        schema.events[0].fields.clone_from(&texts);
+        problem()
+    });
+}
+
+#[test]
+fn a_look_can_be_drawn() {
+    let good = Schema::example().kinds[0].look;
+    for look in [
+        Look { glyph: ' ', ..good },
+        Look {
+            glyph: '\u{7}',
+            ..good
+        },
+        Look {
+            colour: 0x100_0000,
+            ..good
+        },
+        Look {
+            size_m: 0.0,
+            ..good
+        },
+        Look {
+            size_m: f32::INFINITY,
+            ..good
+        },
+        Look {
+            bar: Some(5),
+            ..good
+        },
+        Look {
+            bar: Some(6),
+            ..good
+        },
+        Look {
+            label: Some(1),
+            ..good
+        },
+    ] {
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].look = look;
+            SchemaProblem::BadLook { look }
+        });
+    }
 }
 
 #[test]
@@ -111,10 +259,9 @@ fn unreadable_and_repeated_names_are_refused() {
         SchemaProblem::NameTaken
     });
     check("schema, event \"hit\", field \"who\"", |schema| {
-        schema.events[0].fields.push(FieldSpec {
-            name: "who".into(),
-            ty: FieldType::Number,
-        });
+        schema.events[0]
+            .fields
+            .push(FieldSpec::new("who", FieldType::NUMBER));
         SchemaProblem::NameTaken
     });
 }
@@ -265,10 +412,7 @@ fn a_schema_too_large_for_a_frame_is_refused() {
         ..ObjectKind::default()
     });
     let fields = (0..8)
-        .map(|n| FieldSpec {
-            name: long(n),
-            ty: FieldType::Number,
-        })
+        .map(|n| FieldSpec::new(long(n), FieldType::NUMBER))
         .collect::<Vec<_>>();
     let events = (0..64).map(|n| EventKind {
         name: long(n),

@@ -294,7 +294,9 @@ fn notice(name: &'static str, about: &'static str, mut value: Notice) -> TestVec
             let ty = match field.ty {
                 FieldType::Object => "object",
                 FieldType::Position => "position",
-                FieldType::Number => "number",
+                FieldType::Number { .. } => "number",
+                FieldType::Choice(_) => "choice",
+                FieldType::Text { .. } => "text",
             };
             object! { name: field.name.as_str(), field: ty }
         });

@@ -363,10 +363,7 @@ impl Host {
 /// The schema of the host's game; it has an event with two objects.
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
-    let field = |name: &str| FieldSpec {
-        name: name.into(),
-        ty: FieldType::Object,
-    };
+    let field = |name: &str| FieldSpec::new(name, FieldType::Object);
     schema.events.push(EventKind {
         name: "strike".into(),
         fields: vec![field("by"), field("whom")],

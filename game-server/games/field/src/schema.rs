@@ -87,22 +87,23 @@ pub(super) fn schema() -> Schema {
                 "cast",
                 &[
                     ("caster", FieldType::Object),
-                    ("spell", FieldType::Number),
+                    ("spell", FieldType::NUMBER),
                     ("at", FieldType::Position),
                 ],
             ),
             event(
                 "damage",
-                &[("target", FieldType::Object), ("amount", FieldType::Number)],
+                &[("target", FieldType::Object), ("amount", FieldType::NUMBER)],
             ),
             event(
                 "heal",
-                &[("target", FieldType::Object), ("amount", FieldType::Number)],
+                &[("target", FieldType::Object), ("amount", FieldType::NUMBER)],
             ),
             event("death", &[("target", FieldType::Object)]),
             event("respawn", &[("target", FieldType::Object)]),
         ],
         spells: Spell::ALL.map(|(_, name)| name.to_owned()).into(),
+        ..Schema::default()
     }
 }
 
@@ -145,10 +146,7 @@ fn kind(name: &str, components: Vec<ComponentSpec>) -> ObjectKind {
 fn event(name: &str, fields: &[(&str, FieldType)]) -> EventKind {
     let fields = fields
         .iter()
-        .map(|&(name, ty)| FieldSpec {
-            name: name.into(),
-            ty,
-        })
+        .map(|(name, ty)| FieldSpec::new(*name, ty.clone()))
         .collect();
     EventKind {
         name: name.into(),

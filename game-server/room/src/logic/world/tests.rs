@@ -532,12 +532,9 @@ fn schema() -> Schema {
         }],
         events: vec![EventKind {
             name: "growl".into(),
-            fields: vec![FieldSpec {
-                name: "who".into(),
-                ty: FieldType::Object,
-            }],
+            fields: vec![FieldSpec::new("who", FieldType::Object)],
         }],
-        spells: Vec::new(),
+        ..Schema::default()
     }
 }
 

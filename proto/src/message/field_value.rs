@@ -1,0 +1,183 @@
+//! The values of the fields of events and commands.
+
+use crate::schema::{FieldSpec, FieldType, MAX_TEXT_BYTES};
+use crate::space::Position;
+use crate::wire::{Coder, Wire, WireError};
+
+const TYPE_BITS: u32 = 3;
+
+/// The value of a field of an event or a command. `O` names objects: by [`crate::ids::Alias`] on
+/// the wire, by [`crate::ids::ObjectId`] in a game.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum FieldValue<O> {
+    /// No value: of an optional field, or of an event's object that the client does not follow.
+    #[default]
+    None,
+    /// An object.
+    Object(O),
+    /// A point in space.
+    Position(Position),
+    /// A whole number.
+    Number(i64),
+    /// The index of a name in [`FieldType::Choice`].
+    Choice(u8),
+    /// At most [`MAX_TEXT_BYTES`].
+    Text(String),
+}
+
+impl<O> FieldValue<O> {
+    /// Whether this is a value of `field`.
+    pub fn fits(&self, field: &FieldSpec) -> bool {
+        match (self, &field.ty) {
+            (Self::None, _) => field.optional,
+            (Self::Object(_), FieldType::Object) | (Self::Position(_), FieldType::Position) => true,
+            (Self::Number(number), FieldType::Number { min, max }) => (min..=max).contains(&number),
+            (Self::Choice(index), FieldType::Choice(names)) => usize::from(*index) < names.len(),
+            (Self::Text(text), FieldType::Text { max_bytes }) => text.len() <= *max_bytes as usize,
+            _ => false,
+        }
+    }
+
+    /// Whether `values` are those of `fields`, one for each.
+    pub fn all_fit(values: &[Self], fields: &[FieldSpec]) -> bool {
+        values.len() == fields.len()
+            && values
+                .iter()
+                .zip(fields)
+                .all(|(value, field)| value.fits(field))
+    }
+
+    /// The same value with another name of its object; `None` if `rename` does not know the object.
+    pub fn rename_object<P>(&self, rename: impl FnOnce(&O) -> Option<P>) -> Option<FieldValue<P>> {
+        Some(match self {
+            Self::None => FieldValue::None,
+            Self::Object(object) => FieldValue::Object(rename(object)?),
+            Self::Position(position) => FieldValue::Position(*position),
+            Self::Number(number) => FieldValue::Number(*number),
+            Self::Choice(index) => FieldValue::Choice(*index),
+            Self::Text(text) => FieldValue::Text(text.clone()),
+        })
+    }
+
+    const fn variant(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Object(_) => 1,
+            Self::Position(_) => 2,
+            Self::Number(_) => 3,
+            Self::Choice(_) => 4,
+            Self::Text(_) => 5,
+        }
+    }
+}
+
+impl<O: Default> FieldValue<O> {
+    fn blank(variant: u64) -> Option<Self> {
+        Some(match variant {
+            0 => Self::None,
+            1 => Self::Object(O::default()),
+            2 => Self::Position(Position::default()),
+            3 => Self::Number(0),
+            4 => Self::Choice(0),
+            5 => Self::Text(String::new()),
+            _ => return None,
+        })
+    }
+}
+
+impl<O: Wire + Default> Wire for FieldValue<O> {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        super::wire_variant(
+            self,
+            coder,
+            TYPE_BITS,
+            "type of a field",
+            Self::variant,
+            Self::blank,
+        )?;
+        match self {
+            Self::None => Ok(()),
+            Self::Object(object) => object.wire(coder),
+            Self::Position(position) => position.wire(coder),
+            Self::Number(number) => coder.signed_varint(number),
+            Self::Choice(index) => coder.u8(index),
+            Self::Text(text) => coder.text(text, MAX_TEXT_BYTES as usize),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Alias;
+
+    type Value = FieldValue<Alias>;
+
+    #[test]
+    fn a_value_fits_its_type_and_range_only() {
+        let number = FieldType::Number { min: -3, max: 7 };
+        let choice = FieldType::choice(["bolt", "heal"]);
+        let text = FieldType::Text { max_bytes: 4 };
+        check(&FieldType::Object, &[Value::Object(Alias::default())], &[]);
+        check(
+            &FieldType::Position,
+            &[Value::Position(Position::default())],
+            &[],
+        );
+        check(
+            &number,
+            &[Value::Number(-3), Value::Number(7)],
+            &[Value::Number(-4), Value::Number(8)],
+        );
+        check(
+            &choice,
+            &[Value::Choice(0), Value::Choice(1)],
+            &[Value::Choice(2), Value::Choice(255)],
+        );
+        check(
+            &text,
+            &[Value::Text(String::new()), Value::Text("é é".into())],
+            &[Value::Text("é éa".into())],
+        );
+    }
+
+    #[test]
+    fn each_field_needs_its_value() {
+        let fields = [
+            FieldSpec::new("to", FieldType::Position),
+            FieldSpec::new("count", FieldType::NUMBER).optional(),
+        ];
+        let at = Value::Position(Position::default());
+        let fit = |values: &[Value]| Value::all_fit(values, &fields);
+        assert!(fit(&[at.clone(), Value::Number(1)]));
+        assert!(fit(&[at.clone(), Value::None]));
+        assert!(!fit(&[Value::None, Value::Number(1)]));
+        assert!(!fit(std::slice::from_ref(&at)));
+        assert!(!fit(&[Value::Number(1), at.clone()]));
+        assert!(!fit(&[at, Value::None, Value::None]));
+    }
+
+    /// `good` fit a field of this type and all others, `bad` and the values of other types do not.
+    fn check(ty: &FieldType, good: &[Value], bad: &[Value]) {
+        let field = FieldSpec::new("field", ty.clone());
+        for value in good {
+            assert!(value.fits(&field), "{value:?} for {ty:?}");
+        }
+        let others = [
+            Value::Object(Alias::default()),
+            Value::Position(Position::default()),
+            Value::Number(0),
+            Value::Choice(0),
+            Value::Text(String::new()),
+        ];
+        let others = others
+            .iter()
+            .filter(|other| other.variant() != good[0].variant());
+        for value in bad.iter().chain(others) {
+            assert!(!value.fits(&field), "{value:?} for {ty:?}");
+        }
+        assert!(!Value::None.fits(&field));
+        assert!(Value::None.fits(&field.optional()));
+    }
+}
