@@ -48,7 +48,7 @@ use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
@@ -150,10 +150,10 @@ impl<F: ViewFactory> Client<F> {
         number
     }
 
-    /// Sends a command to the game. If the game refuses it, an error event carries the returned
-    /// number.
-    pub fn act(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
-        let number = self.game.command(now, action);
+    /// Sends a command to the game; [`crate::command_words`] makes one by its name. Objects are
+    /// named by their ids. If the game refuses it, an error event carries the returned number.
+    pub fn act(&mut self, now: LocalTime, command: &GameCommand<u32>) -> Result<u32, CommandError> {
+        let number = self.game.command(now, command);
         self.dispatch_outputs(now);
         number
     }
@@ -335,14 +335,9 @@ impl<F: ViewFactory> Client<F> {
         Some(self.game.running_game()?.rules())
     }
 
-    /// The schema of the game's objects and events.
+    /// The schema of the game's objects, events, commands and refusals.
     pub fn schema(&self) -> Option<&Arc<Schema>> {
         Some(&self.rules()?.schema)
-    }
-
-    /// The number of a spell, for `Action::Cast`.
-    pub fn spell(&self, name: &str) -> Option<u8> {
-        self.schema()?.spell_index(name)
     }
 
     /// The objects in sight, by ascending id.

@@ -5,7 +5,8 @@
 //! can run hundreds of clients in one thread. With the feature `physics`, `simulation` is the
 //! client's own physics for objects that the game declares as simulated. [`shell`] does the I/O:
 //! QUIC connections, timers, channels, sockets that simulate a bad network. [`trust`] is the
-//! known-hosts file, [`user_directory`] the place of such files.
+//! known-hosts file, [`user_directory`] the place of such files. [`command_words`] makes commands
+//! of any game.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -13,6 +14,7 @@
 #![warn(missing_docs, reason = "authors of clients import this crate")]
 
 pub mod client;
+pub mod command_words;
 pub mod replica;
 mod rotation;
 pub mod shell;

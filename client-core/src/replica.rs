@@ -317,6 +317,12 @@ impl<V> Replica<V> {
         self.announced_object(alias).or_else(leaving)
     }
 
+    /// The alias of an object in sight.
+    pub fn alias(&self, id: u32) -> Option<Alias> {
+        self.get(id)?;
+        self.objects.get(id).map(|object| object.alias)
+    }
+
     /// The objects in sight, by ascending id.
     pub fn visible_objects(&self) -> impl Iterator<Item = VisibleObject<'_, V>> {
         self.objects

@@ -19,7 +19,7 @@ mod traffic;
 use std::sync::Arc;
 
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
@@ -134,11 +134,11 @@ impl<F: ViewFactory> ClientHandle<F> {
     }
 
     /// Sends a command to the game. A refusal is an event with the returned number.
-    pub async fn act(&self, action: Action) -> Result<u32, ClientCallError<CommandError>>
+    pub async fn act(&self, command: GameCommand<u32>) -> Result<u32, ClientCallError<CommandError>>
     where
         F: 'static,
     {
-        self.run(move |client, now| client.act(now, action))
+        self.run(move |client, now| client.act(now, &command))
             .await?
             .map_err(ClientCallError::Refused)
     }

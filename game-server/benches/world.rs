@@ -24,13 +24,12 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::game::Game;
 use ambit_room::logic::world::{World, WorldChange};
 use criterion::{Criterion, Throughput};
 
@@ -161,10 +160,6 @@ impl Game for PathWalkers {
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Ok(())
-    }
-
     fn step(&mut self, world: &mut World, _: Duration) {
         for (walker, arrival) in &mut self.walkers {
             if *arrival <= world.now() {
@@ -208,10 +203,6 @@ impl Game for PoseWalkers {
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Ok(())
-    }
 
     fn step(&mut self, world: &mut World, _: Duration) {
         for (walker, place, step) in &mut self.walkers {

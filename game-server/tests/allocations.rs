@@ -9,14 +9,14 @@ use std::time::Duration;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
-use ambit_proto::message::{self, Action, Uplink};
+use ambit_proto::message::{self, Uplink};
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Wire;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::game::Game;
 use ambit_room::logic::world::World;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
 
@@ -109,10 +109,6 @@ impl Game for WalkerGame {
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Ok(())
-    }
 
     fn step(&mut self, world: &mut World, _: Duration) {
         for walker in &mut self.walkers {

@@ -68,27 +68,36 @@
 //! names no acknowledged set, or only datagrams after that one.
 //!
 //! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
-//! action, 4; then
+//! kind, 8: index in the schema's commands; fields.
 //!
-//! | action | | fields |
+//! Fields are their number, `0..=8`, and each field: its type, 3, and its value:
+//!
+//! | type | | value |
 //! | --- | --- | --- |
-//! | 0 | `Move` | x, float; y, float: metres |
-//! | 1 | `Cast` | spell, 8: index in the schema; has target, 1; if it has: x, float; y, float |
-//! | 3 | `Custom` | bytes 200: defined by the game |
+//! | 0 | none | nothing |
+//! | 1 | object | alias |
+//! | 2 | position | position |
+//! | 3 | number | signed |
+//! | 4 | choice | 8: index in the names of the field |
+//! | 5 | text | bytes 200, UTF-8 |
 //!
-//! Action 2 is reserved: it was a form of the held controls, which travel as inputs.
+//! They are those of the schema, in its order, one for each; none stands for an optional field
+//! without a value. Numbers, choices and texts are within the range that the schema declares.
 //!
 //! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. Its effects appear in
 //! records and events; a game may accept a command that has none. If the game refuses it, `Refused`
 //! gives the game's reason. Some commands do not reach the game; in this order:
-//! - A message that is not a command (malformed, or of an unknown action): `malformed`, if it has
-//!   the 4 bytes of a number.
+//! - A message that is not a command, or does not have the fields of its kind: `malformed`, if it
+//!   has the 4 bytes of a number. A kind that the schema does not have: `unknown_command`.
 //! - Above 64 a second, after a burst of 64: `rate_limited`.
-//! - A `Move` whose number is not above that of the newest `Move` that has arrived on this
-//!   connection, or that the room's last host has executed: `outdated`, since only the newest
-//!   counts. (b is above a if b - a, modulo 2^32, is 1 to 2^31 - 1.) Other commands are executed in
-//!   the order of their arrival, whatever their numbers.
+//! - Of a kind of which only the newest counts (`CommandKind.newest_only`), a command whose number
+//!   is not above that of the newest of its kind that has arrived on this connection, or that the
+//!   room's last host has executed: `outdated`. (b is above a if b - a, modulo 2^32, is 1 to 2^31 -
+//!   1.) Other commands are executed in the order of their arrival, whatever their numbers.
 //! - A command that is repeated after a failover and that the last host has executed has no answer.
+//! - One with a position that is not on the map: `bad_position`.
+//! - One with an object that the client does not follow, or never did: `no_such_object`. Aliases
+//!   are those of this connection: a command with an object cannot be repeated on another one.
 //!
 //! Of each of the first three kinds one a second has an answer, a `Refused` with the code; all are
 //! counted. A client whose datagrams or commands cannot be decoded, or whose datagrams repeat old
@@ -102,12 +111,12 @@
 //! | notice | | fields |
 //! | --- | --- | --- |
 //! | 0 | `Event` | kind, 8: index in the schema's events; effect, time; fields |
-//! | 1 | `Refused` | command, 32: its number; code, 16: an `ErrorCode` of `world.proto` |
+//! | 1 | `Refused` | command, 32: its number; own, 1; if own: reason, 8; if not: code, 16 |
 //!
-//! The fields of an event are their number, `0..=8`, and each field. A field is its type, 2, and
-//! its value. Types: 0, an object: 1 bit, whether the client follows it, and if so its alias; 1, a
-//! position; 2, a number, signed. They are those of the schema, in its order. An event that names
-//! an alias may arrive before the record that introduces it.
+//! A code is an `ErrorCode` of `world.proto`. A reason is the game's own: index in the schema's
+//! refusals. The fields of an event have the format of those of a command. An object that the
+//! client does not follow is none. An event that names an alias may arrive before the record that
+//! introduces it.
 //!
 //! # Server to client: body
 //!
@@ -248,51 +257,35 @@ pub use self::uplink::{
     read_uplink,
 };
 
-use crate::ids::Alias;
-use crate::schema::{FieldType, MAX_FIELDS, Schema};
-use crate::space::Position;
+use crate::ids::{Alias, ObjectId};
+use crate::schema::{FieldSpec, FieldType, MAX_FIELDS, Schema};
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of the datagram formats: `Join.version`.
-pub const VERSION: u32 = 3;
-/// The longest [`Action::Custom`], in bytes.
-pub const MAX_CUSTOM_BYTES: usize = 200;
+pub const VERSION: u32 = 4;
 
-const ACTION_BITS: u32 = 4;
 const NOTICE_BITS: u32 = 4;
-const FIELD_BITS: u32 = 2;
 
-/// An action of a player. Floats are as the client sent them, perhaps not finite or off the map:
-/// the game validates them.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Action {
-    /// Walk to a point.
-    Move {
-        /// Metres.
-        x: f32,
-        /// Metres.
-        y: f32,
-    },
-    /// Cast a spell.
-    Cast {
-        /// Index in the schema's spells.
-        spell: u8,
-        /// Target point on the ground, in metres.
-        at: Option<(f32, f32)>,
-    },
-    /// Defined by the game; at most [`MAX_CUSTOM_BYTES`].
-    Custom(Vec<u8>),
-}
-
-/// An action with the client's number for it. Client to server, reliable.
+/// What a player does, with the client's number for it. Client to server, reliable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// The client's own count.
     pub number: u32,
-    /// What the player does.
-    pub action: Action,
+    /// Index in the schema's commands.
+    pub kind: u8,
+    /// As the schema declares them.
+    pub fields: Vec<FieldValue<Alias>>,
+}
+
+/// What a player does, with the objects named as in [`FieldValue`].
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GameCommand<O = ObjectId> {
+    /// Index in the schema's commands.
+    pub kind: u8,
+    /// As the schema declares them.
+    pub fields: Vec<FieldValue<O>>,
 }
 
 /// A notification for one client. Server to client, reliable.
@@ -305,31 +298,34 @@ pub enum Notice {
         /// When it happens.
         effect: GameTime,
         /// As the schema declares them.
-        fields: Vec<EventValue>,
+        fields: Vec<FieldValue<Alias>>,
     },
     /// A command has no effect.
     Refused {
         /// The command's number.
         command: u32,
-        /// The reason: an `ErrorCode`.
-        code: u16,
+        /// Why.
+        reason: RefusalReason,
     },
 }
 
-/// The value of a field of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum EventValue {
-    /// An object, `None` if the client does not follow it.
-    Object(Option<Alias>),
-    /// A point in space.
-    Position(Position),
-    /// A whole number.
-    Number(i64),
+/// Why a command has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalReason {
+    /// A general reason: the number of an `ErrorCode`.
+    Code(u16),
+    /// The game's own: an index in the schema's refusals.
+    Game(u8),
 }
 
-impl Default for Action {
-    fn default() -> Self {
-        Self::Move { x: 0.0, y: 0.0 }
+impl GameCommand<Alias> {
+    /// The command with this number.
+    pub fn numbered(self, number: u32) -> Command {
+        Command {
+            number,
+            kind: self.kind,
+            fields: self.fields,
+        }
     }
 }
 
@@ -337,41 +333,25 @@ impl Default for Notice {
     fn default() -> Self {
         Self::Refused {
             command: 0,
-            code: 0,
+            reason: RefusalReason::Code(0),
         }
     }
 }
 
-impl Default for EventValue {
-    fn default() -> Self {
-        Self::Number(0)
-    }
-}
-
-impl EventValue {
-    /// Whether this is a value of a field of this type.
-    pub const fn has_type(&self, ty: &FieldType) -> bool {
-        matches!(
-            (self, ty),
-            (Self::Object(_), FieldType::Object)
-                | (Self::Position(_), FieldType::Position)
-                | (Self::Number(_), FieldType::Number { .. })
-        )
-    }
-}
-
 impl Notice {
-    /// Whether this is a refusal, or an event with the fields that `schema` declares. A client
-    /// skips any other.
+    /// Whether this has the fields or the reason that `schema` declares. A client skips any other.
     pub fn fits(&self, schema: &Schema) -> bool {
+        // A client need not follow the objects of an event.
+        let fits = |(value, field): (&FieldValue<Alias>, &FieldSpec)| {
+            value.fits(field) || (value, &field.ty) == (&FieldValue::None, &FieldType::Object)
+        };
         match self {
-            Self::Refused { .. } => true,
+            Self::Refused { reason, .. } => match *reason {
+                RefusalReason::Code(_) => true,
+                RefusalReason::Game(index) => schema.refusal(index).is_some(),
+            },
             Self::Event { kind, fields, .. } => schema.event(*kind).is_some_and(|event| {
-                fields.len() == event.fields.len()
-                    && fields
-                        .iter()
-                        .zip(&event.fields)
-                        .all(|(value, field)| value.has_type(&field.ty))
+                fields.len() == event.fields.len() && fields.iter().zip(&event.fields).all(fits)
             }),
         }
     }
@@ -380,47 +360,8 @@ impl Notice {
 impl Wire for Command {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.u32(&mut self.number)?;
-        self.action.wire(coder)
-    }
-}
-
-impl Wire for Action {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(
-            self,
-            coder,
-            ACTION_BITS,
-            "action",
-            Self::variant,
-            Self::blank,
-        )?;
-        match self {
-            Self::Move { x, y } => wire_point(x, y, coder),
-            Self::Cast { spell, at } => {
-                coder.u8(spell)?;
-                wire_target(at, coder)
-            }
-            Self::Custom(bytes) => coder.bytes(bytes, MAX_CUSTOM_BYTES),
-        }
-    }
-}
-
-impl Action {
-    const fn variant(&self) -> u64 {
-        match self {
-            Self::Move { .. } => 0,
-            Self::Cast { .. } => 1,
-            Self::Custom(_) => 3,
-        }
-    }
-
-    const fn blank(variant: u64) -> Option<Self> {
-        Some(match variant {
-            0 => Self::Move { x: 0.0, y: 0.0 },
-            1 => Self::Cast { spell: 0, at: None },
-            3 => Self::Custom(Vec::new()),
-            _ => return None,
-        })
+        coder.u8(&mut self.kind)?;
+        coder.list(&mut self.fields, MAX_FIELDS)
     }
 }
 
@@ -444,9 +385,9 @@ impl Wire for Notice {
                 coder.time(effect, GameTime::ZERO)?;
                 coder.list(fields, MAX_FIELDS)
             }
-            Self::Refused { command, code } => {
+            Self::Refused { command, reason } => {
                 coder.u32(command)?;
-                coder.u16(code)
+                reason.wire(coder)
             }
         }
     }
@@ -460,56 +401,28 @@ impl Notice {
         }
     }
 
-    const fn blank(variant: u64) -> Option<Self> {
+    fn blank(variant: u64) -> Option<Self> {
         Some(match variant {
             0 => Self::Event {
                 kind: 0,
                 effect: GameTime::ZERO,
                 fields: Vec::new(),
             },
-            1 => Self::Refused {
-                command: 0,
-                code: 0,
-            },
+            1 => Self::default(),
             _ => return None,
         })
     }
 }
 
-impl Wire for EventValue {
+impl Wire for RefusalReason {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(
-            self,
-            coder,
-            FIELD_BITS,
-            "type of a field",
-            Self::variant,
-            Self::blank,
-        )?;
+        let variant = |reason: &Self| u64::from(matches!(reason, Self::Game(_)));
+        let blank = |variant| Some([Self::Code(0), Self::Game(0)][usize::from(variant == 1)]);
+        wire_variant(self, coder, 1, "reason", variant, blank)?;
         match self {
-            Self::Object(alias) => coder.option(alias),
-            Self::Position(position) => position.wire(coder),
-            Self::Number(number) => coder.signed_varint(number),
+            Self::Code(code) => coder.u16(code),
+            Self::Game(index) => coder.u8(index),
         }
-    }
-}
-
-impl EventValue {
-    const fn variant(&self) -> u64 {
-        match self {
-            Self::Object(_) => 0,
-            Self::Position(_) => 1,
-            Self::Number(_) => 2,
-        }
-    }
-
-    fn blank(variant: u64) -> Option<Self> {
-        Some(match variant {
-            0 => Self::Object(None),
-            1 => Self::Position(Position::default()),
-            2 => Self::Number(0),
-            _ => return None,
-        })
     }
 }
 
@@ -533,88 +446,64 @@ fn wire_variant<T, C: Coder>(
     Ok(())
 }
 
-fn wire_target<C: Coder>(target: &mut Option<(f32, f32)>, coder: &mut C) -> Result<(), WireError> {
-    let mut there = target.is_some();
-    coder.flag(&mut there)?;
-    if C::READS {
-        *target = there.then_some((0.0, 0.0));
-    }
-    target
-        .as_mut()
-        .map_or(Ok(()), |(x, y)| wire_point(x, y, coder))
-}
-
-fn wire_point(x: &mut f32, y: &mut f32, coder: &mut impl Coder) -> Result<(), WireError> {
-    coder.f32_bits(x)?;
-    coder.f32_bits(y)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::space::Position;
     use crate::wire::{decode, encode};
 
     #[test]
-    fn nan_and_infinity_reach_the_game_bit_for_bit() {
-        let (x, y) = (f32::from_bits(0x7fc0_1234), f32::NEG_INFINITY);
-        let mut command = Command {
-            number: 1,
-            action: Action::Move { x, y },
-        };
-        let Ok(Command {
-            action:
-                Action::Move {
-                    x: read_x,
-                    y: read_y,
-                },
-            ..
-        }) = decode(&encode(&mut command))
-        else {
-            panic!("another action");
-        };
-        assert_eq!(
-            (read_x.to_bits(), read_y.to_bits()),
-            (x.to_bits(), y.to_bits())
-        );
-    }
-
-    #[test]
-    fn an_action_of_a_newer_client_is_named_in_the_error() {
-        let mut bytes = encode(&mut Command::default());
-        bytes[4] = 0x0f;
+    fn a_field_of_a_newer_client_is_named_in_the_error() {
+        let mut bytes = encode(&mut Command {
+            fields: vec![FieldValue::None],
+            ..Command::default()
+        });
+        bytes[5] = 0x71;
         let unknown = WireError::Unknown {
-            what: "action",
-            value: 15,
+            what: "type of a field",
+            value: 7,
         };
         assert_eq!(decode::<Command>(&bytes), Err(unknown));
     }
 
     #[test]
-    fn the_longest_custom_action_fits_into_a_reliable_message() {
-        let longest = encode(&mut Command {
+    fn the_largest_fields_of_a_schema_fit_into_a_reliable_message() {
+        let text = |length| FieldType::Text { max_bytes: length };
+        let mut schema = Schema::example();
+        let types = [200, 200].map(text).into_iter().chain([
+            FieldType::NUMBER,
+            FieldType::NUMBER,
+            FieldType::NUMBER,
+            FieldType::Position,
+            FieldType::Position,
+            FieldType::Position,
+        ]);
+        let fields: Vec<_> = (0..)
+            .zip(types)
+            .map(|(n, ty): (u8, _)| FieldSpec::new(n.to_string(), ty))
+            .collect();
+        schema.events[0].fields.clone_from(&fields);
+        assert_eq!(schema.check(), Ok(()));
+        let values: Vec<_> = fields.iter().map(|field| largest(&field.ty)).collect();
+        let command = encode(&mut Command {
             number: u32::MAX,
-            action: Action::Custom(vec![7; MAX_CUSTOM_BYTES]),
+            kind: 63,
+            fields: values.clone(),
         });
-        assert!(longest.len() <= crate::link::MAX_MESSAGE);
-    }
-
-    #[test]
-    fn the_longest_event_fits_into_a_reliable_message() {
-        let fields = vec![EventValue::Number(i64::MIN); MAX_FIELDS];
-        let longest = encode(&mut Notice::Event {
+        let event = encode(&mut Notice::Event {
             kind: 63,
             effect: GameTime::MAX.whole_millis(),
-            fields,
+            fields: values,
         });
-        assert!(longest.len() <= crate::link::MAX_MESSAGE);
+        assert!(command.len().max(event.len()) <= crate::link::MAX_MESSAGE);
     }
 
     #[test]
-    fn an_event_fits_when_it_has_the_fields_that_the_schema_says() {
+    fn a_notice_fits_when_it_has_what_the_schema_says() {
         let schema = Schema::example();
-        let object = EventValue::Object(Some(Alias { slot: 1, epoch: 2 }));
-        let at = EventValue::Position(Position::default());
-        let fits = |kind, fields: &[EventValue]| {
+        let object = || FieldValue::Object(Alias { slot: 1, epoch: 2 });
+        let at = || FieldValue::Position(Position::default());
+        let fits = |kind, fields: &[FieldValue<Alias>]| {
             Notice::Event {
                 kind,
                 effect: GameTime::ZERO,
@@ -622,20 +511,29 @@ mod tests {
             }
             .fits(&schema)
         };
-        assert!(fits(0, &[object, at, EventValue::Number(-3)]));
-        assert!(fits(
-            0,
-            &[EventValue::Object(None), at, EventValue::Number(0)]
-        ));
-        assert!(
-            !fits(1, &[object, at, EventValue::Number(0)]),
-            "the kind is unknown"
-        );
-        assert!(!fits(0, &[object, at]), "a field is missing");
-        assert!(
-            !fits(0, &[at, object, EventValue::Number(0)]),
-            "the fields are in another order"
-        );
-        assert!(Notice::default().fits(&schema));
+        let number = || FieldValue::Number(-3);
+        assert!(fits(0, &[object(), at(), number()]));
+        assert!(fits(0, &[FieldValue::None, at(), number()]));
+        assert!(!fits(0, &[object(), FieldValue::None, number()]));
+        assert!(!fits(1, &[object(), at(), number()]), "the kind is unknown");
+        assert!(!fits(0, &[object(), at()]), "a field is missing");
+        assert!(!fits(0, &[at(), object(), number()]), "another order");
+        let refused = |reason| Notice::Refused { command: 0, reason }.fits(&schema);
+        assert!(refused(RefusalReason::Code(9_999)));
+        assert!(refused(RefusalReason::Game(0)));
+        assert!(!refused(RefusalReason::Game(1)), "there is one refusal");
+    }
+
+    fn largest(ty: &FieldType) -> FieldValue<Alias> {
+        match ty {
+            FieldType::Object => FieldValue::Object(Alias {
+                slot: u16::MAX,
+                epoch: u8::MAX,
+            }),
+            FieldType::Position => FieldValue::Position(Position::default()),
+            FieldType::Number { min, .. } => FieldValue::Number(*min),
+            FieldType::Choice(_) => FieldValue::Choice(u8::MAX),
+            FieldType::Text { max_bytes } => FieldValue::Text("x".repeat(*max_bytes as usize)),
+        }
     }
 }

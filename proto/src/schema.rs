@@ -55,8 +55,6 @@ pub const MAX_COMMANDS: usize = 64;
 pub const MAX_REFUSALS: usize = 64;
 /// The highest number of fields of an event or a command.
 pub const MAX_FIELDS: usize = 8;
-/// The highest number of spells.
-pub const MAX_SPELLS: usize = 32;
 /// The longest name, in bytes.
 pub const MAX_NAME_BYTES: usize = 32;
 /// The longest text of a component, a field, a help or a refusal, in bytes: one component always
@@ -81,8 +79,6 @@ pub struct Schema {
     pub kinds: Vec<ObjectKind>,
     /// At most [`MAX_EVENTS`]; the order defines their indices.
     pub events: Vec<EventKind>,
-    /// Names of the spells, in the order of their indices in `Action::Cast`.
-    pub spells: Vec<String>,
     /// What players can do: at most [`MAX_COMMANDS`]; the order defines their indices.
     pub commands: Vec<CommandKind>,
     /// The game's reasons for refusing a command: at most [`MAX_REFUSALS`]; the order defines their
@@ -311,13 +307,11 @@ impl Schema {
         let place = SchemaPath::root();
         place.check_count("kinds", self.kinds.len(), MAX_KINDS)?;
         place.check_count("events", self.events.len(), MAX_EVENTS)?;
-        place.check_count("spells", self.spells.len(), MAX_SPELLS)?;
         place.check_count("commands", self.commands.len(), MAX_COMMANDS)?;
         place.check_count("refusals", self.refusals.len(), MAX_REFUSALS)?;
         place.check_names("game", [&self.game])?;
         place.check_names("kind", self.kinds.iter().map(|kind| &kind.name))?;
         place.check_names("event", self.events.iter().map(|event| &event.name))?;
-        place.check_names("spell", &self.spells)?;
         place.check_words("command", self.commands.iter().map(|command| &command.name))?;
         place.check_words("refusal", self.refusals.iter().map(|refusal| &refusal.name))?;
         self.kinds
@@ -377,11 +371,6 @@ impl Schema {
     pub fn refusal_index(&self, name: &str) -> Option<u8> {
         index_of(&self.refusals, |refusal| refusal.name == name)
     }
-
-    /// `None` if no spell has this name.
-    pub fn spell_index(&self, name: &str) -> Option<u8> {
-        index_of(&self.spells, |spell| spell == name)
-    }
 }
 
 impl ObjectKind {
@@ -426,10 +415,6 @@ impl ObjectKind {
             poses == 0 || poses == 1 && self.pose_format().is_some(),
             || SchemaProblem::SecondPose,
         )?;
-        let look = self.look;
-        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook {
-            look,
-        })?;
         let freshness = self.freshness;
         place.ensure(freshness.is_valid(), || SchemaProblem::BadFreshness {
             freshness,
@@ -455,6 +440,10 @@ impl ObjectKind {
             .sum();
         place.ensure(bits <= MAX_ENTER_BITS, || SchemaProblem::KindTooLarge {
             bits,
+        })?;
+        let look = self.look;
+        place.ensure(look.is_valid(&self.components), || SchemaProblem::BadLook {
+            look,
         })
     }
 }

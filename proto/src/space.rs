@@ -84,6 +84,15 @@ impl Position {
         )
     }
 
+    /// Whether the nearest point of the wire's grid is less than one of its steps away.
+    pub fn is_on_wire(self) -> bool {
+        const MARGIN: f32 = 1.0 / UNITS_PER_METRE;
+        let on_axis = |value: f32, min: f32, max: f32| (min..=max + MARGIN).contains(&value);
+        on_axis(self.x, 0.0, MAX_XY)
+            && on_axis(self.y, 0.0, MAX_XY)
+            && on_axis(self.z, MIN_Z, MAX_Z)
+    }
+
     /// Whether none of the coordinates is infinite or not a number.
     pub const fn is_finite(self) -> bool {
         self.x.is_finite() && self.y.is_finite() && self.z.is_finite()

@@ -1,18 +1,20 @@
 //! A test game that counts received commands: which numbers each player has sent, and which came
 //! twice. For tests that no command is lost or executed twice.
 //!
-//! A command is a number in four bytes, little-endian; each player starts with 0 and counts up.
+//! The command `count` has a number; each player starts with 0 and counts up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
-use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+use ambit_proto::message::FieldValue;
+use ambit_proto::schema::{
+    Codec, CommandKind, Component, ComponentSpec, FieldSpec, FieldType, ObjectKind, Schema,
+};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
 use ambit_room::logic::world::World;
 use ambit_room::room::Room;
 use ambit_room::saved::{self, BadState};
@@ -74,6 +76,14 @@ impl CountingGame {
     }
 }
 
+/// The command that counts a number.
+pub fn count(number: u32) -> GameCommand<u32> {
+    GameCommand {
+        kind: 0,
+        fields: vec![FieldValue::Number(number.into())],
+    }
+}
+
 impl Game for CountingGame {
     fn schema(&self) -> Schema {
         let components = vec![
@@ -92,9 +102,18 @@ impl Game for CountingGame {
             components,
             ..ObjectKind::default()
         };
+        let number = FieldType::Number {
+            min: 0,
+            max: i64::from(MAX_NUMBER) - 1,
+        };
         Schema {
             game: "counting".into(),
             kinds: vec![kind],
+            commands: vec![CommandKind {
+                name: "count".into(),
+                fields: vec![FieldSpec::new("number", number)],
+                ..CommandKind::default()
+            }],
             ..Schema::default()
         }
     }
@@ -137,21 +156,16 @@ impl Game for CountingGame {
         &mut self,
         world: &mut World,
         player: PlayerId,
-        action: &Action,
+        command: &GameCommand,
     ) -> Result<(), Refusal> {
-        let Action::Custom(bytes) = action else {
-            return Err(Refusal(ErrorCode::UnknownCommand));
+        let [FieldValue::Number(number)] = command.fields[..] else {
+            return Err(Refusal::Code(ErrorCode::UnknownCommand));
         };
-        let number = <[u8; 4]>::try_from(&bytes[..])
-            .map(u32::from_le_bytes)
-            .ok()
-            .filter(|number| *number < MAX_NUMBER);
-        let number = number.ok_or(Refusal(ErrorCode::UnknownCommand))?;
         let numbers = self
             .0
             .get_mut(&player)
-            .ok_or(Refusal(ErrorCode::OutOfState))?;
-        numbers.add(number);
+            .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
+        numbers.add(number as u32);
         let avatar = numbers.avatar.expect("a player in the room has an avatar");
         world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);
         Ok(())

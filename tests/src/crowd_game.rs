@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 use std::f32::consts::{PI, TAU};
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{BadParameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::world::World;
 
 /// The grid of all avatars.
@@ -111,15 +109,6 @@ impl Game for CrowdGame {
         if let Some(walker) = self.walkers.remove(&player) {
             world.despawn(walker.object);
         }
-    }
-
-    fn command(
-        &mut self,
-        _world: &mut World,
-        _player: PlayerId,
-        _action: &Action,
-    ) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {

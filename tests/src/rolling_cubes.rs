@@ -13,15 +13,13 @@ use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::statics::Obstacle;
 use ambit_room::logic::world::World;
 use fastrand::Rng;
@@ -253,15 +251,6 @@ impl Game for RollingCubes {
         if let Some(runner) = self.runners.remove(&player) {
             world.despawn(runner.object);
         }
-    }
-
-    fn command(
-        &mut self,
-        _world: &mut World,
-        _player: PlayerId,
-        _action: &Action,
-    ) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn input(&mut self, _world: &mut World, player: PlayerId, keys: Keymap) {

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+use ambit_proto::schema::{
+    Codec, CommandKind, Component, ComponentSpec, FieldSpec, FieldType, ObjectKind, Schema,
+};
 use ambit_proto::{
-    codes::ErrorCode,
     ids::{ObjectId, PlayerId},
-    message::Action,
+    message::FieldValue,
     space::Position,
 };
 use ambit_room::logic::{
-    game::{Game, GameInfo, Refusal},
+    game::{Game, GameCommand, GameInfo, Refusal},
     world::World,
 };
 
@@ -20,7 +21,7 @@ use ambit_room::logic::{
 struct Stroll(BTreeMap<PlayerId, ObjectId>);
 
 impl Game for Stroll {
-    /// What objects are made of: declared once, handed to every client at the join.
+    /// What objects are made of and what players can do: handed to every client at the join.
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         Schema {
@@ -29,6 +30,13 @@ impl Game for Stroll {
                 name: "walker".into(),
                 components,
                 ..ObjectKind::default()
+            }],
+            commands: vec![CommandKind {
+                name: "walk-to".into(),
+                help: "Walk to a point.".into(),
+                newest_only: true,
+                fields: vec![FieldSpec::new("to", FieldType::Position)],
+                ..CommandKind::default()
             }],
             ..Schema::default()
         }
@@ -53,15 +61,13 @@ impl Game for Stroll {
         &mut self,
         world: &mut World,
         player: PlayerId,
-        action: &Action,
+        command: &GameCommand,
     ) -> Result<(), Refusal> {
-        match *action {
-            Action::Move { x, y } if world.grid().contains(Position::on_ground(x, y)) => {
-                world.walk_to(self.0[&player], Position::on_ground(x, y), 5.0);
-                Ok(())
-            }
-            _ => Err(Refusal(ErrorCode::BadPosition)),
+        // The room has checked the fields against the schema, and that the point is on the map.
+        if let [FieldValue::Position(to)] = command.fields[..] {
+            world.walk_to(self.0[&player], to, 5.0);
         }
+        Ok(())
     }
 
     fn step(&mut self, _world: &mut World, _dt: Duration) {}

@@ -16,7 +16,7 @@ use ambit_client_core::replica::PoseDecoding;
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_text::flags::DrawingFlags;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
@@ -26,7 +26,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::dump::EventDump;
 use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
-use crate::profiles::crowd::{CrowdBot, SpellIds, Surroundings};
+use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
 use crate::summary::{BotReport, ClientSnapshot};
@@ -311,9 +311,9 @@ impl Bot {
         }
     }
 
-    async fn act(&mut self, action: Action) {
+    async fn act(&mut self, command: GameCommand<u32>) {
         // Between two connections no command is possible; the break itself is counted elsewhere.
-        let _ = self.handle.act(action).await;
+        let _ = self.handle.act(command).await;
     }
 
     async fn finish(mut self, state: BotState) -> BotReport {
@@ -475,7 +475,7 @@ impl Observation {
             moving: avatar.moves(t),
             nearest,
             map,
-            spells: SpellIds::from_schema(&rules.schema),
+            commands: CommandIds::from_schema(&rules.schema),
         })
     }
 }

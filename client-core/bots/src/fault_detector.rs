@@ -10,19 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_client_core::client::event::{
-    ConnectionStatus, ErrorSubject, FieldValue, ViewEvent, codes,
-};
+use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent, codes};
 use ambit_client_core::client::model::RoomListing;
+use ambit_proto::codes as protocol;
+use ambit_proto::message::FieldValue;
 
-/// Refusals in the ordinary course of play.
-const ORDINARY_REFUSALS: [&str; 5] = [
-    "not_enough_mana",
-    "on_cooldown",
-    "dead",
-    "out_of_range",
-    "blocked",
-];
+/// General refusals in the ordinary course of play: an object goes, or the room moves, while a
+/// command is under way. A game's own refusals are ordinary, too.
+const ORDINARY_REFUSALS: [&str; 2] = ["no_such_object", "try_again"];
 /// A room sends each client something at least every three seconds (`IDLE_PULSE_INTERVAL` in the
 /// room's `pulse_schedule`); after seven the host is lost, whatever the network loses.
 const MAX_SILENCE: Duration = Duration::from_secs(7);
@@ -123,15 +118,13 @@ impl FaultDetector {
             }
             ViewEvent::Event(game_event) => {
                 for field in &game_event.fields {
-                    if let FieldValue::Object(Some(id)) = field.value {
+                    if let FieldValue::Object(id) = field.value {
                         self.expect_in_sight(id, "event about what is not in sight");
                     }
                 }
             }
             ViewEvent::Error(failure) => match failure.subject {
-                ErrorSubject::Command(_) if ORDINARY_REFUSALS.contains(&failure.code.as_str()) => {
-                    self.refusals += 1;
-                }
+                ErrorSubject::Command(_) if is_ordinary(&failure.code) => self.refusals += 1,
                 _ => self.faults.add(&failure.code, 1, &failure.message),
             },
             ViewEvent::Connection(connection) => self.handle_connection(connection),
@@ -253,10 +246,14 @@ impl FaultDetector {
     }
 }
 
+fn is_ordinary(code: &str) -> bool {
+    protocol::from_name(code).is_none() || ORDINARY_REFUSALS.contains(&code)
+}
+
 #[cfg(test)]
 mod tests {
     use ambit_client_core::client::event::{
-        Failure, GameEvent, NamedValue, ObjectEntered, ObjectUpdated, Welcome,
+        Failure, GameEvent, NamedField, ObjectEntered, ObjectUpdated, Welcome,
     };
     use ambit_proto::ids::PlayerId;
     use ambit_proto::space::Position;
@@ -299,7 +296,7 @@ mod tests {
         let refused = |code: &str| failure(ErrorSubject::Command(1), code);
         let detector = after(&[
             refused("not_enough_mana"),
-            refused("blocked"),
+            refused("no_such_object"),
             refused("unknown_command"),
         ]);
         assert_eq!(detector.refusals(), 2);
@@ -428,9 +425,10 @@ mod tests {
     }
 
     fn game_event(id: u32) -> ViewEvent {
-        let fields = vec![NamedValue {
+        let fields = vec![NamedField {
             name: "target".into(),
-            value: FieldValue::Object(Some(id)),
+            value: FieldValue::Object(id),
+            choice: None,
         }];
         let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
         ViewEvent::Event(GameEvent {

@@ -81,15 +81,20 @@ fn welcome(json: &Json) -> String {
 }
 
 fn started(json: &Json) -> String {
-    let spells = texts(&json["spells"]);
+    let commands: Vec<&str> = json["commands"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|command| word(command, "name"))
+        .collect();
     let (width, height) = (metres(&json["width"]), metres(&json["height"]));
-    let spells = if spells.is_empty() {
+    let commands = if commands.is_empty() {
         String::new()
     } else {
-        format!("; spells: {}", spells.join(", "))
+        format!("; commands: {}", commands.join(", "))
     };
     format!(
-        "the game {} runs: {width} x {height} m{spells}",
+        "the game {} runs: {width} x {height} m{commands}",
         word(json, "game")
     )
 }

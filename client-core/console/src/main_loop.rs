@@ -192,9 +192,13 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
                     self.print_refusal("too_many_requests", refused)?;
                 }
             },
-            ScriptStep::Act(action) => {
-                if let Err(refused) = self.handle.act(action).await {
-                    self.print_refusal("not_in_game", refused)?;
+            ScriptStep::Act(command) => {
+                if let Err(refused) = self.handle.act(command).await {
+                    let code = match &refused {
+                        ClientCallError::Refused(refusal) => refusal.code(),
+                        ClientCallError::Ended(_) => "not_in_game",
+                    };
+                    self.print_refusal(code, refused)?;
                 }
             }
             // Ignore a client that has ended.
@@ -218,7 +222,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             }
             // Ignore a client that has ended.
             ScriptStep::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
-            ScriptStep::Help => self.print(&report::help())?,
+            ScriptStep::Help(schema) => self.print(&report::help(schema.as_deref()))?,
             ScriptStep::Quit => self.quit().await,
         }
         Ok(())

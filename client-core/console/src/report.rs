@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::stats::{ClientStats, Distribution};
+use ambit_client_core::command_words;
 use ambit_client_text::command;
 use ambit_client_text::json::{self, ms};
+use ambit_proto::schema::Schema;
 use ambit_proto::time::LocalTime;
 use serde_json::{Value as Json, json};
 
@@ -56,10 +58,17 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
     })
 }
 
-/// The list of commands.
-pub(crate) fn help() -> Json {
-    let command = |(usage, meaning): &(&str, &str)| json!({ "usage": usage, "meaning": meaning });
-    json!({ "ev": "help", "commands": command::HELP.iter().map(command).collect::<Vec<_>>() })
+/// The list of commands: those of the console, then those of the running game.
+pub(crate) fn help(schema: Option<&Schema>) -> Json {
+    let command = |usage: &str, meaning: &str| json!({ "usage": usage, "meaning": meaning });
+    let game = schema.map_or(&[][..], |schema| &schema.commands);
+    let console = command::HELP
+        .iter()
+        .map(|(usage, meaning)| command(usage, meaning));
+    let game = game
+        .iter()
+        .map(|game| command(&command_words::usage(game), &game.help));
+    json!({ "ev": "help", "commands": console.chain(game).collect::<Vec<_>>() })
 }
 
 /// The longest gap, including one that still lasts.

@@ -19,16 +19,19 @@
 
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_core::client::event::{ConnectionStatus, ErrorSubject, ViewEvent};
 use ambit_client_core::client::model::{ChatAudience, PlayerListing, RoomListing};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
+use ambit_client_core::command_words::{self, CommandWordsError};
 use ambit_client_text::command::{self, ConsoleCommand, RoomReference};
 use ambit_client_text::json;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
+use ambit_proto::schema::Schema;
 use ambit_proto::time::LocalTime;
 
 use crate::printed_lines::{LineKind, PrintedLines};
@@ -51,7 +54,7 @@ pub(crate) enum ScriptStep {
     /// Send this request, and call [`Script::handle_asked`].
     Request(LobbyRequest),
     /// Send this command.
-    Act(Action),
+    Act(GameCommand<u32>),
     /// Hold these keys; none to release all.
     Hold(Keymap),
     /// Print this error: code and message.
@@ -61,8 +64,8 @@ pub(crate) enum ScriptStep {
     /// Set whether poses are emitted as events.
     Watch(bool),
     Stats,
-    /// Print the list of commands.
-    Help,
+    /// Print the list of commands, also those of the running game.
+    Help(Option<Arc<Schema>>),
     Quit,
 }
 
@@ -89,7 +92,7 @@ enum GamePresence {
     /// In a room: the game may start.
     Expected,
     Present {
-        spells: Vec<String>,
+        schema: Arc<Schema>,
         avatar: bool,
     },
 }
@@ -262,7 +265,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             } => {
                 self.error("timeout", "the server did not answer in time".to_owned());
             }
-            WaitState::Game { .. } => self.not_in_game(),
+            WaitState::Game { line, .. } => self.not_in_game(&line),
             WaitState::Avatar { .. } => self.steps.push_back(ScriptStep::Objects),
             WaitState::LastAnswers { .. } => self.steps.push_back(ScriptStep::Quit),
             WaitState::Nothing
@@ -344,10 +347,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 LobbyRequest::ListPlayers { everybody: false },
                 AnswerPurpose::FindPlayer { name },
             ),
-            ConsoleCommand::Move(..)
-            | ConsoleCommand::Keys(_)
-            | ConsoleCommand::Cast(..)
-            | ConsoleCommand::Objects => self.begin_in_game(now, line),
+            ConsoleCommand::Game(_) | ConsoleCommand::Keys(_) | ConsoleCommand::Objects => {
+                self.begin_in_game(now, line);
+            }
             ConsoleCommand::Watch(on) => {
                 self.watching = on;
                 self.steps.push_back(ScriptStep::Watch(on));
@@ -356,13 +358,19 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ConsoleCommand::Wait(time) => self.wait = WaitState::Time { until: now + time },
             ConsoleCommand::WaitFor(kind, time) => self.wait_for(now, &kind, time),
             ConsoleCommand::Quit => self.handle_end(now),
-            ConsoleCommand::Help => self.steps.push_back(ScriptStep::Help),
+            ConsoleCommand::Help => {
+                let schema = match &self.game {
+                    GamePresence::Present { schema, .. } => Some(schema.clone()),
+                    GamePresence::Out | GamePresence::Expected => None,
+                };
+                self.steps.push_back(ScriptStep::Help(schema));
+            }
         }
     }
 
     fn begin_in_game(&mut self, now: LocalTime, line: ConsoleCommand) {
-        let (spells, avatar) = match &self.game {
-            GamePresence::Out => return self.not_in_game(),
+        let (schema, avatar) = match &self.game {
+            GamePresence::Out => return self.not_in_game(&line),
             GamePresence::Expected => {
                 self.wait = WaitState::Game {
                     line,
@@ -370,12 +378,11 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 };
                 return;
             }
-            GamePresence::Present { spells, avatar } => (spells, *avatar),
+            GamePresence::Present { schema, avatar } => (schema, *avatar),
         };
         let step = match line {
-            ConsoleCommand::Move(x, y) => ScriptStep::Act(Action::Move { x, y }),
+            ConsoleCommand::Game(line) => game_command(schema, &line),
             ConsoleCommand::Keys(keys) => ScriptStep::Hold(Keymap(keys)),
-            ConsoleCommand::Cast(spell, at) => cast(spells, &spell, at),
             _ if avatar => ScriptStep::Objects,
             _ => {
                 self.wait = WaitState::Avatar {
@@ -418,11 +425,13 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.steps.push_back(ScriptStep::Error(code, message));
     }
 
-    fn not_in_game(&mut self) {
-        self.error(
-            "not_in_game",
-            "there is no game: create or join a room, and start it".to_owned(),
-        );
+    fn not_in_game(&mut self, line: &ConsoleCommand) {
+        let mut message = "there is no game: create or join a room, and start it".to_owned();
+        if let ConsoleCommand::Game(line) = line {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            message = format!("'{word}' is no command of the console, and {message}");
+        }
+        self.error("not_in_game", message);
     }
 
     /// Continues a command that needed a look-up. Returns whether the answer is not printed.
@@ -486,7 +495,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
             ViewEvent::Started(started) => {
                 self.game = GamePresence::Present {
-                    spells: started.spells.clone(),
+                    schema: started.schema.clone(),
                     avatar: false,
                 };
             }
@@ -529,18 +538,15 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 }
 
-fn cast(spells: &[String], spell: &str, at: Option<(f32, f32)>) -> ScriptStep {
-    if let Some(number) = spells.iter().position(|name| name == spell) {
-        return ScriptStep::Act(Action::Cast {
-            spell: number as u8,
-            at,
-        });
+fn game_command(schema: &Schema, line: &str) -> ScriptStep {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match command_words::parse(schema, &words) {
+        Ok(command) => ScriptStep::Act(command),
+        Err(error @ CommandWordsError::UnknownCommand(_)) => {
+            ScriptStep::Error("usage", format!("{error}; 'help' lists them all"))
+        }
+        Err(error) => ScriptStep::Error("usage", error.to_string()),
     }
-    let known = spells.join(", ");
-    ScriptStep::Error(
-        "unknown_command",
-        format!("unknown spell '{spell}'; this game has: {known}"),
-    )
 }
 
 /// The request that an event answers.

@@ -8,9 +8,10 @@
 
 use std::time::Duration;
 
+use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
-use super::event::{FieldValue, GameEvent};
+use super::event::GameEvent;
 
 /// How long an event makes its objects engaged.
 const ENGAGED_FOR: Duration = Duration::from_secs(5);
@@ -33,7 +34,7 @@ impl EngagedObjects {
                 .fields
                 .iter()
                 .filter_map(|field| match field.value {
-                    FieldValue::Object(object) => object,
+                    FieldValue::Object(object) => Some(object),
                     _ => None,
                 })
         };
@@ -69,7 +70,7 @@ impl EngagedObjects {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::NamedValue;
+    use super::super::event::NamedField;
     use super::*;
 
     #[test]
@@ -113,9 +114,10 @@ mod tests {
     }
 
     fn game_event(effect: u64, objects: &[Option<u32>]) -> GameEvent {
-        let field = |object: &Option<u32>| NamedValue {
+        let field = |object: &Option<u32>| NamedField {
             name: "who".into(),
-            value: FieldValue::Object(*object),
+            value: object.map_or(FieldValue::None, FieldValue::Object),
+            choice: None,
         };
         let fields = objects.iter().map(field).collect();
         GameEvent {

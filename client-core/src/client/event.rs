@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::map::StaticMap;
+use ambit_proto::message::FieldValue;
+use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
@@ -188,8 +190,8 @@ pub struct GameStarted {
     pub map: MapExtent,
     /// The game's name, as in [`GameListing`].
     pub game: String,
-    /// The spells, in the order of their numbers.
-    pub spells: Vec<String>,
+    /// The objects, events, commands and refusals of the game.
+    pub schema: Arc<Schema>,
 }
 
 /// Size of the map and zones of interest.
@@ -252,7 +254,18 @@ pub struct GameEvent {
     /// Whether it arrived after its effect time.
     pub late: bool,
     /// The event's data by name.
-    pub fields: Vec<NamedValue<FieldValue>>,
+    pub fields: Vec<NamedField>,
+}
+
+/// A field of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedField {
+    /// The name in the game's schema.
+    pub name: Arc<str>,
+    /// None also for an object that is not in sight.
+    pub value: FieldValue<u32>,
+    /// The name of a choice.
+    pub choice: Option<Arc<str>>,
 }
 
 /// A value with its name in the game's schema.
@@ -260,7 +273,7 @@ pub struct GameEvent {
 pub struct NamedValue<T> {
     /// The name in the game's schema.
     pub name: Arc<str>,
-    /// A component as of the time that the event states, or a field of an event.
+    /// A component as of the time that the event states.
     pub value: T,
 }
 
@@ -302,17 +315,6 @@ pub enum Facing {
     Yaw(f32),
     /// Any orientation: a unit quaternion, x, y, z, w.
     Free([f32; 4]),
-}
-
-/// A field of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FieldValue {
-    /// An object, or `None` if it is not in sight.
-    Object(Option<u32>),
-    /// A point on the map, in metres.
-    Position(Position),
-    /// A whole number; the game defines its unit.
-    Number(i64),
 }
 
 /// An error that a player should know of.

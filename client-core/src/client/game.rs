@@ -24,7 +24,7 @@ use ambit_proto::control::game::client_to_game::Body as GameRequestBody;
 use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::{self, Action, Command};
+use ambit_proto::message::{self, Command, FieldValue, GameCommand};
 use ambit_proto::time::LocalTime;
 
 use super::backoff::Backoff;
@@ -148,8 +148,12 @@ impl<F: ViewFactory> GameClient<F> {
                     self.changes_map = ticket.map != self.map;
                     if !self.changes_map {
                         // The next host knows which of these commands the last host has executed.
-                        self.pending_commands = game.unconfirmed(now);
-                        self.out.stats.commands -= self.pending_commands.len() as u64;
+                        let unconfirmed = game.unconfirmed(now);
+                        self.out.stats.commands -= unconfirmed.len() as u64;
+                        // It knows the objects by other aliases.
+                        let (lost, repeated) = unconfirmed.into_iter().partition(names_object);
+                        self.pending_commands = repeated;
+                        self.refuse_lost(&game, lost);
                     }
                     self.previous_game = Some(game);
                     self.out.stats.moves += 1;
@@ -199,23 +203,41 @@ impl<F: ViewFactory> GameClient<F> {
     }
 
     /// Sends a command. If the game refuses it, an error event carries the returned number.
-    pub(crate) fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
-        if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
-            return Err(CommandError::TooLong);
-        }
+    pub(crate) fn command(
+        &mut self,
+        now: LocalTime,
+        command: &GameCommand<u32>,
+    ) -> Result<u32, CommandError> {
         let number = self.last_command.wrapping_add(1);
-        let command = Command { number, action };
-        match &mut self.state {
-            GameState::Playing(game) => game.command(now, command, &mut self.out)?,
-            _ if self.previous_game.is_none() => return Err(CommandError::NotPlaying),
+        match (&mut self.state, &self.previous_game) {
+            (GameState::Playing(game), _) => {
+                let command = game.resolve(number, command)?;
+                game.command(now, command, &mut self.out)?;
+            }
+            (_, None) => return Err(CommandError::NotPlaying),
             _ if self.changes_map => return Err(CommandError::ChangingMap),
             _ if self.pending_commands.len() >= MAX_PENDING_COMMANDS => {
                 return Err(CommandError::TooMany);
             }
-            _ => self.pending_commands.push(command),
+            (_, Some(previous)) => {
+                let command = previous.resolve(number, command)?;
+                if names_object(&command) {
+                    return Err(CommandError::ChangingHost);
+                }
+                self.pending_commands.push(command);
+            }
         }
         self.last_command = number;
         Ok(number)
+    }
+
+    /// Reports commands that may not have arrived, and that the next host would not understand.
+    fn refuse_lost(&mut self, game: &RunningGame<F::View>, lost: Vec<Command>) {
+        let code = protocol::name(protocol::ErrorCode::TryAgain);
+        for command in lost {
+            let text = "the game moves to another host, which may not have got it";
+            game.emit_refusal(command.number, code.clone(), text, &mut self.out);
+        }
     }
 
     /// Sets the held keys, which are kept over reconnects. Without a game, this does nothing.
@@ -432,7 +454,7 @@ impl<F: ViewFactory> GameClient<F> {
             tick_hz: game.rules().tick_hz,
             map: game.rules().map,
             game: game.rules().schema.game.clone(),
-            spells: game.rules().schema.spells.clone(),
+            schema: game.rules().schema.clone(),
         }));
         self.out.stats.starts += 1;
         self.out.last_fresh_at.get_or_insert(now);
@@ -528,4 +550,9 @@ impl<F: ViewFactory> GameClient<F> {
     fn push_output(&mut self, output: GameOutput) {
         self.out.outputs.push_back(output);
     }
+}
+
+fn names_object(command: &Command) -> bool {
+    let is_object = |field: &FieldValue<_>| matches!(field, FieldValue::Object(_));
+    command.fields.iter().any(is_object)
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use ambit_proto::control::game::ClientToGame;
-use ambit_proto::message;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
@@ -49,9 +48,31 @@ pub enum CommandError {
     /// The player is changing to another map.
     #[error("changing to another map; wait until the game has started there")]
     ChangingMap,
-    /// The action is longer than a message may be.
-    #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
-    TooLong,
+    /// The room is moving to another host, which knows the objects by other names.
+    #[error("the game is moving to another host; try again when it has started there")]
+    ChangingHost,
+    /// The schema has no such command, or other fields.
+    #[error("the game has no such command with such fields")]
+    Undeclared,
+    /// A position is not finite, or on no map.
+    #[error("a position of the command is on no map")]
+    BadPosition,
+    /// An object is not in sight.
+    #[error("an object of the command is not in sight")]
+    NoSuchObject,
+}
+
+impl CommandError {
+    /// A stable code, that of the host where it gives the same answer.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::NotPlaying | Self::ChangingMap => "not_in_game",
+            Self::TooMany | Self::ChangingHost => "try_again",
+            Self::Undeclared => "unknown_command",
+            Self::BadPosition => "bad_position",
+            Self::NoSuchObject => "no_such_object",
+        }
+    }
 }
 
 /// Results of the game part.

@@ -9,10 +9,11 @@
 
 use std::collections::VecDeque;
 
-use ambit_proto::message::EventValue;
+use ambit_proto::ids::Alias;
+use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
-use super::event::{FieldValue, GameEvent, NamedValue, ViewEvent};
+use super::event::{GameEvent, NamedField, ViewEvent};
 use crate::replica::Replica;
 
 /// Maximum number of events that wait for an object.
@@ -26,7 +27,7 @@ pub(crate) struct ReceivedEvent {
     /// When it takes effect.
     pub(crate) effect: GameTime,
     /// Who, where, how much.
-    pub(crate) fields: Vec<EventValue>,
+    pub(crate) fields: Vec<FieldValue<Alias>>,
 }
 
 /// The events that wait for objects.
@@ -89,8 +90,9 @@ impl HeldEvents {
 }
 
 fn is_due<V>(now: GameTime, received: &ReceivedEvent, replica: &Replica<V>) -> bool {
-    let in_sight = |field: &EventValue| {
-        !matches!(field, EventValue::Object(Some(_))) || visible_object(field, replica).is_some()
+    let in_sight = |field: &FieldValue<Alias>| match field {
+        FieldValue::Object(alias) => visible_object(*alias, replica).is_some(),
+        _ => true,
     };
     received.effect <= now || received.fields.iter().all(in_sight)
 }
@@ -105,17 +107,16 @@ fn to_view_event<V>(
     let fields = received
         .fields
         .iter()
-        .zip(&names.parts)
-        .map(|(field, name)| {
-            let value = match field {
-                EventValue::Object(_) => FieldValue::Object(visible_object(field, replica)),
-                EventValue::Position(position) => FieldValue::Position(*position),
-                EventValue::Number(number) => FieldValue::Number(*number),
-            };
-            NamedValue {
-                name: name.clone(),
-                value,
-            }
+        .zip(&names.fields)
+        .map(|(field, names)| NamedField {
+            name: names.name.clone(),
+            value: field
+                .rename_object(|&alias| visible_object(alias, replica))
+                .unwrap_or_default(),
+            choice: match field {
+                FieldValue::Choice(index) => names.choices.get(usize::from(*index)).cloned(),
+                _ => None,
+            },
         });
     let fields = fields.collect();
     ViewEvent::Event(GameEvent {
@@ -127,13 +128,10 @@ fn to_view_event<V>(
     })
 }
 
-/// The object in sight that a field names.
-fn visible_object<V>(field: &EventValue, replica: &Replica<V>) -> Option<u32> {
-    let EventValue::Object(Some(alias)) = field else {
-        return None;
-    };
+/// The object in sight that an alias names.
+fn visible_object<V>(alias: Alias, replica: &Replica<V>) -> Option<u32> {
     replica
-        .resolve(*alias)
+        .resolve(alias)
         .filter(|id| replica.get(*id).is_some())
 }
 
@@ -142,7 +140,6 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use ambit_proto::ids::Alias;
     use ambit_proto::schema::Schema;
 
     use super::*;
@@ -158,7 +155,7 @@ mod tests {
         );
         let mut held = HeldEvents::default();
         let mut emitted = Vec::new();
-        let fields = vec![EventValue::Object(Some(Alias { slot: 1, epoch: 0 }))];
+        let fields = vec![FieldValue::Object(Alias { slot: 1, epoch: 0 })];
         for ms in 1..=MAX_HELD as u64 + 3 {
             let received = ReceivedEvent {
                 kind: 0,

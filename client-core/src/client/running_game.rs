@@ -17,7 +17,9 @@ use ambit_proto::codes as protocol;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull, SentPackets};
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
+use ambit_proto::message::{
+    BodyContext, Command, FieldValue, GameCommand, Notice, Record, RefusalReason, read_body,
+};
 use ambit_proto::pose::SectionError;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
@@ -46,7 +48,8 @@ const MIN_SEND_INTERVAL: Duration = Duration::from_millis(16);
 /// Minimum time to the next deadline: a clock that is being slewed may reach a room time slightly
 /// later than expected.
 const MIN_DEADLINE: Duration = Duration::from_millis(1);
-/// A move or a cast that has not arrived by then is no longer what the player wants.
+/// A command of which only the newest counts is given up after this: it is no longer what the
+/// player wants.
 const COMMAND_LIFETIME: Duration = Duration::from_secs(1);
 
 /// Settings that do not depend on the game.
@@ -133,10 +136,10 @@ impl<V> RunningGame<V> {
         mut command: Command,
         out: &mut GameResults,
     ) -> Result<(), CommandError> {
-        let expires_at = match command.action {
-            Action::Move { .. } | Action::Cast { .. } => Some(now + COMMAND_LIFETIME),
-            Action::Custom(_) => None,
-        };
+        let kind = self.rules.schema.command(command.kind);
+        let expires_at = kind
+            .is_some_and(|kind| kind.newest_only)
+            .then_some(now + COMMAND_LIFETIME);
         let message = Bytes::from(wire::encode(&mut command));
         let message = self
             .link
@@ -151,6 +154,35 @@ impl<V> RunningGame<V> {
         self.sent_commands.note_sent(now, sent, &self.rules.schema);
         self.flush(now, out);
         Ok(())
+    }
+
+    /// A command as the host understands it.
+    pub fn resolve(
+        &self,
+        number: u32,
+        command: &GameCommand<u32>,
+    ) -> Result<Command, CommandError> {
+        let kind = self.rules.schema.command(command.kind);
+        if !kind.is_some_and(|kind| FieldValue::all_fit(&command.fields, &kind.fields)) {
+            return Err(CommandError::Undeclared);
+        }
+        let resolve = |field: &FieldValue<u32>| match field {
+            FieldValue::Position(position) if !position.is_on_wire() => {
+                Err(CommandError::BadPosition)
+            }
+            field => field
+                .rename_object(|&id| self.replica.alias(id))
+                .ok_or(CommandError::NoSuchObject),
+        };
+        Ok(Command {
+            number,
+            kind: command.kind,
+            fields: command
+                .fields
+                .iter()
+                .map(resolve)
+                .collect::<Result<_, _>>()?,
+        })
     }
 
     /// The commands that are neither confirmed nor expired, oldest first.
@@ -582,28 +614,42 @@ impl<V> RunningGame<V> {
                     });
             }
             // The player has given a newer command to move, which overtook this one.
-            Notice::Refused { code, .. }
-                if i32::from(code) == protocol::ErrorCode::Outdated as i32 => {}
-            Notice::Refused { command, code } => {
-                out.stats.refused += 1;
-                let code = protocol::name_of_number(code.into());
-                let what = self.sent_commands.description(command);
-                let what = what.map_or_else(String::new, |what| format!(" ({what})"));
-                let message = format!(
-                    "the game refused command {command}{what}: {}",
-                    code.replace('_', " ")
-                );
-                emit(
-                    out,
-                    ViewEvent::Error(Failure {
-                        subject: ErrorSubject::Command(command),
-                        code,
-                        message,
-                    }),
-                );
+            Notice::Refused {
+                reason: RefusalReason::Code(code),
+                ..
+            } if i32::from(code) == protocol::ErrorCode::Outdated as i32 => {}
+            Notice::Refused { command, reason } => {
+                let (code, text) = match reason {
+                    RefusalReason::Code(code) => {
+                        let code = protocol::name_of_number(code.into());
+                        let text = code.replace('_', " ");
+                        (code, text)
+                    }
+                    RefusalReason::Game(index) => {
+                        let refusal = self.rules.schema.refusal(index);
+                        let refusal = refusal.expect("the notice fits the schema");
+                        (refusal.name.clone(), refusal.text.clone())
+                    }
+                };
+                self.emit_refusal(command, code, &text, out);
             }
         }
         Ok(())
+    }
+
+    /// Emits the refusal of a command that was sent.
+    pub fn emit_refusal(&self, command: u32, code: String, text: &str, out: &mut GameResults) {
+        out.stats.refused += 1;
+        let what = self.sent_commands.description(command);
+        let what = what.map_or_else(String::new, |what| format!(" ({what})"));
+        emit(
+            out,
+            ViewEvent::Error(Failure {
+                subject: ErrorSubject::Command(command),
+                code,
+                message: format!("the game refused command {command}{what}: {text}"),
+            }),
+        );
     }
 
     fn count_updates(&mut self, updates: u64, late: u64, out: &mut GameResults) {

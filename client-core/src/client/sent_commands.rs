@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use ambit_proto::link::MessageId;
-use ambit_proto::message::{Action, Command};
-use ambit_proto::schema::Schema;
+use ambit_proto::message::{Command, FieldValue};
+use ambit_proto::schema::{FieldType, Schema};
 use ambit_proto::time::LocalTime;
 
 /// Maximum number of remembered descriptions, for messages about refusals: more than a server
@@ -40,7 +40,7 @@ impl SentCommands {
         if self.descriptions.len() == MAX_DESCRIPTIONS {
             self.descriptions.pop_front();
         }
-        let description = action_description(&sent.command.action, schema);
+        let description = describe(&sent.command, schema);
         self.descriptions
             .push_back((sent.command.number, description));
         self.unconfirmed.retain(|sent| sent.expires_at > now);
@@ -75,15 +75,18 @@ impl SentCommands {
     }
 }
 
-fn action_description(action: &Action, schema: &Schema) -> String {
-    match action {
-        Action::Move { .. } => "move".to_owned(),
-        Action::Cast { spell, .. } => match schema.spells.get(usize::from(*spell)) {
-            Some(spell) => format!("cast {spell}"),
-            None => format!("cast spell {spell}"),
-        },
-        Action::Custom(_) => "custom".to_owned(),
-    }
+/// The name of a command, and what was chosen in it: `cast bolt`.
+fn describe(command: &Command, schema: &Schema) -> String {
+    let Some(kind) = schema.command(command.kind) else {
+        return format!("command {}", command.kind);
+    };
+    let chosen = command.fields.iter().zip(&kind.fields).filter_map(|pair| {
+        let (FieldValue::Choice(index), FieldType::Choice(names)) = (pair.0, &pair.1.ty) else {
+            return None;
+        };
+        names.get(usize::from(*index))
+    });
+    chosen.fold(kind.name.clone(), |text, name| format!("{text} {name}"))
 }
 
 #[cfg(test)]
@@ -113,7 +116,7 @@ mod tests {
         let mut commands = SentCommands::default();
         send(&mut commands, [at(1_000); MAX_DESCRIPTIONS + 1]);
         let described = (1..=MAX_DESCRIPTIONS as u32 + 1)
-            .filter(|number| commands.description(*number) == Some("custom"));
+            .filter(|number| commands.description(*number) == Some("walk-to"));
         assert!(described.eq(2..=MAX_DESCRIPTIONS as u32 + 1));
     }
 
@@ -129,13 +132,15 @@ mod tests {
             let message = link
                 .send_reliable(LocalTime::ZERO, Bytes::new(), Some(expires_at))
                 .expect("the queue has room");
-            let action = Action::Custom(Vec::new());
             let sent = SentCommand {
                 message,
-                command: Command { number, action },
+                command: Command {
+                    number,
+                    ..Command::default()
+                },
                 expires_at,
             };
-            commands.note_sent(LocalTime::ZERO, sent, &Schema::default());
+            commands.note_sent(LocalTime::ZERO, sent, &Schema::example());
             message
         })
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ambit_proto::schema::Schema;
+use ambit_proto::schema::{FieldSpec, FieldType, Schema};
 
 /// Names by index.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub struct SchemaNames {
     /// Kinds of object.
     pub kinds: Vec<PartNames>,
     /// Kinds of event.
-    pub events: Vec<PartNames>,
+    pub events: Vec<EventNames>,
 }
 
 /// A name and the names of the parts.
@@ -23,6 +23,24 @@ pub struct PartNames {
     pub parts: Vec<Arc<str>>,
 }
 
+/// The name of a kind of event and the names in it.
+#[derive(Clone, Debug)]
+pub struct EventNames {
+    /// The name of the kind.
+    pub name: Arc<str>,
+    /// The fields.
+    pub fields: Vec<FieldNames>,
+}
+
+/// The name of a field and of its choices.
+#[derive(Clone, Debug)]
+pub struct FieldNames {
+    /// The name of the field.
+    pub name: Arc<str>,
+    /// Empty for other types.
+    pub choices: Vec<Arc<str>>,
+}
+
 impl SchemaNames {
     /// The names in `schema`.
     pub fn of(schema: &Schema) -> Self {
@@ -30,10 +48,10 @@ impl SchemaNames {
             .kinds
             .iter()
             .map(|kind| named(&kind.name, kind.components.iter().map(|part| &part.name)));
-        let events = schema
-            .events
-            .iter()
-            .map(|event| named(&event.name, event.fields.iter().map(|part| &part.name)));
+        let events = schema.events.iter().map(|event| EventNames {
+            name: event.name.as_str().into(),
+            fields: event.fields.iter().map(field_names).collect(),
+        });
         SchemaNames {
             kinds: kinds.collect(),
             events: events.collect(),
@@ -45,5 +63,16 @@ fn named<'s>(name: &'s str, parts: impl Iterator<Item = &'s String>) -> PartName
     PartNames {
         name: name.into(),
         parts: parts.map(|part| part.as_str().into()).collect(),
+    }
+}
+
+fn field_names(field: &FieldSpec) -> FieldNames {
+    let choices = match &field.ty {
+        FieldType::Choice(names) => names.iter().map(|name| name.as_str().into()).collect(),
+        _ => Vec::new(),
+    };
+    FieldNames {
+        name: field.name.as_str().into(),
+        choices,
     }
 }

@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
+use ambit_proto::message::FieldValue;
+use ambit_proto::space::Position;
 
 use super::*;
-use crate::client::event::{ConnectionStatus, FieldValue, codes};
+use crate::client::event::{ConnectionStatus, codes};
 use server::{Server, hosts};
 
 #[tokio::test]
@@ -83,7 +85,10 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
     // else.
     for _ in 0..20 {
         let number = handle
-            .act(Action::Move { x: 1.0, y: 2.0 })
+            .act(GameCommand {
+                kind: 0,
+                fields: vec![FieldValue::Position(Position::on_ground(1.0, 2.0))],
+            })
             .await
             .expect("in a game");
         let echo = |event: &ViewEvent| match event {

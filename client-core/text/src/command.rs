@@ -1,7 +1,8 @@
 //! The commands of the console, one a line.
 //!
 //! A line goes in, a [`ConsoleCommand`] or a [`UsageError`] comes out; nothing is executed here.
-//! Empty lines and lines that begin with `#` are skipped.
+//! Empty lines and lines that begin with `#` are skipped. Commands of the running game are parsed
+//! later, by its schema ([`ambit_client_core::command_words`]); the console's own words win.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,12 +42,10 @@ pub enum ConsoleCommand {
     Say(Option<ChatAudience>, String),
     /// Remove a player from the room, by name.
     Kick(String),
-    /// Walk to a position, in metres.
-    Move(f32, f32),
     /// Hold these controls, one bit each, until changed.
     Keys(u32),
-    /// Cast a spell by its name, perhaps at a point on the ground, in metres.
-    Cast(String, Option<(f32, f32)>),
+    /// A line whose first word is none of the console's: a command of the game, if it has it.
+    Game(String),
     /// List the objects in sight.
     Objects,
     /// Set whether updates are printed.
@@ -103,8 +102,6 @@ pub const HELP: &[(&str, &str)] = &[
          '!TEXT' goes to the lobby",
     ),
     ("kick NAME", "remove a player from the room (its host only)"),
-    ("move X Y", "walk there, in metres"),
-    ("cast SPELL [X Y]", "cast a spell, optionally at a position"),
     (
         "keys up,fire",
         "hold these controls until changed; 'keys none' lets go",
@@ -142,12 +139,7 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         ("nick", [_, ..]) => ConsoleCommand::Nick(rest.to_owned()),
         ("say", [_, ..]) => say(rest)?,
         ("kick", [_, ..]) => ConsoleCommand::Kick(rest.to_owned()),
-        ("move", [x, y]) => ConsoleCommand::Move(metres(x)?, metres(y)?),
         ("keys", [names]) => ConsoleCommand::Keys(keys(names)?),
-        ("cast", [spell]) => ConsoleCommand::Cast((*spell).to_owned(), None),
-        ("cast", [spell, x, y]) => {
-            ConsoleCommand::Cast((*spell).to_owned(), Some((metres(x)?, metres(y)?)))
-        }
         ("objects", []) => ConsoleCommand::Objects,
         ("watch", ["on"]) => ConsoleCommand::Watch(true),
         ("watch", ["off"]) => ConsoleCommand::Watch(false),
@@ -159,7 +151,12 @@ pub fn parse(line: &str) -> Result<Option<ConsoleCommand>, UsageError> {
         }
         ("quit" | "exit", []) => ConsoleCommand::Quit,
         ("help", []) => ConsoleCommand::Help,
-        _ => return Err(unknown_command(verb, line)),
+        _ => match help_of(verb) {
+            Some(usage) => {
+                return Err(UsageError(format!("'{line}' is invalid; expected {usage}")));
+            }
+            None => ConsoleCommand::Game(line.to_owned()),
+        },
     };
     Ok(Some(parsed))
 }
@@ -260,12 +257,6 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Accepts any number: the server checks whether it lies on the map.
-fn metres(text: &str) -> Result<f32, UsageError> {
-    text.parse()
-        .map_err(|_| UsageError(format!("'{text}' is not a number of metres")))
-}
-
 fn keys(names: &str) -> Result<u32, UsageError> {
     if names == "none" {
         return Ok(0);
@@ -286,14 +277,11 @@ fn keys(names: &str) -> Result<u32, UsageError> {
     })
 }
 
-fn unknown_command(verb: &str, line: &str) -> UsageError {
-    match HELP
-        .iter()
-        .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
-    {
-        Some((usage, _)) => UsageError(format!("'{line}' is invalid; expected {usage}")),
-        None => UsageError(format!("unknown command '{verb}'; 'help' lists them all")),
-    }
+/// The form of a command of the console.
+fn help_of(verb: &str) -> Option<&'static str> {
+    HELP.iter()
+        .map(|(usage, _)| *usage)
+        .find(|usage| usage.split_whitespace().next() == Some(verb))
 }
 
 #[cfg(test)]
@@ -332,12 +320,8 @@ mod tests {
                 "psst".into(),
             ),
         );
-        check("move 10 20.5", ConsoleCommand::Move(10.0, 20.5));
+        check("move 10 20.5", ConsoleCommand::Game("move 10 20.5".into()));
         check("keys up,fire", ConsoleCommand::Keys(0b1_0100));
-        check(
-            "cast bolt 1 2",
-            ConsoleCommand::Cast("bolt".into(), Some((1.0, 2.0))),
-        );
         check(
             "wait 500ms",
             ConsoleCommand::Wait(Duration::from_millis(500)),
@@ -373,9 +357,7 @@ mod tests {
     #[test]
     fn a_usage_error_names_the_expected_form() {
         for (line, hint) in [
-            ("jump", "help"),
-            ("move 1", "move X Y"),
-            ("move here there", "metres"),
+            ("start now", "start"),
             ("create den", "game="),
             ("create den game=field npcs", "key=value"),
             ("keys sideways", "left"),
@@ -391,9 +373,11 @@ mod tests {
     fn each_documented_command_is_known() {
         for (usage, _) in HELP {
             let verb = usage.split_whitespace().next().expect("a verb");
-            if let Err(UsageError(text)) = parse(verb) {
-                assert!(!text.contains("unknown command"), "{verb}");
-            }
+            let parsed = parse(verb);
+            assert!(
+                !matches!(parsed, Ok(Some(ConsoleCommand::Game(_)))),
+                "{verb}"
+            );
         }
     }
 

@@ -5,18 +5,21 @@
 //! `late`; `error` has a stable `code` and a `message`. Keys may be added; none changes its
 //! meaning. Positions are metres, rounded to a millimetre; angles are radians.
 
+use ambit_proto::message::FieldValue;
+use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde_json::{Map, Value as Json, json};
 
 use ambit_client_core::client::event::{
-    ComponentValue, ConnectionStatus, ErrorSubject, Facing, Failure, FieldValue, GameEvent,
-    GameStarted, NamedValue, ObjectEntered, ObjectUpdated, ViewEvent, codes,
+    ComponentValue, ConnectionStatus, ErrorSubject, Facing, Failure, GameEvent, GameStarted,
+    NamedValue, ObjectEntered, ObjectUpdated, ViewEvent, codes,
 };
 use ambit_client_core::client::model::{PlayerListing, RoomListing};
 use ambit_client_core::client::stats::{
     AgeByClass, Distribution, LengthDistribution, SimulationStats,
 };
+use ambit_client_core::command_words;
 
 /// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
@@ -151,8 +154,19 @@ fn started(started: &GameStarted) -> Json {
         "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz,
         "width": started.map.width_m,
         "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner,
-        "outer": started.map.outer, "spells": started.spells,
+        "outer": started.map.outer, "commands": commands(&started.schema),
     })
+}
+
+/// The commands of a game: name, form, one line of help, and the suggested key.
+fn commands(schema: &Schema) -> Json {
+    let commands = schema.commands.iter().map(|command| {
+        json!({
+            "name": command.name, "usage": command_words::usage(command), "help": command.help,
+            "key": command.key,
+        })
+    });
+    commands.collect()
 }
 
 fn enter(enter: &ObjectEntered) -> Json {
@@ -184,10 +198,16 @@ fn game_event(event: &GameEvent) -> Json {
         "late": event.late,
     });
     for field in &event.fields {
-        json[&*field.name] = match field.value {
+        json[&*field.name] = match &field.value {
+            FieldValue::None => Json::Null,
             FieldValue::Object(id) => json!(id),
-            FieldValue::Position(position) => position_json(position),
+            FieldValue::Position(position) => position_json(*position),
             FieldValue::Number(number) => json!(number),
+            FieldValue::Choice(index) => field
+                .choice
+                .as_ref()
+                .map_or_else(|| json!(index), |name| json!(&**name)),
+            FieldValue::Text(text) => json!(text),
         };
     }
     json
@@ -300,6 +320,8 @@ fn with(ev: &str, first: &[(&str, Json)], mut json: Json) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use ambit_client_core::client::event::NamedField;
+
     use super::*;
 
     #[test]
@@ -339,21 +361,29 @@ mod tests {
             effect: GameTime::from_millis(1_000),
             late: false,
             fields: vec![
-                NamedValue {
-                    name: "target".into(),
-                    value: FieldValue::Object(Some(3)),
+                field("target", FieldValue::Object(3)),
+                field("by", FieldValue::None),
+                field("amount", FieldValue::Number(25)),
+                NamedField {
+                    choice: Some("bolt".into()),
+                    ..field("spell", FieldValue::Choice(0))
                 },
-                NamedValue {
-                    name: "amount".into(),
-                    value: FieldValue::Number(25),
-                },
+                field("words", FieldValue::Text("ouch".into())),
             ],
         };
         let expected = json!({
             "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3,
-            "amount": 25,
+            "by": null, "amount": 25, "spell": "bolt", "words": "ouch",
         });
         assert_eq!(event(&ViewEvent::Event(game_event)), Some(expected));
+    }
+
+    fn field(name: &str, value: FieldValue<u32>) -> NamedField {
+        NamedField {
+            name: name.into(),
+            value,
+            choice: None,
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
 /// rest.

@@ -25,7 +25,7 @@ use crate::tick_schedule::TickSchedule;
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams, inputs and snapshots are recorded as they are, so a new shape of these
 /// (`ambit_proto::message::VERSION`, [`RoomInput`], [`Room::save`]) is a new version here.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -180,11 +180,12 @@ fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::ids::{ClientId, PlayerId};
-    use ambit_proto::message::Action;
+    use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+    use ambit_proto::message::FieldValue;
     use ambit_proto::space::Position;
 
     use super::*;
+    use crate::logic::game::GameCommand;
     use crate::room::{TransferArrival, TransferId};
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 5")
+                .starts_with("a recording of version 1, and this build runs those of version 6")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
@@ -272,7 +273,10 @@ mod tests {
             RoomInput::Command {
                 player,
                 number: 8,
-                action: Action::Custom(vec![4]),
+                command: GameCommand {
+                    kind: 1,
+                    fields: vec![FieldValue::Object(ObjectId(4)), FieldValue::None],
+                },
             },
             RoomInput::ReleaseForTransfer {
                 player,

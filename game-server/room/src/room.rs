@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::{Action, Command, EffectTime};
+use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
+use ambit_proto::message::{Command, EffectTime, FieldValue, RefusalReason};
 use ambit_proto::time::GameTime;
 
 use self::gates::Gates;
@@ -37,9 +37,9 @@ pub use self::input::{REPLAY_CLIENT, RoomInput, TransferArrival, TransferId};
 pub use self::output::RoomOutput;
 use self::seat::{CommandRepeats, Presence, Seat};
 use crate::config::RoomConfig;
-use crate::logic::game::{Game, Refusal};
+use crate::logic::game::{Game, GameCommand, Refusal};
 use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
-use crate::network::command_filter::{CommandFault, is_steering};
+use crate::network::command_filter::CommandFault;
 use crate::network::loads::LoadMap;
 use crate::network::viewer::UplinkEvent;
 use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
@@ -348,8 +348,8 @@ impl Room {
             RoomInput::Command {
                 player,
                 number,
-                action,
-            } => answer = self.command(*player, *number, action),
+                command,
+            } => answer = self.command(*player, *number, command),
             RoomInput::Sample { player, at, sample } => {
                 self.world.receive_sample(*at, *player, *sample);
             }
@@ -464,14 +464,25 @@ impl Room {
         self.network.remove_viewer(client);
     }
 
-    fn command(&mut self, player: PlayerId, number: u32, action: &Action) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        player: PlayerId,
+        number: u32,
+        command: &GameCommand,
+    ) -> Result<(), Refusal> {
+        let newest_only = self.is_newest_only(command.kind);
         if let Some(seat) = self.seats.get_mut(&player) {
             seat.executed.insert(number);
-            if is_steering(action) {
-                seat.steered = Some(number);
+            if newest_only {
+                seat.newest.insert(command.kind, number);
             }
         }
-        self.game.command(&mut self.world, player, action)
+        self.game.command(&mut self.world, player, command)
+    }
+
+    fn is_newest_only(&self, kind: u8) -> bool {
+        let kind = self.world.schema().command(kind);
+        kind.is_some_and(|kind| kind.newest_only)
     }
 
     fn receive(
@@ -497,10 +508,10 @@ impl Room {
                 UplinkEvent::FaultyCommand(fault, report) => {
                     self.note_fault(now, client, fault, report);
                 }
-                UplinkEvent::MalformedCommand(report) => {
+                UplinkEvent::MalformedCommand(code, report) => {
                     self.stats.commands_malformed += 1;
                     if let Some(number) = report {
-                        self.refuse(now, client, number, ErrorCode::Malformed);
+                        self.refuse(now, client, number, Refusal::Code(code));
                     }
                 }
                 UplinkEvent::Malformed => self.stats.malformed += 1,
@@ -527,30 +538,60 @@ impl Room {
         command: Command,
         outputs: &mut Vec<RoomOutput>,
     ) {
-        let Command { number, action } = command;
+        let Command {
+            number,
+            kind,
+            fields,
+        } = command;
         if let Some(seat) = self.seats.get(&player) {
             if seat.has_executed(now, number) {
                 self.stats.commands_repeated += 1;
                 return;
             }
-            if is_steering(&action) && seat.has_steered_since(now, number) {
+            if self.is_newest_only(kind) && seat.has_newer(now, kind, number) {
                 let fault = CommandFault::Outdated;
                 let may_report = self.network.may_report(now, client, fault);
                 return self.note_fault(now, client, fault, may_report.then_some(number));
             }
         }
-        let input = RoomInput::Command {
-            player,
-            number,
-            action,
-        };
-        match self.execute(now, input, outputs) {
+        let answer = self.resolve_fields(client, &fields).and_then(|fields| {
+            let input = RoomInput::Command {
+                player,
+                number,
+                command: GameCommand { kind, fields },
+            };
+            self.execute(now, input, outputs)
+        });
+        match answer {
             Ok(()) => self.stats.commands += 1,
-            Err(Refusal(code)) => {
+            Err(refusal) => {
                 self.stats.commands_refused += 1;
-                self.refuse(now, client, number, code);
+                self.refuse(now, client, number, refusal);
             }
         }
+    }
+
+    /// The fields of a command, with the objects that the client means. A client gets the same
+    /// answer for an object that it does not follow and for one that does not exist.
+    fn resolve_fields(
+        &self,
+        client: ClientId,
+        fields: &[FieldValue<Alias>],
+    ) -> Result<Vec<FieldValue<ObjectId>>, Refusal> {
+        // An object that the client follows may have been removed at this tick.
+        let followed = |alias: &Alias| {
+            let object = self.network.followed_object(client, *alias);
+            object.filter(|&object| self.world.contains(object))
+        };
+        let resolve = |field: &FieldValue<Alias>| match field {
+            FieldValue::Position(position) if !self.world.grid().contains(*position) => {
+                Err(Refusal::Code(ErrorCode::BadPosition))
+            }
+            field => field
+                .rename_object(followed)
+                .ok_or(Refusal::Code(ErrorCode::NoSuchObject)),
+        };
+        fields.iter().map(resolve).collect()
     }
 
     /// Counts a command that the game does not get. `report` is its number if the client is to be
@@ -567,7 +608,7 @@ impl Room {
             CommandFault::Outdated => self.stats.commands_outdated += 1,
         }
         if let Some(number) = report {
-            self.refuse(now, client, number, fault.code());
+            self.refuse(now, client, number, Refusal::Code(fault.code()));
         }
     }
 
@@ -602,9 +643,13 @@ impl Room {
         self.applied_inputs = applied;
     }
 
-    fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
+    fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, refusal: Refusal) {
+        let reason = match refusal {
+            Refusal::Code(code) => RefusalReason::Code(code as u16),
+            Refusal::Game(index) => RefusalReason::Game(index),
+        };
         self.network
-            .refuse_command(now, client, command, code as u16, &mut self.stats);
+            .refuse_command(now, client, command, reason, &mut self.stats);
     }
 
     fn drop_unresponsive(&mut self, now: GameTime, outputs: &mut Vec<RoomOutput>) {

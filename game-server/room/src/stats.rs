@@ -23,7 +23,8 @@ pub struct RoomStats {
     pub commands: u64,
     /// Commands refused by the game.
     pub commands_refused: u64,
-    /// Move commands that arrived after a newer one and were ignored; answered with `outdated`.
+    /// Commands that arrived after a newer one of a kind of which only the newest counts; answered
+    /// with `outdated`.
     pub commands_outdated: u64,
     /// Commands that could not be decoded; answered with `malformed`.
     pub commands_malformed: u64,

@@ -1,9 +1,9 @@
 //! Gates between maps: one room releases a player, another one admits it, and a restored room
 //! repeats its answers.
 
+use ambit_field::commands;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::recording::Header;
@@ -344,9 +344,9 @@ impl Map {
     }
 
     fn spend_mana(&mut self, player: PlayerId) {
-        let action = Action::Cast { spell: 2, at: None };
+        let command = commands::cast(2, None);
         let (world, game) = self.room.arrange();
-        game.command(world, player, &action)
+        game.command(world, player, &command)
             .expect("the avatar has enough mana");
     }
 

@@ -5,10 +5,11 @@ use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use ambit_cubes_physics::POSE_FORMAT;
+use ambit_field::commands;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig};
-use ambit_proto::message::{Action, Command};
+use ambit_proto::message::{Command, FieldValue, GameCommand};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire;
 use ambit_room::config::RoomConfig;
@@ -148,10 +149,7 @@ fn a_command_repeated_at_another_host_is_executed_once() {
         original.tick();
     }
     let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
-    let command = |number: u32| Command {
-        number,
-        action: Action::Cast { spell: 1, at: None },
-    };
+    let command = |number: u32| commands::cast(1, None).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_000), command(1_002)]);
     original.now += TICK;
     original
@@ -218,13 +216,7 @@ fn an_outdated_move_stays_outdated_at_the_next_host() {
         original.tick();
     }
     let (ann, first) = (PlayerId(0), original.clients[&PlayerId(0)]);
-    let command = |number: u32| Command {
-        number,
-        action: Action::Move {
-            x: 5.0,
-            y: number as f32 / 100.0,
-        },
-    };
+    let command = |number: u32| commands::walk(5.0, number as f32 / 100.0).numbered(number);
     let first_datagram = original.datagram(first, &[command(1_002)]);
     original.now += TICK;
     original
@@ -417,21 +409,15 @@ impl PlayedRoom {
 
     fn command(&mut self, client: ClientId) -> RoomInput {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
-        let action = match self.rng.u8(..4) {
-            0 => Action::Move { x, y },
-            1 => Action::Custom(self.rng.u32(..128).to_le_bytes().to_vec()),
-            _ => Action::Cast {
-                spell: self.rng.u8(..4),
-                at: Some((x, y)),
+        let command = match self.rng.u8(..4) {
+            0 => commands::walk(x, y),
+            1 => GameCommand {
+                kind: 0,
+                fields: vec![FieldValue::Number(self.rng.i64(..128))],
             },
+            _ => commands::cast(self.rng.u8(..4), Some((x, y))),
         };
         self.commands += 1;
-        self.datagram(
-            client,
-            &[Command {
-                number: self.commands,
-                action,
-            }],
-        )
+        self.datagram(client, &[command.numbered(self.commands)])
     }
 }

@@ -10,10 +10,10 @@ use super::{BASE_TIME, Example};
 use crate::ids::Alias;
 use crate::keymap::{KeySample, Keymap};
 use crate::message::{
-    Action, BodyContext, Command, DatagramBody, EffectTime, EventValue, KeyInput, LatenessReport,
-    MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record, STAMP_BITS, Uplink,
+    BodyContext, Command, DatagramBody, EffectTime, FieldValue, KeyInput, LatenessReport,
+    MAX_CHANGES, MAX_EFFECTS, Notice, Record, RefusalReason, STAMP_BITS, Uplink,
 };
-use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, ObjectKind, Schema};
+use crate::schema::{Codec, Component, MAX_FIELDS, MAX_POINTS, MAX_TEXT_BYTES, ObjectKind, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, StepValue, Waypoint};
@@ -56,7 +56,8 @@ impl Example for Command {
     fn example(rng: &mut fastrand::Rng) -> Self {
         Self {
             number: rng.u32(..),
-            action: any_action(rng),
+            kind: rng.u8(..),
+            fields: any_fields(rng),
         }
     }
 }
@@ -64,18 +65,20 @@ impl Example for Command {
 impl Example for Notice {
     fn example(rng: &mut fastrand::Rng) -> Self {
         if rng.bool() {
+            let reason = if rng.bool() {
+                RefusalReason::Game(rng.u8(..))
+            } else {
+                RefusalReason::Code(rng.u16(..))
+            };
             return Self::Refused {
                 command: rng.u32(..),
-                code: rng.u16(..),
+                reason,
             };
         }
-        let fields = (0..rng.usize(..=MAX_FIELDS))
-            .map(|_| any_field(rng))
-            .collect();
         Self::Event {
             kind: rng.u8(..),
             effect: any_time(rng),
-            fields,
+            fields: any_fields(rng),
         }
     }
 }
@@ -139,35 +142,23 @@ impl Example for ExampleBody {
     }
 }
 
-fn any_action(rng: &mut fastrand::Rng) -> Action {
-    match rng.u8(..3) {
-        0 => Action::Move {
-            x: any_float(rng),
-            y: any_float(rng),
-        },
-        1 => Action::Cast {
-            spell: rng.u8(..),
-            at: rng.bool().then(|| (any_float(rng), any_float(rng))),
-        },
-        _ => Action::Custom(
-            (0..rng.usize(..=MAX_CUSTOM_BYTES))
-                .map(|_| rng.u8(..))
-                .collect(),
-        ),
-    }
+fn any_fields(rng: &mut fastrand::Rng) -> Vec<FieldValue<Alias>> {
+    (0..rng.usize(..=MAX_FIELDS))
+        .map(|_| any_field(rng))
+        .collect()
 }
 
-/// Any but a NaN, which equals nothing.
-fn any_float(rng: &mut fastrand::Rng) -> f32 {
-    let float = f32::from_bits(rng.u32(..));
-    if float.is_nan() { f32::INFINITY } else { float }
-}
-
-fn any_field(rng: &mut fastrand::Rng) -> EventValue {
-    match rng.u8(..3) {
-        0 => EventValue::Object(rng.bool().then(|| Alias::example(rng))),
-        1 => EventValue::Position(Position::example(rng)),
-        _ => EventValue::Number(rng.i64(..) >> rng.u8(..64)),
+fn any_field(rng: &mut fastrand::Rng) -> FieldValue<Alias> {
+    match rng.u8(..6) {
+        0 => FieldValue::None,
+        1 => FieldValue::Object(Alias::example(rng)),
+        2 => FieldValue::Position(Position::example(rng)),
+        3 => FieldValue::Number(rng.i64(..) >> rng.u8(..64)),
+        4 => FieldValue::Choice(rng.u8(..)),
+        _ => {
+            let letters = rng.u32(..=MAX_TEXT_BYTES / 4);
+            FieldValue::Text((0..letters).map(|_| rng.char(..)).collect())
+        }
     }
 }
 

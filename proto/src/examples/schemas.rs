@@ -9,7 +9,7 @@ use crate::schema::{
 impl Schema {
     /// Kinds `avatar` (all codecs but poses; only the owner receives mana) and `stone` (a path,
     /// followed from 3 cells away), the event `hit`, the commands `walk-to`, `rest`, `cast` and
-    /// `shout` (all types of fields), the refusal `tired`, two spells.
+    /// `shout` (all types of fields), the refusal `tired`.
     pub fn example() -> Self {
         let fields = [
             ("who", FieldType::Object),
@@ -33,7 +33,6 @@ impl Schema {
                 name: "hit".into(),
                 fields: fields.into(),
             }],
-            spells: vec!["bolt".into(), "heal".into()],
             commands: commands(),
             refusals: vec![RefusalKind {
                 name: "tired".into(),

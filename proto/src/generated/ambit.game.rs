@@ -37,7 +37,7 @@ pub mod game_to_client {
 /// The first message. A ticket admits one player to one room, once, for a short time.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Join {
-    /// The version of the game protocol that the client uses: 3 (`ambit_proto::message::VERSION`). The
+    /// The version of the game protocol that the client uses: 4 (`ambit_proto::message::VERSION`). The
     /// host refuses any other with `version_mismatch`.
     #[prost(uint32, tag = "1")]
     pub version: u32,
@@ -123,9 +123,6 @@ pub struct Schema {
     /// At most 64.
     #[prost(message, repeated, tag = "3")]
     pub events: ::prost::alloc::vec::Vec<EventKind>,
-    /// At most 32.
-    #[prost(string, repeated, tag = "4")]
-    pub spells: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// At most 64.
     #[prost(message, repeated, tag = "5")]
     pub commands: ::prost::alloc::vec::Vec<CommandKind>,

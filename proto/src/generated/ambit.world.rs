@@ -469,14 +469,13 @@ pub enum ErrorCode {
     Unsupported = 40,
     /// A newer message has made this one obsolete. The numbers of commands and of datagrams ascend.
     Outdated = 41,
-    /// A game's refusals of a command; sent over the game link as well.
+    /// A command names an object that the client does not see.
+    NoSuchObject = 42,
+    /// A command names a position that is not on the map.
     BadPosition = 64,
-    NotEnoughMana = 65,
-    OnCooldown = 66,
-    Dead = 67,
-    OutOfRange = 68,
+    /// The game has no such command. A game's own refusals are in its schema
+    /// (`ambit.game.RefusalKind`).
     UnknownCommand = 69,
-    Blocked = 70,
 }
 impl ErrorCode {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -527,13 +526,9 @@ impl ErrorCode {
             Self::TryAgain => "TRY_AGAIN",
             Self::Unsupported => "UNSUPPORTED",
             Self::Outdated => "OUTDATED",
+            Self::NoSuchObject => "NO_SUCH_OBJECT",
             Self::BadPosition => "BAD_POSITION",
-            Self::NotEnoughMana => "NOT_ENOUGH_MANA",
-            Self::OnCooldown => "ON_COOLDOWN",
-            Self::Dead => "DEAD",
-            Self::OutOfRange => "OUT_OF_RANGE",
             Self::UnknownCommand => "UNKNOWN_COMMAND",
-            Self::Blocked => "BLOCKED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -581,13 +576,9 @@ impl ErrorCode {
             "TRY_AGAIN" => Some(Self::TryAgain),
             "UNSUPPORTED" => Some(Self::Unsupported),
             "OUTDATED" => Some(Self::Outdated),
+            "NO_SUCH_OBJECT" => Some(Self::NoSuchObject),
             "BAD_POSITION" => Some(Self::BadPosition),
-            "NOT_ENOUGH_MANA" => Some(Self::NotEnoughMana),
-            "ON_COOLDOWN" => Some(Self::OnCooldown),
-            "DEAD" => Some(Self::Dead),
-            "OUT_OF_RANGE" => Some(Self::OutOfRange),
             "UNKNOWN_COMMAND" => Some(Self::UnknownCommand),
-            "BLOCKED" => Some(Self::Blocked),
             _ => None,
         }
     }

@@ -137,8 +137,8 @@ mod tests {
         );
         check(
             &text,
-            &[Value::Text(String::new()), Value::Text("é é".into())],
-            &[Value::Text("é éa".into())],
+            &[Value::Text(String::new()), Value::Text("éé".into())],
+            &[Value::Text("ééa".into())],
         );
     }
 

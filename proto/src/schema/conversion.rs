@@ -37,7 +37,6 @@ impl TryFrom<pb::Schema> for Schema {
                 .into_iter()
                 .map(|event| read_event(&place, event))
                 .collect::<Result<_, _>>()?,
-            spells: message.spells,
             commands: message
                 .commands
                 .into_iter()
@@ -241,7 +240,6 @@ impl From<&Schema> for pb::Schema {
             game: schema.game.clone(),
             kinds: schema.kinds.iter().map(pb::Kind::from).collect(),
             events: schema.events.iter().map(pb::EventKind::from).collect(),
-            spells: schema.spells.clone(),
             commands: schema.commands.iter().map(pb::CommandKind::from).collect(),
             refusals: schema.refusals.iter().map(pb::RefusalKind::from).collect(),
         }

@@ -27,7 +27,6 @@ fn schema_entries_are_found_by_name_and_by_index() {
     );
     assert_eq!(schema.kind(2), None);
     assert_eq!(schema.event_index("hit"), Some(0));
-    assert_eq!(schema.spell_index("bolt"), Some(0));
     assert_eq!(schema.command_index("cast"), Some(2));
     assert_eq!(
         schema.command(2).and_then(|cast| cast.field_index("at")),
@@ -87,14 +86,6 @@ fn lists_that_are_too_long_are_refused() {
             what: "fields",
             count: 9,
             max: 8,
-        }
-    });
-    check("schema", |schema| {
-        schema.spells = (0..33).map(|n| n.to_string()).collect();
-        SchemaProblem::TooMany {
-            what: "spells",
-            count: 33,
-            max: 32,
         }
     });
 }
@@ -254,10 +245,6 @@ fn unreadable_and_repeated_names_are_refused() {
             },
         );
     }
-    check("schema, spell \"bolt\"", |schema| {
-        schema.spells.push("bolt".into());
-        SchemaProblem::NameTaken
-    });
     check("schema, event \"hit\", field \"who\"", |schema| {
         schema.events[0]
             .fields

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::json::{Json, object};
-use super::test_vector::{TestVector, hex};
+use super::test_vector::TestVector;
 use super::values;
 use crate::ids::Alias;
 use crate::keymap::{CONTROLS, KeySample, Keymap};
 use crate::message::{
-    Action, Command, EventValue, KeyInput, LatenessReport, Notice, Uplink, read_uplink,
+    Command, FieldValue, KeyInput, LatenessReport, Notice, RefusalReason, Uplink, read_uplink,
 };
-use crate::schema::{FieldType, Schema};
+use crate::schema::{FieldSpec, FieldType, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::wire::{Reader, decode, encode};
@@ -94,62 +94,69 @@ fn uplinks() -> Vec<TestVector> {
 }
 
 fn commands() -> Vec<TestVector> {
-    let of = |number, action| Command { number, action };
+    let of = |number, kind, fields| Command {
+        number,
+        kind,
+        fields,
+    };
+    let at = FieldValue::Position(Position::new(120.25, 90.0, 0.0));
     vec![
         command(
-            "command-move",
-            "Floats are sent unchanged: they need not be on a grid, nor on the map.",
-            of(8, Action::Move { x: 12.5, y: -3.0 }),
+            "command-position",
+            "A position on the ground.",
+            of(8, 0, vec![at.clone()]),
         ),
         command(
-            "command-cast",
-            "A spell without a target.",
-            of(9, Action::Cast { spell: 1, at: None }),
+            "command-without-fields",
+            "No fields; the number is the highest possible.",
+            of(u32::MAX, 1, Vec::new()),
         ),
         command(
-            "command-cast-at",
-            "A spell with a target.",
+            "command-choice",
+            "The second name of a choice; the optional fields have no value.",
             of(
-                10,
-                Action::Cast {
-                    spell: 0,
-                    at: Some((120.25, 90.0)),
-                },
+                9,
+                2,
+                vec![FieldValue::Choice(1), FieldValue::None, FieldValue::None],
             ),
         ),
         command(
-            "command-custom",
-            "Bytes that the game defines; the number is the highest possible.",
-            of(u32::MAX, Action::Custom(vec![0, 1, 0xfe, 0xff])),
+            "command-optional-fields",
+            "A choice, a position and an object: the optional fields have values.",
+            of(10, 2, vec![FieldValue::Choice(0), at, object(300, 7)]),
         ),
         command(
-            "command-custom-empty",
-            "No bytes.",
-            of(0, Action::Custom(Vec::new())),
+            "command-number-and-text",
+            "A number and a text, of which a letter takes two bytes.",
+            of(
+                11,
+                3,
+                vec![FieldValue::Number(9), FieldValue::Text("caf\u{e9}".into())],
+            ),
         ),
     ]
 }
 
 fn notices() -> Vec<TestVector> {
     let at = Position::new(12.5, 100.0, -0.25);
-    let object = |slot, epoch| EventValue::Object(Some(Alias { slot, epoch }));
+    let refused = |command, reason| Notice::Refused { command, reason };
     vec![
         notice(
             "event-all-fields",
-            "A field of each type: an object, a position, a number.",
+            "An object, a position, a number.",
             event(vec![
                 object(3, 9),
-                EventValue::Position(at),
-                EventValue::Number(-12),
+                FieldValue::Position(at),
+                FieldValue::Number(-12),
             ]),
         ),
         notice(
             "event-unknown-object",
             "The client does not follow the object; the position is the lowest corner.",
             event(vec![
-                EventValue::Object(None),
-                EventValue::Position(Position::new(0.0, 0.0, -64.0)),
-                EventValue::Number(0),
+                FieldValue::None,
+                FieldValue::Position(Position::new(0.0, 0.0, -64.0)),
+                FieldValue::Number(0),
             ]),
         ),
         notice(
@@ -157,22 +164,28 @@ fn notices() -> Vec<TestVector> {
             "The highest slot and epoch, the highest corner, and a number of eight groups.",
             event(vec![
                 object(u16::MAX, u8::MAX),
-                EventValue::Position(Position::new(1e9, 1e9, 1e9).quantised()),
-                EventValue::Number(1 << 30),
+                FieldValue::Position(Position::new(1e9, 1e9, 1e9).quantised()),
+                FieldValue::Number(1 << 30),
             ]),
         ),
         notice(
             "refused",
-            "The command's number and the reason.",
-            Notice::Refused {
-                command: 7,
-                code: 64,
-            },
+            "The command's number and a general reason.",
+            refused(7, RefusalReason::Code(64)),
+        ),
+        notice(
+            "refused-by-the-game",
+            "The command's number and a reason of the game.",
+            refused(8, RefusalReason::Game(0)),
         ),
     ]
 }
 
-fn event(fields: Vec<EventValue>) -> Notice {
+fn object(slot: u16, epoch: u8) -> FieldValue<Alias> {
+    FieldValue::Object(Alias { slot, epoch })
+}
+
+fn event(fields: Vec<FieldValue<Alias>>) -> Notice {
     Notice::Event {
         kind: 0,
         effect: NOW + Duration::from_millis(150),
@@ -262,22 +275,25 @@ fn command(name: &'static str, about: &'static str, mut value: Command) -> TestV
     let bytes = encode(&mut value);
     let read: Command = decode(&bytes).expect("the encoding is valid");
     assert_eq!(read, value, "{name}");
-    let value = match &read.action {
-        Action::Move { x, y } => object! { number: read.number, action: "Move", x: *x, y: *y },
-        Action::Cast { spell, at } => object! {
-            number: read.number,
-            action: "Cast",
-            spell: *spell,
-            target: at.map(|(x, y)| object! { x: x, y: y }),
-        },
-        Action::Custom(bytes) => {
-            object! { number: read.number, action: "Custom", bytes: hex(bytes) }
+    let schema = Schema::example();
+    let kind = schema.command(read.kind).expect("the kind exists");
+    assert!(FieldValue::all_fit(&read.fields, &kind.fields), "{name}");
+    let kinds = schema.commands.iter().map(|command| {
+        object! {
+            name: command.name.as_str(),
+            newest_only: command.newest_only,
+            fields: field_types(&command.fields),
         }
+    });
+    let value = object! {
+        number: read.number,
+        kind: read.kind,
+        fields: field_values(&read.fields),
     };
     TestVector {
         name,
         about,
-        context: object! { from: "client", part: "message" },
+        context: object! { from: "client", part: "message", commands: kinds.collect::<Json>() },
         bytes,
         value,
     }
@@ -289,19 +305,14 @@ fn notice(name: &'static str, about: &'static str, mut value: Notice) -> TestVec
     let read: Notice = decode(&bytes).expect("the encoding is valid");
     assert_eq!(read, value, "{name}");
     assert!(read.fits(&schema), "{name}");
-    let events = schema.events.iter().map(|event| {
-        let fields = event.fields.iter().map(|field| {
-            let ty = match field.ty {
-                FieldType::Object => "object",
-                FieldType::Position => "position",
-                FieldType::Number { .. } => "number",
-                FieldType::Choice(_) => "choice",
-                FieldType::Text { .. } => "text",
-            };
-            object! { name: field.name.as_str(), field: ty }
-        });
-        object! { name: event.name.as_str(), fields: fields.collect::<Json>() }
-    });
+    let events = schema
+        .events
+        .iter()
+        .map(|event| object! { name: event.name.as_str(), fields: field_types(&event.fields) });
+    let refusals = schema
+        .refusals
+        .iter()
+        .map(|refusal| Json::from(refusal.name.as_str()));
     let value = match read {
         Notice::Event {
             kind,
@@ -311,27 +322,55 @@ fn notice(name: &'static str, about: &'static str, mut value: Notice) -> TestVec
             notice: "Event",
             kind: kind,
             effect: values::time(effect),
-            fields: fields.iter().map(field_value).collect::<Json>(),
+            fields: field_values(&fields),
         },
-        Notice::Refused { command, code } => {
-            object! { notice: "Refused", command: command, code: code }
-        }
+        Notice::Refused { command, reason } => match reason {
+            RefusalReason::Code(code) => {
+                object! { notice: "Refused", command: command, code: code }
+            }
+            RefusalReason::Game(index) => {
+                object! { notice: "Refused", command: command, reason: index }
+            }
+        },
     };
     TestVector {
         name,
         about,
-        context: object! { from: "server", part: "message", events: events.collect::<Json>() },
+        context: object! {
+            from: "server",
+            part: "message",
+            events: events.collect::<Json>(),
+            refusals: refusals.collect::<Json>(),
+        },
         bytes,
         value,
     }
 }
 
-fn field_value(field: &EventValue) -> Json {
-    match *field {
-        EventValue::Object(alias) => object! { field: "object", alias: alias.map(values::alias) },
-        EventValue::Position(Position { x, y, z }) => {
-            object! { field: "position", x: x, y: y, z: z }
+fn field_types(fields: &[FieldSpec]) -> Json {
+    let json = fields.iter().map(|field| {
+        let ty = match field.ty {
+            FieldType::Object => "object",
+            FieldType::Position => "position",
+            FieldType::Number { .. } => "number",
+            FieldType::Choice(_) => "choice",
+            FieldType::Text { .. } => "text",
+        };
+        object! { name: field.name.as_str(), field: ty, optional: field.optional }
+    });
+    json.collect()
+}
+
+fn field_values(fields: &[FieldValue<Alias>]) -> Json {
+    let json = fields.iter().map(|field| match field {
+        FieldValue::None => object! { field: "none" },
+        FieldValue::Object(alias) => object! { field: "object", alias: values::alias(*alias) },
+        FieldValue::Position(Position { x, y, z }) => {
+            object! { field: "position", x: *x, y: *y, z: *z }
         }
-        EventValue::Number(number) => object! { field: "number", number: number },
-    }
+        FieldValue::Number(number) => object! { field: "number", number: *number },
+        FieldValue::Choice(index) => object! { field: "choice", index: *index },
+        FieldValue::Text(text) => object! { field: "text", text: text.as_str() },
+    });
+    json.collect()
 }

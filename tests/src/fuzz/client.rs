@@ -13,13 +13,13 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::CloseReason;
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_cubes_physics::control;
+use ambit_field::commands;
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
 use ambit_proto::examples;
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
-use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_room::room::{RoomInput, RoomOutput};
@@ -70,13 +70,9 @@ pub fn client(data: &[u8]) {
                 if fuzzed.cubes {
                     fuzzed.client.input(fuzzed.now, Keymap(x.into()));
                 } else {
-                    let _ = fuzzed.client.act(
-                        fuzzed.now,
-                        Action::Move {
-                            x: x.into(),
-                            y: y.into(),
-                        },
-                    );
+                    let _ = fuzzed
+                        .client
+                        .act(fuzzed.now, &commands::walk(x.into(), y.into()));
                 }
             }
             _ => fuzzed

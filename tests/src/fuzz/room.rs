@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_proto::examples;
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::{Alias, ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
-use ambit_proto::message::{Action, Command};
+use ambit_proto::message::{Command, FieldValue};
+use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire;
 use ambit_room::room::{Room, RoomInput, RoomOutput};
@@ -181,26 +182,29 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         input.extend([step as u8, client]);
         put_bytes(input, bytes);
     };
-    let actions = [
-        Action::Move { x: 30.0, y: 12.0 },
-        Action::Cast {
-            spell: 0,
-            at: Some((10.0, 10.0)),
-        },
-        Action::Cast { spell: 2, at: None },
-        Action::Move {
-            x: f32::NAN,
-            y: -1e30,
-        },
-        Action::Custom(vec![1, 2, 3]),
+    let at = |x, y| FieldValue::Position(Position::on_ground(x, y));
+    let (none, own) = (FieldValue::None, FieldValue::Object(Alias::default()));
+    let of = |kind, fields: &[FieldValue<Alias>]| (kind, fields.to_vec());
+    let contents = [
+        of(0, &[at(30.0, 12.0)]),
+        of(0, &[at(16_000.0, 0.0)]),
+        of(1, &[FieldValue::Choice(0), at(10.0, 10.0)]),
+        of(1, &[FieldValue::Choice(2), none]),
+        of(1, &[FieldValue::Choice(9), own]),
+        of(2, &[FieldValue::Number(-7), FieldValue::Text("abc".into())]),
     ];
     let mut commands = Vec::new();
-    for (number, action) in (1..).zip(actions) {
+    for (number, (kind, fields)) in (1..).zip(contents) {
+        let mut command = Command {
+            number,
+            kind,
+            fields,
+        };
         step(
             &mut commands,
             MESSAGE,
             (number % 2) as u8,
-            &wire::encode(&mut Command { number, action }),
+            &wire::encode(&mut command),
         );
         commands.extend([TICK as u8, 1, TICK as u8, 1]);
     }

@@ -6,7 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ambit_client_core::command_words;
 use ambit_client_core::trust::KnownHosts;
+use ambit_client_text::command::{self, ConsoleCommand};
+use ambit_proto::message::{FieldValue, GameCommand};
+use ambit_proto::schema::Schema;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
 use ambit_world_server::config::Config;
@@ -18,10 +22,17 @@ pub fn impair(data: &[u8]) {
     }
 }
 
-/// Lines of the console or of a script.
+/// Lines of the console or of a script. A command of the game fits its schema.
 pub fn console(data: &[u8]) {
+    let schema = Schema::example();
     for line in text(data).lines() {
-        let _ = ambit_client_text::command::parse(line);
+        if let Ok(Some(ConsoleCommand::Game(line))) = command::parse(line) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let Ok(GameCommand { kind, fields }) = command_words::parse(&schema, &words) {
+                let kind = schema.command(kind).expect("the kind exists");
+                assert!(FieldValue::all_fit(&fields, &kind.fields), "{line}");
+            }
+        }
     }
 }
 
@@ -115,6 +126,7 @@ pub(super) fn console_seeds() -> Vec<Vec<u8>> {
         "rooms\ncreate hall game=field size=100x80 npcs=3\njoin 7 secret\nstart\nready off\nleave",
         "nick Zoë\nsay @\"a name\" hush\nsay !all\nkick bob\nmove 1.5 -2\n\
          cast bolt 3 4\nkeys up,fire\nkeys none",
+        "walk-to 1 2 3\nrest\ncast heal - #7\ncast bolt nan inf 9\nshout 9 good day",
         "wait 500ms\nwait-for enter 5s\nwatch on\nstats\nhelp\nquit # really",
     ])
 }

@@ -15,14 +15,13 @@ use ambit_client_core::client::event::{ComponentValue, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
-use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 use anyhow::{Context, Result, bail, ensure};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::{ScratchFolder, WAIT_LIMIT};
-use crate::counting_game::CountingGame;
+use crate::counting_game::{CountingGame, count};
 
 const COMMAND_INTERVAL: Duration = Duration::from_millis(50);
 /// After the last command has been confirmed: longer than the local lag, so that a second execution
@@ -140,10 +139,10 @@ impl CountingPlayer {
     /// Sends numbers until `over`, then compares.
     async fn play(mut self, over: watch::Receiver<bool>) -> Result<u64> {
         while !*over.borrow() {
-            let action = Action::Custom(self.sent.to_le_bytes().to_vec());
+            let command = count(self.sent);
             // The client refuses a command while too many wait for the next host; then it was not
             // sent.
-            if self.handle.act(action).await.is_ok() {
+            if self.handle.act(command).await.is_ok() {
                 self.sent += 1;
             }
             self.take_confirmed().await?;

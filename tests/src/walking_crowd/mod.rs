@@ -30,14 +30,13 @@ use std::time::Duration;
 use ambit_proto::cell::Grid;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
 use fastrand::Rng;
@@ -179,13 +178,13 @@ impl Game for WalkingCrowd {
         &mut self,
         world: &mut World,
         player: PlayerId,
-        _action: &Action,
+        _command: &GameCommand,
     ) -> Result<(), Refusal> {
         self.walkers.catch_up(world);
         if self.walkers.avatars.contains_key(&player) {
             Ok(())
         } else {
-            Err(Refusal(ErrorCode::OutOfState))
+            Err(Refusal::Code(ErrorCode::OutOfState))
         }
     }
 

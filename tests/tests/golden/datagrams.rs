@@ -4,12 +4,13 @@
 //! Two links exchange three datagrams, which are stored in the file. Other links must be able to
 //! read them.
 
-use ambit_proto::ids::Seq;
+use ambit_proto::ids::{Alias, Seq};
 use ambit_proto::keymap::{KeySample, Keymap};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{
-    Action, Command, DatagramBody, KeyInput, LatenessReport, Notice, Uplink, read_body, read_uplink,
+    Command, DatagramBody, FieldValue, KeyInput, LatenessReport, Notice, RefusalReason, Uplink,
+    read_body, read_uplink,
 };
 use ambit_proto::pose::Level;
 use ambit_proto::schema::Schema;
@@ -128,14 +129,22 @@ fn body() -> DatagramBody {
 fn notice() -> Notice {
     Notice::Refused {
         command: 7,
-        code: 64,
+        reason: RefusalReason::Code(64),
     }
 }
 
 fn command() -> Command {
     Command {
         number: 8,
-        action: Action::Move { x: 12.5, y: -3.0 },
+        kind: 2,
+        fields: vec![
+            FieldValue::Choice(1),
+            FieldValue::Position(Position::new(12.5, 3.0, 0.0)),
+            FieldValue::Object(Alias { slot: 3, epoch: 9 }),
+            FieldValue::Number(-12),
+            FieldValue::Text("caf\u{e9}".into()),
+            FieldValue::None,
+        ],
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::message::Action;
+use ambit_field::commands;
 
 use crate::script::{avatar_position, good_network, room_of, walk_to};
 
@@ -134,20 +134,8 @@ fn step_to_and_fro(
         } else {
             (10.0 - step_m / 2.0, 30.1)
         };
-        system.act(
-            0,
-            Action::Move {
-                x: viewer_x,
-                y: 25.0,
-            },
-        );
-        system.act(
-            1,
-            Action::Move {
-                x: object_x,
-                y: 25.0,
-            },
-        );
+        system.act(0, &commands::walk(viewer_x, 25.0));
+        system.act(1, &commands::walk(object_x, 25.0));
         for _ in 0..(step_m / 0.2).ceil() as usize + 4 {
             system.run_for(Duration::from_millis(50));
             for (user, last) in last.iter_mut().enumerate() {

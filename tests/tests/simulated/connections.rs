@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::ViewEvent;
-use ambit_proto::message::Action;
+use ambit_field::commands;
 
 use crate::script::{avatar_position, bad_network, compare_shown_objects, good_network, room_of};
 
@@ -46,7 +46,7 @@ fn a_broken_game_connection_is_replaced_with_a_new_ticket() {
         system.run_until("the return", |system| {
             system.user(0).client.avatar().is_some()
         });
-        system.act(0, Action::Move { x: 20.0, y: 20.0 });
+        system.act(0, &commands::walk(20.0, 20.0));
         system.run_for(Duration::from_secs(2));
     }
     assert!(system.room(room).is_some());
@@ -135,13 +135,7 @@ fn connections_break_on_bad_networks_and_no_player_is_lost() {
             0 => system.drop_connections(user),
             1 => system.drop_game(user),
             2 => system.cut(user, Duration::from_secs(2)),
-            _ => system.act(
-                user,
-                Action::Move {
-                    x: rng.f32() * 120.0,
-                    y: rng.f32() * 120.0,
-                },
-            ),
+            _ => system.act(user, &commands::walk(rng.f32() * 120.0, rng.f32() * 120.0)),
         }
         system.run_for(Duration::from_millis(500));
     }

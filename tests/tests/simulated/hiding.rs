@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_field::commands;
 use ambit_proto::ids::RoomId;
-use ambit_proto::message::Action;
 use ambit_tests::sim::System;
 
 use crate::script::{
@@ -71,22 +71,10 @@ fn a_bolt_that_hits_a_veiled_player_flies_on() {
     {
         crate::script::walk_to(&mut system, room, user, x, y);
     }
-    system.act(
-        0,
-        Action::Cast {
-            spell: VEIL,
-            at: None,
-        },
-    );
+    system.act(0, &commands::cast(VEIL, None));
     system.run_for(Duration::from_secs(1));
     let events_before: Vec<usize> = (0..3).map(|user| damage_events(&system, user)).collect();
-    system.act(
-        1,
-        Action::Cast {
-            spell: BOLT,
-            at: Some((40.0, 20.0)),
-        },
-    );
+    system.act(1, &commands::cast(BOLT, Some((40.0, 20.0))));
     system.run_for(Duration::from_secs(3));
     assert_eq!(
         damage_events(&system, 0),
@@ -129,13 +117,7 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
         system.user_mut(user).sent_datagrams = Some(Vec::new());
     }
     let was_seen_before = is_seen(&system, room);
-    system.act(
-        0,
-        Action::Cast {
-            spell: VEIL,
-            at: None,
-        },
-    );
+    system.act(0, &commands::cast(VEIL, None));
     // On a bad network the command takes some time. The veil lasts ten seconds from here on.
     let is_veiled = |system: &System| {
         let truth = system.room(room).expect("the room runs");
@@ -186,7 +168,7 @@ fn others_act_randomly(
         for user in 1..players {
             let action = crate::script::random_action(rng, 70.0);
             if rng.bool() {
-                system.act(user, action);
+                system.act(user, &action);
             }
         }
         act_randomly(system, rng, 0, 70.0, 1);
@@ -195,26 +177,14 @@ fn others_act_randomly(
 
 fn walk_about(system: &mut System, user: usize, quarter: usize) {
     let (x, y) = [(5.0, 5.0), (65.0, 60.0), (10.0, 60.0)][quarter / 8 % 3];
-    system.act(user, Action::Move { x, y });
+    system.act(user, &commands::walk(x, y));
 }
 
 fn heal_and_walk(system: &mut System, user: usize, quarter: usize) {
     if quarter.is_multiple_of(5) {
-        system.act(
-            user,
-            Action::Cast {
-                spell: HEAL,
-                at: None,
-            },
-        );
+        system.act(user, &commands::cast(HEAL, None));
     }
-    system.act(
-        user,
-        Action::Move {
-            x: 60.0 - quarter as f32,
-            y: 8.0,
-        },
-    );
+    system.act(user, &commands::walk(60.0 - quarter as f32, 8.0));
 }
 
 /// Whether any other player follows the first player's avatar.

@@ -13,9 +13,8 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_proto::control::world::Room;
 use ambit_proto::ids::RoomId;
-use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
-use ambit_tests::counting_game::{CountingGame, ReceivedNumbers};
+use ambit_tests::counting_game::{CountingGame, ReceivedNumbers, count};
 use ambit_tests::sim::System;
 use ambit_tests::sim::fleet::ProcessState;
 use ambit_transport::impair::Impairment;
@@ -440,7 +439,7 @@ impl HostFaults {
             user, next, sent, ..
         } = &mut self.players[index];
         self.system.with_client(*user, |client, now| {
-            if let Ok(number) = client.act(now, Action::Custom(next.to_le_bytes().to_vec())) {
+            if let Ok(number) = client.act(now, &count(*next)) {
                 sent.insert(number, *next);
                 *next += 1;
                 self.outcome.sent += 1;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_field::commands;
 use ambit_proto::ids::{ObjectId, RoomId};
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::space::Position;
 use ambit_tests::sim::System;
 use ambit_transport::impair::Impairment;
@@ -54,7 +55,7 @@ pub(crate) fn act_randomly(
         for user in 0..players {
             if rng.u8(..) < 90 {
                 let action = random_action(rng, size);
-                system.act(user, action);
+                system.act(user, &action);
             }
         }
         system.run_for(Duration::from_millis(250));
@@ -62,29 +63,14 @@ pub(crate) fn act_randomly(
 }
 
 /// A random action: mostly walking, sometimes a spell.
-pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> Action {
+pub(crate) fn random_action(rng: &mut fastrand::Rng, size: f32) -> GameCommand<u32> {
     let position = (rng.f32() * size, rng.f32() * size);
     match rng.u8(0..10) {
-        0 => Action::Cast {
-            spell: BOLT,
-            at: Some(position),
-        },
-        1 => Action::Cast {
-            spell: HEAL,
-            at: None,
-        },
-        2 => Action::Cast {
-            spell: VEIL,
-            at: None,
-        },
-        3 => Action::Cast {
-            spell: BLINK,
-            at: Some(position),
-        },
-        _ => Action::Move {
-            x: position.0,
-            y: position.1,
-        },
+        0 => commands::cast(BOLT, Some(position)),
+        1 => commands::cast(HEAL, None),
+        2 => commands::cast(VEIL, None),
+        3 => commands::cast(BLINK, Some(position)),
+        _ => commands::walk(position.0, position.1),
     }
 }
 
@@ -104,7 +90,7 @@ pub(crate) fn avatar_position(system: &System, room: RoomId, user: usize) -> Pos
 
 /// Walks a player there and waits until it has arrived.
 pub(crate) fn walk_to(system: &mut System, room: RoomId, user: usize, x: f32, y: f32) {
-    system.act(user, Action::Move { x, y });
+    system.act(user, &commands::walk(x, y));
     let goal = Position::on_ground(x, y);
     system.run_until("arrival", |system| {
         avatar_position(system, room, user).ground_distance(goal) < 0.02

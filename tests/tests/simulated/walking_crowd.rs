@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, Refusal};
 use ambit_room::logic::world::{World, WorldChange};
 use ambit_room::room::{Room, RoomInput};
 use ambit_tests::walking_crowd::heading::Heading;
@@ -268,24 +267,8 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
             let mut crowd_world = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
                 if busy {
-                    assert_eq!(
-                        crowd_world.command(PlayerId(1), &Action::Custom(vec![7])),
-                        Ok(())
-                    );
-                    assert_eq!(
-                        crowd_world.command(
-                            PlayerId(1),
-                            &Action::Move {
-                                x: f32::NAN,
-                                y: 1.0
-                            }
-                        ),
-                        Ok(())
-                    );
-                    assert_eq!(
-                        crowd_world.command(PlayerId(1), &Action::Cast { spell: 0, at: None }),
-                        Ok(())
-                    );
+                    let command = GameCommand::default();
+                    assert_eq!(crowd_world.command(PlayerId(1), &command), Ok(()));
                 }
                 crowd_world.tick();
             }
@@ -312,8 +295,8 @@ fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
                 .all(|(after, before)| *after != before)
         );
         assert_eq!(
-            crowd_world.command(PlayerId(2), &Action::Custom(vec![7])),
-            Err(Refusal(ErrorCode::OutOfState))
+            crowd_world.command(PlayerId(2), &GameCommand::default()),
+            Err(Refusal::Code(ErrorCode::OutOfState))
         );
     }
 }
@@ -415,8 +398,8 @@ impl CrowdWorld {
         crowd_world
     }
 
-    fn command(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {
-        self.game.command(&mut self.world, player, action)
+    fn command(&mut self, player: PlayerId, command: &GameCommand) -> Result<(), Refusal> {
+        self.game.command(&mut self.world, player, command)
     }
 
     /// Ends the current tick, begins the next one and moves all walkers to it. Returns the changes

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_client_core::client::event::ViewEvent;
+use ambit_field::commands;
 use ambit_proto::ids::{PlayerId, RoomId};
-use ambit_proto::message::Action;
 use ambit_transport::impair::Impairment;
 
 use self::lobby_and_hosts::LobbyAndHosts;
@@ -35,13 +35,13 @@ fn clients_on_bad_networks_pass_gates_and_each_is_in_one_room() {
                     let (x, y) = rng
                         .choice([(0.5, 20.0), (39.5, 20.0), (20.0, 20.0)])
                         .expect("one of three");
-                    system.act(user, Action::Move { x, y });
+                    system.act(user, &commands::walk(x, y));
                 }
             }
             system.run_for(Duration::from_secs(1));
         }
         // All users walk to the middle, and transfers in flight complete.
-        (0..6).for_each(|user| system.act(user, Action::Move { x: 20.0, y: 20.0 }));
+        (0..6).for_each(|user| system.act(user, &commands::walk(20.0, 20.0)));
         system.run_for(Duration::from_secs(8));
         let transfers = system.lobby().stats().transfers_completed;
         println!(

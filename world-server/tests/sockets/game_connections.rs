@@ -9,7 +9,8 @@ use ambit_proto::control::world::{
     world_to_client::Body as LobbyMessageBody,
 };
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{Action, Command, Notice};
+use ambit_proto::message::{Command, FieldValue, Notice, RefusalReason};
+use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 use ambit_transport::frame::encode_frame;
 use ambit_transport::quic;
@@ -79,7 +80,8 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
         // The first one steers, and makes all others outdated.
         let mut command = Command {
             number: 7,
-            action: Action::Move { x: 1.0, y: 1.0 },
+            kind: 0,
+            fields: vec![FieldValue::Position(Position::on_ground(1.0, 1.0))],
         };
         let bytes = ambit_proto::wire::encode(&mut command).into();
         link.send_reliable(now, bytes, None)
@@ -98,14 +100,15 @@ async fn what_a_game_drops_is_reported_to_the_client_and_counted() {
             _ => None,
         });
         let refusal = |notice| match notice {
-            Notice::Refused { command, code } => Some((command, code)),
+            Notice::Refused { command, reason } => Some((command, reason)),
             Notice::Event { .. } => None,
         };
         if let Some(refused) = notices.filter_map(refusal).last() {
             break refused;
         }
     };
-    assert_eq!(refused, (7, ErrorCode::Outdated as u16));
+    let outdated = RefusalReason::Code(ErrorCode::Outdated as u16);
+    assert_eq!(refused, (7, outdated));
 
     for _ in 0..10 {
         game.send_datagram(vec![0xff; 20]);

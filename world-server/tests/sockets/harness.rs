@@ -15,10 +15,9 @@ use ambit_proto::control::world::{
     client_to_world::Body as LobbyRequestBody, world_to_client::Body as LobbyMessageBody,
 };
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::schema::{Codec, ComponentSpec, ObjectKind, Schema};
 use ambit_room::config::{BadParameter, Parameters};
-use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::game::Game;
 use ambit_room::logic::registry::{GameInfo, Registry};
 use ambit_room::logic::world::World;
 use ambit_transport::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
@@ -124,10 +123,6 @@ impl Game for Bomb {
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
-    }
 
     fn step(&mut self, _: &mut World, _: Duration) {}
 }

@@ -1,13 +1,13 @@
 //! A bot with the profile `crowd`: it walks between random points of the map and sometimes casts a
 //! spell.
 //!
-//! The time and the surroundings go in, an action comes out now and then. No clock and no I/O;
+//! The time and the surroundings go in, a command comes out now and then. No clock and no I/O;
 //! random decisions follow from the seed.
 
 use std::time::Duration;
 
-use ambit_proto::message::Action;
-use ambit_proto::schema::Schema;
+use ambit_proto::message::{FieldValue, GameCommand};
+use ambit_proto::schema::{CommandKind, FieldType, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
 
@@ -47,23 +47,44 @@ pub(crate) struct Surroundings {
     pub(crate) nearest: Option<Position>,
     /// Extent of the map, in metres.
     pub(crate) map: (f32, f32),
-    pub(crate) spells: SpellIds,
+    pub(crate) commands: CommandIds,
 }
 
-/// The numbers of the spells that bots use, if the game has them.
+/// The numbers of the commands and spells that bots use, if the game has them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SpellIds {
+pub(crate) struct CommandIds {
+    /// The first command whose only field is a position.
+    walk: Option<u8>,
+    /// A choice of a spell, and perhaps a position.
+    cast: Option<u8>,
     bolt: Option<u8>,
     heal: Option<u8>,
     veil: Option<u8>,
     blink: Option<u8>,
 }
 
-impl SpellIds {
+impl CommandIds {
     pub(crate) fn from_schema(schema: &Schema) -> Self {
+        let only_field = |command: &CommandKind| match &command.fields[..] {
+            [field] => Some(field.ty.clone()),
+            _ => None,
+        };
+        let walk = schema
+            .commands
+            .iter()
+            .position(|command| only_field(command) == Some(FieldType::Position));
+        let cast = schema.command_index("cast");
+        let spells =
+            cast.and_then(|cast| schema.command(cast))
+                .and_then(|cast| match &cast.fields[..] {
+                    [spell, at] if at.ty == FieldType::Position && at.optional => Some(&spell.ty),
+                    _ => None,
+                });
         let [bolt, heal, veil, blink] =
-            ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_index(name));
-        SpellIds {
+            ["bolt", "heal", "veil", "blink"].map(|name| spells?.choice_index(name));
+        CommandIds {
+            walk: walk.map(|index| index as u8),
+            cast,
             bolt,
             heal,
             veil,
@@ -91,8 +112,12 @@ impl CrowdBot {
         now >= self.cast_at
     }
 
-    /// The next action, mostly none.
-    pub(crate) fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<Action> {
+    /// The next command, mostly none.
+    pub(crate) fn decide(
+        &mut self,
+        now: LocalTime,
+        around: &Surroundings,
+    ) -> Option<GameCommand<u32>> {
         if now >= self.cast_at {
             self.cast_at = now + random_duration(&mut self.rng, CAST_MS);
             return self.cast(around);
@@ -107,19 +132,25 @@ impl CrowdBot {
         self.resting = false;
         self.walk_at = now + random_duration(&mut self.rng, WALK_MS);
         let (width, height) = around.map;
-        Some(Action::Move {
-            x: self.random_coordinate(width),
-            y: self.random_coordinate(height),
+        let to = Position::on_ground(
+            self.random_coordinate(width),
+            self.random_coordinate(height),
+        );
+        Some(GameCommand {
+            kind: around.commands.walk?,
+            fields: vec![FieldValue::Position(to)],
         })
     }
 
-    fn cast(&mut self, around: &Surroundings) -> Option<Action> {
-        let SpellIds {
+    fn cast(&mut self, around: &Surroundings) -> Option<GameCommand<u32>> {
+        let CommandIds {
+            cast,
             bolt,
             heal,
             veil,
             blink,
-        } = around.spells;
+            ..
+        } = around.commands;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
                 let in_reach = LEAST_BOLT_M..=BOLT_M;
@@ -132,7 +163,13 @@ impl CrowdBot {
             7 => (veil?, None),
             _ => (blink?, Some(self.blink_target(around))),
         };
-        Some(Action::Cast { spell, at })
+        let at = at.map_or(FieldValue::None, |(x, y)| {
+            FieldValue::Position(Position::on_ground(x, y))
+        });
+        Some(GameCommand {
+            kind: cast?,
+            fields: vec![FieldValue::Choice(spell), at],
+        })
     }
 
     /// A random place in reach of a blink.
@@ -166,6 +203,8 @@ mod tests {
     use super::*;
 
     const MAP: (f32, f32) = (200.0, 100.0);
+    const WALK: u8 = 0;
+    const CAST: u8 = 1;
 
     #[test]
     fn a_bot_walks_and_casts_spells_within_the_map() {
@@ -173,16 +212,16 @@ mod tests {
         let actions = harness.run_for(Duration::from_mins(10));
         let (mut moves, mut casts) = (0, [0; 4]);
         for action in actions {
-            match action {
-                Action::Move { x, y } => {
+            match &action.fields[..] {
+                [FieldValue::Position(Position { x, y, .. })] => {
                     assert!(
-                        (0.0..=MAP.0).contains(&x) && (0.0..=MAP.1).contains(&y),
+                        (0.0..=MAP.0).contains(x) && (0.0..=MAP.1).contains(y),
                         "{x} {y}"
                     );
                     moves += 1;
                 }
-                Action::Cast { spell, .. } => casts[usize::from(spell)] += 1,
-                other @ Action::Custom(_) => panic!("{other:?}"),
+                [FieldValue::Choice(spell), _] => casts[usize::from(*spell)] += 1,
+                other => panic!("{other:?}"),
             }
         }
         assert!((40..=150).contains(&moves), "{moves} walks in ten minutes");
@@ -215,12 +254,12 @@ mod tests {
     #[test]
     fn in_a_game_without_spells_a_bot_only_walks() {
         let mut harness = CrowdBotHarness::new(4);
-        harness.around.spells = SpellIds::default();
+        harness.around.commands.cast = None;
         assert!(
             harness
                 .run_for(Duration::from_mins(5))
                 .iter()
-                .all(|action| matches!(action, Action::Move { .. }))
+                .all(|action| action.kind == WALK)
         );
     }
 
@@ -240,7 +279,9 @@ mod tests {
 
     impl CrowdBotHarness {
         fn new(seed: u64) -> Self {
-            let spells = SpellIds {
+            let commands = CommandIds {
+                walk: Some(WALK),
+                cast: Some(CAST),
                 bolt: Some(0),
                 heal: Some(1),
                 veil: Some(2),
@@ -253,7 +294,7 @@ mod tests {
                 moving: true,
                 nearest,
                 map: MAP,
-                spells,
+                commands,
             };
             CrowdBotHarness {
                 crowd: CrowdBot::new(LocalTime::ZERO, seed),
@@ -262,7 +303,7 @@ mod tests {
             }
         }
 
-        fn run_for(&mut self, time: Duration) -> Vec<Action> {
+        fn run_for(&mut self, time: Duration) -> Vec<GameCommand<u32>> {
             let end = self.now + time;
             let mut actions = Vec::new();
             while self.now < end {

@@ -3,6 +3,7 @@
 use ambit_client_core::client::event::{Failure, GameStarted, MapExtent, ObjectEntered, Welcome};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
 use ambit_proto::ids::PlayerId;
+use ambit_proto::message::FieldValue;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -64,11 +65,14 @@ fn each_created_room_gets_its_own_key() {
 #[test]
 fn commands_wait_until_the_game_has_started() {
     let mut harness = ScriptHarness::in_room();
-    assert_eq!(harness.line("move 1 2"), []);
+    assert_eq!(harness.line("walk-to 1 2"), []);
     harness.handle_event(&started());
     assert_eq!(
         harness.steps(),
-        [ScriptStep::Act(Action::Move { x: 1.0, y: 2.0 })]
+        [ScriptStep::Act(GameCommand {
+            kind: 0,
+            fields: vec![FieldValue::Position(Position::on_ground(1.0, 2.0))],
+        })]
     );
     assert_eq!(
         harness.line("keys fire"),
@@ -99,18 +103,39 @@ fn commands_without_a_game_are_errors() {
 }
 
 #[test]
-fn spells_are_selected_by_name() {
+fn commands_of_the_game_are_parsed_by_its_schema() {
     let mut harness = ScriptHarness::in_game();
     assert_eq!(
         harness.line("cast heal 3 4"),
-        [ScriptStep::Act(Action::Cast {
-            spell: 1,
-            at: Some((3.0, 4.0))
+        [ScriptStep::Act(GameCommand {
+            kind: 2,
+            fields: vec![
+                FieldValue::Choice(1),
+                FieldValue::Position(Position::on_ground(3.0, 4.0)),
+                FieldValue::None,
+            ],
         })]
     );
-    let steps = harness.line("cast sing");
-    assert_eq!(codes(&steps), ["unknown_command"]);
-    assert!(matches!(&steps[0], ScriptStep::Error(_, message) if message.contains("bolt, heal")));
+    for (line, hint) in [
+        ("cast sing", "bolt, heal"),
+        ("jump", "'help' lists them all"),
+    ] {
+        let steps = harness.line(line);
+        assert_eq!(codes(&steps), ["usage"]);
+        assert!(
+            matches!(&steps[0], ScriptStep::Error(_, message) if message.contains(hint)),
+            "{steps:?}"
+        );
+    }
+}
+
+#[test]
+fn the_help_lists_the_commands_of_the_running_game() {
+    let mut harness = ScriptHarness::new();
+    assert_eq!(harness.line("help"), [ScriptStep::Help(None)]);
+    let mut harness = ScriptHarness::in_game();
+    let schema = Arc::new(Schema::example());
+    assert_eq!(harness.line("help"), [ScriptStep::Help(Some(schema))]);
 }
 
 #[test]
@@ -300,7 +325,7 @@ fn a_usage_error_does_not_end_the_script() {
     let mut harness = ScriptHarness::new();
     assert_eq!(codes(&harness.line("dance")), ["usage"]);
     assert_eq!(harness.line("# a comment"), []);
-    assert_eq!(harness.line("help"), [ScriptStep::Help]);
+    assert_eq!(harness.line("help"), [ScriptStep::Help(None)]);
 }
 
 #[test]
@@ -460,7 +485,7 @@ fn started() -> ViewEvent {
         tick_hz: 20,
         map: MapExtent::default(),
         game: "field".into(),
-        spells: vec!["bolt".into(), "heal".into()],
+        schema: Arc::new(Schema::example()),
     })
 }
 

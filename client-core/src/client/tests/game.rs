@@ -3,9 +3,9 @@
 use ambit_proto::control::game as game_pb;
 use ambit_proto::control::world as pb;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
-use ambit_proto::message::{EventValue, Notice, Record};
+use ambit_proto::message::{FieldValue, Notice, Record, RefusalReason};
 
-use super::super::event::{ErrorSubject, FieldValue, GameEvent};
+use super::super::event::{ErrorSubject, GameEvent};
 use super::super::*;
 use super::harness::*;
 
@@ -28,8 +28,12 @@ fn a_ticket_lets_the_client_join_the_game() {
         (RoomId(ROOM), false, 20)
     );
     assert_eq!(
-        (started.delay, started.map.cell_m, started.spells.len()),
-        (ms(150), 10.0, 2)
+        (
+            started.delay,
+            started.map.cell_m,
+            started.schema.commands.len()
+        ),
+        (ms(150), 10.0, 4)
     );
     assert!(harness.client.is_playing());
 }
@@ -143,13 +147,13 @@ fn an_event_is_emitted_on_arrival_and_names_visible_objects() {
     let fields = game_event
         .fields
         .iter()
-        .map(|field| (&*field.name, field.value))
+        .map(|field| (&*field.name, field.value.clone()))
         .collect::<Vec<_>>();
     let position = FieldValue::Position(Position::on_ground(2.0, 3.0));
     assert_eq!(
         fields,
         [
-            ("who", FieldValue::Object(Some(1))),
+            ("who", FieldValue::Object(1)),
             ("where", position),
             ("damage", FieldValue::Number(9))
         ]
@@ -175,8 +179,8 @@ fn an_event_waits_for_the_object_that_it_names() {
         panic!("{events:?}")
     };
     assert_eq!(
-        (game_event.fields[0].value, game_event.late),
-        (FieldValue::Object(Some(1)), false)
+        (game_event.fields[0].value.clone(), game_event.late),
+        (FieldValue::Object(1), false)
     );
 }
 
@@ -189,8 +193,8 @@ fn an_event_whose_object_never_enters_is_emitted_without_it() {
     harness.advance(ms(200));
     let game_event = only_event(&mut harness);
     assert_eq!(
-        (game_event.fields[0].value, game_event.late),
-        (FieldValue::Object(None), false)
+        (game_event.fields[0].value.clone(), game_event.late),
+        (FieldValue::None, false)
     );
     assert!(game_event.t >= effect && game_event.t.since(effect) < ms(20));
 }
@@ -226,15 +230,11 @@ fn an_event_that_arrives_several_times_is_delivered_once() {
 #[test]
 fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     let mut harness = ClientHarness::playing();
-    let walk = Action::Move {
-        x: 3.0,
-        y: f32::NAN,
-    };
-    let number = harness.client.act(harness.now, walk).expect("in a game");
-    let second = harness
+    let number = harness
         .client
-        .act(harness.now, Action::Custom(vec![1]))
+        .act(harness.now, &walk_to(3.0, 4.0))
         .expect("in a game");
+    let second = harness.client.act(harness.now, &rest()).expect("in a game");
     assert_eq!(second, number + 1);
     harness.advance(ms(100));
     harness.send(&[]);
@@ -249,7 +249,7 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     );
     harness.send_notice(Notice::Refused {
         command: number,
-        code: pb::ErrorCode::BadPosition as u16,
+        reason: RefusalReason::Code(pb::ErrorCode::BadPosition as u16),
     });
     harness.send(&[]);
     match &harness.events()[..] {
@@ -260,10 +260,78 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
             );
             assert_eq!(
                 failure.message,
-                format!("the game refused command {number} (move): bad position")
+                format!("the game refused command {number} (walk-to): bad position")
             );
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_refusal_of_the_game_has_its_name_and_its_text() {
+    let mut harness = ClientHarness::playing();
+    let number = harness
+        .client
+        .act(harness.now, &cast(None))
+        .expect("in a game");
+    let refused = |index| Notice::Refused {
+        command: number,
+        reason: RefusalReason::Game(index),
+    };
+    harness.send_notice(refused(0));
+    // The schema has no such refusal.
+    harness.send_notice(refused(1));
+    harness.send(&[]);
+    match &harness.events()[..] {
+        [ViewEvent::Error(failure)] => assert_eq!(
+            (&*failure.code, failure.message.clone()),
+            (
+                "tired",
+                format!("the game refused command {number} (cast bolt): you are too tired")
+            )
+        ),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(harness.client.stats().malformed, 1);
+}
+
+#[test]
+fn a_command_names_an_object_by_its_alias() {
+    let mut harness = ClientHarness::playing();
+    let now = harness.room_time();
+    harness.send(&[enter(3, now, 5.0)]);
+    harness.advance(ms(50));
+    let id = harness.client.objects().next().expect("in sight").id;
+    harness
+        .client
+        .act(harness.now, &cast(Some(id)))
+        .expect("in a game");
+    harness.advance(ms(100));
+    harness.send(&[]);
+    assert_eq!(
+        harness.host.commands[0].fields[2],
+        FieldValue::Object(alias(3))
+    );
+    for (command, refused) in [
+        (cast(Some(id + 1)), CommandError::NoSuchObject),
+        (walk_to(-1.0, 0.0), CommandError::BadPosition),
+        (walk_to(1.0, 1e30), CommandError::BadPosition),
+        (
+            GameCommand {
+                kind: 4,
+                fields: Vec::new(),
+            },
+            CommandError::Undeclared,
+        ),
+        (
+            GameCommand {
+                kind: 0,
+                fields: vec![FieldValue::None],
+            },
+            CommandError::Undeclared,
+        ),
+    ] {
+        assert_eq!(harness.client.act(harness.now, &command), Err(refused));
     }
 }
 
@@ -292,7 +360,7 @@ fn datagrams_leave_at_a_bounded_rate() {
     let mut harness = ClientHarness::playing();
     let before = harness.client.stats().datagrams_up;
     for _ in 0..1_000 {
-        let _ = harness.client.act(harness.now, Action::Custom(vec![1]));
+        let _ = harness.client.act(harness.now, &rest());
         harness.advance(ms(1));
     }
     let sent = harness.client.stats().datagrams_up - before;
@@ -303,15 +371,13 @@ fn datagrams_leave_at_a_bounded_rate() {
 fn without_a_game_there_are_no_commands() {
     let mut harness = ClientHarness::welcomed();
     assert_eq!(
-        harness.client.act(harness.now, Action::Custom(vec![1])),
+        harness.client.act(harness.now, &rest()),
         Err(CommandError::NotPlaying)
     );
     let mut harness = ClientHarness::playing();
     assert_eq!(
-        harness
-            .client
-            .act(harness.now, Action::Custom(vec![0; 201])),
-        Err(CommandError::TooLong)
+        harness.client.act(harness.now, &walk_to(f32::NAN, 1.0)),
+        Err(CommandError::BadPosition)
     );
 }
 
@@ -352,7 +418,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     let mut harness = ClientHarness::playing();
     let number = harness
         .client
-        .act(harness.now, Action::Cast { spell: 0, at: None })
+        .act(harness.now, &walk_to(1.0, 2.0))
         .expect("in a game");
     assert_eq!(harness.client.take_confirmed().count(), 0);
     harness.advance(ms(100));
@@ -365,7 +431,7 @@ fn confirmed_commands_are_reported_once_and_expired_ones_never() {
     // The client does not know whether the host executed the command in time.
     harness
         .client
-        .act(harness.now, Action::Cast { spell: 0, at: None })
+        .act(harness.now, &walk_to(1.0, 2.0))
         .expect("in a game");
     harness.advance(ms(1_500));
     harness.send(&[]);
@@ -457,13 +523,7 @@ fn the_same_calls_give_the_same_outputs() {
         harness.send(&[enter(0, now, 5.0)]);
         let mut events = Vec::new();
         for step in 0..200 {
-            let _ = harness.client.act(
-                harness.now,
-                Action::Move {
-                    x: step as f32,
-                    y: 0.0,
-                },
-            );
+            let _ = harness.client.act(harness.now, &walk_to(step as f32, 0.0));
             harness.advance(ms(7));
             harness.send(&[]);
             events.extend(harness.events());
@@ -478,14 +538,14 @@ fn the_same_calls_give_the_same_outputs() {
 }
 
 fn hit(slot: u16, effect: GameTime) -> Notice {
-    let position = EventValue::Position(Position::on_ground(2.0, 3.0));
+    let position = FieldValue::Position(Position::on_ground(2.0, 3.0));
     Notice::Event {
         kind: 0,
         effect,
         fields: vec![
-            EventValue::Object(Some(alias(slot))),
+            FieldValue::Object(alias(slot)),
             position,
-            EventValue::Number(9),
+            FieldValue::Number(9),
         ],
     }
 }

@@ -7,8 +7,8 @@ use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
-    BodyContext, Command, Notice, Record, Uplink, end_records, read_uplink, write_poses,
-    write_record, write_stamp,
+    BodyContext, Command, FieldValue, Notice, Record, Uplink, end_records, read_uplink,
+    write_poses, write_record, write_stamp,
 };
 use ambit_proto::schema::{Component, EventKind, FieldSpec, FieldType};
 use ambit_proto::timeline::{Timeline, Waypoint};
@@ -357,6 +357,31 @@ impl Host {
                 }
             }
         }
+    }
+}
+
+/// A command of [`schema`] of which only the newest counts.
+pub(super) fn walk_to(x: f32, y: f32) -> GameCommand<u32> {
+    GameCommand {
+        kind: 0,
+        fields: vec![FieldValue::Position(Position::on_ground(x, y))],
+    }
+}
+
+/// A command without fields.
+pub(super) fn rest() -> GameCommand<u32> {
+    GameCommand {
+        kind: 1,
+        fields: Vec::new(),
+    }
+}
+
+/// A command that may name an object.
+pub(super) fn cast(target: Option<u32>) -> GameCommand<u32> {
+    let target = target.map_or(FieldValue::None, FieldValue::Object);
+    GameCommand {
+        kind: 2,
+        fields: vec![FieldValue::Choice(0), FieldValue::None, target],
     }
 }
 

@@ -1,7 +1,7 @@
 //! Poses, keys, the map and ages, over a real link.
 
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::{EffectTime, EventValue, Notice, Record, Uplink};
+use ambit_proto::message::{EffectTime, FieldValue, Notice, Record, Uplink};
 use ambit_proto::pose::{
     AckedSet, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter, code,
 };
@@ -464,7 +464,7 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
 }
 
 fn strike_event(by: u16, whom: u16, effect: GameTime) -> Notice {
-    let fields = [by, whom].map(|slot| EventValue::Object(Some(alias(slot))));
+    let fields = [by, whom].map(|slot| FieldValue::Object(alias(slot)));
     Notice::Event {
         kind: 1,
         effect: effect.whole_millis(),

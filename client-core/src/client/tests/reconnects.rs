@@ -6,7 +6,7 @@ use ambit_proto::control::world as pb;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 
-use super::super::event::GameStarted;
+use super::super::event::{ErrorSubject, GameStarted};
 use super::super::*;
 use super::harness::*;
 
@@ -130,10 +130,7 @@ fn a_silent_game_connection_is_replaced_with_a_new_ticket() {
 #[test]
 fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     let mut harness = playing_with_an_object();
-    let first = harness
-        .client
-        .act(harness.now, Action::Custom(vec![1]))
-        .expect("in a game");
+    let first = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.send_lobby_message(
         0,
         LobbyMessageBody::Ticket(pb::Ticket {
@@ -147,7 +144,7 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
     ));
     let second = harness
         .client
-        .act(harness.now, Action::Custom(vec![2]))
+        .act(harness.now, &rest())
         .expect("the command is queued");
     assert_eq!((second, harness.events()), (first + 1, vec![]));
     assert!(
@@ -194,12 +191,45 @@ fn a_moved_room_stays_visible_and_unconfirmed_commands_are_resent() {
 }
 
 #[test]
+fn a_command_with_an_object_is_refused_when_the_room_moves() {
+    let mut harness = playing_with_an_object();
+    let id = harness.client.objects().next().expect("in sight").id;
+    let [lost, kept] = [cast(Some(id)), cast(None)].map(|command| {
+        harness
+            .client
+            .act(harness.now, &command)
+            .expect("in a game")
+    });
+    harness.events();
+    harness.send_lobby_message(
+        0,
+        LobbyMessageBody::Ticket(pb::Ticket {
+            incarnation: 2,
+            ..ticket(ROOM)
+        }),
+    );
+    match &harness.events()[..] {
+        [ViewEvent::Error(failure)] => assert_eq!(
+            (failure.subject, &*failure.code),
+            (ErrorSubject::Command(lost), "try_again")
+        ),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        harness.client.act(harness.now, &cast(Some(id))),
+        Err(CommandError::ChangingHost)
+    );
+    harness.join_game();
+    harness.advance(ms(100));
+    harness.send(&[]);
+    let arrived = harness.host.commands.iter().map(|command| command.number);
+    assert!(arrived.eq([kept]));
+}
+
+#[test]
 fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
     let mut harness = playing_with_an_object();
-    harness
-        .client
-        .act(harness.now, Action::Custom(vec![1]))
-        .expect("in a game");
+    harness.client.act(harness.now, &rest()).expect("in a game");
     harness.send_lobby_message(
         0,
         LobbyMessageBody::Ticket(pb::Ticket {
@@ -213,7 +243,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
         [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
     ));
     assert_eq!(
-        harness.client.act(harness.now, Action::Custom(vec![2])),
+        harness.client.act(harness.now, &rest()),
         Err(CommandError::ChangingMap)
     );
     assert!(
@@ -241,10 +271,7 @@ fn during_a_map_change_the_old_map_is_shown_and_nothing_is_resent() {
         "commands for the other map are not resent"
     );
     // Commands of the new map are sent and confirmed.
-    let number = harness
-        .client
-        .act(harness.now, Action::Custom(vec![3]))
-        .expect("in a game");
+    let number = harness.client.act(harness.now, &rest()).expect("in a game");
     harness.advance(ms(100));
     harness.send(&[]);
     assert_eq!(

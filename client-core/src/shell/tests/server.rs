@@ -12,7 +12,7 @@ use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
-    BodyContext, Command, EventValue, Notice, Record, end_records, write_record, write_stamp,
+    BodyContext, Command, FieldValue, Notice, Record, end_records, write_record, write_stamp,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -232,11 +232,11 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         };
         let command: Command = wire::decode(&message).expect("a command");
         let effect = GameTime::from_micros(now.micros()) + Duration::from_millis(150);
-        let here = EventValue::Position(Position::on_ground(1.0, 1.0));
+        let here = FieldValue::Position(Position::on_ground(1.0, 1.0));
         let fields = vec![
-            EventValue::Object(None),
+            FieldValue::None,
             here,
-            EventValue::Number(command.number.into()),
+            FieldValue::Number(command.number.into()),
         ];
         let mut notice = Notice::Event {
             kind: 0,

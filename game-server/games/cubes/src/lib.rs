@@ -29,10 +29,8 @@ use std::time::Duration;
 use ambit_cubes_physics::{
     Arena, BodyId, CUBE, CUBE_EDGE_M, POSE_FORMAT, Physics, control, frame_at,
 };
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::message::Action;
 use ambit_proto::pose::Pose;
 use ambit_proto::schema::{PosePresentation, Schema};
 use ambit_proto::time::GameTime;
@@ -40,7 +38,7 @@ use ambit_proto::time::GameTime;
 use self::layout::CubeLayout;
 use self::players::{CubePlayers, SavedCubePlayers};
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
 
@@ -274,11 +272,6 @@ impl Game for CubesGame {
             self.physics.remove(seat.body);
             world.despawn(seat.avatar);
         }
-    }
-
-    /// The game has no commands: the room itself handles keys that arrive as a command.
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {

@@ -7,7 +7,7 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::schema::{
-    Codec, Component, ComponentSpec, Freshness, ObjectKind, PosePresentation, Schema,
+    Codec, Component, ComponentSpec, Freshness, Look, ObjectKind, PosePresentation, Schema, Shape,
 };
 use ambit_proto::time::GameTime;
 
@@ -25,7 +25,7 @@ const FRESHNESS: Freshness = Freshness {
 };
 
 pub(super) fn schema(sync: PosePresentation) -> Schema {
-    let kind = |name: &str, more: Vec<ComponentSpec>| {
+    let kind = |name: &str, more: Vec<ComponentSpec>, look: Look| {
         let pose = ComponentSpec::public("pose", Codec::Pose(format(sync)));
         let components = [vec![pose], more].concat();
         ObjectKind {
@@ -33,6 +33,7 @@ pub(super) fn schema(sync: PosePresentation) -> Schema {
             components,
             freshness: FRESHNESS,
             presentation: sync,
+            look,
             ..ObjectKind::default()
         }
     };
@@ -47,8 +48,28 @@ pub(super) fn schema(sync: PosePresentation) -> Schema {
     let player = flags.into_iter().chain([name]).collect();
     Schema {
         game: GAME.into(),
-        kinds: vec![kind("cube", Vec::new()), kind("player", player)],
+        kinds: vec![
+            kind("cube", Vec::new(), box_of('#', 0xd0_9040, 0.4)),
+            kind(
+                "player",
+                player,
+                Look {
+                    label: Some(component::NAME),
+                    ..box_of('@', 0x30_80ff, 1.0)
+                },
+            ),
+        ],
         ..Schema::default()
+    }
+}
+
+fn box_of(glyph: char, colour: u32, size_m: f32) -> Look {
+    Look {
+        glyph,
+        shape: Shape::Box,
+        colour,
+        size_m,
+        ..Look::default()
     }
 }
 

@@ -95,20 +95,6 @@ fn keys_act_from_the_horizon_on_and_set_their_flags() {
 }
 
 #[test]
-fn the_cubes_game_refuses_all_commands() {
-    let mut scene = Scene::new(&[("cubes", "0")]);
-    scene.join(ANN);
-    let refused = Err(Refusal(ErrorCode::UnknownCommand));
-    for action in [
-        Action::Move { x: 1.0, y: 1.0 },
-        Action::Cast { spell: 0, at: None },
-        Action::Custom(vec![1]),
-    ] {
-        assert_eq!(scene.game.command(&mut scene.world, ANN, &action), refused);
-    }
-}
-
-#[test]
 fn each_press_of_the_jump_key_causes_a_jump() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     let avatar = scene.join(ANN);

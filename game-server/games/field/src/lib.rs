@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
+use ambit_proto::message::FieldValue;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -42,7 +42,7 @@ use self::bolts::Bolts;
 use self::creatures::Creatures;
 use self::timers::{WakeReason, WakeTimers};
 use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::world::World;
 use ambit_room::saved::{self, BadState};
@@ -74,6 +74,35 @@ const PARAMETERS: &[Parameter] = &[
                 two; each is a room of its own",
     },
 ];
+
+/// The commands of the game, for tools and tests. `O` names objects; there are none in them.
+pub mod commands {
+    use ambit_proto::message::{FieldValue, GameCommand};
+    use ambit_proto::space::Position;
+
+    /// Walk to a point on the ground.
+    pub fn walk<O>(x: f32, y: f32) -> GameCommand<O> {
+        GameCommand {
+            kind: super::schema::WALK,
+            fields: vec![point((x, y))],
+        }
+    }
+
+    /// Cast the spell of this index, perhaps at a point on the ground.
+    pub fn cast<O>(spell: u8, at: Option<(f32, f32)>) -> GameCommand<O> {
+        GameCommand {
+            kind: super::schema::CAST_SPELL,
+            fields: vec![
+                FieldValue::Choice(spell),
+                at.map_or(FieldValue::None, point),
+            ],
+        }
+    }
+
+    fn point<O>((x, y): (f32, f32)) -> FieldValue<O> {
+        FieldValue::Position(Position::on_ground(x, y))
+    }
+}
 
 /// Purposes of random numbers (see `World::rng_for`).
 #[derive(Clone, Copy, Debug)]
@@ -215,17 +244,22 @@ impl Game for FieldGame {
         &mut self,
         world: &mut World,
         player: PlayerId,
-        action: &Action,
+        command: &GameCommand,
     ) -> Result<(), Refusal> {
         self.catch_up(world);
         let avatar = self
             .creatures
             .avatar(player)
-            .ok_or(Refusal(ErrorCode::OutOfState))?;
-        match *action {
-            Action::Move { x, y } => self.walk(world, avatar, (x, y)),
-            Action::Cast { spell, at } => self.cast(world, avatar, spell, at),
-            Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
+            .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
+        match (command.kind, &command.fields[..]) {
+            (schema::WALK, [FieldValue::Position(to)]) => self.walk(world, avatar, *to),
+            (schema::CAST_SPELL, [FieldValue::Choice(spell), FieldValue::Position(at)]) => {
+                self.cast(world, avatar, *spell, Some(*at))
+            }
+            (schema::CAST_SPELL, [FieldValue::Choice(spell), _]) => {
+                self.cast(world, avatar, *spell, None)
+            }
+            _ => Err(Refusal::Code(ErrorCode::UnknownCommand)),
         }
     }
 

@@ -4,12 +4,16 @@
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::{
-    Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind, Schema,
+    Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Look,
+    ObjectKind, RefusalKind, Schema, Shape,
 };
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::rules::{AVATAR_HEALTH, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH};
+use super::rules::{
+    AVATAR_HEALTH, BODY_RADIUS_M, BOLT_M_PER_S, HEALTH_PER_S, MANA_PER_S, MAX_MANA, NPC_HEALTH,
+};
+use ambit_room::logic::game::Refusal;
 use ambit_room::logic::world::World;
 
 pub(super) const AVATAR: u8 = 0;
@@ -30,6 +34,9 @@ pub(super) const DAMAGE: u8 = 1;
 pub(super) const HEALED: u8 = 2;
 pub(super) const DIED: u8 = 3;
 pub(super) const RESPAWNED: u8 = 4;
+
+pub(super) const WALK: u8 = 0;
+pub(super) const CAST_SPELL: u8 = 1;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
@@ -56,6 +63,32 @@ impl Spell {
     }
 }
 
+/// The game's reasons for refusing a command, in the order of the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldRefusal {
+    NotEnoughMana,
+    OnCooldown,
+    Dead,
+    OutOfRange,
+    Blocked,
+}
+
+impl FieldRefusal {
+    const ALL: [(Self, &str, &str); 5] = [
+        (Self::NotEnoughMana, "not_enough_mana", "not enough mana"),
+        (Self::OnCooldown, "on_cooldown", "on cooldown"),
+        (Self::Dead, "dead", "dead"),
+        (Self::OutOfRange, "out_of_range", "out of range"),
+        (Self::Blocked, "blocked", "blocked"),
+    ];
+}
+
+impl From<FieldRefusal> for Refusal {
+    fn from(refusal: FieldRefusal) -> Self {
+        Self::Game(refusal as u8)
+    }
+}
+
 pub(super) fn schema() -> Schema {
     let path = || ComponentSpec::public("path", Codec::Path);
     let avatar = vec![
@@ -78,16 +111,28 @@ pub(super) fn schema() -> Schema {
     Schema {
         game: "field".into(),
         kinds: vec![
-            kind("avatar", avatar),
-            kind("npc", npc),
-            kind("bolt", vec![path()]),
+            kind(
+                "avatar",
+                avatar,
+                look('@', Shape::Arrow, 0x30_80ff, 2.0 * BODY_RADIUS_M),
+            ),
+            kind(
+                "npc",
+                npc,
+                look('n', Shape::Disc, 0xc0_6030, 2.0 * BODY_RADIUS_M),
+            ),
+            kind(
+                "bolt",
+                vec![path()],
+                look('*', Shape::Point, 0xff_d020, 0.3),
+            ),
         ],
         events: vec![
             event(
                 "cast",
                 &[
                     ("caster", FieldType::Object),
-                    ("spell", FieldType::NUMBER),
+                    ("spell", spells()),
                     ("at", FieldType::Position),
                 ],
             ),
@@ -102,9 +147,38 @@ pub(super) fn schema() -> Schema {
             event("death", &[("target", FieldType::Object)]),
             event("respawn", &[("target", FieldType::Object)]),
         ],
-        spells: Spell::ALL.map(|(_, name)| name.to_owned()).into(),
-        ..Schema::default()
+        commands: commands(),
+        refusals: FieldRefusal::ALL
+            .map(|(_, name, text)| RefusalKind {
+                name: name.into(),
+                text: text.into(),
+            })
+            .into(),
     }
+}
+
+fn commands() -> Vec<CommandKind> {
+    let walk = CommandKind {
+        name: "move".into(),
+        help: "Walk to a point on the ground, up to the first obstacle.".into(),
+        key: Some("click".into()),
+        newest_only: true,
+        fields: vec![FieldSpec::new("to", FieldType::Position)],
+    };
+    let cast = CommandKind {
+        name: "cast".into(),
+        help: "Cast a spell; bolt and blink need a point.".into(),
+        fields: vec![
+            FieldSpec::new("spell", spells()),
+            FieldSpec::new("at", FieldType::Position).optional(),
+        ],
+        ..CommandKind::default()
+    };
+    vec![walk, cast]
+}
+
+fn spells() -> FieldType {
+    FieldType::choice(Spell::ALL.map(|(_, name)| name))
 }
 
 pub(super) fn spawn_avatar(world: &mut World, position: Position, name: &str) -> ObjectId {
@@ -135,11 +209,28 @@ pub(super) fn spawn_bolt(world: &mut World, from: Position, to: Position) -> (Ob
     (bolt, arrival)
 }
 
-fn kind(name: &str, components: Vec<ComponentSpec>) -> ObjectKind {
-    ObjectKind {
+/// Its bar is the health and its label the name, where it has them.
+fn kind(name: &str, components: Vec<ComponentSpec>, look: Look) -> ObjectKind {
+    let mut kind = ObjectKind {
         name: name.into(),
         components,
         ..ObjectKind::default()
+    };
+    kind.look = Look {
+        bar: kind.component_index("health"),
+        label: kind.component_index("name"),
+        ..look
+    };
+    kind
+}
+
+fn look(glyph: char, shape: Shape, colour: u32, size_m: f32) -> Look {
+    Look {
+        glyph,
+        shape,
+        colour,
+        size_m,
+        ..Look::default()
     }
 }
 
@@ -177,7 +268,15 @@ mod tests {
         let events =
             ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_index(name));
         assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RESPAWNED].map(Some));
-        assert_eq!(schema.spells, ["bolt", "heal", "veil", "blink"]);
+        let commands = ["move", "cast"].map(|name| schema.command_index(name));
+        assert_eq!(commands, [WALK, CAST_SPELL].map(Some));
+        for (refusal, name, _) in FieldRefusal::ALL {
+            assert_eq!(schema.refusal_index(name), Some(refusal as u8));
+        }
+        let spell = &schema.commands[usize::from(CAST_SPELL)].fields[0].ty;
+        for (index, name) in (0..).zip(["bolt", "heal", "veil", "blink"]) {
+            assert_eq!(spell.choice_index(name), Some(index));
+        }
         assert_eq!(Spell::from_index(2), Some(Spell::Veil));
         assert_eq!(Spell::from_index(4), None);
     }

@@ -6,6 +6,7 @@
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
+use ambit_proto::message::FieldValue;
 use ambit_proto::space::Position;
 
 use super::FieldGame;
@@ -13,14 +14,11 @@ use super::rules::{
     BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA,
     MANA_PER_S, VEIL_DURATION, VEIL_MANA, WALK_M_PER_S,
 };
-use super::schema::{CAST, MANA_LEFT, Spell, VEILED};
+use super::schema::{CAST, FieldRefusal, MANA_LEFT, Spell, VEILED};
 use super::timers::WakeReason;
 use super::{bolts, map};
 use ambit_room::logic::game::Refusal;
-use ambit_room::logic::world::{EventField, World};
-
-/// A point on the ground, as the client sent it.
-type RawPoint = (f32, f32);
+use ambit_room::logic::world::World;
 
 impl FieldGame {
     /// Walks in a straight line up to the first obstacle.
@@ -28,10 +26,10 @@ impl FieldGame {
         &mut self,
         world: &mut World,
         avatar: ObjectId,
-        to: RawPoint,
+        to: Position,
     ) -> Result<(), Refusal> {
         self.require_alive(avatar)?;
-        let target = position_on_map(world, to)?;
+        let target = on_ground(to);
         let from = world.position(avatar);
         let distance_m = from.distance(target);
         let free = world.statics().sweep(from, target, BODY_RADIUS_M);
@@ -49,10 +47,10 @@ impl FieldGame {
         world: &mut World,
         caster: ObjectId,
         spell: u8,
-        at: Option<RawPoint>,
+        at: Option<Position>,
     ) -> Result<(), Refusal> {
-        let known = Spell::from_index(spell).ok_or(Refusal(ErrorCode::UnknownCommand))?;
-        let target = || at.ok_or(Refusal(ErrorCode::BadPosition));
+        let known = Spell::from_index(spell).ok_or(Refusal::Code(ErrorCode::UnknownCommand))?;
+        let target = || at.ok_or(Refusal::Code(ErrorCode::BadPosition));
         let shown_at = match known {
             Spell::Bolt => self.cast_bolt(world, caster, target()?)?,
             Spell::Heal => self.cast_heal(world, caster)?,
@@ -60,9 +58,9 @@ impl FieldGame {
             Spell::Blink => self.cast_blink(world, caster, target()?)?,
         };
         let fields = vec![
-            EventField::Object(caster),
-            EventField::Number(spell.into()),
-            EventField::Position(shown_at),
+            FieldValue::Object(caster),
+            FieldValue::Choice(spell),
+            FieldValue::Position(shown_at),
         ];
         world.emit(CAST, caster, world.now(), fields);
         Ok(())
@@ -72,13 +70,13 @@ impl FieldGame {
         &mut self,
         world: &mut World,
         caster: ObjectId,
-        at: RawPoint,
+        at: Position,
     ) -> Result<Position, Refusal> {
         self.require_alive(caster)?;
-        let target = position_on_map(world, at)?;
+        let target = on_ground(at);
         let from = world.position(caster);
-        let end =
-            bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
+        let end = bolts::end_of_flight(world, from, target)
+            .ok_or(Refusal::Code(ErrorCode::BadPosition))?;
         spend_mana(world, caster, BOLT_MANA)?;
         self.launch(world, caster, from, end);
         self.engage_aimed_at(world, caster, target);
@@ -97,7 +95,7 @@ impl FieldGame {
         let now = world.now();
         let until = now + VEIL_DURATION;
         if self.creatures.is_veiled(caster, now) {
-            return Err(Refusal(ErrorCode::OnCooldown));
+            return Err(FieldRefusal::OnCooldown.into());
         }
         spend_mana(world, caster, VEIL_MANA)?;
         if let Some(mage) = self.creatures.cast_state_mut(caster) {
@@ -114,19 +112,19 @@ impl FieldGame {
         &mut self,
         world: &mut World,
         caster: ObjectId,
-        at: RawPoint,
+        at: Position,
     ) -> Result<Position, Refusal> {
         self.require_alive(caster)?;
-        let target = position_on_map(world, at)?.quantised();
+        let target = on_ground(at);
         let now = world.now();
         if now < self.creatures.cast_state(caster).blink_ready_at {
-            return Err(Refusal(ErrorCode::OnCooldown));
+            return Err(FieldRefusal::OnCooldown.into());
         }
         if world.position(caster).distance(target) > BLINK_RANGE_M {
-            return Err(Refusal(ErrorCode::OutOfRange));
+            return Err(FieldRefusal::OutOfRange.into());
         }
         if !map::is_free(world, target) {
-            return Err(Refusal(ErrorCode::Blocked));
+            return Err(FieldRefusal::Blocked.into());
         }
         spend_mana(world, caster, BLINK_MANA)?;
         if let Some(mage) = self.creatures.cast_state_mut(caster) {
@@ -147,7 +145,7 @@ impl FieldGame {
         if self.creatures.is_alive(avatar) {
             Ok(())
         } else {
-            Err(Refusal(ErrorCode::Dead))
+            Err(FieldRefusal::Dead.into())
         }
     }
 }
@@ -156,18 +154,12 @@ impl FieldGame {
 fn spend_mana(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
     let left = world.gauge(caster, MANA_LEFT).value - mana;
     if left < 0.0 {
-        return Err(Refusal(ErrorCode::NotEnoughMana));
+        return Err(FieldRefusal::NotEnoughMana.into());
     }
     world.set_gauge(caster, MANA_LEFT, world.now(), left, MANA_PER_S);
     Ok(())
 }
 
-/// A client's point, if its numbers are valid and it is on the map.
-fn position_on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
-    let position = Position::on_ground(x, y);
-    if world.grid().contains(position) {
-        Ok(position)
-    } else {
-        Err(Refusal(ErrorCode::BadPosition))
-    }
+fn on_ground(position: Position) -> Position {
+    Position::on_ground(position.x, position.y)
 }

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::FieldGame;
+use super::commands;
 use super::schema::{HEALTH, MANA_LEFT};
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, Refusal};
+use ambit_room::logic::game::{Game, GameCommand, Refusal};
 use ambit_room::logic::world::{World, WorldChange};
 
 const ANN: PlayerId = PlayerId(1);
@@ -82,26 +82,20 @@ impl Scene {
     }
 
     /// Executes a command at the horizon of the current tick.
-    fn command(&mut self, player: PlayerId, action: &Action) -> Result<(), Refusal> {
-        self.game.command(&mut self.world, player, action)
+    fn command(&mut self, player: PlayerId, command: &GameCommand) -> Result<(), Refusal> {
+        self.game.command(&mut self.world, player, command)
     }
 
     fn walk(&mut self, player: PlayerId, x: f32, y: f32) -> Result<(), Refusal> {
-        self.command(player, &Action::Move { x, y })
+        self.command(player, &commands::walk(x, y))
     }
 
     fn cast(&mut self, player: PlayerId, spell: u8) -> Result<(), Refusal> {
-        self.command(player, &Action::Cast { spell, at: None })
+        self.command(player, &commands::cast(spell, None))
     }
 
     fn cast_at(&mut self, player: PlayerId, spell: u8, x: f32, y: f32) -> Result<(), Refusal> {
-        self.command(
-            player,
-            &Action::Cast {
-                spell,
-                at: Some((x, y)),
-            },
-        )
+        self.command(player, &commands::cast(spell, Some((x, y))))
     }
 
     /// Ends the current tick and begins the next one.
@@ -165,8 +159,8 @@ impl Scene {
     }
 }
 
-fn refused(code: ErrorCode) -> Result<(), Refusal> {
-    Err(Refusal(code))
+fn refused(refusal: impl Into<Refusal>) -> Result<(), Refusal> {
+    Err(refusal.into())
 }
 
 /// The events of one kind among the changes: their objects and times.

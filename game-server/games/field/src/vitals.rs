@@ -4,6 +4,7 @@
 //! attacker, and those of a veiled avatar reach only its own player.
 
 use ambit_proto::ids::ObjectId;
+use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
 use super::creatures::CreatureRole;
@@ -11,7 +12,7 @@ use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY};
 use super::schema::{ALIVE, DAMAGE, DIED, HEALED, HEALTH, RESPAWNED};
 use super::timers::WakeReason;
 use super::{FieldGame, map};
-use ambit_room::logic::world::{EventField, World};
+use ambit_room::logic::world::World;
 
 impl FieldGame {
     /// Takes health from a living target, at a time since the last tick.
@@ -28,8 +29,8 @@ impl FieldGame {
             target,
             at,
             vec![
-                EventField::Object(target),
-                EventField::Number(amount.into()),
+                FieldValue::Object(target),
+                FieldValue::Number(amount.into()),
             ],
         );
         if left > 0.0 {
@@ -49,8 +50,8 @@ impl FieldGame {
             target,
             now,
             vec![
-                EventField::Object(target),
-                EventField::Number(amount.into()),
+                FieldValue::Object(target),
+                FieldValue::Number(amount.into()),
             ],
         );
     }
@@ -65,7 +66,7 @@ impl FieldGame {
         }
         world.set_gauge(target, HEALTH, at, 0.0, 0.0);
         world.stop(target, at);
-        world.emit(DIED, target, at, vec![EventField::Object(target)]);
+        world.emit(DIED, target, at, vec![FieldValue::Object(target)]);
         self.timers
             .add(at + RESPAWN_DELAY, target, WakeReason::Respawn);
     }
@@ -90,7 +91,7 @@ impl FieldGame {
         };
         world.teleport(target, place);
         world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
-        world.emit(RESPAWNED, target, now, vec![EventField::Object(target)]);
+        world.emit(RESPAWNED, target, now, vec![FieldValue::Object(target)]);
         self.pause(world, target);
     }
 }

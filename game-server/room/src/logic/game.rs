@@ -78,13 +78,15 @@
 //! use std::time::Duration;
 //!
 //! use ambit_room::config::Parameters;
-//! use ambit_room::logic::game::{Game, GameInfo, Refusal};
+//! use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
 //! use ambit_room::logic::registry::Registry;
 //! use ambit_room::logic::world::World;
 //! use ambit_proto::codes::ErrorCode;
 //! use ambit_proto::ids::{ObjectId, PlayerId};
-//! use ambit_proto::message::Action;
-//! use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
+//! use ambit_proto::message::FieldValue;
+//! use ambit_proto::schema::{
+//!     Codec, CommandKind, Component, ComponentSpec, FieldSpec, FieldType, ObjectKind, Schema,
+//! };
 //! use ambit_proto::space::Position;
 //!
 //! const WALKER: u8 = 0;
@@ -114,6 +116,13 @@
 //!                     ..ObjectKind::default()
 //!                 },
 //!             ],
+//!             commands: vec![CommandKind {
+//!                 name: "walk-to".into(),
+//!                 help: "Walk to a point.".into(),
+//!                 newest_only: true,
+//!                 fields: vec![FieldSpec::new("to", FieldType::Position)],
+//!                 ..CommandKind::default()
+//!             }],
 //!             ..Schema::default()
 //!         }
 //!     }
@@ -143,16 +152,13 @@
 //!         &mut self,
 //!         world: &mut World,
 //!         player: PlayerId,
-//!         action: &Action,
+//!         command: &GameCommand,
 //!     ) -> Result<(), Refusal> {
-//!         let Action::Move { x, y } = *action else {
-//!             return Err(Refusal(ErrorCode::UnknownCommand));
+//!         // The room has checked the command against the schema.
+//!         let [FieldValue::Position(to)] = command.fields[..] else {
+//!             return Err(Refusal::Code(ErrorCode::UnknownCommand));
 //!         };
-//!         let target = Position::on_ground(x, y);
-//!         if !world.grid().contains(target) {
-//!             return Err(Refusal(ErrorCode::BadPosition)); // Off the map, or not a number.
-//!         }
-//!         world.walk_to(self.walkers[&player], target, 5.0);
+//!         world.walk_to(self.walkers[&player], to, 5.0);
 //!         Ok(())
 //!     }
 //!
@@ -191,9 +197,8 @@
 //! game.start(&mut world);
 //! let ann = PlayerId(1);
 //! let walker = game.join(&mut world, ann, "ann");
-//! let refused = game.command(&mut world, ann, &Action::Move { x: f32::NAN, y: 0.0 });
-//! assert_eq!(refused, Err(Refusal(ErrorCode::BadPosition)));
-//! game.command(&mut world, ann, &Action::Move { x: 150.0, y: 100.0 }).unwrap();
+//! let fields = vec![FieldValue::Position(Position::on_ground(150.0, 100.0))];
+//! game.command(&mut world, ann, &GameCommand { kind: 0, fields }).unwrap();
 //! for tick in 1..=200 {
 //!     world.begin_tick(GameTime::from_millis(tick * 50));
 //!     game.step(&mut world, Duration::from_millis(50));
@@ -207,7 +212,7 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
+pub use ambit_proto::message::GameCommand;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 
@@ -221,8 +226,8 @@ pub const MAX_TRANSFER_STATE_BYTES: usize = 4_096;
 
 /// The rules of a room. See the module.
 pub trait Game: Send {
-    /// The components of the game's objects, its events and its spells. The result is the same at
-    /// every call.
+    /// The components of the game's objects, its events, its commands and its refusals. The result
+    /// is the same at every call.
     fn schema(&self) -> Schema;
 
     /// Starts the room: creates the obstacles and objects of the world. Called once, at the first
@@ -242,14 +247,18 @@ pub trait Game: Send {
     /// the avatar for the grace period.
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
-    /// Executes a command of a player in the room, effective at `world.now()`, or refuses it.
-    /// Numbers are as the client sent them: check them.
+    /// Executes a command of a player in the room, effective at `world.now()`, or refuses it. Its
+    /// kind and its fields are as the schema declares them; positions are on the map, objects exist
+    /// and the player's client follows them. A game without commands gets none.
     fn command(
         &mut self,
         world: &mut World,
         player: PlayerId,
-        action: &Action,
-    ) -> Result<(), Refusal>;
+        command: &GameCommand,
+    ) -> Result<(), Refusal> {
+        let _ = (world, player, command);
+        Err(Refusal::Code(ErrorCode::UnknownCommand))
+    }
 
     /// The controls of a player differ from those at the previous tick, or a control was pressed
     /// again. `keys` are the controls that are held now or were pressed in between.
@@ -326,10 +335,16 @@ pub trait Game: Send {
     }
 }
 
-/// A command is against the rules. The code is sent to the player.
+/// A command is against the rules. The reason is sent to the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("refused: {}", ambit_proto::codes::name(*.0))]
-pub struct Refusal(pub ErrorCode);
+pub enum Refusal {
+    /// A general reason.
+    #[error("refused: {}", ambit_proto::codes::name(*.0))]
+    Code(ErrorCode),
+    /// The game's own: an index in the schema's refusals.
+    #[error("refused: reason {0} of the game")]
+    Game(u8),
+}
 
 /// What the lobby knows of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]

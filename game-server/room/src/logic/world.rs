@@ -39,6 +39,7 @@ use std::time::Duration;
 
 use ambit_proto::cell::{Cell, Grid};
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{Component, MAX_POINTS, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -53,7 +54,7 @@ use super::controls::Controls;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
-pub use self::change::{EventField, WorldChange};
+pub use self::change::WorldChange;
 pub use self::inputs::AppliedInputs;
 pub use self::trace::{TraceEvent, TraceLine};
 
@@ -418,10 +419,15 @@ impl World {
     }
 
     /// Sends an event, effective at `effect`, to the clients that follow `about`.
-    pub fn emit(&mut self, kind: u8, about: ObjectId, effect: GameTime, fields: Vec<EventField>) {
-        debug_assert_eq!(
-            self.schema.events[usize::from(kind)].fields.len(),
-            fields.len(),
+    pub fn emit(
+        &mut self,
+        kind: u8,
+        about: ObjectId,
+        effect: GameTime,
+        fields: Vec<FieldValue<ObjectId>>,
+    ) {
+        debug_assert!(
+            FieldValue::all_fit(&fields, &self.schema.events[usize::from(kind)].fields),
             "the fields must match the schema"
         );
         self.changes.push(WorldChange::Event {

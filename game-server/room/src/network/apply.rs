@@ -5,14 +5,14 @@
 //! at the end of the tick, even if the object is removed at that tick.
 
 use ambit_proto::ids::ObjectId;
-use ambit_proto::message::{EventValue, Notice};
+use ambit_proto::message::{FieldValue, Notice};
 use ambit_proto::time::GameTime;
 
 use super::audience::ViewerAccess;
 use super::replication::object_slots::EnteringObject;
 use super::viewer::Viewer;
 use super::{GameVisibility, JoiningClient, Network, TickTimes, interest};
-use crate::logic::world::{EventField, World, WorldChange};
+use crate::logic::world::{World, WorldChange};
 use crate::stats::RoomStats;
 
 impl Network {
@@ -261,11 +261,16 @@ fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
 }
 
 /// An event for one client, with the aliases under which that client knows the objects.
-fn event_notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
-    let fields = fields.iter().map(|field| match *field {
-        EventField::Object(object) => EventValue::Object(viewer.slots.alias(object)),
-        EventField::Position(position) => EventValue::Position(position),
-        EventField::Number(number) => EventValue::Number(number),
+fn event_notice(
+    kind: u8,
+    effect: GameTime,
+    fields: &[FieldValue<ObjectId>],
+    viewer: &Viewer,
+) -> Notice {
+    let fields = fields.iter().map(|field| {
+        field
+            .rename_object(|&object| viewer.slots.alias(object))
+            .unwrap_or_default()
     });
     Notice::Event {
         kind,

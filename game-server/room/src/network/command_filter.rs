@@ -1,11 +1,15 @@
 //! Filters the commands of one client.
 //!
-//! Commands go in as they arrive; those that are within the client's allowance and not outdated
-//! come out. All others come out as faults, so that they are counted. Bounds: [`COMMANDS_PER_S`];
-//! of each kind of fault, one a second is answered.
+//! Commands go in as they arrive; those that the schema declares, that are within the client's
+//! allowance and not outdated come out. All others come out as faults, so that they are counted.
+//! The room checks the rest: positions and objects. Bounds: [`COMMANDS_PER_S`]; of each kind of
+//! fault, one a second is answered.
+
+use std::collections::BTreeMap;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::message::{Action, Command};
+use ambit_proto::message::{Command, FieldValue};
+use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
@@ -26,9 +30,11 @@ pub enum FilteredCommand {
         /// Its number, if the client is to be notified.
         report: Option<u32>,
     },
-    /// It cannot be decoded.
+    /// It cannot be decoded, or the schema declares no such command or other fields.
     Malformed {
         error: WireError,
+        /// The code of the answer.
+        code: ErrorCode,
         /// Its number, if that could be read and the client is to be notified.
         report: Option<u32>,
     },
@@ -39,15 +45,15 @@ pub enum FilteredCommand {
 pub enum CommandFault {
     /// It is above the client's allowance.
     OverRate,
-    /// It steers, and a newer command that steers was received before it.
+    /// Only the newest of its kind counts, and a newer one was received before it.
     Outdated,
 }
 
 /// The limits for one client's commands; see the module.
 #[derive(Debug)]
 pub struct CommandFilter {
-    /// Number of the newest command to move.
-    last_steer: Option<u32>,
+    /// Numbers of the newest commands of the kinds of which only the newest counts.
+    newest: BTreeMap<u8, u32>,
     commands: TokenBucket,
     reports: FaultReports,
 }
@@ -75,7 +81,7 @@ impl Default for CommandFilter {
     fn default() -> Self {
         let [over_rate, outdated, malformed] = [(); 3].map(|()| TokenBucket::new(1, 1));
         CommandFilter {
-            last_steer: None,
+            newest: BTreeMap::new(),
             commands: TokenBucket::new(COMMANDS_PER_S, COMMANDS_PER_S),
             reports: FaultReports {
                 over_rate,
@@ -88,18 +94,27 @@ impl Default for CommandFilter {
 
 impl CommandFilter {
     /// Decodes a reliable message and applies the limits to it.
-    pub fn handle_message(&mut self, at: GameTime, bytes: &[u8]) -> FilteredCommand {
-        let command = match wire::decode::<Command>(bytes) {
+    pub fn handle_message(
+        &mut self,
+        at: GameTime,
+        bytes: &[u8],
+        schema: &Schema,
+    ) -> FilteredCommand {
+        let (command, newest_only) = match read_command(bytes, schema) {
             Ok(command) => command,
-            Err(error) => {
+            Err((code, error)) => {
                 let number = bytes.first_chunk().copied().map(u32::from_le_bytes);
                 let report = number.filter(|_| self.reports.malformed.take(at.into()));
-                return FilteredCommand::Malformed { error, report };
+                return FilteredCommand::Malformed {
+                    error,
+                    code,
+                    report,
+                };
             }
         };
         let fault = if !self.commands.take(at.into()) {
             CommandFault::OverRate
-        } else if self.is_outdated(&command) {
+        } else if newest_only && self.is_outdated(&command) {
             CommandFault::Outdated
         } else {
             return FilteredCommand::Accepted(command);
@@ -120,52 +135,73 @@ impl CommandFilter {
 
     /// Commands arrive in any order. Where only the newest counts, an older one must not undo it.
     fn is_outdated(&mut self, command: &Command) -> bool {
-        if !is_steering(&command.action) {
-            return false;
-        }
-        let is_newer = |last: u32| command.number.wrapping_sub(last).cast_signed() > 0;
-        let outdated = self.last_steer.is_some_and(|last| !is_newer(last));
+        let is_newer = |last: &u32| command.number.wrapping_sub(*last).cast_signed() > 0;
+        let outdated = self
+            .newest
+            .get(&command.kind)
+            .is_some_and(|last| !is_newer(last));
         if !outdated {
-            self.last_steer = Some(command.number);
+            self.newest.insert(command.kind, command.number);
         }
         outdated
     }
 }
 
-/// Whether an action steers the avatar: only the newest of these counts.
-pub(crate) fn is_steering(action: &Action) -> bool {
-    matches!(action, Action::Move { .. })
+/// A command with fields as the schema declares them, and whether only the newest of its kind
+/// counts.
+fn read_command(bytes: &[u8], schema: &Schema) -> Result<(Command, bool), (ErrorCode, WireError)> {
+    let malformed = |error| (ErrorCode::Malformed, error);
+    let command: Command = wire::decode(bytes).map_err(malformed)?;
+    let kind = schema.command(command.kind).ok_or_else(|| {
+        let (what, value) = ("command", command.kind.into());
+        (
+            ErrorCode::UnknownCommand,
+            WireError::Unknown { what, value },
+        )
+    })?;
+    if !FieldValue::all_fit(&command.fields, &kind.fields) {
+        let what = "a field of a command";
+        return Err(malformed(WireError::OutOfRange { what }));
+    }
+    Ok((command, kind.newest_only))
 }
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::ids::Alias;
+    use ambit_proto::space::Position;
+
     use super::*;
 
-    const MOVE: Action = Action::Move { x: 1.0, y: 1.0 };
+    /// Of [`Schema::example`]: one of which only the newest counts, and one without fields.
+    const WALK_TO: u8 = 0;
+    const REST: u8 = 1;
+    const CAST: u8 = 2;
+    const SHOUT: u8 = 3;
 
     #[test]
-    fn the_newest_move_wins_whatever_the_order() {
+    fn the_newest_command_of_a_kind_wins_whatever_the_order() {
+        let mut schema = Schema::example();
+        schema.commands[usize::from(REST)].newest_only = true;
         let mut filter = CommandFilter::default();
-        let accepted = [7, 6, 9].map(|number| {
-            let filtered = send(&mut filter, 0, number, MOVE);
-            matches!(filtered, FilteredCommand::Accepted(_))
-        });
-        assert_eq!(accepted, [true, false, true]);
+        let accepted =
+            [(7, WALK_TO), (6, WALK_TO), (5, REST), (9, WALK_TO)].map(|(number, kind)| {
+                let filtered = send_with(&schema, &mut filter, 0, number, kind);
+                matches!(filtered, FilteredCommand::Accepted(_))
+            });
+        assert_eq!(accepted, [true, false, true, true]);
     }
 
     #[test]
     fn commands_above_the_rate_are_refused_with_one_answer_a_second() {
         let mut filter = CommandFilter::default();
-        let mut send = |millis, number| {
-            let action = Action::Custom(Vec::new());
-            match send(&mut filter, millis, number, action) {
-                FilteredCommand::Accepted(_) => None,
-                FilteredCommand::Faulty {
-                    fault: CommandFault::OverRate,
-                    report,
-                } => Some(report),
-                other => panic!("{other:?}"),
-            }
+        let mut send = |millis, number| match send(&mut filter, millis, number, REST) {
+            FilteredCommand::Accepted(_) => None,
+            FilteredCommand::Faulty {
+                fault: CommandFault::OverRate,
+                report,
+            } => Some(report),
+            other => panic!("{other:?}"),
         };
         assert!((0..COMMANDS_PER_S).all(|number| send(0, number).is_none()));
         assert_eq!((send(0, 100), send(0, 101)), (Some(Some(100)), Some(None)));
@@ -177,9 +213,9 @@ mod tests {
     #[test]
     fn each_kind_of_fault_is_reported_once_a_second() {
         let mut filter = CommandFilter::default();
-        send(&mut filter, 0, 9, MOVE);
+        send(&mut filter, 0, 9, WALK_TO);
         let mut reports = |millis: u64| {
-            let outdated = send(&mut filter, millis, 9, MOVE);
+            let outdated = send(&mut filter, millis, 9, WALK_TO);
             let FilteredCommand::Faulty {
                 fault: CommandFault::Outdated,
                 report: outdated,
@@ -187,11 +223,12 @@ mod tests {
             else {
                 panic!("{outdated:?}")
             };
-            // Action 7 does not exist.
-            let malformed = filter.handle_message(GameTime::from_millis(millis), &[5, 0, 0, 1, 7]);
+            let at = GameTime::from_millis(millis);
+            let malformed = filter.handle_message(at, &[5, 0, 0, 1, 7], &Schema::example());
             let FilteredCommand::Malformed {
-                error: WireError::Unknown { .. },
+                error: WireError::Truncated,
                 report: malformed,
+                ..
             } = malformed
             else {
                 panic!("{malformed:?}")
@@ -204,26 +241,81 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_the_schema_does_not_declare_is_refused() {
+        let text = |length| FieldValue::Text("x".repeat(length));
+        let at = || FieldValue::Position(Position::default());
+        check(4, vec![], ErrorCode::UnknownCommand);
+        check(255, vec![at()], ErrorCode::UnknownCommand);
+        let misfits = [
+            (WALK_TO, vec![]),
+            (WALK_TO, vec![FieldValue::None]),
+            (WALK_TO, vec![at(), at()]),
+            (WALK_TO, vec![FieldValue::Object(Alias::default())]),
+            (REST, vec![FieldValue::None]),
+            (
+                CAST,
+                vec![FieldValue::Choice(2), FieldValue::None, FieldValue::None],
+            ),
+            (SHOUT, vec![FieldValue::Number(0), text(1)]),
+            (SHOUT, vec![FieldValue::Number(10), text(1)]),
+            (SHOUT, vec![FieldValue::Number(1), text(101)]),
+        ];
+        for (kind, fields) in misfits {
+            check(kind, fields, ErrorCode::Malformed);
+        }
+    }
+
+    #[test]
     fn a_malformed_command_without_a_whole_number_has_no_answer() {
         let mut filter = CommandFilter::default();
         for length in 0..4 {
             assert_eq!(
-                filter.handle_message(GameTime::ZERO, &vec![1; length]),
+                filter.handle_message(GameTime::ZERO, &vec![1; length], &Schema::example()),
                 FilteredCommand::Malformed {
                     error: WireError::Truncated,
+                    code: ErrorCode::Malformed,
                     report: None
                 }
             );
         }
     }
 
-    fn send(
+    /// These are refused with this code.
+    fn check(kind: u8, fields: Vec<FieldValue<Alias>>, expected: ErrorCode) {
+        let mut command = Command {
+            number: 3,
+            kind,
+            fields,
+        };
+        let filtered = CommandFilter::default().handle_message(
+            GameTime::ZERO,
+            &wire::encode(&mut command),
+            &Schema::example(),
+        );
+        let FilteredCommand::Malformed { code, report, .. } = filtered else {
+            panic!("{filtered:?}")
+        };
+        assert_eq!((code, report), (expected, Some(3)), "{command:?}");
+    }
+
+    fn send(filter: &mut CommandFilter, millis: u64, number: u32, kind: u8) -> FilteredCommand {
+        send_with(&Schema::example(), filter, millis, number, kind)
+    }
+
+    fn send_with(
+        schema: &Schema,
         filter: &mut CommandFilter,
         millis: u64,
         number: u32,
-        action: Action,
+        kind: u8,
     ) -> FilteredCommand {
-        let bytes = wire::encode(&mut Command { number, action });
-        filter.handle_message(GameTime::from_millis(millis), &bytes)
+        let to = FieldValue::Position(Position::default());
+        let mut command = Command {
+            number,
+            kind,
+            fields: (kind == WALK_TO).then_some(to).into_iter().collect(),
+        };
+        let at = GameTime::from_millis(millis);
+        filter.handle_message(at, &wire::encode(&mut command), schema)
     }
 }

@@ -27,8 +27,8 @@ mod viewers;
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
-use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::{EffectTime, Notice};
+use ambit_proto::ids::{Alias, ClientId, ObjectId, PlayerId};
+use ambit_proto::message::{EffectTime, Notice, RefusalReason};
 use ambit_proto::schema::{InterestRadii, Schema};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -159,7 +159,7 @@ impl Network {
         events: &mut Vec<UplinkEvent>,
     ) {
         if let Some(viewer) = self.viewers.get_mut(client) {
-            viewer.handle_datagram(at, bytes, events);
+            viewer.handle_datagram(at, bytes, &self.shared_state.schema, events);
         }
     }
 
@@ -170,19 +170,24 @@ impl Network {
             .is_some_and(|viewer| viewer.may_report(now, fault))
     }
 
+    /// The object that a client knows by this alias; `None` if the client does not follow it.
+    pub fn followed_object(&self, client: ClientId, alias: Alias) -> Option<ObjectId> {
+        self.viewers.get(client)?.slots.object(alias)
+    }
+
     /// Notifies a client that its command was refused.
     pub fn refuse_command(
         &mut self,
         now: GameTime,
         client: ClientId,
         command: u32,
-        code: u16,
+        reason: RefusalReason,
         stats: &mut RoomStats,
     ) {
         let Some(viewer) = self.viewers.get_mut(client) else {
             return;
         };
-        if !viewer.send_notice(now, &mut Notice::Refused { command, code }) {
+        if !viewer.send_notice(now, &mut Notice::Refused { command, reason }) {
             stats.notices_dropped += 1;
         }
     }

@@ -17,10 +17,11 @@ pub use outgoing::MAX_BYTES_PER_TICK;
 use std::time::Duration;
 
 use ambit_proto::cell::Cell;
-use ambit_proto::codes::Error;
+use ambit_proto::codes::{Error, ErrorCode};
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{self, Command, EffectTime, KeyInput, LatenessReport, Notice, Uplink};
+use ambit_proto::schema::Schema;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
@@ -58,8 +59,9 @@ pub enum UplinkEvent {
     Command(Command),
     /// A command that the game does not get. Holds its number if the client is to be notified.
     FaultyCommand(CommandFault, Option<u32>),
-    /// A command that cannot be decoded. Holds its number if the client is to be notified.
-    MalformedCommand(Option<u32>),
+    /// A command that cannot be decoded, or that the schema does not declare. Holds its number if
+    /// the client is to be notified, and with which code.
+    MalformedCommand(ErrorCode, Option<u32>),
     /// The player's controls; they may be older than those already received.
     Input(KeyInput),
     /// The client could not read poses: it lacked a baseline, or they were invalid.
@@ -176,11 +178,12 @@ impl Viewer {
         &mut self,
         at: GameTime,
         datagram: &[u8],
+        schema: &Schema,
         events: &mut Vec<UplinkEvent>,
     ) {
         self.bytes_in_out.0 += datagram.len() as u64;
         let received = self.link.handle_datagram(at.into(), datagram);
-        self.handle_link_events(at, events);
+        self.handle_link_events(at, schema, events);
         match received.and_then(|body| body.map(message::read_uplink).transpose()) {
             Ok(None) => {
                 events.push(UplinkEvent::Stale);
@@ -260,7 +263,7 @@ impl Viewer {
     }
 
     /// Processes the events of the link: messages that arrived, packets acknowledged or lost.
-    fn handle_link_events(&mut self, at: GameTime, events: &mut Vec<UplinkEvent>) {
+    fn handle_link_events(&mut self, at: GameTime, schema: &Schema, events: &mut Vec<UplinkEvent>) {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Acked(seq, contents) => {
@@ -280,7 +283,7 @@ impl Viewer {
                         self.slots.handle_lost(record, seq);
                     }
                 }
-                LinkEvent::Message(bytes) => self.handle_message(at, &bytes, events),
+                LinkEvent::Message(bytes) => self.handle_message(at, &bytes, schema, events),
                 // Nothing depends on whether a notice has arrived. Clients send no blocks (the link
                 // refuses them), and the server sends no pings.
                 LinkEvent::MessageAcked(_)
@@ -291,14 +294,24 @@ impl Viewer {
         }
     }
 
-    fn handle_message(&mut self, at: GameTime, bytes: &[u8], events: &mut Vec<UplinkEvent>) {
-        match self.command_filter.handle_message(at, bytes) {
+    fn handle_message(
+        &mut self,
+        at: GameTime,
+        bytes: &[u8],
+        schema: &Schema,
+        events: &mut Vec<UplinkEvent>,
+    ) {
+        match self.command_filter.handle_message(at, bytes, schema) {
             FilteredCommand::Accepted(command) => events.push(UplinkEvent::Command(command)),
             FilteredCommand::Faulty { fault, report } => {
                 events.push(UplinkEvent::FaultyCommand(fault, report));
             }
-            FilteredCommand::Malformed { error, report } => {
-                events.push(UplinkEvent::MalformedCommand(report));
+            FilteredCommand::Malformed {
+                error,
+                code,
+                report,
+            } => {
+                events.push(UplinkEvent::MalformedCommand(code, report));
                 self.note_unreadable(&error, events);
             }
         }

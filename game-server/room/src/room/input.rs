@@ -2,11 +2,12 @@
 
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::KeySample;
-use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+
+use crate::logic::game::GameCommand;
 
 /// The client of every player in a journal: a room that replays inputs has no connections.
 pub const REPLAY_CLIENT: ClientId = ClientId(u32::MAX);
@@ -55,7 +56,7 @@ pub enum RoomInput {
         player: PlayerId,
         /// The client's number for it.
         number: u32,
-        action: Action,
+        command: GameCommand,
     },
     /// A sample of a player's controls.
     Sample {

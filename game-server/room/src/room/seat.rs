@@ -1,5 +1,6 @@
 //! The seat of one player: the avatar, the connection, and which commands were executed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::ids::{ClientId, ObjectId};
@@ -20,9 +21,9 @@ pub(super) struct Seat {
     pub(super) repeats: CommandRepeats,
     /// The transfer by which the player came; `None` for a player who joined through the lobby.
     pub(super) arrived_by: Option<TransferId>,
-    /// The newest command that steers the avatar. An older one is outdated, also if this one was
-    /// received by the last host.
-    pub(super) steered: Option<u32>,
+    /// The newest commands of the kinds of which only the newest counts. An older one is outdated,
+    /// also if this one was received by the last host.
+    pub(super) newest: BTreeMap<u8, u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ impl Seat {
             executed: ExecutedCommands::default(),
             repeats: CommandRepeats::Never,
             arrived_by: None,
-            steered: None,
+            newest: BTreeMap::new(),
         }
     }
 
@@ -68,7 +69,7 @@ impl Seat {
         } else {
             // Another client may number its commands anew, and repeats nothing.
             self.repeats = CommandRepeats::Never;
-            (self.executed, self.steered) = (ExecutedCommands::default(), None);
+            (self.executed, self.newest) = (ExecutedCommands::default(), BTreeMap::new());
         }
     }
 
@@ -80,9 +81,9 @@ impl Seat {
         self.may_repeat(now) && self.executed.contains(number)
     }
 
-    /// Whether a newer command than `number` steers the avatar.
-    pub(super) fn has_steered_since(&self, now: GameTime, number: u32) -> bool {
-        let is_newer = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
-        self.may_repeat(now) && self.steered.is_some_and(is_newer)
+    /// Whether a newer command of this kind than `number` was executed.
+    pub(super) fn has_newer(&self, now: GameTime, kind: u8, number: u32) -> bool {
+        let is_newer = |last: &u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(number));
+        self.may_repeat(now) && self.newest.get(&kind).is_some_and(is_newer)
     }
 }

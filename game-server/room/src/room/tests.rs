@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{Action, Notice};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, ObjectKind, Schema};
+use ambit_proto::message::{FieldValue, Notice, RefusalReason};
+use ambit_proto::schema::{
+    Codec, CommandKind, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind,
+    Schema,
+};
 use ambit_proto::space::Position;
 use ambit_proto::wire;
 
@@ -50,10 +53,74 @@ fn events_before_an_object_became_visible_are_not_sent() {
 }
 
 #[test]
+fn positions_off_the_map_are_refused() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    let edge = scene.room.world().grid().width();
+    for (number, (x, y)) in [(edge, 0.0), (edge + 0.01, 0.0), (0.0, 16_000.0)]
+        .into_iter()
+        .enumerate()
+    {
+        scene.send_command(ann, number as u32, walk_to(x, y));
+        scene.ticks(1);
+    }
+    scene.ticks(1);
+    let bad = ErrorCode::BadPosition;
+    assert_eq!(scene.refusals(ann), [(1, bad), (2, bad)]);
+    let stats = scene.room.stats();
+    assert_eq!((stats.commands, stats.commands_refused), (1, 2));
+}
+
+#[test]
+fn only_objects_that_the_client_follows_can_be_named() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.ticks(2);
+    // The own avatar has the first slot; the ghost is hidden, and no object has the others.
+    let known = scene.room.network().viewer(ann).expect("it has joined");
+    let own = known.slots.alias(known.avatar).expect("it is followed");
+    let (slot, epoch) = (own.slot, own.epoch);
+    let commands = [
+        poke(slot, epoch),
+        poke(slot, epoch.wrapping_add(1)),
+        poke(slot + 1, epoch),
+        poke(slot + 1, 0),
+        poke(u16::MAX, 0),
+    ];
+    for (number, command) in (0..).zip(commands) {
+        scene.send_command(ann, number, command);
+    }
+    scene.ticks(2);
+    let refusals = scene.refusals(ann);
+    let unknown = [1, 2, 3, 4].map(|number| (number, ErrorCode::NoSuchObject));
+    assert!(unknown.iter().all(|refusal| refusals.contains(refusal)) && refusals.len() == 4);
+    assert_eq!(scene.room.stats().commands, 1);
+    // Once it is revealed, the ghost can be named.
+    scene.ticks(10);
+    let known = scene.room.network().viewer(ann).expect("it has joined");
+    let ghost = known.slots.objects().find(|&object| object != known.avatar);
+    let ghost = ghost.and_then(|ghost| known.slots.alias(ghost));
+    let Alias { slot, epoch } = ghost.expect("the ghost is followed");
+    scene.send_command(ann, 9, poke(slot, epoch));
+    scene.ticks(1);
+    assert_eq!(scene.room.stats().commands, 2);
+}
+
+#[test]
+fn a_kind_that_the_schema_lacks_is_an_unknown_command() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.send_command(ann, 7, (3, Vec::new()));
+    scene.ticks(2);
+    assert_eq!(scene.refusals(ann), [(7, ErrorCode::UnknownCommand)]);
+    assert_eq!(scene.room.stats().commands_malformed, 1);
+}
+
+#[test]
 fn commands_of_a_client_count_from_the_tick_of_its_join() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, walk());
     scene.ticks(1);
     assert_eq!(scene.room.stats().commands, 1);
 }
@@ -62,9 +129,9 @@ fn commands_of_a_client_count_from_the_tick_of_its_join() {
 fn a_move_that_comes_after_a_newer_one_is_ignored() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.send_command(ann, 2, Action::Move { x: 2.0, y: 2.0 });
+    scene.send_command(ann, 2, walk());
     scene.ticks(1);
-    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, walk());
     scene.ticks(1);
     assert_eq!(
         (
@@ -73,7 +140,7 @@ fn a_move_that_comes_after_a_newer_one_is_ignored() {
         ),
         (1, 1)
     );
-    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, walk());
     scene.ticks(2);
     assert_eq!(scene.room.stats().commands_outdated, 2);
     // Once a second.
@@ -86,7 +153,7 @@ fn malformed_commands_are_refused_counted_and_reported_once() {
     let ann = scene.join(ANN, "ann");
     let mut outputs = scene.ticks(1);
     for number in 0..6 {
-        // Action 15 does not exist.
+        // The fields are missing.
         scene.send_message(ann, vec![number, 0, 0, 0, 15]);
         outputs.extend(scene.ticks(1));
     }
@@ -110,7 +177,7 @@ fn datagrams_that_cannot_be_decoded_are_counted_and_reported_once() {
     assert_eq!(scene.room.stats().malformed, 20);
     assert_eq!(reports(&outputs), [(ann, ErrorCode::Malformed)]);
     // The game goes on.
-    scene.send_command(ann, 1, Action::Move { x: 1.0, y: 1.0 });
+    scene.send_command(ann, 1, walk());
     scene.ticks(1);
     assert_eq!(scene.room.stats().commands, 1);
     assert_eq!(scene.room.stats().clients, 1);
@@ -138,7 +205,7 @@ fn commands_above_the_rate_are_refused_with_one_notice_a_second() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
     for number in 0..200 {
-        scene.send_command(ann, number, Action::Cast { spell: 0, at: None });
+        scene.send_command(ann, number, rest());
     }
     scene.ticks(10);
     let stats = scene.room.stats();
@@ -246,6 +313,25 @@ fn a_handover_sends_a_datagram_to_clients_without_one_in_the_last_tick() {
     );
 }
 
+/// Commands of [`HiddenGhostGame`]: kind and fields.
+type GhostCommand = (u8, Vec<FieldValue<Alias>>);
+
+fn walk() -> GhostCommand {
+    walk_to(1.0, 1.0)
+}
+
+fn walk_to(x: f32, y: f32) -> GhostCommand {
+    (0, vec![FieldValue::Position(Position::on_ground(x, y))])
+}
+
+fn rest() -> GhostCommand {
+    (1, Vec::new())
+}
+
+fn poke(slot: u16, epoch: u8) -> GhostCommand {
+    (2, vec![FieldValue::Object(Alias { slot, epoch })])
+}
+
 /// A game of avatars at rest, with a ghost beside them that is hidden until the tenth tick.
 #[derive(Default)]
 struct HiddenGhostGame {
@@ -266,10 +352,24 @@ impl Game for HiddenGhostGame {
             name: "boo".into(),
             fields: Vec::new(),
         }];
+        let command = |name: &str, newest_only, fields: &[FieldType]| CommandKind {
+            name: name.into(),
+            newest_only,
+            fields: fields
+                .iter()
+                .map(|ty| FieldSpec::new("field", ty.clone()))
+                .collect(),
+            ..CommandKind::default()
+        };
         Schema {
             game: "ghost".into(),
             kinds,
             events,
+            commands: vec![
+                command("walk", true, &[FieldType::Position]),
+                command("rest", false, &[]),
+                command("poke", false, &[FieldType::Object]),
+            ],
             ..Schema::default()
         }
     }
@@ -284,7 +384,7 @@ impl Game for HiddenGhostGame {
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &GameCommand) -> Result<(), Refusal> {
         Ok(())
     }
 
@@ -361,8 +461,13 @@ impl Scene {
     }
 
     /// Sends a command, which arrives before the next tick.
-    fn send_command(&mut self, client: ClientId, number: u32, action: Action) {
-        self.send_message(client, wire::encode(&mut Command { number, action }));
+    fn send_command(&mut self, client: ClientId, number: u32, (kind, fields): GhostCommand) {
+        let mut command = Command {
+            number,
+            kind,
+            fields,
+        };
+        self.send_message(client, wire::encode(&mut command));
     }
 
     /// Sends a reliable message, which arrives before the next tick.
@@ -391,11 +496,14 @@ impl Scene {
     /// The commands of a client that were refused, with the reason.
     fn refusals(&self, client: ClientId) -> Vec<(u32, ErrorCode)> {
         let refusal = |notice| match notice {
-            Notice::Refused { command, code } => {
+            Notice::Refused {
+                command,
+                reason: RefusalReason::Code(code),
+            } => {
                 let code = ErrorCode::try_from(i32::from(code)).expect("a known code");
                 Some((command, code))
             }
-            Notice::Event { .. } => None,
+            Notice::Refused { .. } | Notice::Event { .. } => None,
         };
         let notices = self.notices(client);
         notices.into_iter().filter_map(refusal).collect()

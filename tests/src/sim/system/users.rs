@@ -11,7 +11,7 @@ use ambit_client_core::replica::PoseDecoding;
 use ambit_proto::control::game::ClientToGame;
 use ambit_proto::control::world::ClientToWorld;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
 use ambit_world_server::lobby::{ConnId, HostId};
@@ -109,10 +109,10 @@ impl System {
     }
 
     /// Sends a command to the game.
-    pub fn act(&mut self, user: usize, action: Action) {
+    pub fn act(&mut self, user: usize, command: &GameCommand<u32>) {
         self.with_client(user, |client, now| {
             // Outside a game the client refuses the command. Scripts may ignore that.
-            let _ = client.act(now, action);
+            let _ = client.act(now, command);
         });
     }
 

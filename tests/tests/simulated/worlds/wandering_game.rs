@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::Action;
 use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_room::logic::game::{Game, GameInfo, Refusal};
+use ambit_room::logic::game::{Game, GameInfo};
 use ambit_room::logic::gate::Gate;
 use ambit_room::logic::registry::Registry;
 use ambit_room::logic::world::World;
@@ -93,10 +91,6 @@ impl Game for WanderingGame {
         if let Some((wanderer, ..)) = self.0.remove(&player) {
             world.despawn(wanderer);
         }
-    }
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn step(&mut self, world: &mut World, _: Duration) {

@@ -168,7 +168,7 @@ fn a_gate_to_a_missing_map_is_closed_and_the_player_stays() {
             harness.next_order_for(FIRST),
             order::Body::RefuseTransfer(_)
         ));
-        assert_eq!(harness.error(&ann).0, ErrorCode::Blocked);
+        assert_eq!(harness.error(&ann).0, ErrorCode::ServerError);
     }
     // The first host is full, and the others have no capacity.
     let (mut harness, ann, world) = hosts_with_capacities([1, 8], &[]);

@@ -27,16 +27,14 @@ impl Lobby {
         from: RoomId,
         map: u32,
     ) -> Result<RoomId, LobbyRefusal> {
-        let closed = |why: String| {
-            LobbyRefusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"))
-        };
+        let closed =
+            |code, why: &str| LobbyRefusal::new(code, format!("this gate is closed: {why}"));
         if self.draining {
-            return Err(closed("the server is shutting down".to_owned()));
+            return Err(closed(ErrorCode::Draining, "the server is shutting down"));
         }
         if map >= MAX_MAPS || self.rooms.at(from).map() == map {
-            return Err(closed(format!(
-                "it leads to map {map}, where no gate of this map can lead"
-            )));
+            let why = format!("it leads to map {map}, where no gate of this map can lead");
+            return Err(closed(ErrorCode::ServerError, &why));
         }
         let to = match map {
             0 => world,

@@ -1,6 +1,6 @@
 //! Regeneration, death, respawn and leaving.
 
-use super::super::schema::{self, ALIVE, DAMAGE, DIED, RESPAWNED};
+use super::super::schema::{self, ALIVE, DAMAGE, DIED, FieldRefusal, RESPAWNED};
 use super::*;
 
 #[test]
@@ -28,11 +28,11 @@ fn an_avatar_without_health_is_dead_and_refuses_commands() {
             .flag_at(bob, ALIVE, GameTime::from_millis(died - 1))
     );
     let place = scene.world.position_at(bob, GameTime::from_millis(died));
-    assert_eq!(scene.walk(BOB, 120.0, 120.0), refused(ErrorCode::Dead));
+    assert_eq!(scene.walk(BOB, 120.0, 120.0), refused(FieldRefusal::Dead));
     for spell in [BOLT, HEAL, VEIL, BLINK] {
         assert_eq!(
             scene.cast_at(BOB, spell, 101.0, 101.0),
-            refused(ErrorCode::Dead)
+            refused(FieldRefusal::Dead)
         );
     }
     scene.run(3_000);
@@ -87,7 +87,7 @@ fn a_command_at_the_time_of_death_is_refused() {
     scene.tick();
     assert_eq!(
         scene.cast_at(BOB, BOLT, 100.0, 90.0),
-        refused(ErrorCode::Dead)
+        refused(FieldRefusal::Dead)
     );
 }
 

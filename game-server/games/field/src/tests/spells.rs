@@ -1,6 +1,6 @@
 //! Mana, refused commands, heal and blink.
 
-use super::super::schema::{CAST, HEALED};
+use super::super::schema::{CAST, FieldRefusal, HEALED};
 use super::*;
 use ambit_room::logic::statics::Obstacle;
 
@@ -29,27 +29,27 @@ fn a_refused_command_changes_nothing() {
     scene.tick();
     scene.set_mana(ANN, 50.0);
     scene.run(50);
-    let mut check = |spell: u8, at: Option<(f32, f32)>, code: ErrorCode| {
+    let mut check = |spell: u8, at: Option<(f32, f32)>, refusal: Refusal| {
         assert_eq!(
-            scene.command(ANN, &Action::Cast { spell, at }),
-            refused(code),
+            scene.command(ANN, &commands::cast(spell, at)),
+            refused(refusal),
             "{spell} {at:?}"
         );
         assert_eq!(scene.mana(ANN), 50.0);
         assert_eq!(scene.run(50), []);
     };
-    check(4, Some((1.0, 1.0)), ErrorCode::UnknownCommand);
-    check(255, None, ErrorCode::UnknownCommand);
-    check(BOLT, None, ErrorCode::BadPosition);
-    check(BLINK, None, ErrorCode::BadPosition);
-    check(BOLT, Some((f32::NAN, 1.0)), ErrorCode::BadPosition);
-    check(BOLT, Some((-1.0, 1.0)), ErrorCode::BadPosition);
-    check(BOLT, Some((100.0, 100.0)), ErrorCode::BadPosition); // The caster's own position.
-    check(BLINK, Some((100.0, f32::INFINITY)), ErrorCode::BadPosition);
-    check(BLINK, Some((100.0, 200.5)), ErrorCode::BadPosition);
-    check(BLINK, Some((100.0, 115.01)), ErrorCode::OutOfRange);
-    check(BLINK, Some((110.0, 100.0)), ErrorCode::Blocked);
-    check(BLINK, Some((108.7, 100.0)), ErrorCode::Blocked); // Too close to the wall.
+    let bad_position = Refusal::Code(ErrorCode::BadPosition);
+    check(BOLT, None, bad_position);
+    check(BLINK, None, bad_position);
+    check(BOLT, Some((100.0, 100.0)), bad_position); // The caster's own position.
+    check(
+        BLINK,
+        Some((100.0, 115.01)),
+        FieldRefusal::OutOfRange.into(),
+    );
+    check(BLINK, Some((110.0, 100.0)), FieldRefusal::Blocked.into());
+    // Too close to the wall.
+    check(BLINK, Some((108.7, 100.0)), FieldRefusal::Blocked.into());
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_cast_without_enough_mana_is_refused() {
         scene.set_mana(ANN, cost - 0.0625);
         assert_eq!(
             scene.cast_at(ANN, spell, 105.0, 100.0),
-            refused(ErrorCode::NotEnoughMana)
+            refused(FieldRefusal::NotEnoughMana)
         );
         scene.set_mana(ANN, cost);
         assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), Ok(()));
@@ -109,13 +109,13 @@ fn blinks_have_a_cooldown() {
     scene.run(2_950);
     assert_eq!(
         scene.cast_at(ANN, BLINK, 110.0, 100.0),
-        refused(ErrorCode::OnCooldown)
+        refused(FieldRefusal::OnCooldown)
     );
     scene.run(50);
     assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), Ok(()));
     assert_eq!(
         scene.cast_at(ANN, BLINK, 115.0, 100.0),
-        refused(ErrorCode::OnCooldown)
+        refused(FieldRefusal::OnCooldown)
     );
 }
 
@@ -128,7 +128,7 @@ fn a_blink_goes_over_a_wall_but_not_over_the_map_s_edge() {
         .add_box(Obstacle::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
     assert_eq!(
         scene.cast_at(ANN, BLINK, 200.5, 100.0),
-        refused(ErrorCode::BadPosition)
+        refused(Refusal::Code(ErrorCode::BadPosition))
     );
     assert_eq!(scene.cast_at(ANN, BLINK, 199.5, 100.0), Ok(()));
 }

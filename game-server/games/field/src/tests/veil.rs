@@ -1,6 +1,6 @@
 //! Veils: other players receive nothing about a veiled avatar.
 
-use super::super::schema::{self, CAST, DAMAGE, DIED, HEALED, VEILED};
+use super::super::schema::{self, CAST, DAMAGE, DIED, FieldRefusal, HEALED, VEILED};
 use super::*;
 
 #[test]
@@ -48,7 +48,7 @@ fn a_veil_cannot_be_cast_again_while_it_lasts() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_950);
-    assert_eq!(scene.cast(ANN, VEIL), refused(ErrorCode::OnCooldown));
+    assert_eq!(scene.cast(ANN, VEIL), refused(FieldRefusal::OnCooldown));
     scene.run(50);
     assert_eq!(scene.cast(ANN, VEIL), Ok(()));
     assert!(

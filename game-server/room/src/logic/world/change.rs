@@ -5,7 +5,7 @@
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::space::Position;
+use ambit_proto::message::FieldValue;
 use ambit_proto::time::GameTime;
 
 /// A change in the world, for the network.
@@ -74,19 +74,8 @@ pub enum WorldChange {
         /// When the event takes effect.
         effect: GameTime,
         /// The fields that the schema lists.
-        fields: Vec<EventField>,
+        fields: Vec<FieldValue<ObjectId>>,
     },
-}
-
-/// The value of one field of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum EventField {
-    /// An object. A client that does not follow it receives no object.
-    Object(ObjectId),
-    /// A point in space.
-    Position(Position),
-    /// A whole number.
-    Number(i64),
 }
 
 impl WorldChange {

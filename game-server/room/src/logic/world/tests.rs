@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::FieldValue;
 use ambit_proto::schema::{
     Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, ObjectKind, Schema,
 };
@@ -13,7 +14,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 
-use super::{EventField, TraceEvent, TraceLine, World, WorldChange};
+use super::{TraceEvent, TraceLine, World, WorldChange};
 use crate::config::RoomConfig;
 
 const ORC: u8 = 0;
@@ -496,12 +497,12 @@ fn an_event_is_passed_on_unchanged() {
     let mut world = world();
     let orc = orc(&mut world, at(5.0, 5.0));
     changes(&mut world);
-    world.emit(0, orc, ms(7), vec![EventField::Object(orc)]);
+    world.emit(0, orc, ms(7), vec![FieldValue::Object(orc)]);
     let event = WorldChange::Event {
         kind: 0,
         about: orc,
         effect: ms(7),
-        fields: vec![EventField::Object(orc)],
+        fields: vec![FieldValue::Object(orc)],
     };
     assert_eq!(changes(&mut world), [event]);
 }

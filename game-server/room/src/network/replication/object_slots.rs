@@ -321,6 +321,12 @@ impl ObjectSlots {
         })
     }
 
+    /// The object with this alias; `None` if the client does not follow it.
+    pub fn object(&self, alias: Alias) -> Option<ObjectId> {
+        let object = self.entries.get(usize::from(alias.slot))?.object;
+        (self.alias(object) == Some(alias)).then_some(object)
+    }
+
     /// Since when the client may know of an object that it follows.
     pub fn visible_since(&self, object: ObjectId) -> Option<GameTime> {
         let &slot = self.by_object.get(&object)?;

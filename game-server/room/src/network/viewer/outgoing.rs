@@ -52,7 +52,7 @@ impl Viewer {
             return;
         }
         self.link.handle_timeout(tick.now.into());
-        self.handle_link_events(tick.now, &mut Vec::new());
+        self.handle_link_events(tick.now, &tick.shared_state.schema, &mut Vec::new());
         self.send_static_map(tick);
         let (is_shared_level, deferred) = self.collect_poses(tick);
         if !self.is_anything_due(tick) {
@@ -488,7 +488,7 @@ mod tests {
         let mut ack = Vec::new();
         client.write_datagram_without_ack_request(later.into(), &mut ack, |_, _| ());
         let mut events = Vec::new();
-        viewer.handle_datagram(later, &ack, &mut events);
+        viewer.handle_datagram(later, &ack, &tick.shared_state.schema, &mut events);
         assert_eq!(events, []);
         let acked = viewer.link.sent_packets().newest_acked();
         assert_eq!(acked, Some(1), "the datagram without a body");

@@ -162,10 +162,6 @@ impl Game for MovingAvatars {
         });
     }
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Ok(())
-    }
-
     fn step(&mut self, world: &mut World, _: Duration) {
         self.tick += 1;
         if self.tick.is_multiple_of(100) {

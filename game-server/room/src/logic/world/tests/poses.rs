@@ -2,12 +2,11 @@
 
 use ambit_proto::keymap::Keymap;
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::Action;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 
 use super::*;
 use crate::logic::contact::first_contact;
-use crate::logic::game::{Game, Refusal};
+use crate::logic::game::Game;
 use crate::logic::statics::Obstacle;
 
 const CAR: u8 = 0;
@@ -323,10 +322,6 @@ impl Game for PushedCubesGame {
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
-
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Ok(())
-    }
 
     fn input(&mut self, _: &mut World, _: PlayerId, keys: Keymap) {
         self.pushed = keys.down(3);

@@ -1,0 +1,245 @@
+//! Commands of a game from words or values, by its schema.
+//!
+//! A name and words, or typed values, go in; a command that [`Client::act`] accepts comes out, or
+//! an error that says what was expected. Any client can so use any game.
+//!
+//! In words, a position is X and Y, in the last field perhaps Z; an object is its id; a choice is
+//! its name; a text is one word, in the last field all the rest. `-` stands for an optional field
+//! without a value; those at the end may be left out.
+//!
+//! [`Client::act`]: crate::client::Client::act
+
+use ambit_proto::message::{FieldValue, GameCommand};
+use ambit_proto::schema::{CommandKind, FieldSpec, FieldType, Schema};
+use ambit_proto::space::Position;
+
+/// Why a command could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandWordsError {
+    /// The game has no such command.
+    #[error("unknown command '{0}'")]
+    UnknownCommand(String),
+    /// A value is missing, superfluous, or not one of its field.
+    #[error("{problem}; expected {usage}")]
+    Usage {
+        /// What is wrong.
+        problem: String,
+        /// The form of the command.
+        usage: String,
+    },
+}
+
+/// The command in these words: its name, then its values.
+pub fn parse(schema: &Schema, words: &[&str]) -> Result<GameCommand<u32>, CommandWordsError> {
+    let (name, mut rest) = words
+        .split_first()
+        .map_or(("", words), |(name, rest)| (*name, rest));
+    let (kind, declared) = find(schema, name)?;
+    let error = |problem| usage_error(declared, problem);
+    let mut fields = Vec::with_capacity(declared.fields.len());
+    for (index, field) in declared.fields.iter().enumerate() {
+        let is_last = index + 1 == declared.fields.len();
+        let value = take_value(field, &mut rest, is_last).map_err(error)?;
+        fields.push(value);
+    }
+    match rest.first() {
+        None => Ok(GameCommand { kind, fields }),
+        Some(word) => Err(error(format!("'{word}' is too much"))),
+    }
+}
+
+/// The command of this name with these values; optional ones at the end may be left out.
+pub fn build(
+    schema: &Schema,
+    name: &str,
+    values: impl IntoIterator<Item = FieldValue<u32>>,
+) -> Result<GameCommand<u32>, CommandWordsError> {
+    let (kind, declared) = find(schema, name)?;
+    let mut fields: Vec<_> = values.into_iter().take(declared.fields.len() + 1).collect();
+    if fields.len() > declared.fields.len() {
+        return Err(usage_error(declared, "there are too many values".into()));
+    }
+    fields.resize(declared.fields.len(), FieldValue::None);
+    match fields
+        .iter()
+        .zip(&declared.fields)
+        .find(|(value, field)| !value.fits(field))
+    {
+        None => Ok(GameCommand { kind, fields }),
+        Some((_, field)) => Err(usage_error(declared, problem_of(field))),
+    }
+}
+
+/// The form of a command: `cast SPELL [X Y]`.
+pub fn usage(command: &CommandKind) -> String {
+    let forms = command.fields.iter().map(|field| {
+        let words = match field.ty {
+            FieldType::Position => "X Y".to_owned(),
+            _ => field.name.to_uppercase(),
+        };
+        if field.optional {
+            format!("[{words}]")
+        } else {
+            words
+        }
+    });
+    let words: Vec<String> = [command.name.clone()].into_iter().chain(forms).collect();
+    words.join(" ")
+}
+
+fn find<'s>(schema: &'s Schema, name: &str) -> Result<(u8, &'s CommandKind), CommandWordsError> {
+    schema
+        .command_index(name)
+        .and_then(|kind| Some((kind, schema.command(kind)?)))
+        .ok_or_else(|| CommandWordsError::UnknownCommand(name.to_owned()))
+}
+
+/// Takes the words of a field from `rest`. The error says what is wrong.
+fn take_value(
+    field: &FieldSpec,
+    rest: &mut &[&str],
+    is_last: bool,
+) -> Result<FieldValue<u32>, String> {
+    let Some((&word, after)) = rest.split_first() else {
+        return if field.optional {
+            Ok(FieldValue::None)
+        } else {
+            Err(problem_of(field))
+        };
+    };
+    if word == "-" && field.optional {
+        *rest = after;
+        return Ok(FieldValue::None);
+    }
+    let (value, after) = match &field.ty {
+        FieldType::Object => (
+            word.trim_start_matches('#')
+                .parse()
+                .ok()
+                .map(FieldValue::Object),
+            after,
+        ),
+        FieldType::Number { .. } => (word.parse().ok().map(FieldValue::Number), after),
+        FieldType::Choice(_) => (field.ty.choice_index(word).map(FieldValue::Choice), after),
+        FieldType::Text { .. } if is_last => (Some(FieldValue::Text(rest.join(" "))), &[][..]),
+        FieldType::Text { .. } => (Some(FieldValue::Text(word.to_owned())), after),
+        FieldType::Position => {
+            let count = if is_last { rest.len().clamp(2, 3) } else { 2 };
+            let (words, after) = rest.split_at(count.min(rest.len()));
+            (position(words).map(FieldValue::Position), after)
+        }
+    };
+    *rest = after;
+    value
+        .filter(|value| value.fits(field))
+        .ok_or_else(|| format!("'{word}' is invalid: {}", problem_of(field)))
+}
+
+/// X, Y and perhaps Z. The client checks the range when it sends the command.
+fn position(words: &[&str]) -> Option<Position> {
+    let metres = |word: &str| word.parse().ok();
+    match words {
+        [x, y] => Some(Position::on_ground(metres(x)?, metres(y)?)),
+        [x, y, z] => Some(Position::new(metres(x)?, metres(y)?, metres(z)?)),
+        _ => None,
+    }
+}
+
+fn usage_error(command: &CommandKind, problem: String) -> CommandWordsError {
+    let usage = usage(command);
+    CommandWordsError::Usage { problem, usage }
+}
+
+fn problem_of(field: &FieldSpec) -> String {
+    let wanted = match &field.ty {
+        FieldType::Object => "the number of an object".to_owned(),
+        FieldType::Position => "a position, two numbers of metres".to_owned(),
+        FieldType::Number {
+            min: i64::MIN,
+            max: i64::MAX,
+        } => "a whole number".to_owned(),
+        FieldType::Number { min, max } => format!("a whole number from {min} to {max}"),
+        FieldType::Choice(names) => format!("one of {}", names.join(", ")),
+        FieldType::Text { max_bytes } => format!("a text of at most {max_bytes} bytes"),
+    };
+    format!("{} is {wanted}", field.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_the_fields_that_the_schema_declares() {
+        let at = |x, y, z| FieldValue::Position(Position::new(x, y, z));
+        check("walk-to 120 90.5", &[at(120.0, 90.5, 0.0)]);
+        check("walk-to 1 2 3", &[at(1.0, 2.0, 3.0)]);
+        check("rest", &[]);
+        let (none, heal) = (FieldValue::None, FieldValue::Choice(1));
+        check("cast heal", &[heal.clone(), none.clone(), none.clone()]);
+        let bolt = FieldValue::Choice(0);
+        check(
+            "cast bolt 1 2 #7",
+            &[bolt, at(1.0, 2.0, 0.0), FieldValue::Object(7)],
+        );
+        check("cast heal - 7", &[heal, none, FieldValue::Object(7)]);
+        let words = FieldValue::Text("good day".into());
+        check("shout 9 good day", &[FieldValue::Number(9), words]);
+    }
+
+    #[test]
+    fn an_error_says_what_was_expected() {
+        for (line, expected) in [
+            ("jump", "unknown command 'jump'"),
+            (
+                "walk-to",
+                "to is a position, two numbers of metres; expected walk-to X Y",
+            ),
+            (
+                "walk-to 1",
+                "'1' is invalid: to is a position, two numbers of metres",
+            ),
+            ("walk-to here there", "'here' is invalid"),
+            ("rest now", "'now' is too much; expected rest"),
+            (
+                "cast frost",
+                "'frost' is invalid: spell is one of bolt, heal; expected cast SPELL [X Y]",
+            ),
+            ("cast bolt 1 2 orc", "target is the number of an object"),
+            (
+                "shout 10 x",
+                "times is a whole number from 1 to 9; expected shout TIMES WORDS",
+            ),
+            ("shout 1", "words is a text of at most 100 bytes"),
+            ("shout - x", "'-' is invalid"),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let error = parse(&Schema::example(), &words)
+                .expect_err(line)
+                .to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_are_checked_and_optional_ones_may_be_left_out() {
+        let schema = Schema::example();
+        let bolt = FieldValue::Choice(0);
+        let cast = build(&schema, "cast", [bolt.clone()]).expect("it fits");
+        assert_eq!(cast.fields, [bolt, FieldValue::None, FieldValue::None]);
+        assert!(build(&schema, "cast", []).is_err());
+        assert!(build(&schema, "rest", [FieldValue::None]).is_err());
+        assert!(build(&schema, "shout", [FieldValue::Number(0)]).is_err());
+    }
+
+    fn check(line: &str, fields: &[FieldValue<u32>]) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let command = parse(&Schema::example(), &words).expect(line);
+        let expected = Schema::example().command_index(words[0]);
+        assert_eq!(
+            (Some(command.kind), &command.fields[..]),
+            (expected, fields),
+            "{line}"
+        );
+    }
+}
