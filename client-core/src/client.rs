@@ -158,6 +158,14 @@ impl<F: ViewFactory> Client<F> {
         number
     }
 
+    /// Sends a message to the game host that need not be a command: for tests of hosts. At most
+    /// [`MAX_MESSAGE`](ambit_proto::link::MAX_MESSAGE) bytes.
+    pub fn send_unchecked(&mut self, now: LocalTime, message: Bytes) -> Result<(), CommandError> {
+        let sent = self.game.send_unchecked(now, message);
+        self.dispatch_outputs(now);
+        sent
+    }
+
     /// The numbers of the commands that the host has confirmed since the last call, at most the
     /// newest 256. A confirmed command is final: it survives the death of the host, whatever effect
     /// it had in the game. A command that was confirmed after it had expired is not listed.

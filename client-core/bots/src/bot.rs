@@ -1,5 +1,5 @@
-//! One bot with a real client: it connects, joins, plays and reports. [`CrowdBot`] and [`CubesBot`]
-//! decide what it does in the game, [`FaultDetector`] checks what it receives.
+//! One bot with a real client: it connects, joins, plays and reports. [`CrowdBot`], [`CubesBot`]
+//! and [`MonkeyBot`] decide what it does in the game, [`FaultDetector`] checks what it receives.
 //!
 //! A bot wakes up every [`LOOK_INTERVAL`], slightly after its neighbour, reads new events, samples
 //! the age of what it shows, and acts. In between it costs only its client's own work.
@@ -28,6 +28,7 @@ use crate::fault_detector::FaultDetector;
 use crate::profiles::Profile;
 use crate::profiles::crowd::{CommandIds, CrowdBot, Surroundings};
 use crate::profiles::cubes::{CubesBot, KeyPresses};
+use crate::profiles::monkey::{MonkeyAct, MonkeyBot};
 use crate::shown_positions::{self, ShownPositions, WATCHERS};
 use crate::summary::{BotReport, ClientSnapshot};
 
@@ -112,7 +113,10 @@ impl Bot {
                 index,
                 handle,
                 events,
-                fault_detector: FaultDetector::default(),
+                fault_detector: match settings.profile {
+                    Profile::Monkey => FaultDetector::tolerating_refusals(),
+                    _ => FaultDetector::default(),
+                },
                 settings: settings.clone(),
             };
             while let Some(event) = bot.next().await {
@@ -241,8 +245,10 @@ impl Bot {
 
     /// Samples, and perhaps sends a command.
     async fn act_once(&mut self, state: &mut BotState) {
-        if self.settings.profile != Profile::Crowd {
-            return self.hold_keys(state).await;
+        match self.settings.profile {
+            Profile::Crowd => {}
+            Profile::Monkey => return self.play_nonsense(state).await,
+            _ => return self.hold_keys(state).await,
         }
         let casts = state
             .crowd
@@ -267,6 +273,36 @@ impl Bot {
             .get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
         if let Some(action) = crowd.decide(observation.now, &avatar) {
             self.act(action).await;
+        }
+    }
+
+    /// Samples, and sends a command that may be absurd or malformed.
+    async fn play_nonsense(&mut self, state: &mut BotState) {
+        let mut monkey = state
+            .monkey
+            .take()
+            .unwrap_or_else(|| MonkeyBot::new(state.seed));
+        let play = move |client: &mut Client, now| {
+            client.sample_ages(now);
+            let in_sight: Vec<u32> = client.objects().map(|object| object.id).collect();
+            let act = client.rules().map(|rules| {
+                let map = (rules.map.width_m, rules.map.height_m);
+                monkey.decide(&rules.schema, map, &in_sight)
+            });
+            match act {
+                Some(MonkeyAct::Command(command)) => drop(client.act(now, &command)),
+                Some(MonkeyAct::Message(bytes)) => drop(client.send_unchecked(now, bytes.into())),
+                Some(MonkeyAct::Keys(keys)) => client.input(now, keys),
+                None => {}
+            }
+            (monkey, now, client.age(now))
+        };
+        let Ok((monkey, now, age)) = self.handle.run(play).await else {
+            return;
+        };
+        (state.monkey, state.now) = (Some(monkey), now);
+        if let Some(age) = age.filter(|_| state.first.is_some()) {
+            state.ages.add(age);
         }
     }
 
@@ -387,6 +423,7 @@ struct BotState {
     seed: u64,
     crowd: Option<CrowdBot>,
     cubes: Option<CubesBot>,
+    monkey: Option<MonkeyBot>,
     now: LocalTime,
     is_measuring: bool,
     first: Option<ClientSnapshot>,
@@ -404,6 +441,7 @@ impl BotState {
             seed,
             crowd: None,
             cubes: None,
+            monkey: None,
             now,
             is_measuring: false,
             first: None,
@@ -416,7 +454,7 @@ impl BotState {
     /// The keys to hold until the next wake-up.
     fn keys_to_hold(&mut self, profile: Profile) -> Option<KeyPresses> {
         match profile {
-            Profile::Crowd | Profile::Idle => None,
+            Profile::Crowd | Profile::Idle | Profile::Monkey => None,
             Profile::Hold => Some(KeyPresses {
                 held: HELD_KEY,
                 ..KeyPresses::default()

@@ -2,6 +2,7 @@
 
 pub(crate) mod crowd;
 pub(crate) mod cubes;
+pub(crate) mod monkey;
 
 use clap::ValueEnum;
 
@@ -14,6 +15,9 @@ pub(crate) enum Profile {
     Hold,
     /// Push a cube around, gather other cubes, throw them off, jump: for `--game cubes`.
     Cubes,
+    /// Play any game by its schema: valid, absurd and malformed commands, and random keys. Refusals
+    /// are no faults.
+    Monkey,
     /// Do nothing: to measure the cost of an idle client.
     Idle,
 }

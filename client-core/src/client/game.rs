@@ -26,6 +26,7 @@ use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Command, FieldValue, GameCommand};
 use ambit_proto::time::LocalTime;
+use bytes::Bytes;
 
 use super::backoff::Backoff;
 use super::config::ClientConfig;
@@ -229,6 +230,18 @@ impl<F: ViewFactory> GameClient<F> {
         }
         self.last_command = number;
         Ok(number)
+    }
+
+    /// Sends a message that need not be a command.
+    pub(crate) fn send_unchecked(
+        &mut self,
+        now: LocalTime,
+        message: Bytes,
+    ) -> Result<(), CommandError> {
+        match &mut self.state {
+            GameState::Playing(game) => game.send_unchecked(now, message, &mut self.out),
+            _ => Err(CommandError::NotPlaying),
+        }
     }
 
     /// Reports commands that may not have arrived, and that the next host would not understand.

@@ -156,6 +156,20 @@ impl<V> RunningGame<V> {
         Ok(())
     }
 
+    /// Sends a message that need not be a command.
+    pub fn send_unchecked(
+        &mut self,
+        now: LocalTime,
+        message: Bytes,
+        out: &mut GameResults,
+    ) -> Result<(), CommandError> {
+        self.link
+            .send_reliable(now, message, None)
+            .map_err(|QueueFull| CommandError::TooMany)?;
+        self.flush(now, out);
+        Ok(())
+    }
+
     /// A command as the host understands it.
     pub fn resolve(
         &self,

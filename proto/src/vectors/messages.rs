@@ -278,13 +278,12 @@ fn command(name: &'static str, about: &'static str, mut value: Command) -> TestV
     let schema = Schema::example();
     let kind = schema.command(read.kind).expect("the kind exists");
     assert!(FieldValue::all_fit(&read.fields, &kind.fields), "{name}");
-    let kinds = schema.commands.iter().map(|command| {
-        object! {
-            name: command.name.as_str(),
-            newest_only: command.newest_only,
-            fields: field_types(&command.fields),
-        }
-    });
+    let command = object! {
+        kind: read.kind,
+        name: kind.name.as_str(),
+        newest_only: kind.newest_only,
+        fields: field_types(&kind.fields),
+    };
     let value = object! {
         number: read.number,
         kind: read.kind,
@@ -293,7 +292,7 @@ fn command(name: &'static str, about: &'static str, mut value: Command) -> TestV
     TestVector {
         name,
         about,
-        context: object! { from: "client", part: "message", commands: kinds.collect::<Json>() },
+        context: object! { from: "client", part: "message", command: command },
         bytes,
         value,
     }

@@ -62,6 +62,20 @@ fn twenty_bots_on_a_bad_network_lose_no_command_or_event() -> Result<()> {
 }
 
 #[test]
+fn monkeys_find_no_fault_in_the_shipped_games() -> Result<()> {
+    let scratch = ScratchFolder::new("monkeys");
+    let server = Server::start(&scratch, &[])?;
+    for game in ["field", "cubes"] {
+        let arguments = ["--count", "5", "--seconds", "10", "--game", game];
+        let summary = bots_of("monkey", &scratch, &server, &arguments)?;
+        println!("5 monkeys for 10 s in {game}: {summary}");
+        assert_eq!(summary["connected"], 5, "{summary}");
+        assert_eq!(summary["errors"], 0, "{summary}");
+    }
+    Ok(())
+}
+
+#[test]
 fn four_bots_play_cubes_for_a_minute_on_a_bad_network() -> Result<()> {
     let scratch = ScratchFolder::new("cubes");
     let server = Server::start(&scratch, &[])?;

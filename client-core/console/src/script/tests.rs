@@ -85,6 +85,7 @@ fn commands_wait_until_the_game_has_started() {
 fn commands_without_a_game_are_errors() {
     let mut harness = ScriptHarness::new();
     assert_eq!(codes(&harness.line("move 1 2")), ["not_in_game"]);
+    assert_eq!(codes(&harness.line("dance")), ["not_in_game"]);
 
     let mut harness = ScriptHarness::in_room();
     assert_eq!(harness.line("cast heal"), []);
@@ -323,7 +324,7 @@ fn updates_are_printed_when_they_are_watched() {
 #[test]
 fn a_usage_error_does_not_end_the_script() {
     let mut harness = ScriptHarness::new();
-    assert_eq!(codes(&harness.line("dance")), ["usage"]);
+    assert_eq!(codes(&harness.line("start now")), ["usage"]);
     assert_eq!(harness.line("# a comment"), []);
     assert_eq!(harness.line("help"), [ScriptStep::Help(None)]);
 }

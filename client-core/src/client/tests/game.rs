@@ -306,7 +306,7 @@ fn a_command_names_an_object_by_its_alias() {
         .client
         .act(harness.now, &cast(Some(id)))
         .expect("in a game");
-    harness.advance(ms(100));
+    harness.advance(ms(1_000));
     harness.send(&[]);
     assert_eq!(
         harness.host.commands[0].fields[2],
