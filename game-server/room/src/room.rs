@@ -179,6 +179,10 @@ impl Room {
         {
             return Err(BadState::Malformed);
         }
+        let players = room.seats.iter();
+        room.world.restore_players(
+            players.map(|(&player, seat)| (player, seat.avatar, seat.name.as_str())),
+        );
         room.game.restore(&mut room.world, &game)?;
         for seat in room.seats.values_mut() {
             if let Presence::Here(client) = &mut seat.presence {
@@ -289,6 +293,9 @@ impl Room {
         if self.last.is_none() {
             self.game.start(&mut self.world);
             self.gates.put_up(self.game.gates(&self.world));
+        }
+        while let Some(timer) = self.world.pop_due_timer() {
+            self.game.timer(&mut self.world, &timer);
         }
         times
     }
@@ -410,7 +417,7 @@ impl Room {
     /// Makes an avatar for a player who comes for the first time.
     fn create_avatar(&mut self, player: PlayerId, name: &str) -> ObjectId {
         let avatar = self.game.join(&mut self.world, player, name);
-        self.world.set_owner(avatar, player);
+        self.world.add_player(player, avatar, name);
         self.world.trace_join(player, avatar, name);
         avatar
     }
@@ -447,6 +454,7 @@ impl Room {
         };
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
+        self.world.remove_player(player);
         self.world.remove_controls(player);
     }
 
@@ -455,6 +463,7 @@ impl Room {
             return;
         };
         name.clone_into(&mut seat.name);
+        self.world.rename_player(player, name);
         self.game.rename(&mut self.world, player, name);
     }
 

@@ -12,11 +12,11 @@
 //! change before it happens. For the rules it is simply now: check a command against the world as
 //! it is, and the decision holds.
 //!
-//! A tick runs the commands, joins and leaves in the order of their arrival, then [`Game::input`]
-//! for each player whose controls have changed, in the order of the players, then [`Game::step`].
-//! If something that started earlier decides whether a command is allowed (a bolt that kills the
-//! caster first), bring your rules up to `now` at the beginning of `command`, as the game `field`
-//! does.
+//! A tick delivers the due timers ([`World::set_timer`]), then runs the commands, joins and leaves
+//! in the order of their arrival, then [`Game::input`] for each player whose controls have changed,
+//! in the order of the players, then [`Game::step`]. If something that started earlier decides
+//! whether a command is allowed (a bolt that kills the caster first), bring your rules up to `now`
+//! at the beginning of `command`, as the game `field` does.
 //!
 //! # Controls
 //!
@@ -217,7 +217,7 @@ use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
 
 use super::gate::Gate;
-use super::world::World;
+use super::world::{DueTimer, World};
 use crate::config::Parameter;
 use crate::saved::BadState;
 
@@ -267,6 +267,12 @@ pub trait Game: Send {
     /// disconnects are released.
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
         let _ = (world, player, keys);
+    }
+
+    /// A timer that the game has set ([`World::set_timer`]) is due. The due timers of a tick come
+    /// before everything else in it, in the order of their times, then of their setting.
+    fn timer(&mut self, world: &mut World, timer: &DueTimer) {
+        let _ = (world, timer);
     }
 
     /// The end of a tick, `dt` after the previous one.
@@ -360,4 +366,42 @@ pub struct GameInfo {
     /// The game's own parameters. A game may also override the default of a parameter that every
     /// room has (`config::override_default`).
     pub parameters: &'static [Parameter],
+}
+
+impl GameInfo {
+    /// A game of this name, with a line for users. One player can start it, others may join while
+    /// it runs, and it has no parameters of its own.
+    pub const fn new(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            description,
+            min_players: 1,
+            join_running: true,
+            parameters: &[],
+        }
+    }
+
+    /// The number of players needed to start.
+    #[must_use]
+    pub const fn min_players(self, min_players: u32) -> Self {
+        Self {
+            min_players,
+            ..self
+        }
+    }
+
+    /// The game's own parameters.
+    #[must_use]
+    pub const fn parameters(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    /// No player may join while the game runs.
+    #[must_use]
+    pub const fn closed_while_running(self) -> Self {
+        Self {
+            join_running: false,
+            ..self
+        }
+    }
 }

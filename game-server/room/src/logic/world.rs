@@ -28,10 +28,12 @@ mod motion;
 mod objects;
 mod objects_by_cell;
 mod path_segment;
+mod players;
 mod poses;
 mod save;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -49,6 +51,7 @@ use fastrand::Rng;
 use self::objects::{Objects, StoredObject, slot_of};
 use self::objects_by_cell::ObjectsByCell;
 use self::poses::WorldPoses;
+use self::timers::Timers;
 use self::trace::WorldTrace;
 use super::controls::Controls;
 use super::statics::Statics;
@@ -56,6 +59,8 @@ use crate::config::RoomConfig;
 
 pub use self::change::WorldChange;
 pub use self::inputs::AppliedInputs;
+pub use self::players::WorldPlayer;
+pub use self::timers::{DueTimer, MAX_TIMER_BYTES, MAX_TIMERS, TimerError, TimerPayload};
 pub use self::trace::{TraceEvent, TraceLine};
 
 /// The objects of a room. See the module.
@@ -78,6 +83,9 @@ pub struct World {
     objects: Objects,
     poses: WorldPoses,
     cells: ObjectsByCell,
+    timers: Timers,
+    /// The players with an avatar. Kept by the room.
+    players: BTreeMap<PlayerId, WorldPlayer>,
     /// Controls of the players that have sent any.
     controls: BTreeMap<PlayerId, Controls>,
     /// Objects whose path continues after `now`, in the order in which they started, and objects
@@ -114,6 +122,8 @@ impl World {
             objects: Objects::default(),
             poses: WorldPoses::default(),
             cells: ObjectsByCell::new(grid),
+            timers: Timers::default(),
+            players: BTreeMap::new(),
             controls: BTreeMap::new(),
             moving: Vec::new(),
             changed: Vec::new(),
@@ -181,6 +191,11 @@ impl World {
     /// The horizon of this tick: the time at which changes take effect.
     pub fn now(&self) -> GameTime {
         self.now
+    }
+
+    /// The horizon of the previous tick: nothing can change before it.
+    pub fn previous_horizon(&self) -> GameTime {
+        self.previous_horizon
     }
 
     /// The schema of the game.
@@ -309,6 +324,11 @@ impl World {
     /// Index of an object's kind in the schema.
     pub fn kind(&self, object: ObjectId) -> u8 {
         self.object(object).kind
+    }
+
+    /// Index of an object's kind in the schema, if the object exists.
+    pub fn find_kind(&self, object: ObjectId) -> Option<u8> {
+        self.objects.get(object).map(|stored| stored.kind)
     }
 
     /// The player whose avatar this object is.

@@ -110,7 +110,7 @@ impl Room {
             self.world.middle()
         };
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
-        self.world.set_owner(avatar, player);
+        self.world.add_player(player, avatar, name);
         self.world.trace_join(player, avatar, name);
         self.gates.arrive(player, self.world.position(avatar));
         let seat = Seat {

@@ -1,9 +1,9 @@
 //! Saves a world as bytes, and restores it.
 //!
-//! Between two ticks the state of a world is its objects, the controls, the random generator and
-//! the time; positions and indices follow from these. The static obstacles (`statics`) are created
-//! by the start of the game and are not saved. A restored world continues bit for bit like the
-//! saved one; viewers receive every object anew ([`WorldChange::Spawned`]).
+//! Between two ticks the state of a world is its objects, the timers, the controls, the random
+//! generator and the time; positions and indices follow from these. The static obstacles
+//! (`statics`) are created by the start of the game and are not saved. A restored world continues
+//! bit for bit like the saved one; viewers receive every object anew ([`WorldChange::Spawned`]).
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use fastrand::Rng;
 use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
 use super::path_segment::PathSegment;
 use super::poses::{SavedPoses, WorldPoses};
+use super::timers::{SavedTimers, Timers};
 use super::{ObjectsByCell, TraceEvent, World, WorldChange, component_access};
 use crate::logic::controls::Controls;
 use crate::saved::{self, BadState};
@@ -26,6 +27,7 @@ impl World {
         saved::put(out, &(self.now, self.previous_horizon, self.rng.get_seed()));
         saved::put(out, &self.objects.to_saved());
         saved::put(out, &self.poses.to_saved());
+        saved::put(out, &self.timers.to_saved());
         saved::put(out, &(&self.controls, &self.moving, &self.overflowing));
     }
 
@@ -34,6 +36,7 @@ impl World {
         let (now, before, rng_seed): (GameTime, GameTime, u64) = saved::take(bytes)?;
         let objects: SavedObjects = saved::take(bytes)?;
         let poses: SavedPoses = saved::take(bytes)?;
+        let timers: SavedTimers = saved::take(bytes)?;
         let (controls, moving, crowded): (
             BTreeMap<PlayerId, Controls>,
             Vec<ObjectId>,
@@ -47,6 +50,7 @@ impl World {
             .iter()
             .find_map(|kind| kind.pose_format().copied());
         self.poses = WorldPoses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
+        self.timers = Timers::from_saved(timers).ok_or(BadState::Malformed)?;
         (self.controls, self.moving, self.overflowing) = (controls, moving, crowded);
         self.cells = ObjectsByCell::new(self.grid);
         self.changed.clear();

@@ -1,0 +1,72 @@
+//! The players of a room, as its game sees them: their names and avatars.
+//!
+//! The room keeps this list: it adds a player when the game has created the avatar, and removes the
+//! player after the game's `leave`. It is not saved; a restored room fills it in again from its
+//! seats. Cost: logarithmic in the number of players.
+
+use std::sync::Arc;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+
+use super::World;
+
+/// A player with an avatar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldPlayer {
+    /// The object through which the player sees the world.
+    pub avatar: ObjectId,
+    /// The player's name; cheap to clone.
+    pub name: Arc<str>,
+}
+
+impl World {
+    /// A player who has joined; `None` before the end of `join` and after `leave`.
+    pub fn player(&self, player: PlayerId) -> Option<&WorldPlayer> {
+        self.players.get(&player)
+    }
+
+    /// All players, in the order of their ids.
+    pub fn players(&self) -> impl ExactSizeIterator<Item = (PlayerId, &WorldPlayer)> {
+        self.players.iter().map(|(&id, player)| (id, player))
+    }
+
+    /// Whether an object is the avatar of a player.
+    pub fn is_avatar(&self, object: ObjectId) -> bool {
+        let owner = self.objects.get(object).and_then(|stored| stored.owner);
+        owner
+            .and_then(|player| self.player(player))
+            .is_some_and(|player| player.avatar == object)
+    }
+
+    /// Makes an object the avatar of a player, who owns it from now on. Called by the room, and by
+    /// tests of games.
+    pub fn add_player(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
+        self.set_owner(avatar, player);
+        let name = name.into();
+        self.players.insert(player, WorldPlayer { avatar, name });
+    }
+
+    /// Gives a player another name. Called by the room.
+    pub fn rename_player(&mut self, player: PlayerId, name: &str) {
+        if let Some(player) = self.players.get_mut(&player) {
+            player.name = name.into();
+        }
+    }
+
+    /// Removes a player who has left. Called by the room, and by tests of games.
+    pub fn remove_player(&mut self, player: PlayerId) {
+        self.players.remove(&player);
+    }
+
+    /// Replaces the list of players after a restore.
+    pub(crate) fn restore_players<'n>(
+        &mut self,
+        players: impl Iterator<Item = (PlayerId, ObjectId, &'n str)>,
+    ) {
+        let entry = |(player, avatar, name): (PlayerId, ObjectId, &str)| {
+            let name = name.into();
+            (player, WorldPlayer { avatar, name })
+        };
+        self.players = players.map(entry).collect();
+    }
+}
