@@ -63,6 +63,12 @@ fn names_of_tests_end_at_70_characters() {
     }
 }
 
+/// The facade for authors of games. Its types are the typed forms of those that the room has, and
+/// have the same names; a component `Path` reads better than any word that avoids `std::path`.
+fn is_facade(source: &source::Source) -> bool {
+    source.path.starts_with("game-server/ambit/")
+}
+
 #[test]
 fn no_two_types_have_the_same_name() {
     // Conventional in each program.
@@ -70,7 +76,7 @@ fn no_two_types_have_the_same_name() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in source::product() {
         // A feature selects one of two files that define the same types.
-        if source.path.ends_with("client/simulated/without_physics.rs") {
+        if source.path.ends_with("client/simulated/without_physics.rs") || is_facade(&source) {
             continue;
         }
         let mut names = source::types(&source.text);
@@ -103,7 +109,10 @@ fn no_type_shadows_one_of_the_standard_library() {
     ];
     // `Cell` is the field's term for a square of the map.
     const KEPT: [&str; 1] = ["Cell"];
-    for source in source::product() {
+    for source in source::product()
+        .into_iter()
+        .filter(|source| !is_facade(source))
+    {
         for name in source::types(&source.text) {
             let shadows = STANDARD.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
             assert!(

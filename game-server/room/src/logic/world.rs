@@ -392,36 +392,42 @@ impl World {
     /// Replaces `found` by the objects that are now within `radius_m` of `centre`, oldest first.
     /// Cost: the cells around.
     pub fn find_within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {
-        let low = Position {
-            x: centre.x - radius_m,
-            y: centre.y - radius_m,
-            ..centre
-        };
-        let high = Position {
-            x: centre.x + radius_m,
-            y: centre.y + radius_m,
-            ..centre
-        };
+        let [low, high] = square_around(centre, radius_m);
         self.find_in_rectangle(low, high, found);
         found.retain(|&object| self.position(object).distance(centre) <= radius_m);
+    }
+
+    /// Calls `visit` for each object that is now within `radius_m` of `centre`, in any order.
+    pub fn visit_within(&self, centre: Position, radius_m: f32, mut visit: impl FnMut(ObjectId)) {
+        let [low, high] = square_around(centre, radius_m);
+        self.visit_in_rectangle(low, high, |object| {
+            if self.position(object).distance(centre) <= radius_m {
+                visit(object);
+            }
+        });
     }
 
     /// Replaces `found` by the objects that are now in the rectangle on (x, y) with these corners,
     /// oldest first.
     pub fn find_in_rectangle(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
+        found.clear();
+        self.visit_in_rectangle(low, high, |object| found.push(object));
+        found.sort_unstable();
+    }
+
+    /// Calls `visit` for each object that is now in the rectangle on (x, y) with these corners, in
+    /// any order.
+    pub fn visit_in_rectangle(&self, low: Position, high: Position, visit: impl FnMut(ObjectId)) {
         let inside = |position: Position| {
             (low.x..=high.x).contains(&position.x) && (low.y..=high.y).contains(&position.y)
         };
-        found.clear();
         let slots = self
             .cells
             .between(self.grid.cell_at(low), self.grid.cell_at(high));
-        found.extend(
-            slots
-                .map(|slot| self.objects.id_at_slot(slot))
-                .filter(|&object| inside(self.position(object))),
-        );
-        found.sort_unstable();
+        slots
+            .map(|slot| self.objects.id_at_slot(slot))
+            .filter(|&object| inside(self.position(object)))
+            .for_each(visit);
     }
 
     /// Reports that other players can no longer see an object. Call it before emitting events that
@@ -456,6 +462,13 @@ impl World {
             effect,
             fields,
         });
+    }
+
+    /// Changes when the last event takes effect, if nothing else has happened since.
+    pub fn set_effect_of_last_event(&mut self, time: GameTime) {
+        if let Some(WorldChange::Event { effect, .. }) = self.changes.last_mut() {
+            *effect = time;
+        }
     }
 }
 
@@ -560,6 +573,15 @@ impl World {
         }
         self.trace.recycle(moved);
     }
+}
+
+/// The corners of the square on (x, y) around a circle.
+fn square_around(centre: Position, radius_m: f32) -> [Position; 2] {
+    [-radius_m, radius_m].map(|offset| Position {
+        x: centre.x + offset,
+        y: centre.y + offset,
+        ..centre
+    })
 }
 
 /// A generator that is independent of those of other domains and indices.

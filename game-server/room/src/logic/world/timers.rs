@@ -55,7 +55,7 @@ pub struct DueTimer {
 /// The timers of a world. See the module.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    waiting: BinaryHeap<Timer>,
+    waiting: BinaryHeap<WaitingTimer>,
     /// How many were ever set.
     count: u64,
     /// When the timer that is being delivered was due. Not saved: nothing is delivered between two
@@ -67,20 +67,20 @@ pub(super) struct Timers {
 pub(super) type SavedTimers = (Vec<(GameTime, u64, Vec<u8>)>, u64);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Timer {
+struct WaitingTimer {
     at: GameTime,
     sequence: u64,
     payload: TimerPayload,
 }
 
 /// The greatest of a heap is the one that is due first.
-impl Ord for Timer {
+impl Ord for WaitingTimer {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.sequence).cmp(&(self.at, self.sequence))
     }
 }
 
-impl PartialOrd for Timer {
+impl PartialOrd for WaitingTimer {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -97,7 +97,7 @@ impl Timers {
         }
         let earliest = self.delivering.map(|due| due + SHORTEST_DELAY);
         self.count += 1;
-        self.waiting.push(Timer {
+        self.waiting.push(WaitingTimer {
             at: at.max(earliest.unwrap_or(at)),
             sequence: self.count,
             payload,
@@ -109,7 +109,7 @@ impl Timers {
         let is_due = self.waiting.peek().is_some_and(|timer| timer.at <= now);
         let due = is_due.then(|| self.waiting.pop()).flatten();
         self.delivering = due.as_ref().map(|timer| timer.at);
-        due.map(|Timer { at, payload, .. }| DueTimer { at, payload })
+        due.map(|WaitingTimer { at, payload, .. }| DueTimer { at, payload })
     }
 
     /// The data to save: the same for the same timers, whatever the heap's order.
@@ -129,7 +129,7 @@ impl Timers {
             && waiting.iter().all(|(_, sequence, payload)| {
                 *sequence <= count && payload.len() <= MAX_TIMER_BYTES
             });
-        let timer = |(at, sequence, payload): (GameTime, u64, Vec<u8>)| Timer {
+        let timer = |(at, sequence, payload): (GameTime, u64, Vec<u8>)| WaitingTimer {
             at,
             sequence,
             payload: SmallVec::from_vec(payload),

@@ -1,0 +1,175 @@
+//! Parts of items that several macros read: attributes, names, documentation.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned as _;
+use syn::{
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, Lit, LitStr, Meta,
+    Result, Variant,
+};
+
+use crate::names;
+
+pub(crate) fn error(at: &impl ToTokens, message: impl std::fmt::Display) -> syn::Error {
+    syn::Error::new_spanned(at, message)
+}
+
+/// An error about an option in an attribute that has no meaning there.
+pub(crate) fn unknown_option(meta: &ParseNestedMeta<'_>, known: &str) -> syn::Error {
+    let name = meta.path.to_token_stream().to_string();
+    meta.error(format!("unknown option `{name}`; known: {known}"))
+}
+
+/// Refuses type parameters and lifetimes.
+pub(crate) fn require_no_generics(input: &DeriveInput, what: &str) -> Result<()> {
+    if input.generics.params.is_empty() {
+        Ok(())
+    } else {
+        let message = format!(
+            "{what} cannot be generic: its declaration is sent to clients, which need one \
+             definite type; write one struct or enum for each case"
+        );
+        Err(error(&input.generics, message))
+    }
+}
+
+/// The fields of a struct with named fields, or without any.
+pub(crate) fn named_fields<'i>(
+    input: &'i DeriveInput,
+    what: &str,
+    example: &str,
+) -> Result<Vec<&'i Field>> {
+    let Data::Struct(item) = &input.data else {
+        return Err(error(
+            &input.ident,
+            format!("{what} is a struct with named fields: `{example}`"),
+        ));
+    };
+    match &item.fields {
+        Fields::Named(fields) => Ok(fields.named.iter().collect()),
+        Fields::Unit => Ok(Vec::new()),
+        Fields::Unnamed(fields) => Err(error(
+            fields,
+            format!("{what} needs named fields, for clients see the names: `{example}`"),
+        )),
+    }
+}
+
+/// The variants of an enum.
+pub(crate) fn variants<'i>(
+    input: &'i DeriveInput,
+    what: &str,
+    example: &str,
+) -> Result<&'i DataEnum> {
+    match &input.data {
+        Data::Enum(item) => Ok(item),
+        _ => Err(error(
+            &input.ident,
+            format!("{what} are an enum: `{example}`"),
+        )),
+    }
+}
+
+/// Refuses fields of a variant.
+pub(crate) fn require_unit(variant: &Variant, what: &str) -> Result<()> {
+    if matches!(variant.fields, Fields::Unit) {
+        Ok(())
+    } else {
+        Err(error(
+            &variant.fields,
+            format!("{what} has no fields: only its name is sent"),
+        ))
+    }
+}
+
+/// The first lines of a documentation comment, joined: a help text. Empty if there is none.
+pub(crate) fn first_paragraph(attributes: &[Attribute]) -> String {
+    let lines = attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"))
+        .filter_map(|attribute| match &attribute.meta {
+            Meta::NameValue(value) => text_of(&value.value),
+            _ => None,
+        });
+    let mut text = String::new();
+    for line in lines {
+        let line = line.trim();
+        if line.is_empty() {
+            if text.is_empty() {
+                continue;
+            }
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+/// The documentation of a field, for a method of the same name.
+pub(crate) fn documentation(attributes: &[Attribute], otherwise: &str) -> TokenStream {
+    let lines: Vec<_> = attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"))
+        .collect();
+    if lines.is_empty() {
+        quote!(#[doc = #otherwise])
+    } else {
+        quote!(#(#lines)*)
+    }
+}
+
+/// A name that an attribute gives, checked; otherwise `default`, checked.
+pub(crate) fn checked_name(given: Option<LitStr>, default: String, at: Span) -> Result<String> {
+    let (name, span) = match given {
+        Some(given) => (given.value(), given.span()),
+        None => (default, at),
+    };
+    match names::find_problem(&name) {
+        Some(problem) => Err(syn::Error::new(span, problem)),
+        None => Ok(name),
+    }
+}
+
+/// Reads `#[NAME(name = "...")]`, an attribute with this single option.
+pub(crate) fn given_name(attributes: &[Attribute], attribute: &str) -> Result<Option<LitStr>> {
+    let mut name = None;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident(attribute)) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("name") {
+                name = Some(meta.value()?.parse()?);
+                Ok(())
+            } else {
+                Err(unknown_option(&meta, "`name = \"...\"`"))
+            }
+        })?;
+    }
+    Ok(name)
+}
+
+/// Refuses a list that is longer than the wire can carry.
+pub(crate) fn require_at_most(
+    max: usize,
+    count: usize,
+    what: &str,
+    at: &impl ToTokens,
+) -> Result<()> {
+    if count <= max {
+        return Ok(());
+    }
+    let message = format!("{count} {what}: at most {max} are possible");
+    Err(syn::Error::new(at.span(), message))
+}
+
+fn text_of(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text.value()),
+        _ => None,
+    }
+}

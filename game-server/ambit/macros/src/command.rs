@@ -1,0 +1,189 @@
+//! `#[derive(Command)]`: what players can do.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Fields, FieldsNamed, LitStr, Result, Variant};
+
+use crate::Expansion;
+use crate::attributes::{
+    checked_name, error, first_paragraph, require_at_most, require_no_generics, unknown_option,
+    variants,
+};
+use crate::event::{MAX_FIELDS, field_spec};
+use crate::names;
+
+const EXAMPLE: &str = "enum Command { WalkTo { to: Position }, Rest }";
+/// `ambit_proto::schema::MAX_COMMANDS`.
+const MAX_COMMANDS: usize = 64;
+
+/// A command, as its variant declares it.
+struct CommandVariant<'i> {
+    variant: &'i Variant,
+    fields: Option<&'i FieldsNamed>,
+    name: String,
+    help: String,
+    key: Option<LitStr>,
+    newest_only: bool,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Expansion {
+    require_no_generics(input, "an enum of commands")?;
+    let item = variants(input, "commands", EXAMPLE)?;
+    require_at_most(MAX_COMMANDS, item.variants.len(), "commands", &input.ident)?;
+    let commands = item
+        .variants
+        .iter()
+        .map(CommandVariant::read)
+        .collect::<Result<Vec<_>>>()?;
+    let command = &input.ident;
+    let declarations = commands.iter().map(CommandVariant::declaration);
+    let arms = commands.iter().zip(0_u8..).map(|(variant, kind)| {
+        let reading = variant.reading();
+        quote!(#kind => ::core::result::Result::Ok(#reading))
+    });
+    let writing = commands.iter().zip(0_u8..).map(CommandVariant::writing);
+    // A match on a value without variants has no arms.
+    let into_command = quote!(match self { #(#writing),* });
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::ambit::Command for #command {
+            fn declarations() -> ::std::vec::Vec<::ambit::__private::CommandKind> {
+                ::std::vec![#(#declarations),*]
+            }
+
+            fn read(
+                kind: u8,
+                #[allow(unused_variables, unused_mut)]
+                mut fields: ::ambit::__private::Fields<'_>,
+            ) -> ::core::result::Result<Self, ::ambit::ErrorCode> {
+                match kind {
+                    #(#arms,)*
+                    _ => ::core::result::Result::Err(::ambit::ErrorCode::UnknownCommand),
+                }
+            }
+
+            fn into_command(self) -> ::ambit::message::GameCommand {
+                #into_command
+            }
+        }
+    })
+}
+
+impl<'i> CommandVariant<'i> {
+    fn read(variant: &'i Variant) -> Result<Self> {
+        let fields = match &variant.fields {
+            Fields::Named(fields) => Some(fields),
+            Fields::Unit => None,
+            Fields::Unnamed(fields) => {
+                let message = format!(
+                    "the fields of a command need names, for clients see them: \
+                     `{} {{ to: Position }}`",
+                    variant.ident
+                );
+                return Err(error(fields, message));
+            }
+        };
+        let count = fields.map_or(0, |fields| fields.named.len());
+        require_at_most(MAX_FIELDS, count, "fields", &variant.ident)?;
+        let (mut name, mut key, mut newest_only) = (None, None, false);
+        for attribute in variant
+            .attrs
+            .iter()
+            .filter(|a| a.path().is_ident("command"))
+        {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("newest_only") {
+                    newest_only = true;
+                } else if meta.path.is_ident("key") {
+                    key = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("name") {
+                    name = Some(meta.value()?.parse()?);
+                } else {
+                    return Err(unknown_option(
+                        &meta,
+                        "`newest_only`, `key = \"...\"`, `name = \"...\"`",
+                    ));
+                }
+                Ok(())
+            })?;
+        }
+        let default_name = names::kebab_case(&variant.ident);
+        Ok(Self {
+            variant,
+            fields,
+            name: checked_name(name, default_name, variant.ident.span())?,
+            help: first_paragraph(&variant.attrs),
+            key,
+            newest_only,
+        })
+    }
+
+    fn declaration(&self) -> TokenStream {
+        let Self {
+            name,
+            help,
+            newest_only,
+            ..
+        } = self;
+        let key = self.key.as_ref().map_or_else(
+            || quote!(::core::option::Option::None),
+            |key| quote!(::core::option::Option::Some(#key.into())),
+        );
+        let specs = self.fields.into_iter().flat_map(|fields| &fields.named);
+        let specs = specs.map(|field| {
+            let (ident, ty) = (field.ident.as_ref().expect("a named field"), &field.ty);
+            let name = names::of_field(ident);
+            field_spec(ty, &name)
+        });
+        quote! {
+            ::ambit::__private::CommandKind {
+                name: #name.into(),
+                help: #help.into(),
+                key: #key,
+                newest_only: #newest_only,
+                fields: ::std::vec![#(#specs),*],
+            }
+        }
+    }
+
+    /// The expression that makes the variant of a command's fields.
+    fn reading(&self) -> TokenStream {
+        let variant = &self.variant.ident;
+        let Some(fields) = self.fields else {
+            return quote!(Self::#variant);
+        };
+        let fields = fields.named.iter().map(|field| {
+            let (ident, ty) = (&field.ident, &field.ty);
+            let value = quote_spanned!(ty.span()=>
+                <#ty as ::ambit::__private::MessageField>::from_value(
+                    fields.take()?,
+                    fields.objects(),
+                )?
+            );
+            quote!(#ident: #value)
+        });
+        quote!(Self::#variant { #(#fields),* })
+    }
+
+    /// The arm that makes a command of the variant.
+    fn writing((command, kind): (&Self, u8)) -> TokenStream {
+        let variant = &command.variant.ident;
+        let fields = command.fields.into_iter().flat_map(|fields| &fields.named);
+        let (names, values): (Vec<_>, Vec<_>) = fields
+            .map(|field| {
+                let (ident, ty) = (&field.ident, &field.ty);
+                let value = quote_spanned!(ty.span()=>
+                    <#ty as ::ambit::__private::MessageField>::into_value(#ident)
+                );
+                (ident, value)
+            })
+            .unzip();
+        quote! {
+            Self::#variant { #(#names),* } => ::ambit::message::GameCommand {
+                kind: #kind,
+                fields: ::std::vec![#(#values),*],
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `#[derive(Event)]`: something that happens at one moment.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Field, Type};
+
+use crate::Expansion;
+use crate::attributes::{
+    checked_name, error, given_name, named_fields, require_at_most, require_no_generics,
+};
+use crate::names;
+
+const EXAMPLE: &str = "struct Damage { target: Id<Walker>, amount: i64 }";
+/// `ambit_proto::schema::MAX_FIELDS`.
+pub(crate) const MAX_FIELDS: usize = 8;
+
+pub(crate) fn expand(input: &DeriveInput) -> Expansion {
+    require_no_generics(input, "an event")?;
+    let fields = named_fields(input, "an event", EXAMPLE)?;
+    require_at_most(MAX_FIELDS, fields.len(), "fields", &input.ident)?;
+    let about = find_about(input, &fields)?;
+    let event = &input.ident;
+    let given = given_name(&input.attrs, "event")?;
+    let name = checked_name(given, names::snake_case(event), event.span())?;
+    let about_ident = about.ident.as_ref().expect("the fields have names");
+    let about_type = &about.ty;
+    let specs = fields.iter().map(|field| {
+        let (ident, ty) = (
+            field.ident.as_ref().expect("the fields have names"),
+            &field.ty,
+        );
+        let name = names::of_field(ident);
+        field_spec(ty, &name)
+    });
+    let values = fields.iter().map(|field| {
+        let (ident, ty) = (&field.ident, &field.ty);
+        quote_spanned!(ty.span()=>
+            <#ty as ::ambit::__private::MessageField>::into_value(self.#ident)
+        )
+    });
+    let about_object = quote_spanned!(about_type.span()=>
+        ::ambit::__private::EventObject::object(&self.#about_ident)
+    );
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::ambit::Event for #event {
+            fn declaration() -> ::ambit::__private::EventKind {
+                ::ambit::__private::EventKind {
+                    name: #name.into(),
+                    fields: ::std::vec![#(#specs),*],
+                }
+            }
+
+            fn about(&self) -> ::ambit::ObjectId {
+                #about_object
+            }
+
+            fn into_fields(self) -> ::std::vec::Vec<::ambit::__private::Value> {
+                ::std::vec![#(#values),*]
+            }
+        }
+    })
+}
+
+/// The field that an event is about: the one with `#[about]`, otherwise the first object.
+fn find_about<'f>(input: &DeriveInput, fields: &[&'f Field]) -> syn::Result<&'f Field> {
+    let is_marked = |field: &&&Field| field.attrs.iter().any(|a| a.path().is_ident("about"));
+    let marked: Vec<_> = fields.iter().filter(is_marked).copied().collect();
+    if let Some(second) = marked.get(1) {
+        return Err(error(
+            second,
+            "an event is about one object: mark one field only",
+        ));
+    }
+    let first_object = || fields.iter().find(|field| is_object(&field.ty)).copied();
+    marked.first().copied().or_else(first_object).ok_or_else(|| {
+        let message = format!(
+            "an event needs an object that it is about, for the clients that follow this object \
+             receive it: add a field of type `Id<...>` or `ObjectId`, as in `{EXAMPLE}`"
+        );
+        error(&input.ident, message)
+    })
+}
+
+/// Whether a type is `Id<...>` or `ObjectId`, as far as its name says.
+fn is_object(ty: &Type) -> bool {
+    let Type::Path(path) = ty else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| last.ident == "Id" || last.ident == "ObjectId")
+}
+
+/// The declaration of a field. The type is mentioned in the same form everywhere, so that the
+/// compiler reports a bad one once.
+pub(crate) fn field_spec(ty: &Type, name: &str) -> TokenStream {
+    let field_type =
+        quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::field_type());
+    let optional = quote_spanned!(ty.span()=> <#ty as ::ambit::__private::MessageField>::OPTIONAL);
+    quote! {
+        ::ambit::__private::FieldSpec {
+            name: #name.into(),
+            ty: #field_type,
+            optional: #optional,
+        }
+    }
+}

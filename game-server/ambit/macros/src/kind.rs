@@ -1,0 +1,446 @@
+//! `#[derive(Kind)]`: the declaration of a kind, and its companions for reading and editing.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, DeriveInput, Expr, Field, Ident, LitStr, Result, Type};
+
+use crate::Expansion;
+use crate::attributes::{
+    checked_name, documentation, error, named_fields, require_at_most, require_no_generics,
+    unknown_option,
+};
+use crate::names;
+
+const EXAMPLE: &str = "struct Walker { path: Path, name: Text<24> }";
+/// `ambit_proto::schema::MAX_COMPONENTS`.
+const MAX_COMPONENTS: usize = 16;
+
+/// A component, as its field declares it.
+struct ComponentField<'i> {
+    ident: &'i Ident,
+    ty: &'i Type,
+    attributes: &'i [Attribute],
+    name: String,
+    audience: TokenStream,
+    /// The trait that its type implements: `Place` for the first one, `Attribute` for all others.
+    role: TokenStream,
+    codec: TokenStream,
+}
+
+#[derive(Default)]
+struct KindOptions {
+    name: Option<LitStr>,
+    is_simulated: bool,
+    interest: Option<TokenStream>,
+    freshness: Vec<(Ident, Expr)>,
+    look: Vec<(Ident, TokenStream)>,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Expansion {
+    require_no_generics(input, "a kind of object")?;
+    let fields = named_fields(input, "a kind of object", EXAMPLE)?;
+    if fields.is_empty() {
+        let message = format!(
+            "a kind of object needs a first component that says where its objects are: \
+             `{EXAMPLE}`"
+        );
+        return Err(error(&input.ident, message));
+    }
+    require_at_most(MAX_COMPONENTS, fields.len(), "components", &input.ident)?;
+    let components = fields
+        .into_iter()
+        .enumerate()
+        .map(|(index, field)| ComponentField::read(index, field))
+        .collect::<Result<Vec<_>>>()?;
+    let mut options = KindOptions::default();
+    for attribute in &input.attrs {
+        options.read(attribute, &components)?;
+    }
+    let default_name = names::snake_case(&input.ident);
+    let name = checked_name(options.name.take(), default_name, input.ident.span())?;
+    let declaration = declaration(input, &name, &options, &components);
+    let companions = companions(input, &components);
+    Ok(quote!(#declaration #companions))
+}
+
+impl<'i> ComponentField<'i> {
+    fn read(index: usize, field: &'i Field) -> Result<Self> {
+        let ident = field.ident.as_ref().expect("the fields have names");
+        let (ty, mut name) = (&field.ty, None);
+        let role = if index == 0 {
+            quote!(::ambit::__private::Place)
+        } else {
+            quote!(::ambit::__private::Attribute)
+        };
+        let mut codec = quote_spanned!(ty.span()=> <#ty as #role>::codec());
+        let mut audience = quote!(Public);
+        for attribute in &field.attrs {
+            if attribute.path().is_ident("audience") {
+                if index == 0 {
+                    return Err(error(
+                        attribute,
+                        "the first component is public: each client that follows an object knows \
+                         where it is. `World::hide` and `Game::sees` hide whole objects",
+                    ));
+                }
+                audience = read_audience(attribute)?;
+            } else if attribute.path().is_ident("component") {
+                attribute.parse_nested_meta(|meta| {
+                    if meta.path.is_ident("name") {
+                        name = Some(meta.value()?.parse()?);
+                        Ok(())
+                    } else {
+                        Err(unknown_option(&meta, "`name = \"...\"`"))
+                    }
+                })?;
+            } else if attribute.path().is_ident("pose") {
+                attribute.parse_nested_meta(|meta| {
+                    if meta.path.is_ident("format") {
+                        let format: Expr = meta.value()?.parse()?;
+                        codec = quote!(<#ty as ::ambit::__private::Posed>::codec_of(#format));
+                        Ok(())
+                    } else {
+                        Err(unknown_option(&meta, "`format = EXPRESSION`"))
+                    }
+                })?;
+            }
+        }
+        let name = checked_name(name, names::of_field(ident), ident.span())?;
+        Ok(Self {
+            ident,
+            ty,
+            attributes: &field.attrs,
+            name,
+            audience,
+            role,
+            codec,
+        })
+    }
+}
+
+fn read_audience(attribute: &Attribute) -> Result<TokenStream> {
+    let mut audience = None;
+    attribute.parse_nested_meta(|meta| {
+        let known = [("public", "Public"), ("team", "Team"), ("owner", "Owner")];
+        let found = known.iter().find(|(name, _)| meta.path.is_ident(name));
+        let (_, variant) =
+            found.ok_or_else(|| unknown_option(&meta, "`public`, `team`, `owner`"))?;
+        let variant = format_ident!("{variant}");
+        audience = Some(quote!(#variant));
+        Ok(())
+    })?;
+    audience.ok_or_else(|| {
+        error(
+            attribute,
+            "say which clients receive it: `#[audience(owner)]`, `team` or `public`",
+        )
+    })
+}
+
+impl KindOptions {
+    fn read(&mut self, attribute: &Attribute, components: &[ComponentField<'_>]) -> Result<()> {
+        let path = attribute.path();
+        if path.is_ident("kind") {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("name") {
+                    self.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("simulated") {
+                    self.is_simulated = true;
+                } else {
+                    return Err(unknown_option(&meta, "`name = \"...\"`, `simulated`"));
+                }
+                Ok(())
+            })
+        } else if path.is_ident("interest") {
+            self.read_interest(attribute)
+        } else if path.is_ident("freshness") {
+            attribute.parse_nested_meta(|meta| {
+                let known = ["engaged_ms", "near_m", "near_ms", "far_ms"];
+                match meta.path.get_ident() {
+                    Some(name) if known.iter().any(|known| name == known) => {
+                        self.freshness.push((name.clone(), meta.value()?.parse()?));
+                        Ok(())
+                    }
+                    _ => Err(unknown_option(
+                        &meta,
+                        "`engaged_ms`, `near_m`, `near_ms`, `far_ms`",
+                    )),
+                }
+            })
+        } else if path.is_ident("look") {
+            self.read_look(attribute, components)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn read_interest(&mut self, attribute: &Attribute) -> Result<()> {
+        let (mut inner, mut outer): (Option<Expr>, Option<Expr>) = (None, None);
+        attribute.parse_nested_meta(|meta| {
+            let radius = match meta.path.get_ident() {
+                Some(name) if name == "inner" => &mut inner,
+                Some(name) if name == "outer" => &mut outer,
+                _ => return Err(unknown_option(&meta, "`inner`, `outer`")),
+            };
+            *radius = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+        let (Some(inner), Some(outer)) = (inner, outer) else {
+            let message = "give both radii, in cells: `#[interest(inner = 2, outer = 3)]`";
+            return Err(error(attribute, message));
+        };
+        self.interest = Some(quote! {
+            ::ambit::__private::InterestRadii { inner: #inner, outer: #outer }
+        });
+        Ok(())
+    }
+
+    fn read_look(
+        &mut self,
+        attribute: &Attribute,
+        components: &[ComponentField<'_>],
+    ) -> Result<()> {
+        const KNOWN: &str = "`glyph = '@'`, `shape = disc` (or `box`, `arrow`, `point`), \
+                             `colour = 0x3080ff`, `size = 0.8`, `bar = COMPONENT`, \
+                             `label = COMPONENT`";
+        attribute.parse_nested_meta(|meta| {
+            let known = ["glyph", "shape", "colour", "size", "bar", "label"];
+            let option = meta.path.get_ident().cloned();
+            let option = option.filter(|name| known.iter().any(|known| name == known));
+            let Some(option) = option else {
+                return Err(unknown_option(&meta, KNOWN));
+            };
+            let value = meta.value()?;
+            let tokens = match option.to_string().as_str() {
+                "shape" => {
+                    let shape = value.call(<Ident as syn::ext::IdentExt>::parse_any)?;
+                    read_shape(&shape)?
+                }
+                "bar" | "label" => {
+                    let component: Ident = value.parse()?;
+                    read_component_option(&option, &component, components)?
+                }
+                _ => {
+                    let value: Expr = value.parse()?;
+                    quote!(#value)
+                }
+            };
+            self.look.push((option, tokens));
+            Ok(())
+        })
+    }
+}
+
+fn read_shape(shape: &Ident) -> Result<TokenStream> {
+    let known = [
+        ("disc", "Disc"),
+        ("box", "Box"),
+        ("arrow", "Arrow"),
+        ("point", "Point"),
+    ];
+    let found = known.iter().find(|(name, _)| shape == name);
+    let (_, variant) =
+        found.ok_or_else(|| error(shape, "a shape is one of `disc`, `box`, `arrow`, `point`"))?;
+    let variant = format_ident!("{variant}");
+    Ok(quote!(::ambit::__private::Shape::#variant))
+}
+
+/// `bar = stamina`: the index of that component.
+fn read_component_option(
+    option: &Ident,
+    component: &Ident,
+    components: &[ComponentField<'_>],
+) -> Result<TokenStream> {
+    let (check, what) = if option == "bar" {
+        (quote!(bar), "a gauge, such as `stamina: Gauge<100>`")
+    } else {
+        (quote!(label), "a text, such as `name: Text<24>`")
+    };
+    let Some(index) = components.iter().position(|c| c.ident == component) else {
+        let message = format!("there is no component `{component}`; `{option}` names {what}");
+        return Err(error(component, message));
+    };
+    let (ty, number) = (components[index].ty, index as u8);
+    Ok(quote_spanned!(component.span()=>
+        ::core::option::Option::Some(
+            ::ambit::__private::#check::<#ty>(#number)
+        )
+    ))
+}
+
+/// The implementation of `Kind`.
+fn declaration(
+    input: &DeriveInput,
+    name: &str,
+    options: &KindOptions,
+    components: &[ComponentField<'_>],
+) -> TokenStream {
+    let (kind, reader, editor) = (&input.ident, reader_name(input), editor_name(input));
+    let specs = components.iter().map(|component| {
+        let ComponentField {
+            name,
+            audience,
+            codec,
+            ..
+        } = component;
+        quote! {
+            ::ambit::__private::ComponentSpec {
+                name: #name.into(),
+                codec: #codec,
+                audience: ::ambit::__private::ComponentAudience::#audience,
+            }
+        }
+    });
+    let initial = components.iter().zip(0_u8..).map(|(component, index)| {
+        let ComponentField {
+            ident, ty, role, ..
+        } = component;
+        quote_spanned!(ty.span()=>
+            <#ty as #role>::initial(self.#ident, spawn, #index)
+        )
+    });
+    let interest = options.interest.as_ref().map_or_else(
+        || quote!(::core::option::Option::None),
+        |radii| quote!(::core::option::Option::Some(#radii)),
+    );
+    let presentation = if options.is_simulated {
+        quote!(Simulated)
+    } else {
+        quote!(Interpolated)
+    };
+    let freshness = options
+        .freshness
+        .iter()
+        .map(|(name, value)| quote!(freshness.#name = #value;));
+    let look = options.look.iter().map(|(name, value)| {
+        let name = if name == "size" {
+            format_ident!("size_m")
+        } else {
+            name.clone()
+        };
+        quote!(look.#name = #value;)
+    });
+    quote! {
+        #[automatically_derived]
+        impl ::ambit::Kind for #kind {
+            const NAME: &'static str = #name;
+            type Ref<'w> = #reader<'w>;
+            type Mut<'w> = #editor<'w>;
+
+            fn declaration() -> ::ambit::__private::ObjectKind {
+                #[allow(unused_mut)]
+                let mut freshness = ::ambit::__private::Freshness::default();
+                #(#freshness)*
+                #[allow(unused_mut)]
+                let mut look = ::ambit::__private::Look::default();
+                #(#look)*
+                ::ambit::__private::ObjectKind {
+                    name: #name.into(),
+                    components: ::std::vec![#(#specs),*],
+                    interest_radii: #interest,
+                    freshness,
+                    presentation: ::ambit::__private::PosePresentation::#presentation,
+                    look,
+                }
+            }
+
+            fn into_components(
+                self,
+                spawn: &::ambit::__private::Spawn<'_>,
+            ) -> ::std::vec::Vec<::ambit::__private::Component> {
+                ::std::vec![#(#initial),*]
+            }
+
+            fn reader<'w>(object: ::ambit::__private::ObjectRef<'w>) -> #reader<'w> {
+                #reader(object)
+            }
+
+            fn editor<'w>(object: ::ambit::__private::ObjectMut<'w>) -> #editor<'w> {
+                #editor(object)
+            }
+        }
+    }
+}
+
+/// `WalkerRef` and `WalkerMut`, with a method for each component.
+fn companions(input: &DeriveInput, components: &[ComponentField<'_>]) -> TokenStream {
+    let (kind, vis) = (&input.ident, &input.vis);
+    let (reader, editor) = (reader_name(input), editor_name(input));
+    let reader_doc = format!("Reads a [`{kind}`]: a method for each component.");
+    let editor_doc = format!("Edits a [`{kind}`]: a method for each component.");
+    let methods = |is_editor: bool| {
+        components
+            .iter()
+            .enumerate()
+            .map(move |(index, component)| {
+                let ComponentField {
+                    ident,
+                    ty,
+                    role,
+                    attributes,
+                    ..
+                } = component;
+                let doc = documentation(attributes, &format!("The component `{ident}`."));
+                let index = index as u8;
+                if is_editor {
+                    quote_spanned!(ty.span()=>
+                        #doc
+                        #[allow(dead_code)]
+                        #vis fn #ident(&mut self) -> <#ty as #role>::Mut<'_> {
+                            <#ty as #role>::editor(self.0.reborrow(), #index)
+                        }
+                    )
+                } else {
+                    quote_spanned!(ty.span()=>
+                        #doc
+                        #[allow(dead_code)]
+                        #vis fn #ident(&self) -> <#ty as #role>::Ref<'w> {
+                            <#ty as #role>::reader(self.0, #index)
+                        }
+                    )
+                }
+            })
+    };
+    let (readers, editors) = (methods(false), methods(true));
+    quote! {
+        #[doc = #reader_doc]
+        #[derive(Clone, Copy)]
+        #vis struct #reader<'w>(::ambit::__private::ObjectRef<'w>);
+
+        impl<'w> #reader<'w> {
+            #(#readers)*
+        }
+
+        impl ::ambit::Object for #reader<'_> {
+            type Kind = #kind;
+
+            fn object(&self) -> ::ambit::__private::ObjectRef<'_> {
+                self.0
+            }
+        }
+
+        #[doc = #editor_doc]
+        #vis struct #editor<'w>(::ambit::__private::ObjectMut<'w>);
+
+        impl #editor<'_> {
+            #(#editors)*
+        }
+
+        impl ::ambit::Object for #editor<'_> {
+            type Kind = #kind;
+
+            fn object(&self) -> ::ambit::__private::ObjectRef<'_> {
+                self.0.to_ref()
+            }
+        }
+    }
+}
+
+fn reader_name(input: &DeriveInput) -> Ident {
+    format_ident!("{}Ref", input.ident)
+}
+
+fn editor_name(input: &DeriveInput) -> Ident {
+    format_ident!("{}Mut", input.ident)
+}

@@ -1,0 +1,80 @@
+//! The derive macros of the crate `ambit`, which documents and re-exports them.
+//!
+//! Each macro reads one item and generates the implementation of one trait of `ambit`. All names in
+//! the generated code are absolute (`::ambit::__private`), so a game needs no other dependency and
+//! no imports. Errors that a macro can see are reported by it, at the place of the mistake; errors
+//! that depend on types (an unknown component type) are reported by the compiler, with the messages
+//! that the traits of `ambit` define.
+
+mod attributes;
+mod choice;
+mod command;
+mod declare;
+mod event;
+mod kind;
+mod names;
+mod refusal;
+mod saved;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+type Expansion = syn::Result<proc_macro2::TokenStream>;
+
+fn expand(input: TokenStream, expansion: fn(&DeriveInput) -> Expansion) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expansion(&input)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Declares a kind of object by a struct of components.
+#[proc_macro_derive(
+    Kind,
+    attributes(kind, look, interest, freshness, audience, pose, component)
+)]
+pub fn kind(input: TokenStream) -> TokenStream {
+    expand(input, kind::expand)
+}
+
+/// Declares an event by a struct of fields.
+#[proc_macro_derive(Event, attributes(event, about))]
+pub fn event(input: TokenStream) -> TokenStream {
+    expand(input, event::expand)
+}
+
+/// Declares the commands of a game by an enum.
+#[proc_macro_derive(Command, attributes(command))]
+pub fn command(input: TokenStream) -> TokenStream {
+    expand(input, command::expand)
+}
+
+/// Declares the reasons for which a game refuses commands by an enum.
+#[proc_macro_derive(Refusal, attributes(refusal, text, code))]
+pub fn refusal(input: TokenStream) -> TokenStream {
+    expand(input, refusal::expand)
+}
+
+/// Declares a choice, a type of fields, by an enum.
+#[proc_macro_derive(Choice, attributes(choice))]
+pub fn choice(input: TokenStream) -> TokenStream {
+    expand(input, choice::expand)
+}
+
+/// Lists what a game consists of.
+#[proc_macro_derive(Declare, attributes(declare))]
+pub fn declare(input: TokenStream) -> TokenStream {
+    expand(input, declare::expand)
+}
+
+/// `serde::Serialize` for crates that do not depend on serde.
+#[proc_macro_derive(Serialize, attributes(serde))]
+pub fn serialize(input: TokenStream) -> TokenStream {
+    expand(input, saved::expand_serialize)
+}
+
+/// `serde::Deserialize` for crates that do not depend on serde.
+#[proc_macro_derive(Deserialize, attributes(serde))]
+pub fn deserialize(input: TokenStream) -> TokenStream {
+    expand(input, saved::expand_deserialize)
+}

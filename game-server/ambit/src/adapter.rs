@@ -1,0 +1,208 @@
+//! Between the room, which knows indices, and the game, which knows types.
+//!
+//! No second engine: each call of the room becomes one call of the game. Invariant: a room sees no
+//! schema whose components, fields and commands differ from the declaration in number, name or
+//! type, so the indices that the macros generate are always right.
+
+use std::mem::discriminant;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::schema::{FieldSpec, Schema};
+use ambit_proto::space::Position;
+use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal as RoomRefusal};
+use ambit_room::logic::gate::Gate;
+use ambit_room::logic::world::{DueTimer, World as RoomWorld};
+use ambit_room::saved::BadState;
+
+use crate::command::{Command, Fields};
+use crate::field::Objects;
+use crate::game::{Game, Newcomer, Player};
+use crate::id::Id;
+use crate::refusal::Refusal;
+use crate::world::World;
+
+/// A game as a room runs it.
+#[derive(Debug, Default)]
+pub struct Typed<G>(pub G);
+
+impl<G: Game> Typed<G> {
+    /// The game that the parameters describe, in a box for a registry.
+    pub fn make(parameters: &Parameters) -> Result<Box<dyn RoomGame>, BadParameter> {
+        let mut game = G::default();
+        game.configure(parameters)?;
+        Ok(Box::new(Self(game)))
+    }
+
+    /// What the macros declare.
+    pub fn declared_schema() -> Schema {
+        Schema {
+            game: G::INFO.name.into(),
+            kinds: G::kinds(),
+            events: G::events(),
+            commands: G::Command::declarations(),
+            refusals: G::Refusal::declarations(),
+        }
+    }
+}
+
+impl<G: Game> RoomGame for Typed<G> {
+    /// # Panics
+    /// If [`Game::schema`] has changed more than it may.
+    fn schema(&self) -> Schema {
+        let declared = Self::declared_schema();
+        let mut adjusted = declared.clone();
+        self.0.schema(&mut adjusted);
+        assert!(
+            has_same_shape(&declared, &adjusted),
+            "`Game::schema` of {:?} may adjust ranges, formats of poses, looks and freshness; the \
+             names and the types of components, fields and commands must stay",
+            declared.game
+        );
+        adjusted
+    }
+
+    fn start(&mut self, world: &mut RoomWorld) {
+        self.0.start(World::of_room_mut(world));
+    }
+
+    fn join(&mut self, world: &mut RoomWorld, player: PlayerId, name: &str) -> ObjectId {
+        let newcomer = Newcomer { id: player, name };
+        self.0.join(World::of_room_mut(world), newcomer).object()
+    }
+
+    fn rename(&mut self, world: &mut RoomWorld, player: PlayerId, _: &str) {
+        with_player(world, player, |world, player| self.0.rename(world, player));
+    }
+
+    fn leave(&mut self, world: &mut RoomWorld, player: PlayerId) {
+        let avatar = with_player(world, player, |world, player| {
+            self.0.leave(world, player);
+            player.avatar().object()
+        });
+        if let Some(avatar) = avatar {
+            world.despawn(avatar);
+        }
+    }
+
+    fn command(
+        &mut self,
+        world: &mut RoomWorld,
+        player: PlayerId,
+        command: &GameCommand,
+    ) -> Result<(), RoomRefusal> {
+        let fields = Fields::new(&command.fields, Objects(world));
+        let command = G::Command::read(command.kind, fields).map_err(RoomRefusal::Code)?;
+        with_player(world, player, |world, player| {
+            let answer = self.0.command(world, player, command);
+            answer.map_err(|refusal| refusal.reason())
+        })
+        .unwrap_or(Err(RoomRefusal::Code(ErrorCode::OutOfState)))
+    }
+
+    fn input(&mut self, world: &mut RoomWorld, player: PlayerId, _: Keymap) {
+        with_player(world, player, |world, player| self.0.input(world, player));
+    }
+
+    fn timer(&mut self, world: &mut RoomWorld, timer: &DueTimer) {
+        match postcard::from_bytes(&timer.payload) {
+            Ok(payload) => self.0.timer(World::of_room_mut(world), payload, timer.at),
+            Err(error) => {
+                tracing::error!("a timer of a game cannot be read, and is dropped: {error}");
+            }
+        }
+    }
+
+    fn step(&mut self, world: &mut RoomWorld, dt: Duration) {
+        self.0.step(World::of_room_mut(world), dt);
+    }
+
+    fn sees(&self, world: &RoomWorld, viewer: ObjectId, object: ObjectId) -> bool {
+        self.0.sees(World::of_room(world), Id::new(viewer), object)
+    }
+
+    fn gates(&self, world: &RoomWorld) -> Vec<Gate> {
+        self.0.gates(World::of_room(world))
+    }
+
+    fn carry(&self, world: &RoomWorld, player: PlayerId) -> Option<Vec<u8>> {
+        let world = World::of_room(world);
+        self.0.carry(world, world.player(player)?)
+    }
+
+    fn arrive(
+        &mut self,
+        world: &mut RoomWorld,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
+        let newcomer = Newcomer { id: player, name };
+        let world = World::of_room_mut(world);
+        self.0.arrive(world, newcomer, at, carried).object()
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        self.0.save()
+    }
+
+    fn restore(&mut self, world: &mut RoomWorld, saved: &[u8]) -> Result<(), BadState> {
+        self.0.restore(World::of_room_mut(world), saved)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+/// Calls the game with a player of the room; `None` if there is no such player.
+fn with_player<G: Game, R>(
+    world: &mut RoomWorld,
+    id: PlayerId,
+    call: impl FnOnce(&mut World<G>, Player<'_, G>) -> R,
+) -> Option<R> {
+    let player = world.player(id)?;
+    let (avatar, name) = (player.avatar, Arc::clone(&player.name));
+    let world = World::of_room_mut(world);
+    Some(call(world, Player::new(id, &name, avatar)))
+}
+
+fn has_same_shape(declared: &Schema, adjusted: &Schema) -> bool {
+    declared.game == adjusted.game
+        && all_same(&declared.kinds, &adjusted.kinds, |one, other| {
+            one.name == other.name
+                && all_same(&one.components, &other.components, |one, other| {
+                    one.name == other.name && discriminant(&one.codec) == discriminant(&other.codec)
+                })
+        })
+        && all_same(&declared.events, &adjusted.events, |one, other| {
+            one.name == other.name && have_same_types(&one.fields, &other.fields)
+        })
+        && all_same(&declared.commands, &adjusted.commands, |one, other| {
+            one.name == other.name && have_same_types(&one.fields, &other.fields)
+        })
+        && all_same(&declared.refusals, &adjusted.refusals, |one, other| {
+            one.name == other.name
+        })
+}
+
+fn have_same_types(declared: &[FieldSpec], adjusted: &[FieldSpec]) -> bool {
+    all_same(declared, adjusted, |one, other| {
+        one.name == other.name
+            && one.optional == other.optional
+            && discriminant(&one.ty) == discriminant(&other.ty)
+    })
+}
+
+fn all_same<T>(declared: &[T], adjusted: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+    declared.len() == adjusted.len()
+        && declared
+            .iter()
+            .zip(adjusted)
+            .all(|(one, other)| same(one, other))
+}

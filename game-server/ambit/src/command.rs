@@ -1,0 +1,74 @@
+//! Commands: what players can do.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::message::GameCommand;
+use ambit_proto::schema::CommandKind;
+
+use crate::field::{Objects, Value};
+
+/// What players can do: an enum with `#[derive(Command)]`.
+///
+/// Clients see the commands by name (`WalkTo` is `walk-to`), with their fields, the first paragraph
+/// of the documentation as help, and a suggested key. The room checks each command against this
+/// declaration before the game sees it: types, ranges, positions on the map, objects that the
+/// client follows.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an enum of commands",
+    label = "not commands",
+    note = "add `#[derive(Command)]` to the enum `{Self}`; a game without commands has \
+            `type Command = NoCommand;`"
+)]
+pub trait Command: Sized {
+    #[doc(hidden)]
+    fn declarations() -> Vec<CommandKind>;
+
+    #[doc(hidden)]
+    fn read(kind: u8, fields: Fields<'_>) -> Result<Self, ErrorCode>;
+
+    /// The command as a room gets it, for tools and tests.
+    fn into_command(self) -> GameCommand;
+}
+
+/// The commands of a game that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoCommand {}
+
+impl Command for NoCommand {
+    fn declarations() -> Vec<CommandKind> {
+        Vec::new()
+    }
+
+    fn read(_: u8, _: Fields<'_>) -> Result<Self, ErrorCode> {
+        Err(ErrorCode::UnknownCommand)
+    }
+
+    fn into_command(self) -> GameCommand {
+        match self {}
+    }
+}
+
+/// The fields of a command, one after the other.
+#[doc(hidden)]
+pub struct Fields<'c> {
+    values: std::slice::Iter<'c, Value>,
+    objects: Objects<'c>,
+}
+
+impl<'c> Fields<'c> {
+    pub(crate) fn new(values: &'c [Value], objects: Objects<'c>) -> Self {
+        Self {
+            values: values.iter(),
+            objects,
+        }
+    }
+
+    /// The next value.
+    pub fn take(&mut self) -> Result<&'c Value, ErrorCode> {
+        self.values.next().ok_or(ErrorCode::Malformed)
+    }
+
+    /// The objects that the values may name.
+    pub fn objects(&self) -> Objects<'c> {
+        self.objects
+    }
+}

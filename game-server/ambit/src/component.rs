@@ -1,0 +1,128 @@
+//! The types of components: what the fields of a kind are.
+//!
+//! A field's value is the component of a new object. Afterwards the companions of the kind read and
+//! edit it: each type here has a `...Ref` and a `...Mut`, or a plain value where there is nothing
+//! to ask but the value.
+//!
+//! Numbers that are not finite have no meaning on the wire: an edit with one is reported in the log
+//! and changes nothing.
+
+mod flag;
+mod gauge;
+mod number;
+mod path;
+mod pose;
+mod text;
+
+use ambit_proto::schema::{Codec, Component};
+use ambit_proto::space::Position;
+
+use crate::object::{ObjectMut, ObjectRef, Spawn};
+
+pub use self::flag::{Flag, FlagMut, FlagRef};
+pub use self::gauge::{Gauge, GaugeMut, GaugeRef};
+pub use self::number::{Number, NumberMut};
+pub use self::path::{Path, PathMut, PathRef};
+pub use self::pose::{FreePose, FreePoseMut, FreePoseRef, Posed, YawPose, YawPoseMut, YawPoseRef};
+pub use self::text::{Text, TextMut};
+
+/// The first component of a kind: where its objects are.
+#[diagnostic::on_unimplemented(
+    message = "the first component of a kind says where its objects are: `{Self}` cannot",
+    label = "not a path or a pose",
+    note = "use `Path` for movement that is known in advance, `YawPose` or `FreePose` for objects \
+            that are steered or simulated at each tick"
+)]
+pub trait Place: Sized {
+    /// For reading.
+    type Ref<'w>;
+    /// For editing.
+    type Mut<'w>;
+
+    #[doc(hidden)]
+    fn codec() -> Codec;
+
+    #[doc(hidden)]
+    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
+
+    #[doc(hidden)]
+    fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+
+    #[doc(hidden)]
+    fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+}
+
+/// Any other component of a kind.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a component here",
+    label = "not a type of component",
+    note = "use `Gauge<MAX>`, `Flag`, `Number<MIN, MAX>` or `Text<BYTES>`; `Path`, `YawPose` and \
+            `FreePose` are for the first component only. What clients need not know belongs into \
+            the game's own struct"
+)]
+pub trait Attribute: Sized {
+    /// For reading.
+    type Ref<'w>;
+    /// For editing.
+    type Mut<'w>;
+
+    #[doc(hidden)]
+    fn codec() -> Codec;
+
+    #[doc(hidden)]
+    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component;
+
+    #[doc(hidden)]
+    fn reader(object: ObjectRef<'_>, index: u8) -> Self::Ref<'_>;
+
+    #[doc(hidden)]
+    fn editor(object: ObjectMut<'_>, index: u8) -> Self::Mut<'_>;
+}
+
+/// A component that a viewer can draw as a bar.
+#[diagnostic::on_unimplemented(
+    message = "a bar shows a gauge, not `{Self}`",
+    label = "not a gauge",
+    note = "name a component of type `Gauge<MAX>`"
+)]
+pub trait Bar {}
+
+/// A component that a viewer can draw as a label.
+#[diagnostic::on_unimplemented(
+    message = "a label shows a text, not `{Self}`",
+    label = "not a text",
+    note = "name a component of type `Text<BYTES>`"
+)]
+pub trait Label {}
+
+/// The index of a component that a look names as its bar.
+#[doc(hidden)]
+pub const fn bar<C: Bar>(index: u8) -> u8 {
+    index
+}
+
+/// The index of a component that a look names as its label.
+#[doc(hidden)]
+pub const fn label<C: Label>(index: u8) -> u8 {
+    index
+}
+
+/// `None`, with an error in the log, for a number that is not finite.
+fn finite(value: f32, what: &str) -> Option<f32> {
+    if value.is_finite() {
+        Some(value)
+    } else {
+        tracing::error!("a game sets {what} to {value}: ignored");
+        None
+    }
+}
+
+/// `None`, with an error in the log, for a position that is not finite.
+fn finite_position(position: Position) -> Option<Position> {
+    if position.is_finite() {
+        Some(position)
+    } else {
+        tracing::error!("a game moves an object to {position:?}: ignored");
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! Movement that is known in advance: sent once, and costs nothing until it changes.
+
+use ambit_proto::schema::{Codec, Component};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Timeline, Waypoint};
+
+use super::{Place, finite_position};
+use crate::object::{ObjectMut, ObjectRef, Spawn};
+
+/// A path: positions over time, straight from one point to the next.
+///
+/// The first component of objects whose movement is known in advance. Clients get the whole path,
+/// so it needs no updates until it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Path {
+    start: Position,
+}
+
+impl Path {
+    /// At rest at a position.
+    pub const fn at(position: Position) -> Self {
+        Self { start: position }
+    }
+}
+
+/// Reads a [`Path`].
+#[derive(Clone, Copy)]
+pub struct PathRef<'w>(ObjectRef<'w>);
+
+impl<'w> PathRef<'w> {
+    /// The position now.
+    pub fn position(&self) -> Position {
+        self.0.world.position(self.0.id)
+    }
+
+    /// The position at another time, as far as known.
+    pub fn at(&self, time: GameTime) -> Position {
+        self.0.world.position_at(self.0.id, time)
+    }
+
+    /// The points of the path: planned ones, and those of the last second.
+    pub fn points(&self) -> &'w Timeline<Waypoint> {
+        self.0.world.path(self.0.id)
+    }
+}
+
+/// Edits a [`Path`].
+pub struct PathMut<'w>(ObjectMut<'w>);
+
+impl PathMut<'_> {
+    /// The position now.
+    pub fn position(&self) -> Position {
+        self.0.world.position(self.0.id)
+    }
+
+    /// The position at another time, as far as known.
+    pub fn at(&self, time: GameTime) -> Position {
+        self.0.world.position_at(self.0.id, time)
+    }
+
+    /// Walks in a straight line from here to `target`. Returns the time of arrival. A speed that is
+    /// not above zero stops the object.
+    pub fn walk_to(&mut self, target: Position, speed_m_per_s: f32) -> GameTime {
+        let ObjectMut { world, id } = &mut self.0;
+        if !(speed_m_per_s.is_finite() && speed_m_per_s > 0.0) {
+            world.stop(*id, world.now());
+            return world.now();
+        }
+        match finite_position(target) {
+            Some(target) => world.walk_to(*id, target, speed_m_per_s),
+            None => world.now(),
+        }
+    }
+
+    /// Stops where it is now.
+    pub fn stop(&mut self) {
+        self.stop_at(self.0.world.now());
+    }
+
+    /// Stops where it is at that time: now, later, or since the last tick.
+    pub fn stop_at(&mut self, time: GameTime) {
+        let time = self.0.earliest(time);
+        self.0.world.stop(self.0.id, time);
+    }
+
+    /// Moves to another position at once; it is at rest there.
+    pub fn teleport(&mut self, to: Position) {
+        if let Some(to) = finite_position(to) {
+            self.0.world.teleport(self.0.id, to);
+        }
+    }
+
+    /// Follows other points from a time on: straight from the last point before `from` to the first
+    /// new one, and at rest at the last. Without points it stops.
+    pub fn replace_from(
+        &mut self,
+        from: GameTime,
+        points: impl IntoIterator<Item = (GameTime, Position)>,
+    ) {
+        let from = self.0.earliest(from);
+        let mut points = points
+            .into_iter()
+            .filter_map(|(time, position)| Some((time.max(from), finite_position(position)?)))
+            .map(|(time, position)| (time, Waypoint::walk(position)))
+            .peekable();
+        if points.peek().is_none() {
+            return self.stop_at(from);
+        }
+        self.0.world.replace_path(self.0.id, from, points);
+    }
+}
+
+impl Place for Path {
+    type Ref<'w> = PathRef<'w>;
+    type Mut<'w> = PathMut<'w>;
+
+    fn codec() -> Codec {
+        Codec::Path
+    }
+
+    fn initial(self, spawn: &Spawn<'_>, _: u8) -> Component {
+        let start = finite_position(self.start).unwrap_or_default();
+        Component::at_rest(spawn.now(), start)
+    }
+
+    fn reader(object: ObjectRef<'_>, _: u8) -> PathRef<'_> {
+        PathRef(object)
+    }
+
+    fn editor(object: ObjectMut<'_>, _: u8) -> PathMut<'_> {
+        PathMut(object)
+    }
+}

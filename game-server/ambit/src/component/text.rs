@@ -1,0 +1,94 @@
+//! A short text.
+
+use ambit_proto::schema::{Codec, Component};
+
+use super::{Attribute, Label};
+use crate::object::{ObjectMut, ObjectRef, Spawn};
+
+/// A text of at most `BYTES` bytes of UTF-8 (1 to 200); a longer one is cut. It has no history, and
+/// a change sends all of it. Also the type of a field of a command or an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Text<const BYTES: u32>(String);
+
+impl<const BYTES: u32> Text<BYTES> {
+    /// A text, cut to `BYTES`.
+    pub fn new(text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        text.truncate(text.floor_char_boundary(BYTES as usize));
+        Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl<const BYTES: u32> From<&str> for Text<BYTES> {
+    fn from(text: &str) -> Self {
+        Self::new(&text[..text.floor_char_boundary(BYTES as usize)])
+    }
+}
+
+impl<const BYTES: u32> From<String> for Text<BYTES> {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl<const BYTES: u32> AsRef<str> for Text<BYTES> {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Edits a [`Text`].
+pub struct TextMut<'w> {
+    object: ObjectMut<'w>,
+    index: u8,
+}
+
+impl TextMut<'_> {
+    /// The text.
+    pub fn get(&self) -> &str {
+        self.object.world.text(self.object.id, self.index)
+    }
+
+    /// Replaces it; a longer text than the component holds is cut.
+    pub fn set(&mut self, text: &str) {
+        let ObjectMut { world, id } = &mut self.object;
+        world.set_text(*id, self.index, text);
+    }
+}
+
+impl<const BYTES: u32> Attribute for Text<BYTES> {
+    type Ref<'w> = &'w str;
+    type Mut<'w> = TextMut<'w>;
+
+    fn codec() -> Codec {
+        Codec::Text { max_bytes: BYTES }
+    }
+
+    fn initial(self, spawn: &Spawn<'_>, index: u8) -> Component {
+        let mut text = self.0;
+        if let Some(Codec::Text { max_bytes }) = spawn.codec(index) {
+            text.truncate(text.floor_char_boundary(max_bytes as usize));
+        }
+        Component::Text(text)
+    }
+
+    fn reader(object: ObjectRef<'_>, index: u8) -> &str {
+        object.world.text(object.id, index)
+    }
+
+    fn editor(object: ObjectMut<'_>, index: u8) -> TextMut<'_> {
+        TextMut { object, index }
+    }
+}
+
+impl<const BYTES: u32> Label for Text<BYTES> {}

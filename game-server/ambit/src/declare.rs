@@ -1,0 +1,76 @@
+//! What a game consists of.
+
+use ambit_proto::schema::{EventKind, ObjectKind};
+use ambit_room::saved::BadState;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What a game consists of: its kinds, events and timers, listed above the game's struct.
+///
+/// ```
+/// # use ambit::prelude::*;
+/// # #[derive(Kind)]
+/// # struct Walker { path: Path }
+/// # #[derive(Event)]
+/// # struct Damage { target: Id<Walker>, amount: i64 }
+/// # #[derive(Serialize, Deserialize)]
+/// # enum Timer { Respawn(Id<Walker>) }
+/// #[derive(Default, Serialize, Deserialize, Declare)]
+/// #[declare(kinds(Walker), events(Damage), timer = Timer)]
+/// struct Stroll;
+/// ```
+///
+/// A game is saved with its room, so that the room continues when its host dies: it is
+/// `Serialize` and `Deserialize`. `#[declare(unsaved)]` opts out; the rooms of such a game end with
+/// their host.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not declare what it consists of",
+    label = "`Declare` is missing",
+    note = "add `Declare` to the derives of `{Self}`, and below them \
+            `#[declare(kinds(...), events(...))]`"
+)]
+pub trait Declare: Sized {
+    /// What the game is reminded of.
+    type Timer: Serialize + DeserializeOwned;
+
+    #[doc(hidden)]
+    fn kinds() -> Vec<ObjectKind>;
+
+    #[doc(hidden)]
+    fn events() -> Vec<EventKind>;
+
+    #[doc(hidden)]
+    fn save_fields(&self) -> Option<Vec<u8>>;
+
+    #[doc(hidden)]
+    fn restore_fields(&mut self, saved: &[u8]) -> Result<(), BadState>;
+}
+
+/// The timers of a game that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoTimer {}
+
+/// A game that can be saved with its room.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be saved with its room",
+    label = "`Serialize` and `Deserialize` are missing",
+    note = "add `Serialize, Deserialize` to its derives, or `unsaved` to `#[declare(...)]`: its \
+            rooms then end with their host"
+)]
+pub trait SavedGame: Sized {
+    fn to_bytes(&self) -> Vec<u8>;
+
+    fn from_bytes(saved: &[u8]) -> Result<Self, BadState>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<G: Serialize + DeserializeOwned> SavedGame for G {
+    fn to_bytes(&self) -> Vec<u8> {
+        ambit_room::saved::of(self)
+    }
+
+    fn from_bytes(saved: &[u8]) -> Result<Self, BadState> {
+        ambit_room::saved::all(saved)
+    }
+}

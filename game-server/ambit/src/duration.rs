@@ -1,0 +1,51 @@
+//! `2.secs()` and `250.millis()`.
+
+use std::time::Duration;
+
+/// Durations as they are spoken: `2.secs()`, `0.5.secs()`, `250.millis()`.
+pub trait Units {
+    /// So many seconds. A number below zero, or that is none, is zero.
+    fn secs(self) -> Duration;
+
+    /// So many milliseconds.
+    fn millis(self) -> Duration;
+}
+
+impl Units for u64 {
+    fn secs(self) -> Duration {
+        Duration::from_secs(self)
+    }
+
+    fn millis(self) -> Duration {
+        Duration::from_millis(self)
+    }
+}
+
+impl Units for f64 {
+    fn secs(self) -> Duration {
+        Duration::try_from_secs_f64(self).unwrap_or(if self > 0.0 {
+            Duration::MAX
+        } else {
+            Duration::ZERO
+        })
+    }
+
+    fn millis(self) -> Duration {
+        (self / 1_000.0).secs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_as_they_are_spoken() {
+        assert_eq!(2.secs(), Duration::from_secs(2));
+        assert_eq!(250.millis(), Duration::from_millis(250));
+        assert_eq!(0.5.secs(), Duration::from_millis(500));
+        assert_eq!((-1.0).secs(), Duration::ZERO);
+        assert_eq!(f64::NAN.secs(), Duration::ZERO);
+        assert_eq!(1e300.secs(), Duration::MAX);
+    }
+}

@@ -1,0 +1,66 @@
+//! Events: what happens at one moment.
+
+use ambit_proto::ids::ObjectId;
+use ambit_proto::schema::EventKind;
+
+use crate::field::Value;
+use crate::id::Id;
+
+/// Something that happens at one moment: a struct of fields, with `#[derive(Event)]`.
+///
+/// The first field that is an [`Id`] or an [`ObjectId`] (or the one marked `#[about]`) is what the
+/// event is about: the clients that follow this object receive it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an event",
+    label = "not an event",
+    note = "add `#[derive(Event)]` to the struct `{Self}`"
+)]
+pub trait Event: Sized {
+    #[doc(hidden)]
+    fn declaration() -> EventKind;
+
+    /// The object whose followers receive the event.
+    fn about(&self) -> ObjectId;
+
+    #[doc(hidden)]
+    fn into_fields(self) -> Vec<Value>;
+}
+
+/// An event that a game has declared: the game lists it in `#[declare(events(...))]`.
+#[diagnostic::on_unimplemented(
+    message = "`{G}` does not declare the event `{Self}`",
+    label = "not an event of this game",
+    note = "add `{Self}` to `#[declare(events(...))]` above `{G}`"
+)]
+pub trait EventOf<G>: Event {
+    #[doc(hidden)]
+    const INDEX: u8;
+
+    #[doc(hidden)]
+    fn declared() -> EventKind {
+        Self::declaration()
+    }
+}
+
+/// What an event can be about.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an event is about an object, not about a `{Self}`",
+    label = "not an object",
+    note = "the field that an event is about has the type `Id<...>` or `ObjectId`"
+)]
+pub trait EventObject {
+    fn object(&self) -> ObjectId;
+}
+
+impl EventObject for ObjectId {
+    fn object(&self) -> ObjectId {
+        *self
+    }
+}
+
+impl<K> EventObject for Id<K> {
+    fn object(&self) -> ObjectId {
+        Id::object(*self)
+    }
+}

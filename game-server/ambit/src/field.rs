@@ -1,0 +1,246 @@
+//! The fields of commands and events.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::ObjectId;
+use ambit_proto::message::FieldValue;
+use ambit_proto::schema::{FieldType, MAX_TEXT_BYTES};
+use ambit_proto::space::Position;
+use ambit_room::logic::world::World as RoomWorld;
+
+use crate::component::{Number, Text};
+use crate::id::Id;
+use crate::kind::Kind;
+
+/// The value of a field.
+pub type Value = FieldValue<ObjectId>;
+
+/// The objects that a command may name.
+#[derive(Clone, Copy)]
+pub struct Objects<'w>(pub(crate) &'w RoomWorld);
+
+impl Objects<'_> {
+    /// Whether an object exists and is of a kind of this name.
+    fn is_of(self, object: ObjectId, kind: &str) -> bool {
+        let index = self.0.find_kind(object);
+        index
+            .and_then(|index| self.0.schema().kind(index))
+            .is_some_and(|declared| declared.name == kind)
+    }
+}
+
+/// A type of the fields of commands and events.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a command or an event",
+    label = "not a type of field",
+    note = "use `Position`, `Id<...>`, `ObjectId`, a whole number (`i64`, `u8`, ...), \
+            `Number<MIN, MAX>`, `bool`, `Text<BYTES>`, `String`, an enum with \
+            `#[derive(Choice)]`, or an `Option` of one of these"
+)]
+pub trait MessageField: Sized {
+    #[doc(hidden)]
+    const OPTIONAL: bool = false;
+
+    #[doc(hidden)]
+    fn field_type() -> FieldType;
+
+    #[doc(hidden)]
+    fn into_value(self) -> Value;
+
+    /// The room has checked the value against the schema, except for the kind of an object.
+    #[doc(hidden)]
+    fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode>;
+}
+
+/// One of some names: an enum with `#[derive(Choice)]`.
+///
+/// Clients see the names of the variants: `FireBall` is `fire-ball`.
+pub trait Choice: Sized {
+    /// The names, in the order of the variants.
+    const NAMES: &'static [&'static str];
+
+    #[doc(hidden)]
+    fn index(&self) -> u8;
+
+    #[doc(hidden)]
+    fn from_index(index: u8) -> Option<Self>;
+
+    /// The name of this variant.
+    fn name(&self) -> &'static str {
+        Self::NAMES[usize::from(self.index())]
+    }
+}
+
+impl MessageField for ObjectId {
+    fn field_type() -> FieldType {
+        FieldType::Object
+    }
+
+    fn into_value(self) -> Value {
+        Value::Object(self)
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Object(object) => Ok(*object),
+            _ => Err(ErrorCode::Malformed),
+        }
+    }
+}
+
+/// An object of another kind is answered like one that does not exist.
+impl<K: Kind> MessageField for Id<K> {
+    fn field_type() -> FieldType {
+        FieldType::Object
+    }
+
+    fn into_value(self) -> Value {
+        Value::Object(self.object())
+    }
+
+    fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode> {
+        let object = ObjectId::from_value(value, objects)?;
+        if objects.is_of(object, K::NAME) {
+            Ok(Self::new(object))
+        } else {
+            Err(ErrorCode::NoSuchObject)
+        }
+    }
+}
+
+impl MessageField for Position {
+    fn field_type() -> FieldType {
+        FieldType::Position
+    }
+
+    fn into_value(self) -> Value {
+        Value::Position(self)
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Position(position) => Ok(*position),
+            _ => Err(ErrorCode::Malformed),
+        }
+    }
+}
+
+impl MessageField for i64 {
+    fn field_type() -> FieldType {
+        FieldType::NUMBER
+    }
+
+    fn into_value(self) -> Value {
+        Value::Number(self)
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Number(number) => Ok(*number),
+            _ => Err(ErrorCode::Malformed),
+        }
+    }
+}
+
+macro_rules! narrow_number {
+    ($($number:ty),*) => {$(
+        impl MessageField for $number {
+            fn field_type() -> FieldType {
+                FieldType::Number { min: Self::MIN.into(), max: Self::MAX.into() }
+            }
+
+            fn into_value(self) -> Value {
+                Value::Number(self.into())
+            }
+
+            fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode> {
+                let number = i64::from_value(value, objects)?;
+                Self::try_from(number).map_err(|_| ErrorCode::Malformed)
+            }
+        }
+    )*};
+}
+
+narrow_number!(i8, i16, i32, u8, u16, u32);
+
+impl<const MIN: i64, const MAX: i64> MessageField for Number<MIN, MAX> {
+    fn field_type() -> FieldType {
+        FieldType::Number { min: MIN, max: MAX }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Number(self.get())
+    }
+
+    fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode> {
+        i64::from_value(value, objects).map(Self::new)
+    }
+}
+
+/// The choice between `no` and `yes`.
+impl MessageField for bool {
+    fn field_type() -> FieldType {
+        FieldType::choice(["no", "yes"])
+    }
+
+    fn into_value(self) -> Value {
+        Value::Choice(self.into())
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Choice(index) => Ok(*index == 1),
+            _ => Err(ErrorCode::Malformed),
+        }
+    }
+}
+
+impl<const BYTES: u32> MessageField for Text<BYTES> {
+    fn field_type() -> FieldType {
+        FieldType::Text { max_bytes: BYTES }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Text(self.into_string())
+    }
+
+    fn from_value(value: &Value, _: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::Text(text) => Ok(text.as_str().into()),
+            _ => Err(ErrorCode::Malformed),
+        }
+    }
+}
+
+/// A text of at most 200 bytes.
+impl MessageField for String {
+    fn field_type() -> FieldType {
+        Text::<MAX_TEXT_BYTES>::field_type()
+    }
+
+    fn into_value(self) -> Value {
+        Text::<MAX_TEXT_BYTES>::new(self).into_value()
+    }
+
+    fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode> {
+        Text::<MAX_TEXT_BYTES>::from_value(value, objects).map(Text::into_string)
+    }
+}
+
+impl<F: MessageField> MessageField for Option<F> {
+    const OPTIONAL: bool = true;
+
+    fn field_type() -> FieldType {
+        F::field_type()
+    }
+
+    fn into_value(self) -> Value {
+        self.map_or(Value::None, F::into_value)
+    }
+
+    fn from_value(value: &Value, objects: Objects<'_>) -> Result<Self, ErrorCode> {
+        match value {
+            Value::None => Ok(None),
+            value => F::from_value(value, objects).map(Some),
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The rules of a game.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_room::config::{BadParameter, Parameters};
+use ambit_room::logic::game::GameInfo;
+use ambit_room::logic::gate::Gate;
+use ambit_room::saved::BadState;
+
+use crate::command::Command;
+use crate::declare::Declare;
+use crate::id::Id;
+use crate::kind::KindOf;
+use crate::object::ObjectMut;
+use crate::refusal::Refusal;
+use crate::world::World;
+
+/// The rules of a game: what happens in one of its rooms.
+///
+/// A game is a plain struct. It knows nothing of packets, clients and threads: it changes the
+/// [`World`], and the room sends each client what it may know of that. A room makes a game with
+/// `Default`, then calls [`configure`](Game::configure) and, at its first tick,
+/// [`start`](Game::start).
+///
+/// # A tick
+///
+/// The due timers come first, in the order of their times; then commands, joins and leaves in the
+/// order of their arrival; then [`input`](Game::input) for each player whose controls have changed;
+/// then [`step`](Game::step). Everything takes effect at [`World::now`].
+///
+/// # The same seed and inputs give the same game
+///
+/// Rooms are replayed when their host dies. So a game takes random numbers from [`World::rng`] or
+/// [`World::rng_for`], time from the world, and order from sorted maps and lists, never from a
+/// `HashMap`; and it keeps what must not be lost in its own fields, which are saved.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a game",
+    label = "not a game",
+    note = "write `impl Game for {Self} {{ ... }}`, and add `Default, Serialize, Deserialize, \
+            Declare` to its derives"
+)]
+pub trait Game: Default + Declare + Send + Sized + 'static {
+    /// What the lobby knows of the game.
+    const INFO: GameInfo;
+    /// The kind of the players' avatars.
+    type Avatar: KindOf<Self>;
+    /// What players can do; `NoCommand` if the game has only controls.
+    type Command: Command;
+    /// Why the game refuses commands; `NoRefusal` if it never does.
+    type Refusal: Refusal;
+
+    /// Takes the parameters of the room. They are checked against the tables already; an error says
+    /// what does not fit together.
+    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
+        let _ = parameters;
+        Ok(())
+    }
+
+    /// Adjusts the declaration to the parameters: ranges, formats of poses, looks, freshness.
+    /// Called after `configure`, perhaps several times, always with the same result. The names and
+    /// the types of components, fields and commands must stay.
+    fn schema(&self, schema: &mut Schema) {
+        let _ = schema;
+    }
+
+    /// Starts the room: creates the obstacles and objects of the world.
+    fn start(&mut self, world: &mut World<Self>) {
+        let _ = world;
+    }
+
+    /// A player comes for the first time: creates the avatar through which the player sees the
+    /// world.
+    fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer<'_>) -> Id<Self::Avatar>;
+
+    /// A player has a new name.
+    fn rename(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
+        let _ = (world, player);
+    }
+
+    /// A player has left for good; afterwards the avatar is removed. A player who only lost the
+    /// connection keeps the avatar for the grace period.
+    fn leave(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
+        let _ = (world, player);
+    }
+
+    /// Executes a command of a player, effective at [`World::now`], or refuses it. A game with
+    /// commands implements it; the default does nothing.
+    fn command(
+        &mut self,
+        world: &mut World<Self>,
+        player: Player<'_, Self>,
+        command: Self::Command,
+    ) -> Result<(), Self::Refusal> {
+        let _ = (world, player, command);
+        Ok(())
+    }
+
+    /// The controls of a player differ from those at the previous tick, or one was pressed again.
+    /// [`World::pressed`] and its siblings give the same answers here and in `step`, so a game may
+    /// leave this out.
+    fn input(&mut self, world: &mut World<Self>, player: Player<'_, Self>) {
+        let _ = (world, player);
+    }
+
+    /// A timer was due at `due`, which is not after [`World::now`].
+    fn timer(&mut self, world: &mut World<Self>, timer: Self::Timer, due: GameTime) {
+        let _ = (world, timer, due);
+    }
+
+    /// The end of a tick, `dt` after the previous one.
+    fn step(&mut self, world: &mut World<Self>, dt: Duration) {
+        let _ = (world, dt);
+    }
+
+    /// Whether a viewer's avatar sees an object that is near enough. A player always sees the own
+    /// avatar. The room asks when an object or a viewer changes cell, and when the game calls
+    /// [`World::hide`] or [`World::reveal`]: call these whenever anything else changes the answer.
+    fn sees(&self, world: &World<Self>, viewer: Id<Self::Avatar>, object: ObjectId) -> bool {
+        let _ = (world, viewer, object);
+        true
+    }
+
+    /// The gates from this map to other maps of its world. Called once, after `start`.
+    fn gates(&self, world: &World<Self>) -> Vec<Gate> {
+        let _ = world;
+        Vec::new()
+    }
+
+    /// What a player in a gate takes to the other map, at most 4,096 bytes; `None` if the player
+    /// must stay for now. `leave` follows at once. Each map has its own time: save how long
+    /// something still lasts, not when it ends. [`saved::of`](crate::saved::of) encodes any type.
+    fn carry(&self, world: &World<Self>, player: Player<'_, Self>) -> Option<Vec<u8>> {
+        let _ = (world, player);
+        Some(Vec::new())
+    }
+
+    /// A player arrives at `at` through a gate of another map, with what `carry` returned there.
+    /// The default joins, and moves the avatar there.
+    fn arrive(
+        &mut self,
+        world: &mut World<Self>,
+        newcomer: Newcomer<'_>,
+        at: Position,
+        carried: &[u8],
+    ) -> Id<Self::Avatar> {
+        let _ = carried;
+        let avatar = self.join(world, newcomer);
+        if world.contains(avatar) {
+            world.room_mut().put_at(avatar.object(), at);
+        }
+        avatar
+    }
+
+    /// Whether the game is over: the room then closes.
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    /// The state of the game beside the world, between two ticks. The default is all fields.
+    fn save(&self) -> Option<Vec<u8>> {
+        self.save_fields()
+    }
+
+    /// Continues from what [`save`](Game::save) returned. This game is configured with the same
+    /// parameters and has started; the world is restored already: same objects, same ids, same
+    /// timers.
+    fn restore(&mut self, world: &mut World<Self>, saved: &[u8]) -> Result<(), BadState> {
+        let _ = world;
+        self.restore_fields(saved)
+    }
+}
+
+/// A player who has no avatar yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer<'a> {
+    /// Identifies the player as long as the session exists; a key for the game's own tables.
+    pub id: PlayerId,
+    /// The player's name.
+    pub name: &'a str,
+}
+
+/// A player in the room.
+///
+/// It cannot be stored, so the player and the avatar exist. Store the [`id`](Player::id), and look
+/// the player up with [`World::player`].
+pub struct Player<'a, G: Game> {
+    id: PlayerId,
+    name: &'a str,
+    avatar: ObjectId,
+    game: PhantomData<fn() -> G>,
+}
+
+impl<'a, G: Game> Player<'a, G> {
+    pub(crate) fn new(id: PlayerId, name: &'a str, avatar: ObjectId) -> Self {
+        Self {
+            id,
+            name,
+            avatar,
+            game: PhantomData,
+        }
+    }
+
+    /// Identifies the player as long as the session exists; a key for the game's own tables.
+    pub fn id(self) -> PlayerId {
+        self.id
+    }
+
+    /// The player's name.
+    pub fn name(self) -> &'a str {
+        self.name
+    }
+
+    /// The avatar, through which the player sees the world.
+    pub fn avatar(self) -> Id<G::Avatar> {
+        Id::new(self.avatar)
+    }
+}
+
+impl<G: Game> Clone for Player<'_, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G: Game> Copy for Player<'_, G> {}
+
+impl<G: Game> fmt::Debug for Player<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Player")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("avatar", &self.avatar)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<G: Game> From<Player<'_, G>> for PlayerId {
+    fn from(player: Player<'_, G>) -> Self {
+        player.id
+    }
+}
+
+/// # Players
+impl<G: Game> World<G> {
+    /// Edits the avatar of a player, which always exists.
+    pub fn avatar(&mut self, player: Player<'_, G>) -> <G::Avatar as crate::kind::Kind>::Mut<'_> {
+        <G::Avatar as crate::kind::Kind>::editor(ObjectMut {
+            world: self.room_mut(),
+            id: player.avatar,
+        })
+    }
+
+    /// A player in the room; `None` if the player has left, or is just joining.
+    pub fn player(&self, id: PlayerId) -> Option<Player<'_, G>> {
+        let player = self.room().player(id)?;
+        Some(Player::new(id, &player.name, player.avatar))
+    }
+
+    /// All players in the room, in the order of their ids.
+    pub fn players(&self) -> impl ExactSizeIterator<Item = Player<'_, G>> {
+        let players = self.room().players();
+        players.map(|(id, player)| Player::new(id, &player.name, player.avatar))
+    }
+
+    /// The player whose avatar this is.
+    pub fn player_of(&self, avatar: Id<G::Avatar>) -> Option<Player<'_, G>> {
+        let owner = self.owner(avatar)?;
+        self.player(owner)
+            .filter(|player| player.avatar == avatar.object())
+    }
+
+    /// The player to whom an object belongs.
+    pub fn owner(&self, object: impl Into<ObjectId>) -> Option<PlayerId> {
+        let object = object.into();
+        self.contains(object).then(|| self.room().owner(object))?
+    }
+}

@@ -1,0 +1,43 @@
+//! The games that a server offers.
+
+use ambit_room::logic::game::Game as RoomGame;
+use ambit_room::logic::registry::Registry;
+
+use crate::adapter::Typed;
+use crate::game::Game;
+
+/// The games that a server offers, by name: `Games::new().with::<Stroll>().with::<Chess>()`.
+#[derive(Clone, Debug, Default)]
+pub struct Games {
+    registry: Registry,
+}
+
+impl Games {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a game.
+    ///
+    /// # Panics
+    /// At the start of the program, if the game cannot be offered: another game has its name, a
+    /// parameter is that of every room, or its declaration is too large for the wire. The message
+    /// says which.
+    #[must_use]
+    pub fn with<G: Game>(self) -> Self {
+        let game = Typed(G::default());
+        if let Err(error) = game.schema().check() {
+            panic!("the game {:?} cannot be offered: {error}", G::INFO.name);
+        }
+        Self {
+            registry: self.registry.with(G::INFO, Typed::<G>::make),
+        }
+    }
+}
+
+impl From<Games> for Registry {
+    fn from(games: Games) -> Self {
+        games.registry
+    }
+}

@@ -1,0 +1,48 @@
+//! Kinds of objects.
+
+use ambit_proto::schema::{Component, ObjectKind};
+
+use crate::object::{Object, ObjectMut, ObjectRef, Spawn};
+
+/// A kind of object: a struct of components, with `#[derive(Kind)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kind of object",
+    label = "not a kind",
+    note = "add `#[derive(Kind)]` to the struct `{Self}`"
+)]
+pub trait Kind: Sized {
+    /// The kind's name in the schema.
+    const NAME: &'static str;
+    /// Reads an object: `WalkerRef`.
+    type Ref<'w>: Object<Kind = Self>;
+    /// Edits an object: `WalkerMut`.
+    type Mut<'w>: Object<Kind = Self>;
+
+    #[doc(hidden)]
+    fn declaration() -> ObjectKind;
+
+    #[doc(hidden)]
+    fn into_components(self, spawn: &Spawn<'_>) -> Vec<Component>;
+
+    #[doc(hidden)]
+    fn reader(object: ObjectRef<'_>) -> Self::Ref<'_>;
+
+    #[doc(hidden)]
+    fn editor(object: ObjectMut<'_>) -> Self::Mut<'_>;
+}
+
+/// A kind that a game has declared: the game lists it in `#[declare(kinds(...))]`.
+#[diagnostic::on_unimplemented(
+    message = "`{G}` does not declare the kind `{Self}`",
+    label = "not a kind of this game",
+    note = "add `{Self}` to `#[declare(kinds(...))]` above `{G}`"
+)]
+pub trait KindOf<G>: Kind {
+    #[doc(hidden)]
+    const INDEX: u8;
+
+    #[doc(hidden)]
+    fn declared() -> ObjectKind {
+        Self::declaration()
+    }
+}

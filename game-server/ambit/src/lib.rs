@@ -1,0 +1,281 @@
+//! Write a game server: the one dependency of a game.
+//!
+//! A game is a struct with rules ([`Game`]) and a list of what it consists of ([`Declare`]): kinds
+//! of objects ([`Kind`]), events ([`Event`]), commands ([`Command`]), refusals ([`Refusal`]),
+//! timers. All are plain structs and enums with a derive. From them follows the schema that each
+//! client receives at the join, so that any client can play any game.
+//!
+//! The game works on a [`World`]. It knows nothing of packets, clients and threads: the room sends
+//! each client what its player may know, and nothing else.
+//!
+//! # A whole game
+//!
+//! Stones lie on the map. A walker that comes near one picks it up; that makes tired, and who is
+//! too tired must rest. A stone that was picked up grows again elsewhere.
+//!
+//! ```
+//! use ambit::prelude::*;
+//!
+//! /// What the players see of each other: a component for each field.
+//! #[derive(Kind)]
+//! #[look(glyph = '@', shape = arrow, colour = 0x3080ff, size = 0.8, bar = stamina, label = name)]
+//! struct Walker {
+//!     /// Where it is: sent once, as long as nothing changes it.
+//!     path: Path,
+//!     name: Text<24>,
+//!     stones: Number<0, 1000>,
+//!     /// Only its own player may know this.
+//!     #[audience(owner)]
+//!     stamina: Gauge<100>,
+//! }
+//!
+//! #[derive(Kind)]
+//! #[look(glyph = '.', colour = 0x808080, size = 0.3)]
+//! struct Stone {
+//!     path: Path,
+//! }
+//!
+//! /// The clients that follow the walker receive it.
+//! #[derive(Event)]
+//! struct PickedUp {
+//!     by: Id<Walker>,
+//!     at: Position,
+//! }
+//!
+//! /// What players can do. The room checks types, ranges and positions.
+//! #[derive(Command)]
+//! enum Command {
+//!     /// Walk to a point.
+//!     #[command(newest_only, key = "click")]
+//!     WalkTo { to: Position },
+//!     /// Stand still and recover.
+//!     Rest,
+//! }
+//!
+//! #[derive(Refusal)]
+//! enum Refused {
+//!     #[text("you are too tired")]
+//!     TooTired,
+//! }
+//!
+//! #[derive(Serialize, Deserialize)]
+//! enum Timer {
+//!     GrowStone,
+//! }
+//!
+//! #[derive(Default, Serialize, Deserialize, Declare)]
+//! #[declare(kinds(Walker, Stone), events(PickedUp), timer = Timer)]
+//! struct Stones {
+//!     /// A buffer, which is not saved.
+//!     #[serde(skip)]
+//!     near: Vec<Id<Stone>>,
+//! }
+//!
+//! impl Stones {
+//!     fn grow_stone(world: &mut World<Self>) {
+//!         let (width, height) = (world.width(), world.height());
+//!         let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
+//!         let path = Path::at(Position::on_ground(x, y));
+//!         world.spawn(Stone { path });
+//!     }
+//! }
+//!
+//! impl Game for Stones {
+//!     const INFO: GameInfo = GameInfo::new("stones", "Pick up stones.");
+//!     type Avatar = Walker;
+//!     type Command = Command;
+//!     type Refusal = Refused;
+//!
+//!     fn start(&mut self, world: &mut World<Self>) {
+//!         for _ in 0..50 {
+//!             Self::grow_stone(world);
+//!         }
+//!     }
+//!
+//!     fn join(&mut self, world: &mut World<Self>, newcomer: Newcomer) -> Id<Walker> {
+//!         world.spawn(Walker {
+//!             path: Path::at(world.centre()),
+//!             name: newcomer.name.into(),
+//!             stones: 0.into(),
+//!             stamina: Gauge::full(),
+//!         })
+//!     }
+//!
+//!     fn command(
+//!         &mut self,
+//!         world: &mut World<Self>,
+//!         player: Player<Self>,
+//!         command: Command,
+//!     ) -> Result<(), Refused> {
+//!         let mut walker = world.avatar(player);
+//!         match command {
+//!             Command::WalkTo { .. } if walker.stamina().value() < 10.0 => {
+//!                 return Err(Refused::TooTired);
+//!             }
+//!             Command::WalkTo { to } => {
+//!                 walker.path().walk_to(to, 5.0);
+//!                 walker.stamina().set_rate(-1.0);
+//!             }
+//!             Command::Rest => {
+//!                 walker.path().stop();
+//!                 walker.stamina().set_rate(5.0);
+//!             }
+//!         }
+//!         Ok(())
+//!     }
+//!
+//!     fn timer(&mut self, world: &mut World<Self>, timer: Timer, _due: GameTime) {
+//!         match timer {
+//!             Timer::GrowStone => Self::grow_stone(world),
+//!         }
+//!     }
+//!
+//!     fn step(&mut self, world: &mut World<Self>, _dt: Duration) {
+//!         let walkers: Vec<Id<Walker>> = world.players().map(Player::avatar).collect();
+//!         for by in walkers {
+//!             let Some(at) = world.position(by) else {
+//!                 continue;
+//!             };
+//!             world.find_within(at, 1.0, &mut self.near);
+//!             for stone in self.near.drain(..) {
+//!                 world.despawn(stone);
+//!                 world.emit(PickedUp { by, at });
+//!                 world.after(30.secs(), Timer::GrowStone);
+//!                 if let Some(mut walker) = world.edit(by) {
+//!                     walker.stones().add(1);
+//!                     walker.stamina().add(-5.0);
+//!                 }
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! // What a server offers.
+//! let games = Games::new().with::<Stones>();
+//! ```
+//!
+//! # Objects and components
+//!
+//! [`World::spawn`] creates an object and returns its [`Id`]. [`World::get`] reads it and
+//! [`World::edit`] edits it: both return a companion of the kind (`WalkerRef`, `WalkerMut`) with a
+//! method for each component, or `None` if the object is gone. [`component`] lists the types of
+//! components. The first component is where the object is: a [`Path`](component::Path) for movement
+//! that is known in advance (sent once, and free until it changes), or a
+//! [`YawPose`](component::YawPose) or [`FreePose`](component::FreePose) for objects that are
+//! steered or simulated at each tick.
+//!
+//! What players need not know belongs into the game's own struct, not into components.
+//!
+//! # Time
+//!
+//! [`World::now`] is the time at which all that a game does takes effect, for all players at once.
+//! It lies a little ahead of the players' clocks, so most of them learn of a change before it
+//! happens. For the rules it is simply now: check a command against the world as it is, and the
+//! decision holds. [`Game`] says in which order a tick calls the game.
+//!
+//! # Attributes
+//!
+//! | derive | attribute | |
+//! | --- | --- | --- |
+//! | [`Kind`] | `#[kind(name = "...", simulated)]` | another name; clients simulate the poses |
+//! | | `#[look(glyph, shape, colour, size, bar, label)]` | how simple viewers draw it |
+//! | | `#[interest(inner = 2, outer = 3)]` | from how far it is followed, in cells |
+//! | | `#[freshness(engaged_ms, near_m, near_ms, far_ms)]` | target ages of poses |
+//! | a component | `#[audience(owner)]`, `team` | who receives it; all who follow it otherwise |
+//! | | `#[pose(format = ...)]` | the grid of a pose, with velocities |
+//! | [`Event`] | `#[about]` | the object whose followers receive it; the first one otherwise |
+//! | [`Command`] | `#[command(newest_only, key = "...", name = "...")]` | |
+//! | [`Refusal`] | `#[text("...")]` or `#[code(...)]` | for the player, or a general code |
+//! | [`Choice`] | `#[choice(name = "...")]` | |
+//! | [`Declare`] | `#[declare(kinds(...), events(...), timer = ..., unsaved)]` | |
+//!
+//! Names come from the names in Rust: kinds, events and refusals in `snake_case`, commands and
+//! choices in `kebab-case`, because players type them.
+
+#![warn(missing_docs)]
+
+#[cfg(test)]
+extern crate self as ambit;
+
+mod adapter;
+mod command;
+pub mod component;
+mod declare;
+mod duration;
+mod event;
+mod field;
+mod game;
+mod games;
+mod id;
+mod kind;
+mod object;
+mod refusal;
+mod world;
+
+pub use ambit_macros::{Choice, Command, Declare, Deserialize, Event, Kind, Refusal, Serialize};
+pub use ambit_proto::codes::ErrorCode;
+pub use ambit_proto::dice;
+pub use ambit_proto::ids::{ObjectId, PlayerId};
+pub use ambit_proto::keymap::{ButtonEdges, Keymap};
+/// Commands and the values of fields, for tools and tests.
+pub mod message {
+    pub use ambit_proto::message::{FieldValue, GameCommand};
+}
+
+pub use ambit_proto::pose::{MotionFormat, Pose, PoseFormat, Turning};
+pub use ambit_proto::schema;
+pub use ambit_proto::space::Position;
+pub use ambit_proto::time::GameTime;
+pub use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters, override_default};
+pub use ambit_room::logic::contact;
+pub use ambit_room::logic::game::GameInfo;
+pub use ambit_room::logic::gate::Gate;
+pub use ambit_room::logic::statics;
+pub use ambit_room::saved;
+pub use fastrand::Rng;
+
+pub use self::adapter::Typed;
+pub use self::command::{Command, NoCommand};
+pub use self::declare::{Declare, NoTimer};
+pub use self::duration::Units;
+pub use self::event::{Event, EventOf};
+pub use self::field::{Choice, MessageField};
+pub use self::game::{Game, Newcomer, Player};
+pub use self::games::Games;
+pub use self::id::Id;
+pub use self::kind::{Kind, KindOf};
+pub use self::object::Object;
+pub use self::refusal::{NoRefusal, Refusal};
+pub use self::world::{Emitted, World};
+
+/// All that a game needs, with one `use`.
+pub mod prelude {
+    pub use std::process::ExitCode;
+    pub use std::time::Duration;
+
+    pub use crate::component::{Flag, FreePose, Gauge, Number, Path, Text, YawPose};
+    #[doc(no_inline)]
+    pub use crate::{
+        Choice, Command, Declare, Deserialize, Event, Game, GameInfo, GameTime, Games, Gate, Id,
+        Kind, Newcomer, NoCommand, NoRefusal, Object, ObjectId, Player, PlayerId, Position,
+        Refusal, Serialize, Units, World,
+    };
+}
+
+/// What the macros generate code for. Not for games.
+#[doc(hidden)]
+pub mod __private {
+    pub use ambit_proto::schema::{
+        CommandKind, Component, ComponentAudience, ComponentSpec, EventKind, FieldSpec, FieldType,
+        Freshness, InterestRadii, Look, ObjectKind, PosePresentation, RefusalKind, Shape,
+    };
+    pub use serde;
+
+    pub use crate::command::Fields;
+    pub use crate::component::{Attribute, Place, Posed, bar, label};
+    pub use crate::declare::SavedGame;
+    pub use crate::event::EventObject;
+    pub use crate::field::{MessageField, Objects, Value};
+    pub use crate::object::{ObjectMut, ObjectRef, Spawn};
+    pub use ambit_room::logic::game::Refusal as Refused;
+}

@@ -1,0 +1,394 @@
+//! The world, as a game sees it.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::keymap::ButtonEdges;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_room::logic::contact::ObjectMotion;
+use ambit_room::logic::statics::Statics;
+use ambit_room::logic::world::{TimerPayload, World as RoomWorld};
+use fastrand::Rng;
+use ref_cast::RefCast;
+
+use crate::declare::Declare;
+use crate::event::EventOf;
+use crate::id::Id;
+use crate::kind::KindOf;
+use crate::object::{ObjectMut, ObjectRef, Spawn};
+
+/// The world of a room of the game `G`: its objects, obstacles, timers, random numbers and time.
+///
+/// Nothing here panics: an object that is gone is `None` or `false`, and a number that has no
+/// meaning is reported in the log and ignored.
+#[derive(Debug, RefCast)]
+#[repr(transparent)]
+pub struct World<G> {
+    room: RoomWorld,
+    game: PhantomData<fn() -> G>,
+}
+
+/// Between the room and the game.
+#[doc(hidden)]
+impl<G> World<G> {
+    /// The world of a room.
+    pub fn of_room(room: &RoomWorld) -> &Self {
+        Self::ref_cast(room)
+    }
+
+    /// The world of a room.
+    pub fn of_room_mut(room: &mut RoomWorld) -> &mut Self {
+        Self::ref_cast_mut(room)
+    }
+
+    pub(crate) fn room(&self) -> &RoomWorld {
+        &self.room
+    }
+
+    pub(crate) fn room_mut(&mut self) -> &mut RoomWorld {
+        &mut self.room
+    }
+}
+
+/// # Time and place
+impl<G> World<G> {
+    /// The time at which everything that the game does takes effect, for all players at once. It
+    /// lies a little ahead of the players' clocks; for the rules it is simply now.
+    pub fn now(&self) -> GameTime {
+        self.room.now()
+    }
+
+    /// [`World::now`] at the previous tick: what is found out now happened after it.
+    pub fn previous_now(&self) -> GameTime {
+        self.room.previous_horizon()
+    }
+
+    /// The width of the map, along x, in metres.
+    pub fn width(&self) -> f32 {
+        self.room.grid().width()
+    }
+
+    /// The height of the map, along y, in metres.
+    pub fn height(&self) -> f32 {
+        self.room.grid().height()
+    }
+
+    /// The centre of the map, on the ground.
+    pub fn centre(&self) -> Position {
+        self.room.middle()
+    }
+
+    /// Whether a position is finite and on the map. The positions of commands are.
+    pub fn is_on_map(&self, position: Position) -> bool {
+        self.room.grid().contains(position)
+    }
+
+    /// The index of this map in its world of several maps, from 0.
+    pub fn map(&self) -> u32 {
+        self.room.map()
+    }
+
+    /// The static obstacles.
+    pub fn statics(&self) -> &Statics {
+        self.room.statics()
+    }
+
+    /// For adding obstacles in [`Game::start`](crate::Game::start), always in the same order. Later
+    /// ones block movement, but clients are not notified.
+    pub fn statics_mut(&mut self) -> &mut Statics {
+        self.room.statics_mut()
+    }
+
+    /// The world's random numbers. Each call shifts all later ones: where numbers for one player
+    /// must not influence another's, give each their own generator with [`World::rng_for`].
+    pub fn rng(&mut self) -> &mut Rng {
+        self.room.rng()
+    }
+
+    /// A generator for one purpose (a `domain` that the game chooses, and an index within it) that
+    /// depends only on the room's seed.
+    pub fn rng_for(&self, domain: u64, index: u64) -> Rng {
+        self.room.rng_for(domain, index)
+    }
+}
+
+/// # Objects
+impl<G> World<G> {
+    /// Creates an object, from now on.
+    pub fn spawn<K: KindOf<G>>(&mut self, object: K) -> Id<K> {
+        let spawn = Spawn {
+            world: &self.room,
+            kind: K::INDEX,
+        };
+        let components = object.into_components(&spawn);
+        Id::new(self.room.spawn(K::INDEX, components))
+    }
+
+    /// Removes an object, now. Returns `false`, and does nothing, if it is gone already, or if it
+    /// is an avatar: an avatar exists as long as its player is in the room.
+    pub fn despawn(&mut self, object: impl Into<ObjectId>) -> bool {
+        self.despawn_at(object, self.now())
+    }
+
+    /// Removes an object that existed until `at`: now, or since the last tick. Otherwise as
+    /// [`World::despawn`].
+    pub fn despawn_at(&mut self, object: impl Into<ObjectId>, at: GameTime) -> bool {
+        let object = object.into();
+        let is_removable = self.room.contains(object) && !self.room.is_avatar(object);
+        if is_removable {
+            let at = at.clamp(self.previous_now().min(self.now()), self.now());
+            self.room.despawn_at(object, at);
+        }
+        is_removable
+    }
+
+    /// Reads an object; `None` if it is gone.
+    pub fn get<K: KindOf<G>>(&self, id: Id<K>) -> Option<K::Ref<'_>> {
+        let object = self.cast::<K>(id.object())?.object();
+        Some(K::reader(ObjectRef {
+            world: &self.room,
+            id: object,
+        }))
+    }
+
+    /// Edits an object; `None` if it is gone.
+    pub fn edit<K: KindOf<G>>(&mut self, id: Id<K>) -> Option<K::Mut<'_>> {
+        let object = self.cast::<K>(id.object())?.object();
+        Some(K::editor(ObjectMut {
+            world: &mut self.room,
+            id: object,
+        }))
+    }
+
+    /// An object as one of the kind `K`; `None` if it is gone or of another kind.
+    pub fn cast<K: KindOf<G>>(&self, object: impl Into<ObjectId>) -> Option<Id<K>> {
+        let object = object.into();
+        (self.room.find_kind(object) == Some(K::INDEX)).then(|| Id::new(object))
+    }
+
+    /// Whether an object exists and is of the kind `K`.
+    pub fn is<K: KindOf<G>>(&self, object: impl Into<ObjectId>) -> bool {
+        self.cast::<K>(object).is_some()
+    }
+
+    /// Whether an object exists.
+    pub fn contains(&self, object: impl Into<ObjectId>) -> bool {
+        self.room.contains(object.into())
+    }
+
+    /// Where an object is now; `None` if it is gone.
+    pub fn position(&self, object: impl Into<ObjectId>) -> Option<Position> {
+        let object = object.into();
+        self.contains(object).then(|| self.room.position(object))
+    }
+
+    /// How an object moves, for queries of contact; `None` if it is gone.
+    pub fn motion(&self, object: impl Into<ObjectId>) -> Option<ObjectMotion<'_>> {
+        let object = object.into();
+        self.contains(object).then(|| self.room.motion(object))
+    }
+
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.room.len()
+    }
+
+    /// Whether there are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.room.is_empty()
+    }
+
+    /// Replaces `found` by all objects of a kind, oldest first. Cost: all objects, sorted; for
+    /// objects near a position there is [`World::find_within`].
+    pub fn find_all<K: KindOf<G>>(&self, found: &mut Vec<Id<K>>) {
+        found.clear();
+        found.extend(self.room.objects().filter_map(|object| self.cast(object)));
+    }
+
+    /// Replaces `found` by the objects of a kind that are now within `radius_m` of `centre`, oldest
+    /// first. Cost: the cells around.
+    pub fn find_within<K: KindOf<G>>(
+        &self,
+        centre: Position,
+        radius_m: f32,
+        found: &mut Vec<Id<K>>,
+    ) {
+        found.clear();
+        self.room.visit_within(centre, radius_m, |object| {
+            found.extend(self.cast::<K>(object));
+        });
+        found.sort_unstable();
+    }
+
+    /// Replaces `found` by the objects of all kinds that are now within `radius_m` of `centre`,
+    /// oldest first.
+    pub fn find_any_within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {
+        self.room.find_within(centre, radius_m, found);
+    }
+
+    /// Replaces `found` by the objects of a kind that are now in the rectangle on (x, y) with these
+    /// corners, oldest first.
+    pub fn find_in_rectangle<K: KindOf<G>>(
+        &self,
+        low: Position,
+        high: Position,
+        found: &mut Vec<Id<K>>,
+    ) {
+        found.clear();
+        self.room.visit_in_rectangle(low, high, |object| {
+            found.extend(self.cast::<K>(object));
+        });
+        found.sort_unstable();
+    }
+
+    /// Replaces `found` by the objects of all kinds that are now in the rectangle on (x, y) with
+    /// these corners, oldest first.
+    pub fn find_any_in_rectangle(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
+        self.room.find_in_rectangle(low, high, found);
+    }
+}
+
+/// # Who receives what
+impl<G> World<G> {
+    /// Assigns an object to a team, or to none. Players of the team then receive its team-only
+    /// components, and get fresher updates of each other.
+    pub fn set_team(&mut self, object: impl Into<ObjectId>, team: Option<u8>) {
+        let object = object.into();
+        if self.room.contains(object) {
+            self.room.set_team(object, team);
+        }
+    }
+
+    /// Assigns an object to a player, who then receives its owner-only components. An avatar stays
+    /// its own player's.
+    pub fn set_owner(&mut self, object: impl Into<ObjectId>, player: PlayerId) {
+        let object = object.into();
+        if self.room.contains(object) && !self.room.is_avatar(object) {
+            self.room.set_owner(object, player);
+        }
+    }
+
+    /// Marks an object as engaged with the avatar `viewer` until a time, as its target or its
+    /// attacker: the viewer's player then gets the freshest updates of it. The traffic reveals
+    /// this, so mark only what the player knows in any case.
+    pub fn engage(
+        &mut self,
+        viewer: impl Into<ObjectId>,
+        object: impl Into<ObjectId>,
+        until: GameTime,
+    ) {
+        let (viewer, object) = (viewer.into(), object.into());
+        if self.room.contains(viewer) && self.room.contains(object) {
+            self.room.engage(viewer, object, until);
+        }
+    }
+
+    /// Other players can no longer see an object ([`Game::sees`](crate::Game::sees) changes its
+    /// answer now). Call it before emitting events that they must not receive.
+    pub fn hide(&mut self, object: impl Into<ObjectId>) {
+        let object = object.into();
+        if self.room.contains(object) {
+            self.room.hide(object);
+        }
+    }
+
+    /// Other players can see an object again. Call it before emitting events that they must
+    /// receive.
+    pub fn reveal(&mut self, object: impl Into<ObjectId>) {
+        let object = object.into();
+        if self.room.contains(object) {
+            self.room.reveal(object);
+        }
+    }
+
+    /// Sets the bandwidth limit of a player, or of all players (`None`), including later ones.
+    pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
+        self.room.set_budget(player, bytes_per_s);
+    }
+
+    /// Sends an event to the clients that follow the object that it is about. It takes effect now;
+    /// [`Emitted::at`] changes this.
+    pub fn emit<E: EventOf<G>>(&mut self, event: E) -> Emitted<'_> {
+        let about = event.about();
+        if !self.room.contains(about) {
+            return Emitted(None);
+        }
+        let now = self.room.now();
+        self.room.emit(E::INDEX, about, now, event.into_fields());
+        Emitted(Some(&mut self.room))
+    }
+}
+
+/// # Controls
+///
+/// Each player has 32 controls; the game decides what each one means. From
+/// [`Game::input`](crate::Game::input) on these return the state of this tick; before that, in a
+/// command, that of the previous tick. There is no control from 32 on: it is never pressed.
+impl<G> World<G> {
+    /// Whether a player holds a control, or has pressed it since the previous tick, however
+    /// briefly.
+    pub fn pressed(&self, player: impl Into<PlayerId>, control: u8) -> bool {
+        is_down(self.button_edges(player).pressed(), control)
+    }
+
+    /// Whether a player has pressed a control since the previous tick. Each press is reported once,
+    /// in one tick.
+    pub fn just_pressed(&self, player: impl Into<PlayerId>, control: u8) -> bool {
+        is_down(self.button_edges(player).just_pressed(), control)
+    }
+
+    /// Whether a player has released a control since the previous tick. Each release is reported
+    /// once, in one tick; for a tap that is the tick of the press.
+    pub fn just_released(&self, player: impl Into<PlayerId>, control: u8) -> bool {
+        is_down(self.button_edges(player).just_released(), control)
+    }
+
+    /// The held controls and all press and release edges of a player at this tick.
+    pub fn button_edges(&self, player: impl Into<PlayerId>) -> ButtonEdges {
+        self.room.button_edges(player.into())
+    }
+}
+
+/// # Timers
+///
+/// A timer comes back to [`Game::timer`](crate::Game::timer). Timers are saved with the room, and
+/// are never cancelled: when one is due, check whether there is still anything to do.
+impl<G: Declare> World<G> {
+    /// Sets a timer for some time after now.
+    pub fn after(&mut self, delay: Duration, timer: G::Timer) {
+        self.at(self.now() + delay, timer);
+    }
+
+    /// Sets a timer for a time.
+    #[expect(clippy::needless_pass_by_value, reason = "a timer is given away")]
+    pub fn at(&mut self, time: GameTime, timer: G::Timer) {
+        let set = postcard::to_extend(&timer, TimerPayload::new())
+            .map_err(|error| error.to_string())
+            .and_then(|payload| {
+                let set = self.room.set_timer(time, payload);
+                set.map_err(|error| error.to_string())
+            });
+        if let Err(error) = set {
+            tracing::error!("a game sets a timer, which is dropped: {error}");
+        }
+    }
+}
+
+/// An event that was sent just now.
+#[derive(Debug)]
+pub struct Emitted<'w>(Option<&'w mut RoomWorld>);
+
+impl Emitted<'_> {
+    /// The event takes effect at another time: later, or since the last tick.
+    pub fn at(self, time: GameTime) {
+        if let Some(world) = self.0 {
+            world.set_effect_of_last_event(time.max(world.previous_horizon()));
+        }
+    }
+}
+
+fn is_down(keys: ambit_proto::keymap::Keymap, control: u8) -> bool {
+    control < ambit_proto::keymap::CONTROLS && keys.down(control)
+}

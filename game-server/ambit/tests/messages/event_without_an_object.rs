@@ -1,0 +1,10 @@
+//! An event that is about nothing.
+use ambit::prelude::*;
+
+#[derive(Event)]
+struct Thunder {
+    loudness: i64,
+    at: Position,
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+//! A kind without components.
+use ambit::prelude::*;
+
+#[derive(Kind)]
+struct Ghost;
+
+fn main() {}

@@ -1,0 +1,40 @@
+//! A kind and an event that the game does not declare.
+use ambit::prelude::*;
+
+#[derive(Kind)]
+struct Walker {
+    path: Path,
+}
+
+#[derive(Kind)]
+struct Stone {
+    path: Path,
+}
+
+#[derive(Event)]
+struct Fall {
+    stone: Id<Stone>,
+}
+
+#[derive(Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Walker))]
+struct Stroll;
+
+impl Game for Stroll {
+    const INFO: GameInfo = GameInfo::new("stroll", "Take a walk.");
+    type Avatar = Walker;
+    type Command = NoCommand;
+    type Refusal = NoRefusal;
+
+    fn join(&mut self, world: &mut World<Self>, _: Newcomer<'_>) -> Id<Walker> {
+        let stone = world.spawn(Stone {
+            path: Path::at(world.centre()),
+        });
+        world.emit(Fall { stone });
+        world.spawn(Walker {
+            path: Path::at(world.centre()),
+        })
+    }
+}
+
+fn main() {}
