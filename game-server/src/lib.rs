@@ -2,15 +2,14 @@
 
 #![warn(missing_docs, reason = "authors of games import this crate")]
 
+use ambit::Games;
 use ambit_cubes::CubesGame;
 use ambit_field::FieldGame;
 use ambit_room::logic::registry::Registry;
 
 /// The games that come with Ambit.
 pub fn standard() -> Registry {
-    Registry::default()
-        .with(FieldGame::INFO, FieldGame::make)
-        .with(CubesGame::INFO, CubesGame::make)
+    Registry::from(Games::new().with::<FieldGame>()).with(CubesGame::INFO, CubesGame::make)
 }
 
 #[cfg(test)]
@@ -82,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a game \"field\" is registered already")]
+    #[should_panic(expected = "a game \"cubes\" is registered already")]
     fn registering_two_games_of_one_name_panics() {
-        let _ = standard().with(FieldGame::INFO, FieldGame::make);
+        let _ = standard().with(CubesGame::INFO, CubesGame::make);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ambit::Typed;
 use ambit_field::FieldGame;
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::PlayerId;
@@ -26,7 +27,7 @@ fn check(width: f32, height: f32) {
         seed: 3,
         ..RoomConfig::default()
     };
-    let mut game = FieldGame::new(10, 150);
+    let mut game = Typed(FieldGame::new(10, 150));
     let mut world = World::new(&config, game.schema());
     let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
     let mut by_window: BTreeMap<(u64, Cell), u32> = BTreeMap::new();
@@ -34,16 +35,20 @@ fn check(width: f32, height: f32) {
     for tick in 0..400_u64 {
         let now = GameTime::from_millis(tick * 50);
         world.begin_tick(now);
+        while let Some(timer) = world.pop_due_timer() {
+            game.timer(&mut world, &timer);
+        }
         if tick == 0 {
             game.start(&mut world);
         }
         if tick % 40 == 5 {
             let player = PlayerId(tick);
             let avatar = game.join(&mut world, player, "ann");
-            world.set_owner(avatar, player);
+            world.add_player(player, avatar, "ann");
         }
         if tick % 80 == 60 {
             game.leave(&mut world, PlayerId(tick - 55));
+            world.remove_player(PlayerId(tick - 55));
         }
         game.step(&mut world, std::time::Duration::from_millis(50));
         world.finish_tick();

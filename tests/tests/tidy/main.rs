@@ -25,7 +25,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &["ambit-macros", "ambit-proto", "ambit-room"],
     ),
     ("game-server/ambit/macros", &[]),
-    ("game-server/games/field", &["ambit-proto", "ambit-room"]),
+    ("game-server/games/field", &[]),
     (
         "game-server/games/cubes",
         &["ambit-cubes-physics", "ambit-proto", "ambit-room"],

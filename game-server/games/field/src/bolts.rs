@@ -9,25 +9,20 @@
 //! costs mana. Cost: a few cells per bolt and tick.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use ambit_proto::ids::ObjectId;
-use ambit_proto::space::Position;
-use ambit_proto::time::GameTime;
-use serde::{Deserialize, Serialize};
+use ambit::contact::first_contact;
+use ambit::prelude::*;
 
-use super::FieldGame;
 use super::rules::{BOLT_DAMAGE, BOLT_RADIUS_M, BOLT_RANGE_M, BOLT_REACH_M, FASTEST_M_PER_S};
-use super::schema::{self, BOLT};
-use ambit_room::logic::contact::first_contact;
-use ambit_room::logic::world::World;
+use super::schema::{self, Bolt};
+use super::{FieldGame, FieldWorld};
 
 /// The resolution of time on the wire.
 const TIME_STEP: Duration = Duration::from_millis(1);
 
 /// A bolt in flight.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Bolt {
+pub(super) struct BoltFlight {
     pub(super) caster: ObjectId,
     /// Whether its caster was veiled: then only the caster sees the bolt.
     pub(super) hidden: bool,
@@ -41,7 +36,7 @@ pub(super) struct Bolt {
 /// Bolts in flight, oldest first, and scratch buffers.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bolts {
-    pub(super) flying: BTreeMap<ObjectId, Bolt>,
+    pub(super) flying: BTreeMap<Id<Bolt>, BoltFlight>,
     #[serde(skip)]
     pub(super) near: Vec<ObjectId>,
     #[serde(skip)]
@@ -53,7 +48,7 @@ pub(super) struct Bolts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct BoltHit {
     at: GameTime,
-    bolt: ObjectId,
+    bolt: Id<Bolt>,
     target: ObjectId,
 }
 
@@ -61,7 +56,7 @@ impl FieldGame {
     /// Creates a bolt, now.
     pub(super) fn launch(
         &mut self,
-        world: &mut World,
+        world: &mut FieldWorld,
         caster: ObjectId,
         from: Position,
         to: Position,
@@ -72,7 +67,7 @@ impl FieldGame {
         let ends = arrival.max(starts + TIME_STEP);
         self.bolts.flying.insert(
             bolt,
-            Bolt {
+            BoltFlight {
                 caster,
                 hidden,
                 starts,
@@ -83,23 +78,25 @@ impl FieldGame {
     }
 
     /// Moves all bolts from `since` up to now.
-    pub(super) fn move_bolts(&mut self, world: &mut World, since: GameTime) {
+    pub(super) fn move_bolts(&mut self, world: &mut FieldWorld, since: GameTime) {
         let mut strikes = std::mem::take(&mut self.bolts.hits);
         self.find_hits(world, since, &mut strikes);
         for strike in strikes.drain(..) {
             self.apply_hit(world, strike, since);
         }
         self.bolts.hits = strikes;
-        self.bolts.flying.retain(|&bolt, &mut Bolt { ends, .. }| {
-            let is_flying = world.now() < ends;
-            if !is_flying {
-                world.despawn_at(bolt, ends);
-            }
-            is_flying
-        });
+        self.bolts
+            .flying
+            .retain(|&bolt, &mut BoltFlight { ends, .. }| {
+                let is_flying = world.now() < ends;
+                if !is_flying {
+                    world.despawn_at(bolt, ends);
+                }
+                is_flying
+            });
     }
 
-    fn find_hits(&mut self, world: &World, since: GameTime, strikes: &mut Vec<BoltHit>) {
+    fn find_hits(&mut self, world: &FieldWorld, since: GameTime, strikes: &mut Vec<BoltHit>) {
         let Bolts { flying, near, .. } = &mut self.bolts;
         for (&id, bolt) in flying.iter() {
             let span = (since.max(bolt.starts), world.now().min(bolt.ends));
@@ -108,8 +105,10 @@ impl FieldGame {
                 let may_hit = target != bolt.caster
                     && self.creatures.is_alive(target)
                     && !bolt.passed_through.contains(&target);
-                let contact =
-                    || first_contact(world.motion(id), world.motion(target), span, BOLT_REACH_M);
+                let contact = || {
+                    let (bolt, target) = (world.motion(id)?, world.motion(target)?);
+                    first_contact(bolt, target, span, BOLT_REACH_M)
+                };
                 if let Some(at) = may_hit.then(contact).flatten() {
                     strikes.push(BoltHit {
                         at,
@@ -126,7 +125,7 @@ impl FieldGame {
     /// target.
     fn apply_hit(
         &mut self,
-        world: &mut World,
+        world: &mut FieldWorld,
         BoltHit { at, bolt, target }: BoltHit,
         since: GameTime,
     ) {
@@ -157,16 +156,20 @@ impl FieldGame {
 
 /// The end of a bolt that is cast from one point towards another and hits no target: at its range,
 /// an obstacle or the map's edge. `None` if the two points are the same.
-pub(super) fn end_of_flight(world: &World, from: Position, towards: Position) -> Option<Position> {
+pub(super) fn end_of_flight(
+    world: &FieldWorld,
+    from: Position,
+    towards: Position,
+) -> Option<Position> {
     let distance = from.distance(towards);
     if distance < 0.01 {
         return None;
     }
     let full = from.lerp(towards, BOLT_RANGE_M / distance);
-    let inside = share_inside(from.x, full.x, world.grid().width()).min(share_inside(
+    let inside = share_inside(from.x, full.x, world.width()).min(share_inside(
         from.y,
         full.y,
-        world.grid().height(),
+        world.height(),
     ));
     let range = BOLT_RANGE_M * inside;
     let end = from.lerp(towards, range / distance);
@@ -190,11 +193,17 @@ fn share_inside(from: f32, to: f32, edge: f32) -> f32 {
 
 /// Replaces `near` by the objects that may be within reach of the bolt during the span, oldest
 /// first.
-fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &mut Vec<ObjectId>) {
-    let (start, end) = (
-        world.position_at(bolt, span.0),
-        world.position_at(bolt, span.1),
-    );
+fn find_near(
+    world: &FieldWorld,
+    bolt: Id<Bolt>,
+    span: (GameTime, GameTime),
+    near: &mut Vec<ObjectId>,
+) {
+    near.clear();
+    let Some(bolt) = world.get(bolt) else {
+        return;
+    };
+    let (start, end) = (bolt.path().at(span.0), bolt.path().at(span.1));
     // Targets are at their current positions; at the start of the span they may have been this much
     // farther away.
     let walked = FASTEST_M_PER_S * world.now().since(span.0).as_secs_f32();
@@ -209,8 +218,8 @@ fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &m
         y: start.y.max(end.y) + reach,
         ..start
     };
-    world.find_in_rectangle(low, high, near);
-    near.retain(|&object| world.kind(object) != BOLT);
+    world.find_any_in_rectangle(low, high, near);
+    near.retain(|&object| !world.is::<Bolt>(object));
 }
 
 /// Rounds up to the resolution of time on the wire.

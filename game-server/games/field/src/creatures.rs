@@ -6,15 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::time::GameTime;
-use fastrand::Rng;
-use serde::{Deserialize, Serialize};
+use ambit::Rng;
+use ambit::prelude::*;
 
 /// A creature that can be damaged.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Creature {
-    #[serde(with = "ambit_proto::dice")]
+    #[serde(with = "ambit::dice")]
     pub(super) rng: Rng,
     pub(super) dead: bool,
     pub(super) role: CreatureRole,
@@ -41,49 +39,32 @@ pub(super) struct CastState {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Creatures {
     creatures: BTreeMap<ObjectId, Creature>,
-    avatars: BTreeMap<PlayerId, ObjectId>,
 }
 
 impl Creatures {
-    pub(super) fn add_avatar(&mut self, player: PlayerId, avatar: ObjectId, rng: Rng) {
-        self.avatars.insert(player, avatar);
-        self.creatures.insert(
-            avatar,
-            Creature {
-                rng,
-                dead: false,
-                role: CreatureRole::Avatar(CastState::default()),
-            },
-        );
+    pub(super) fn add_avatar(&mut self, avatar: ObjectId, rng: Rng) {
+        let role = CreatureRole::Avatar(CastState::default());
+        self.add(avatar, rng, role);
     }
 
     pub(super) fn add_npc(&mut self, npc: ObjectId, rng: Rng) {
-        self.creatures.insert(
-            npc,
-            Creature {
-                rng,
-                dead: false,
-                role: CreatureRole::Npc {
-                    wanders_at: GameTime::ZERO,
-                },
-            },
-        );
+        let role = CreatureRole::Npc {
+            wanders_at: GameTime::ZERO,
+        };
+        self.add(npc, rng, role);
     }
 
-    /// Removes a player and returns its avatar.
-    pub(super) fn remove_avatar(&mut self, player: PlayerId) -> Option<ObjectId> {
-        let avatar = self.avatars.remove(&player)?;
-        self.creatures.remove(&avatar);
-        Some(avatar)
+    fn add(&mut self, creature: ObjectId, rng: Rng, role: CreatureRole) {
+        let state = Creature {
+            rng,
+            dead: false,
+            role,
+        };
+        self.creatures.insert(creature, state);
     }
 
-    /// The number of avatars, dead and veiled ones included.
-    pub(super) fn avatar_count(&self) -> usize {
-        self.avatars.len()
-    }
-
-    pub(super) fn avatar(&self, player: PlayerId) -> Option<ObjectId> {
-        self.avatars.get(&player).copied()
+    pub(super) fn remove(&mut self, creature: ObjectId) {
+        self.creatures.remove(&creature);
     }
 
     pub(super) fn get(&self, object: ObjectId) -> Option<&Creature> {
@@ -117,17 +98,6 @@ impl Creatures {
 
     pub(super) fn is_veiled(&self, object: ObjectId, at: GameTime) -> bool {
         at < self.cast_state(object).veiled_until
-    }
-
-    /// Whether this is a player's avatar and not a wanderer.
-    pub(super) fn is_avatar(&self, object: ObjectId) -> bool {
-        matches!(
-            self.get(object),
-            Some(Creature {
-                role: CreatureRole::Avatar(_),
-                ..
-            })
-        )
     }
 
     /// Whether this is a living creature.

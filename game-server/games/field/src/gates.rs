@@ -4,20 +4,12 @@
 //! until it respawns. An avatar that the server walks starts anew. Units: metres, remaining
 //! milliseconds.
 
-use std::time::Duration;
-
-use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::space::Position;
-use ambit_proto::time::GameTime;
-use serde::{Deserialize, Serialize};
+use ambit::prelude::*;
+use ambit::saved;
 
 use super::rules::{HEALTH_PER_S, MANA_PER_S};
-use super::schema::{HEALTH, MANA_LEFT, VEILED};
-use super::timers::WakeReason;
-use super::{FieldGame, RngDomain, map, schema};
-use ambit_room::logic::gate::Gate;
-use ambit_room::logic::world::World;
-use ambit_room::saved;
+use super::schema::{self, Avatar, FieldTimer};
+use super::{FieldGame, FieldWorld, RngDomain, map};
 
 /// More than the fastest walker moves in three ticks.
 const GATE_DEPTH_M: f32 = 2.0;
@@ -35,8 +27,8 @@ struct AvatarTransferState {
 }
 
 /// Where avatars arrive on one map: at the west gate, then at the east gate.
-pub(super) fn arrival_points(world: &World) -> [Position; 2] {
-    let (width, middle) = (world.grid().width(), world.grid().height() / 2.0);
+pub(super) fn arrival_points(world: &FieldWorld) -> [Position; 2] {
+    let (width, middle) = (world.width(), world.height() / 2.0);
     [
         Position::on_ground(ARRIVAL_M, middle),
         Position::on_ground(width - ARRIVAL_M, middle),
@@ -44,8 +36,8 @@ pub(super) fn arrival_points(world: &World) -> [Position; 2] {
 }
 
 /// The gates of this map in a row of `maps` maps.
-pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
-    let (here, width, height) = (world.map(), world.grid().width(), world.grid().height());
+pub(super) fn gates(world: &FieldWorld, maps: u32) -> Vec<Gate> {
+    let (here, width, height) = (world.map(), world.width(), world.height());
     let gate = |from_x: f32, map: u32, at: Position| Gate {
         low: Position::on_ground(from_x, height / 2.0 - GATE_HALF_WIDTH_M),
         high: Position::on_ground(from_x + GATE_DEPTH_M, height / 2.0 + GATE_HALF_WIDTH_M),
@@ -59,15 +51,16 @@ pub(super) fn gates(world: &World, maps: u32) -> Vec<Gate> {
 }
 
 impl FieldGame {
-    pub(super) fn save_avatar(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
-        let avatar = self
-            .creatures
-            .avatar(player)
-            .filter(|avatar| self.creatures.is_alive(*avatar))?;
-        let (now, mage) = (world.now(), self.creatures.cast_state(avatar));
+    pub(super) fn save_avatar(&self, world: &FieldWorld, player: Player<Self>) -> Option<Vec<u8>> {
+        let id = player.avatar();
+        let avatar = world.get(id)?;
+        if !self.creatures.is_alive(id.object()) {
+            return None;
+        }
+        let (now, mage) = (world.now(), self.creatures.cast_state(id.object()));
         Some(saved::of(&AvatarTransferState {
-            health: world.gauge(avatar, HEALTH).value,
-            mana: world.gauge(avatar, MANA_LEFT).value,
+            health: avatar.health().value(),
+            mana: avatar.mana().value(),
             veiled_ms: remaining_ms(now, mage.veiled_until),
             blink_ready_in_ms: remaining_ms(now, mage.blink_ready_at),
         }))
@@ -76,16 +69,15 @@ impl FieldGame {
     /// Creates an avatar beside the gate, with full health and mana if its saved state is invalid.
     pub(super) fn spawn_arrival(
         &mut self,
-        world: &mut World,
-        player: PlayerId,
-        name: &str,
+        world: &mut FieldWorld,
+        newcomer: Newcomer,
         at: Position,
         carried: &[u8],
-    ) -> ObjectId {
-        let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
+    ) -> Id<Avatar> {
+        let mut rng = world.rng_for(RngDomain::Player as u64, newcomer.id.0);
         let place = map::place_near(world, at, &mut rng);
-        let avatar = schema::spawn_avatar(world, place, name);
-        self.creatures.add_avatar(player, avatar, rng);
+        let avatar = schema::spawn_avatar(world, place, newcomer.name);
+        self.creatures.add_avatar(avatar.object(), rng);
         if let Ok(carried) = saved::all::<AvatarTransferState>(carried) {
             self.restore_avatar(world, avatar, carried);
         }
@@ -94,25 +86,28 @@ impl FieldGame {
 
     fn restore_avatar(
         &mut self,
-        world: &mut World,
-        avatar: ObjectId,
+        world: &mut FieldWorld,
+        id: Id<Avatar>,
         carried: AvatarTransferState,
     ) {
         let now = world.now();
-        world.set_gauge(avatar, HEALTH, now, carried.health, HEALTH_PER_S);
-        world.set_gauge(avatar, MANA_LEFT, now, carried.mana, MANA_PER_S);
-        let until = |remaining_ms: u32| now + Duration::from_millis(remaining_ms.into());
-        let Some(mage) = self.creatures.cast_state_mut(avatar) else {
+        let Some(mut avatar) = world.edit(id) else {
+            return;
+        };
+        avatar.health().set_both(carried.health, HEALTH_PER_S);
+        avatar.mana().set_both(carried.mana, MANA_PER_S);
+        let until = |remaining_ms: u32| now + u64::from(remaining_ms).millis();
+        let Some(mage) = self.creatures.cast_state_mut(id.object()) else {
             return;
         };
         mage.blink_ready_at = until(carried.blink_ready_in_ms);
         if carried.veiled_ms > 0 {
-            mage.veiled_until = until(carried.veiled_ms);
-            let ends = mage.veiled_until;
-            world.set_flag(avatar, VEILED, now, true);
-            world.set_flag(avatar, VEILED, ends, false);
-            world.hide(avatar);
-            self.timers.add(ends, avatar, WakeReason::Unveil);
+            let ends = until(carried.veiled_ms);
+            mage.veiled_until = ends;
+            avatar.veiled().set(true);
+            avatar.veiled().effective(ends).set(false);
+            world.hide(id);
+            world.at(ends, FieldTimer::Unveil(id.object()));
         }
     }
 }

@@ -7,8 +7,8 @@
 //! Invariants:
 //! 1. Decisions up to a horizon are final: what is found out in a tick happened after the previous
 //!    horizon, in the order of time.
-//! 2. Commands are checked against the state at their effect time: before the first command of a
-//!    tick, everything in flight and all timers are brought up to now (`catch_up`).
+//! 2. Commands are checked against the state at their effect time: before the first timer or
+//!    command of a tick, everything in flight is brought up to now (`catch_up`).
 //! 3. Nothing reveals a veiled avatar: no other player sees it, its bolts or its events, and it
 //!    influences neither the order nor the random numbers of what happens to others.
 //!
@@ -26,26 +26,19 @@ mod schema;
 mod spells;
 #[cfg(test)]
 mod tests;
-mod timers;
 mod vitals;
 
-use std::time::Duration;
-
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::message::FieldValue;
-use ambit_proto::schema::Schema;
-use ambit_proto::space::Position;
-use ambit_proto::time::GameTime;
+use ambit::prelude::*;
+use ambit::{Allowed, BadParameter, Parameter, Parameters};
 
 use self::bolts::Bolts;
 use self::creatures::Creatures;
-use self::timers::{WakeReason, WakeTimers};
-use ambit_room::config::{Allowed, BadParameter, Parameter, Parameters};
-use ambit_room::logic::game::{Game, GameCommand, GameInfo, Refusal};
-use ambit_room::logic::gate::Gate;
-use ambit_room::logic::world::World;
-use ambit_room::saved::{self, BadState};
+use self::schema::{Bolt, Damage, Died, Healed, Npc, Respawned, SpellCast};
+
+pub use self::schema::{Avatar, FieldCommand, FieldRefusal, FieldTimer, Spell};
+
+/// The world of this game.
+type FieldWorld = World<FieldGame>;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -77,30 +70,36 @@ const PARAMETERS: &[Parameter] = &[
 
 /// The commands of the game, for tools and tests. `O` names objects; there are none in them.
 pub mod commands {
-    use ambit_proto::message::{FieldValue, GameCommand};
-    use ambit_proto::space::Position;
+    use ambit::message::GameCommand;
+    use ambit::{Choice as _, Command as _, Position};
+
+    use super::{FieldCommand, Spell};
 
     /// Walk to a point on the ground.
     pub fn walk<O>(x: f32, y: f32) -> GameCommand<O> {
-        GameCommand {
-            kind: super::schema::WALK,
-            fields: vec![point((x, y))],
-        }
+        let to = Position::on_ground(x, y);
+        without_objects(FieldCommand::Move { to })
     }
 
     /// Cast the spell of this index, perhaps at a point on the ground.
+    ///
+    /// # Panics
+    /// If there is no such spell.
     pub fn cast<O>(spell: u8, at: Option<(f32, f32)>) -> GameCommand<O> {
-        GameCommand {
-            kind: super::schema::CAST_SPELL,
-            fields: vec![
-                FieldValue::Choice(spell),
-                at.map_or(FieldValue::None, point),
-            ],
-        }
+        let spell = Spell::from_index(spell).expect("a spell has this index");
+        let at = at.map(|(x, y)| Position::on_ground(x, y));
+        without_objects(FieldCommand::Cast { spell, at })
     }
 
-    fn point<O>((x, y): (f32, f32)) -> FieldValue<O> {
-        FieldValue::Position(Position::on_ground(x, y))
+    fn without_objects<O>(command: FieldCommand) -> GameCommand<O> {
+        let GameCommand { kind, fields } = command.into_command();
+        let fields = fields
+            .iter()
+            .filter_map(|field| field.rename_object(|_| None));
+        GameCommand {
+            kind,
+            fields: fields.collect(),
+        }
     }
 }
 
@@ -113,39 +112,27 @@ enum RngDomain {
 }
 
 /// The game `field`. See the module.
-#[derive(Debug)]
+#[derive(Debug, Default, Serialize, Deserialize, Declare)]
+#[declare(kinds(Avatar, Npc, Bolt))]
+#[declare(events(SpellCast, Damage, Healed, Died, Respawned), timer = FieldTimer)]
 pub struct FieldGame {
     obstacles: u32,
     npcs: u32,
     maps: u32,
     creatures: Creatures,
     bolts: Bolts,
-    timers: WakeTimers,
     /// The time up to which everything is decided.
     settled_until: GameTime,
 }
 
 impl FieldGame {
-    /// What the lobby knows of the game.
-    pub const INFO: GameInfo = GameInfo {
-        name: "field",
-        description: "Walk about between obstacles and wanderers, cast spells: \
-                      bolt, heal, veil, blink.",
-        min_players: 1,
-        join_running: true,
-        parameters: PARAMETERS,
-    };
-
     /// A game with these numbers of obstacles and wanderers; players move their avatars.
     pub fn new(obstacles: u32, npcs: u32) -> Self {
         Self {
             obstacles,
             npcs,
             maps: 1,
-            creatures: Creatures::default(),
-            bolts: Bolts::default(),
-            timers: WakeTimers::default(),
-            settled_until: GameTime::ZERO,
+            ..Self::default()
         }
     }
 
@@ -155,8 +142,27 @@ impl FieldGame {
         Self { maps, ..self }
     }
 
-    /// The game that the parameters describe.
-    pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+    /// Brings the bolts up to now.
+    fn catch_up(&mut self, world: &mut FieldWorld) {
+        let now = world.now();
+        if self.settled_until < now {
+            self.move_bolts(world, self.settled_until);
+            self.settled_until = now;
+        }
+    }
+}
+
+impl Game for FieldGame {
+    const INFO: GameInfo = GameInfo::new(
+        "field",
+        "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
+    )
+    .parameters(PARAMETERS);
+    type Avatar = Avatar;
+    type Command = FieldCommand;
+    type Refusal = FieldRefusal;
+
+    fn configure(&mut self, parameters: &Parameters) -> Result<(), BadParameter> {
         let (width, height) = parameters.size("size");
         let (obstacles, most) = (
             parameters.whole("obstacles") as u32,
@@ -178,35 +184,13 @@ impl FieldGame {
                 problem,
             });
         }
-        let field =
-            Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
-        Ok(Box::new(field))
+        self.obstacles = obstacles.min(most);
+        self.npcs = parameters.whole("npcs") as u32;
+        self.maps = maps as u32;
+        Ok(())
     }
 
-    /// Brings bolts and timers up to now.
-    fn catch_up(&mut self, world: &mut World) {
-        let now = world.now();
-        if self.settled_until >= now {
-            return;
-        }
-        self.move_bolts(world, self.settled_until);
-        while let Some((object, wake)) = self.timers.pop_due(now) {
-            match wake {
-                WakeReason::Unveil => self.unveil(world, object),
-                WakeReason::Respawn => self.respawn(world, object),
-                WakeReason::Wander => self.wander(world, object),
-            }
-        }
-        self.settled_until = now;
-    }
-}
-
-impl Game for FieldGame {
-    fn schema(&self) -> Schema {
-        schema::schema()
-    }
-
-    fn start(&mut self, world: &mut World) {
+    fn start(&mut self, world: &mut FieldWorld) {
         let mut rng = world.rng_for(RngDomain::Map as u64, 0);
         let arrivals = if self.maps > 1 {
             gates::arrival_points(world).to_vec()
@@ -218,98 +202,75 @@ impl Game for FieldGame {
         self.settled_until = world.now();
     }
 
-    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
+    fn join(&mut self, world: &mut FieldWorld, newcomer: Newcomer) -> Id<Avatar> {
         self.catch_up(world);
-        let mut rng = world.rng_for(RngDomain::Player as u64, player.0);
-        let place = map::spawn_place(world, self.creatures.avatar_count() + 1, &mut rng);
-        let avatar = schema::spawn_avatar(world, place, name);
-        self.creatures.add_avatar(player, avatar, rng);
+        let mut rng = world.rng_for(RngDomain::Player as u64, newcomer.id.0);
+        let place = map::spawn_place(world, world.players().len() + 1, &mut rng);
+        let avatar = schema::spawn_avatar(world, place, newcomer.name);
+        self.creatures.add_avatar(avatar.object(), rng);
         avatar
     }
 
-    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
-        if let Some(avatar) = self.creatures.avatar(player) {
-            world.set_text(avatar, schema::NAME, name);
-        }
+    fn rename(&mut self, world: &mut FieldWorld, player: Player<Self>) {
+        world.avatar(player).name().set(player.name());
     }
 
-    fn leave(&mut self, world: &mut World, player: PlayerId) {
+    fn leave(&mut self, world: &mut FieldWorld, player: Player<Self>) {
         self.catch_up(world);
-        if let Some(avatar) = self.creatures.remove_avatar(player) {
-            world.despawn(avatar);
-        }
+        self.creatures.remove(player.avatar().object());
     }
 
     fn command(
         &mut self,
-        world: &mut World,
-        player: PlayerId,
-        command: &GameCommand,
-    ) -> Result<(), Refusal> {
+        world: &mut FieldWorld,
+        player: Player<Self>,
+        command: FieldCommand,
+    ) -> Result<(), FieldRefusal> {
         self.catch_up(world);
-        let avatar = self
-            .creatures
-            .avatar(player)
-            .ok_or(Refusal::Code(ErrorCode::OutOfState))?;
-        match (command.kind, &command.fields[..]) {
-            (schema::WALK, [FieldValue::Position(to)]) => self.walk(world, avatar, *to),
-            (schema::CAST_SPELL, [FieldValue::Choice(spell), FieldValue::Position(at)]) => {
-                self.cast(world, avatar, *spell, Some(*at))
-            }
-            (schema::CAST_SPELL, [FieldValue::Choice(spell), _]) => {
-                self.cast(world, avatar, *spell, None)
-            }
-            _ => Err(Refusal::Code(ErrorCode::UnknownCommand)),
+        match command {
+            FieldCommand::Move { to } => self.walk(world, player, to),
+            FieldCommand::Cast { spell, at } => self.cast(world, player, spell, at),
         }
     }
 
-    fn step(&mut self, world: &mut World, _dt: Duration) {
+    fn timer(&mut self, world: &mut FieldWorld, timer: FieldTimer, _: GameTime) {
         self.catch_up(world);
-    }
-
-    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
-        match world.kind(object) {
-            schema::AVATAR => viewer == object || !self.creatures.is_veiled(object, world.now()),
-            schema::BOLT => self
-                .bolts
-                .flying
-                .get(&object)
-                .is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
-            _ => true,
+        match timer {
+            FieldTimer::Unveil(avatar) => self.unveil(world, avatar),
+            FieldTimer::Respawn(creature) => self.respawn(world, creature),
+            FieldTimer::Wander(npc) => self.wander(world, npc),
         }
     }
 
-    fn gates(&self, world: &World) -> Vec<Gate> {
+    fn step(&mut self, world: &mut FieldWorld, _: Duration) {
+        self.catch_up(world);
+    }
+
+    fn sees(&self, world: &FieldWorld, viewer: Id<Avatar>, object: ObjectId) -> bool {
+        if world.is::<Avatar>(object) {
+            return viewer.object() == object || !self.creatures.is_veiled(object, world.now());
+        }
+        let bolt = world.cast::<Bolt>(object);
+        bolt.and_then(|bolt| self.bolts.flying.get(&bolt))
+            .is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer.object())
+    }
+
+    fn gates(&self, world: &FieldWorld) -> Vec<Gate> {
         gates::gates(world, self.maps)
     }
 
-    fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+    fn carry(&self, world: &FieldWorld, player: Player<Self>) -> Option<Vec<u8>> {
         self.save_avatar(world, player)
     }
 
     fn arrive(
         &mut self,
-        world: &mut World,
-        player: PlayerId,
-        name: &str,
+        world: &mut FieldWorld,
+        newcomer: Newcomer,
         at: Position,
         carried: &[u8],
-    ) -> ObjectId {
+    ) -> Id<Avatar> {
         self.catch_up(world);
-        self.spawn_arrival(world, player, name, at, carried)
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        Some(saved::of(&(
-            &self.creatures,
-            &self.bolts,
-            &self.timers,
-            self.settled_until,
-        )))
-    }
-
-    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        (self.creatures, self.bolts, self.timers, self.settled_until) = saved::all(saved)?;
-        Ok(())
+        self.spawn_arrival(world, newcomer, at, carried)
     }
 }

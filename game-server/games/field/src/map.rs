@@ -4,12 +4,11 @@
 //! position on any map; obstacles are entirely on the map and cover at most a quarter of it. Units:
 //! metres.
 
-use ambit_proto::space::Position;
-use fastrand::Rng;
+use ambit::statics::{Obstacle, SKIN_M};
+use ambit::{Position, Rng};
 
+use super::FieldWorld;
 use super::rules::BODY_RADIUS_M;
-use ambit_room::logic::statics::{Obstacle, SKIN_M};
-use ambit_room::logic::world::World;
 
 /// The least area for each obstacle: a denser map would leave no way through.
 const M2_PER_OBSTACLE: f64 = 8.0;
@@ -43,8 +42,13 @@ pub(super) fn max_obstacles(width: f32, height: f32) -> u32 {
 }
 
 /// Adds `count` obstacles outside of the circles around the middle and `clearings`.
-pub(super) fn add_obstacles(world: &mut World, count: u32, clearings: &[Position], rng: &mut Rng) {
-    let (width, height) = (world.grid().width(), world.grid().height());
+pub(super) fn add_obstacles(
+    world: &mut FieldWorld,
+    count: u32,
+    clearings: &[Position],
+    rng: &mut Rng,
+) {
+    let (width, height) = (world.width(), world.height());
     let cover = count as f32 * MEAN_OBSTACLE_M2 / (width * height);
     let scale = (MAX_COVER / cover.max(MAX_COVER)).sqrt();
     for _ in 0..count {
@@ -94,15 +98,15 @@ fn half_extent(rng: &mut Rng) -> (f32, f32) {
 }
 
 /// A random free position of the map.
-pub(super) fn free_place(world: &World, rng: &mut Rng) -> Position {
-    let (width, height) = (world.grid().width(), world.grid().height());
+pub(super) fn free_place(world: &FieldWorld, rng: &mut Rng) -> Position {
+    let (width, height) = (world.width(), world.height());
     let place = |rng: &mut Rng| Position::on_ground(rng.f32() * width, rng.f32() * height);
     first_free(world, rng, place)
 }
 
 /// A free position near the middle, where new players meet, for one of `crowd` players.
-pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Position {
-    let (middle, radius) = (middle(world), spawn_radius(crowd));
+pub(super) fn spawn_place(world: &FieldWorld, crowd: usize, rng: &mut Rng) -> Position {
+    let (middle, radius) = (world.centre(), spawn_radius(crowd));
     first_free(world, rng, |rng| {
         let (x, y) = in_unit_circle(rng);
         Position::on_ground(middle.x + x * radius, middle.y + y * radius)
@@ -110,7 +114,7 @@ pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Positio
 }
 
 /// A free position near `at`, outside of the gates that lead away from there.
-pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position {
+pub(super) fn place_near(world: &FieldWorld, at: Position, rng: &mut Rng) -> Position {
     let near = first_free(world, rng, |rng| {
         let (x, y) = in_unit_circle(rng);
         Position::on_ground(at.x + x * ARRIVAL_RADIUS_M, at.y + y * ARRIVAL_RADIUS_M)
@@ -128,23 +132,19 @@ fn spawn_radius(crowd: usize) -> f32 {
 }
 
 /// Whether a body can stand there, with a gap to all obstacles.
-pub(super) fn is_free(world: &World, position: Position) -> bool {
-    world.grid().contains(position) && !world.statics().is_blocked(position, BODY_RADIUS_M + SKIN_M)
+pub(super) fn is_free(world: &FieldWorld, position: Position) -> bool {
+    world.is_on_map(position) && !world.statics().is_blocked(position, BODY_RADIUS_M + SKIN_M)
 }
 
 fn first_free(
-    world: &World,
+    world: &FieldWorld,
     rng: &mut Rng,
     mut place: impl FnMut(&mut Rng) -> Position,
 ) -> Position {
     let mut places = (0..MAX_TRIES).map(|_| place(rng).quantised());
     places
         .find(|&position| is_free(world, position))
-        .unwrap_or_else(|| middle(world))
-}
-
-fn middle(world: &World) -> Position {
-    Position::on_ground(world.grid().width() / 2.0, world.grid().height() / 2.0)
+        .unwrap_or_else(|| world.centre())
 }
 
 /// Without trigonometry, whose last bits differ between platforms.
@@ -159,9 +159,12 @@ fn in_unit_circle(rng: &mut Rng) -> (f32, f32) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::schema;
+    use ambit::Typed;
     use ambit_room::config::RoomConfig;
+    use ambit_room::logic::world::World as RoomWorld;
+
+    use super::*;
+    use crate::FieldGame;
 
     #[test]
     fn obstacles_lie_on_the_map_and_leave_its_middle_free() {
@@ -184,7 +187,7 @@ mod tests {
                     "{block:?}"
                 );
             }
-            assert!(is_free(&world, middle(&world)), "{width} x {height}");
+            assert!(is_free(of(&world), world.middle()), "{width} x {height}");
         }
     }
 
@@ -202,7 +205,7 @@ mod tests {
         let random_position =
             |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
         let free = (0..2_000)
-            .filter(|_| is_free(&world, random_position(&mut rng)))
+            .filter(|_| is_free(of(&world), random_position(&mut rng)))
             .count();
         assert!(free > 700, "{free} of 2000");
     }
@@ -211,11 +214,11 @@ mod tests {
     fn free_places_avoid_obstacles_and_cover_the_whole_map() {
         let world = map(200.0, 100.0, 800, 5);
         let mut rng = Rng::with_seed(1);
-        let places: Vec<_> = (0..500).map(|_| free_place(&world, &mut rng)).collect();
+        let places: Vec<_> = (0..500).map(|_| free_place(of(&world), &mut rng)).collect();
         assert!(
             places
                 .iter()
-                .all(|&place| is_free(&world, place) && place == place.quantised())
+                .all(|&place| is_free(of(&world), place) && place == place.quantised())
         );
         let quarter = |place: &Position| (place.x > 100.0, place.y > 50.0);
         for wanted in [(false, false), (false, true), (true, false), (true, true)] {
@@ -233,11 +236,11 @@ mod tests {
     fn the_first_players_spawn_close_together_and_off_obstacles() {
         let world = map(200.0, 200.0, 600, 6);
         let places: Vec<_> = (0..400)
-            .map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player)))
+            .map(|player| spawn_place(of(&world), 8, &mut world.rng_for(1, player)))
             .collect();
         let cell = |place: &Position| world.grid().cell_at(*place);
         for place in &places {
-            assert!(is_free(&world, *place));
+            assert!(is_free(of(&world), *place));
             assert!(
                 places
                     .iter()
@@ -251,10 +254,10 @@ mod tests {
     fn many_new_players_spread_out_within_a_bound() {
         let world = map(200.0, 200.0, 600, 6);
         let far = |crowd| {
-            let places =
-                (0..400).map(|player| spawn_place(&world, crowd, &mut world.rng_for(1, player)));
+            let places = (0..400)
+                .map(|player| spawn_place(of(&world), crowd, &mut world.rng_for(1, player)));
             places
-                .map(|place| place.distance(middle(&world)))
+                .map(|place| place.distance(world.middle()))
                 .fold(0.0, f32::max)
         };
         assert!(far(8) < far(32) && far(32) < far(100));
@@ -265,19 +268,22 @@ mod tests {
     fn on_a_tiny_map_new_players_spawn_on_the_map() {
         let world = map(10.0, 10.0, 12, 7);
         let mut rng = Rng::with_seed(1);
-        assert!((0..200).all(|_| is_free(&world, spawn_place(&world, 8, &mut rng))));
+        assert!((0..200).all(|_| is_free(of(&world), spawn_place(of(&world), 8, &mut rng))));
     }
 
-    fn map(width: f32, height: f32, count: u32, seed: u64) -> World {
-        let mut world = World::new(
-            &RoomConfig {
-                width,
-                height,
-                ..RoomConfig::default()
-            },
-            schema::schema(),
-        );
-        add_obstacles(&mut world, count, &[], &mut Rng::with_seed(seed));
+    fn map(width: f32, height: f32, count: u32, seed: u64) -> RoomWorld {
+        let config = RoomConfig {
+            width,
+            height,
+            ..RoomConfig::default()
+        };
+        let mut world = RoomWorld::new(&config, Typed::<FieldGame>::declared_schema());
+        let field = FieldWorld::of_room_mut(&mut world);
+        add_obstacles(field, count, &[], &mut Rng::with_seed(seed));
         world
+    }
+
+    fn of(world: &RoomWorld) -> &FieldWorld {
+        FieldWorld::of_room(world)
     }
 }

@@ -16,16 +16,29 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::FieldGame;
-use super::commands;
-use super::schema::{HEALTH, MANA_LEFT};
+use super::{FieldGame, FieldRefusal, commands};
+use ambit::{Refusal as _, Typed};
 use ambit_room::config::RoomConfig;
-use ambit_room::logic::game::{Game, GameCommand, Refusal};
+use ambit_room::logic::game::{Game as RoomGame, GameCommand, Refusal};
 use ambit_room::logic::world::{World, WorldChange};
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
 const CID: PlayerId = PlayerId(3);
+
+// Indices as the clients know them: the schema's order.
+const NPC: u8 = 1;
+const BOLT_KIND: u8 = 2;
+const HEALTH: u8 = 1;
+const MANA_LEFT: u8 = 2;
+const NAME: u8 = 3;
+const ALIVE: u8 = 4;
+const VEILED: u8 = 5;
+const CAST: u8 = 0;
+const DAMAGE: u8 = 1;
+const HEALED: u8 = 2;
+const DIED: u8 = 3;
+const RESPAWNED: u8 = 4;
 
 const BOLT: u8 = 0;
 const HEAL: u8 = 1;
@@ -34,7 +47,7 @@ const BLINK: u8 = 3;
 
 /// A game and its world. The tests run each tick.
 struct Scene {
-    game: FieldGame,
+    game: Typed<FieldGame>,
     world: World,
     tick: Duration,
     avatars: BTreeMap<PlayerId, ObjectId>,
@@ -49,6 +62,7 @@ impl Scene {
     }
 
     fn with(game: FieldGame, config: &RoomConfig) -> Self {
+        let game = Typed(game);
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
         let mut scene = Self {
@@ -66,10 +80,29 @@ impl Scene {
 
     /// Adds a player at a position.
     fn player(mut self, player: PlayerId, x: f32, y: f32) -> Self {
-        let avatar = self.game.join(&mut self.world, player, "player");
-        self.avatars.insert(player, avatar);
+        self.join(player, "player");
         self.put(player, x, y);
         self
+    }
+
+    /// Does what the room does at a join.
+    fn join(&mut self, player: PlayerId, name: &str) -> ObjectId {
+        let avatar = self.game.join(&mut self.world, player, name);
+        self.world.add_player(player, avatar, name);
+        self.avatars.insert(player, avatar);
+        avatar
+    }
+
+    /// Does what the room does when a player has left.
+    fn leave(&mut self, player: PlayerId) {
+        self.game.leave(&mut self.world, player);
+        self.world.remove_player(player);
+    }
+
+    /// Does what the room does when a player has another name.
+    fn rename(&mut self, player: PlayerId, name: &str) {
+        self.world.rename_player(player, name);
+        self.game.rename(&mut self.world, player, name);
     }
 
     fn put(&mut self, player: PlayerId, x: f32, y: f32) {
@@ -105,6 +138,9 @@ impl Scene {
         self.world.drain_changes(&mut self.changes);
         let next = self.world.now() + self.tick + Duration::from_micros(999);
         self.world.begin_tick(next);
+        while let Some(timer) = self.world.pop_due_timer() {
+            self.game.timer(&mut self.world, &timer);
+        }
     }
 
     /// Ticks until at least this many milliseconds have passed, and returns the changes meanwhile.
@@ -175,4 +211,47 @@ fn events(changes: &[WorldChange], wanted: u8) -> Vec<(ObjectId, u64)> {
         _ => None,
     };
     changes.iter().filter_map(event).collect()
+}
+
+impl From<FieldRefusal> for Refusal {
+    fn from(refusal: FieldRefusal) -> Self {
+        refusal.reason()
+    }
+}
+
+#[test]
+fn the_declaration_keeps_the_names_that_scripts_rely_on() {
+    let schema = Typed::<FieldGame>::declared_schema();
+    assert_eq!(schema.check(), Ok(()));
+    let kinds = ["avatar", "npc", "bolt"].map(|name| schema.kind_index(name));
+    assert_eq!(kinds, [0, NPC, BOLT_KIND].map(Some));
+    let component = |name| schema.kinds[0].component_index(name);
+    let names = ["health", "mana", "name", "alive", "veiled"];
+    assert_eq!(
+        names.map(component),
+        [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some)
+    );
+    assert_eq!(schema.kinds[1].component_index("health"), Some(HEALTH));
+    let events =
+        ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_index(name));
+    assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RESPAWNED].map(Some));
+    let commands = ["move", "cast"].map(|name| schema.command_index(name));
+    assert_eq!(commands, [0, 1].map(Some));
+    let spell = &schema.commands[1].fields[0].ty;
+    for (index, name) in (0..).zip(["bolt", "heal", "veil", "blink"]) {
+        assert_eq!(spell.choice_index(name), Some(index));
+    }
+    let refusals: Vec<_> = schema
+        .refusals
+        .iter()
+        .map(|refusal| refusal.name.as_str())
+        .collect();
+    let codes = [
+        "not_enough_mana",
+        "on_cooldown",
+        "dead",
+        "out_of_range",
+        "blocked",
+    ];
+    assert_eq!(refusals, codes);
 }

@@ -3,95 +3,83 @@
 //! The events reach only the clients that follow the affected object. They do not name the
 //! attacker, and those of a veiled avatar reach only its own player.
 
-use ambit_proto::ids::ObjectId;
-use ambit_proto::message::FieldValue;
-use ambit_proto::time::GameTime;
+use ambit::prelude::*;
 
 use super::creatures::CreatureRole;
 use super::rules::{AVATAR_HEALTH, HEALTH_PER_S, NPC_HEALTH, RESPAWN_DELAY};
-use super::schema::{ALIVE, DAMAGE, DIED, HEALED, HEALTH, RESPAWNED};
-use super::timers::WakeReason;
-use super::{FieldGame, map};
-use ambit_room::logic::world::World;
+use super::schema::{self, Avatar, Damage, Died, FieldTimer, Healed, Respawned};
+use super::{FieldGame, FieldWorld, map};
 
 impl FieldGame {
     /// Takes health from a living target, at a time since the last tick.
     pub(super) fn damage(
         &mut self,
-        world: &mut World,
+        world: &mut FieldWorld,
         target: ObjectId,
         amount: i16,
         at: GameTime,
     ) {
-        let left = world.gauge_at(target, HEALTH, at).value - f32::from(amount);
-        world.emit(
-            DAMAGE,
-            target,
-            at,
-            vec![
-                FieldValue::Object(target),
-                FieldValue::Number(amount.into()),
-            ],
-        );
+        let Some(health) = schema::health_at(world, target, at) else {
+            return;
+        };
+        let left = health - f32::from(amount);
+        let amount = amount.into();
+        world.emit(Damage { target, amount }).at(at);
         if left > 0.0 {
-            world.set_gauge(target, HEALTH, at, left, HEALTH_PER_S);
+            schema::set_health(world, target, at, left, HEALTH_PER_S);
         } else {
             self.kill(world, target, at);
         }
     }
 
-    /// Gives health to a target, now.
-    pub(super) fn heal(world: &mut World, target: ObjectId, amount: i16) {
-        let now = world.now();
-        let health = world.gauge(target, HEALTH).value + f32::from(amount);
-        world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
-        world.emit(
-            HEALED,
-            target,
-            now,
-            vec![
-                FieldValue::Object(target),
-                FieldValue::Number(amount.into()),
-            ],
-        );
+    /// Gives health to an avatar, now.
+    pub(super) fn heal(world: &mut FieldWorld, player: Player<Self>, amount: i16) {
+        let mut avatar = world.avatar(player);
+        let health = avatar.health().value() + f32::from(amount);
+        avatar.health().set_both(health, HEALTH_PER_S);
+        let (target, amount) = (player.avatar(), amount.into());
+        world.emit(Healed { target, amount });
     }
 
-    fn kill(&mut self, world: &mut World, target: ObjectId, at: GameTime) {
+    fn kill(&mut self, world: &mut FieldWorld, target: ObjectId, at: GameTime) {
         let Some(body) = self.creatures.get_mut(target) else {
             return;
         };
         body.dead = true;
-        if let CreatureRole::Avatar(_) = body.role {
-            world.set_flag(target, ALIVE, at, false);
-        }
-        world.set_gauge(target, HEALTH, at, 0.0, 0.0);
-        world.stop(target, at);
-        world.emit(DIED, target, at, vec![FieldValue::Object(target)]);
-        self.timers
-            .add(at + RESPAWN_DELAY, target, WakeReason::Respawn);
+        set_alive(world, target, at, false);
+        schema::set_health(world, target, at, 0.0, 0.0);
+        schema::edit_path(world, target, |mut path| path.stop_at(at));
+        world.emit(Died { target }).at(at);
+        world.at(at + RESPAWN_DELAY, FieldTimer::Respawn(target));
     }
 
     /// Brings a dead avatar or wanderer back, now and at another position.
-    pub(super) fn respawn(&mut self, world: &mut World, target: ObjectId) {
-        let avatars = self.creatures.avatar_count();
+    pub(super) fn respawn(&mut self, world: &mut FieldWorld, target: ObjectId) {
+        let avatars = world.players().len();
         let Some(body) = self.creatures.get_mut(target).filter(|body| body.dead) else {
             return;
         };
         let now = world.now();
         body.dead = false;
+        set_alive(world, target, now, true);
         let (place, health) = match body.role {
-            CreatureRole::Avatar(_) => {
-                world.set_flag(target, ALIVE, now, true);
-                (
-                    map::spawn_place(world, avatars, &mut body.rng),
-                    AVATAR_HEALTH,
-                )
-            }
+            CreatureRole::Avatar(_) => (
+                map::spawn_place(world, avatars, &mut body.rng),
+                AVATAR_HEALTH,
+            ),
             CreatureRole::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
         };
-        world.teleport(target, place);
-        world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
-        world.emit(RESPAWNED, target, now, vec![FieldValue::Object(target)]);
+        schema::edit_path(world, target, |mut path| path.teleport(place));
+        schema::set_health(world, target, now, health, HEALTH_PER_S);
+        world.emit(Respawned { target });
         self.pause(world, target);
+    }
+}
+
+/// Tells the clients whether an avatar is alive, from a time on. A wanderer has no such component.
+fn set_alive(world: &mut FieldWorld, creature: ObjectId, at: GameTime, is_alive: bool) {
+    let avatar = world.cast::<Avatar>(creature);
+    if let Some(mut avatar) = avatar.and_then(|avatar| world.edit(avatar)) {
+        avatar.alive().effective(at).set(is_alive);
     }
 }

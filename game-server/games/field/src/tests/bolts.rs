@@ -2,7 +2,6 @@
 
 use ambit_proto::timeline::Gauge;
 
-use super::super::schema::{self, DAMAGE, DIED};
 use super::*;
 use ambit_room::logic::statics::Obstacle;
 
@@ -31,7 +30,7 @@ fn a_bolt_hits_at_the_exact_time_at_any_tick_rate() {
             matches!(change, WorldChange::Despawned { at, .. }
                     if at.millis() == start + 475)
         }));
-        assert_eq!(scene.of_kind(schema::BOLT), []);
+        assert_eq!(scene.of_kind(BOLT_KIND), []);
     }
 }
 
@@ -79,12 +78,12 @@ fn a_bolt_ends_at_an_obstacle_at_its_range_or_at_the_map_s_edge() {
         scene.set_mana(ANN, 100.0);
         let start = scene.world.now();
         scene.cast_at(ANN, BOLT, x, y).unwrap();
-        let bolt = scene.of_kind(schema::BOLT)[0];
+        let bolt = scene.of_kind(BOLT_KIND)[0];
         let end = scene.world.path(bolt).last().unwrap();
         let (time, position) = (end.0.since(start).as_secs_f32(), end.1.position);
         assert!((time - position.distance(scene.position(ANN)) / 20.0).abs() < 0.002);
         scene.run(2_000);
-        assert_eq!(scene.of_kind(schema::BOLT), []);
+        assert_eq!(scene.of_kind(BOLT_KIND), []);
         position
     };
     let mut scene = Scene::new()
@@ -125,14 +124,14 @@ fn a_bolt_cast_against_a_wall_is_removed_at_once() {
     scene.run(3_000);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.run(100);
-    assert_eq!(scene.of_kind(schema::BOLT), []);
+    assert_eq!(scene.of_kind(BOLT_KIND), []);
 }
 
 #[test]
 fn bolts_damage_wanderers() {
     let mut scene =
         Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(schema::NPC)[0];
+    let npc = scene.of_kind(NPC)[0];
     let place = scene.world.position(npc);
     let beside = if place.x > 10.0 {
         place.x - 5.0
@@ -200,7 +199,7 @@ fn random_bolts_hit_the_same_targets_as_small_steps() {
         scene
             .cast_at(ANN, BOLT, 80.0 + rng.f32() * 40.0, 80.0 + rng.f32() * 40.0)
             .unwrap();
-        let bolt = scene.of_kind(schema::BOLT)[0];
+        let bolt = scene.of_kind(BOLT_KIND)[0];
         let paths: Vec<_> = (10..40)
             .map(|player| scene.world.path(scene.avatar(PlayerId(player))).clone())
             .collect();

@@ -1,7 +1,6 @@
 //! Determinism: the same seed and inputs give the same game, and random numbers of one creature do
 //! not affect others.
 
-use super::super::schema;
 use super::*;
 
 #[test]
@@ -19,7 +18,7 @@ fn wanderers_do_not_depend_on_the_number_of_players() {
             let _ = scene.walk(PlayerId(player), 150.0, 150.0);
         }
         scene.run(20_000);
-        let npcs = scene.of_kind(schema::NPC);
+        let npcs = scene.of_kind(NPC);
         npcs.into_iter()
             .map(|npc| scene.world.position(npc))
             .collect::<Vec<_>>()
@@ -38,9 +37,9 @@ fn a_spawn_position_depends_only_on_the_player_and_the_seed() {
             },
         );
         for player in 10..10 + before {
-            scene.game.join(&mut scene.world, PlayerId(player), "x");
+            scene.join(PlayerId(player), "x");
         }
-        let avatar = scene.game.join(&mut scene.world, ANN, "ann");
+        let avatar = scene.join(ANN, "ann");
         scene.world.position(avatar)
     };
     assert_eq!(place(0, 1), place(5, 1));
@@ -77,11 +76,11 @@ fn valid_parameters_create_the_game_and_bad_ones_are_refused() {
             &given,
             &[
                 ambit_room::config::ROOM_PARAMETERS,
-                FieldGame::INFO.parameters,
+                <FieldGame as ambit::Game>::INFO.parameters,
             ],
         )
         .unwrap();
-        FieldGame::make(&parameters)
+        Typed::<FieldGame>::make(&parameters)
             .map(|game| game.schema().game)
             .map_err(|error| error.to_string())
     };

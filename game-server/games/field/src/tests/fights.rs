@@ -32,7 +32,7 @@ fn attacker_and_victim_are_engaged_with_each_other() {
 fn wanderers_are_never_engaged_as_viewers() {
     let mut scene =
         Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(super::super::schema::NPC)[0];
+    let npc = scene.of_kind(NPC)[0];
     let place = scene.world.position(npc);
     scene.put(
         ANN,
@@ -78,7 +78,7 @@ fn a_victim_is_not_engaged_with_an_attacker_that_has_left() {
         .player(ANN, 100.0, 100.0)
         .player(BOB, 125.0, 100.0);
     scene.cast_at(ANN, BOLT, 104.0, 100.0).unwrap();
-    scene.game.leave(&mut scene.world, ANN);
+    scene.leave(ANN);
     assert_eq!(pairs(&scene.run(2_000)), []);
     assert!(scene.health(BOB) < 80.0);
 }

@@ -1,6 +1,5 @@
 //! Regeneration, death, respawn and leaving.
 
-use super::super::schema::{self, ALIVE, DAMAGE, DIED, FieldRefusal, RESPAWNED};
 use super::*;
 
 #[test]
@@ -95,7 +94,7 @@ fn a_command_at_the_time_of_death_is_refused() {
 fn a_dead_wanderer_respawns_elsewhere_and_wanders_on() {
     let mut scene =
         Scene::with(FieldGame::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
-    let npc = scene.of_kind(schema::NPC)[0];
+    let npc = scene.of_kind(NPC)[0];
     let now = scene.world.now();
     scene.world.set_gauge(npc, HEALTH, now, 10.0, 0.0);
     let place = scene.world.position(npc);
@@ -118,9 +117,9 @@ fn an_avatar_that_leaves_is_removed_and_its_timers_do_nothing() {
     scene.cast(ANN, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 100.0, 150.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
-    scene.game.leave(&mut scene.world, ANN);
-    scene.game.leave(&mut scene.world, BOB);
-    scene.game.leave(&mut scene.world, BOB);
+    scene.leave(ANN);
+    scene.leave(BOB);
+    scene.leave(BOB);
     assert!(!scene.world.contains(ann) && !scene.world.contains(bob));
     let changes = scene.run(20_000);
     assert_eq!(events(&changes, RESPAWNED), []);
@@ -136,7 +135,7 @@ fn wanderers_walk_between_obstacles_with_pauses() {
         ..RoomConfig::default()
     };
     let mut scene = Scene::with(FieldGame::new(60, 30), &config);
-    let npcs = scene.of_kind(schema::NPC);
+    let npcs = scene.of_kind(NPC);
     let mut walking = vec![0; npcs.len()];
     for _ in 0..1_200 {
         scene.tick();
@@ -164,7 +163,7 @@ fn a_crowded_map_starts_and_runs() {
         ..RoomConfig::default()
     };
     let mut scene = Scene::with(FieldGame::new(1_000, 5_000), &config);
-    assert_eq!(scene.of_kind(schema::NPC).len(), 5_000);
+    assert_eq!(scene.of_kind(NPC).len(), 5_000);
     scene.run(5_000);
 }
 

@@ -1,6 +1,5 @@
 //! Mana, refused commands, heal and blink.
 
-use super::super::schema::{CAST, FieldRefusal, HEALED};
 use super::*;
 use ambit_room::logic::statics::Obstacle;
 

@@ -1,6 +1,5 @@
 //! Veils: other players receive nothing about a veiled avatar.
 
-use super::super::schema::{self, CAST, DAMAGE, DIED, FieldRefusal, HEALED, VEILED};
 use super::*;
 
 #[test]
@@ -72,7 +71,7 @@ fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_500);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    let bolt = scene.of_kind(schema::BOLT)[0];
+    let bolt = scene.of_kind(BOLT_KIND)[0];
     assert!(!scene.sees(BOB, bolt));
     assert!(scene.sees(ANN, bolt));
     scene.run(1_000); // The veil is over, the bolt still flies.
@@ -88,10 +87,10 @@ fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
         .player(BOB, 100.0, 90.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.cast(ANN, VEIL).unwrap();
-    assert!(scene.sees(BOB, scene.of_kind(schema::BOLT)[0]));
+    assert!(scene.sees(BOB, scene.of_kind(BOLT_KIND)[0]));
     scene.run(10_000);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
-    assert!(scene.sees(BOB, scene.of_kind(schema::BOLT)[0]));
+    assert!(scene.sees(BOB, scene.of_kind(BOLT_KIND)[0]));
 }
 
 #[test]
@@ -133,7 +132,7 @@ fn a_hidden_bolt_hits_a_visible_victim_without_naming_its_caster() {
     scene.run(0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
-    let bolt = scene.of_kind(schema::BOLT)[0];
+    let bolt = scene.of_kind(BOLT_KIND)[0];
     let changes = scene.run(1_000);
     assert_eq!(events(&changes, DAMAGE).len(), 1);
     for change in changes {
@@ -236,9 +235,7 @@ fn changes_of_others(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
             }
         }
         if tick % 50 == 20 {
-            scene
-                .game
-                .leave(&mut scene.world, PlayerId(100 + tick as u64 / 50));
+            scene.leave(PlayerId(100 + tick as u64 / 50));
             scene = scene.player(PlayerId(101 + tick as u64 / 50), 20.0, 20.0);
         }
         let is_own = |change: &WorldChange| {

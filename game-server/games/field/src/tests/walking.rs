@@ -128,14 +128,8 @@ fn only_a_player_with_an_avatar_gives_commands() {
 fn new_players_have_a_name_and_can_change_it() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     let avatar = scene.avatar(ANN);
-    assert_eq!(
-        scene.world.text(avatar, super::super::schema::NAME),
-        "player"
-    );
-    scene.game.rename(&mut scene.world, ANN, &"ß".repeat(100));
-    assert_eq!(
-        scene.world.text(avatar, super::super::schema::NAME),
-        "ß".repeat(48)
-    );
-    scene.game.rename(&mut scene.world, BOB, "other");
+    assert_eq!(scene.world.text(avatar, NAME), "player");
+    scene.rename(ANN, &"ß".repeat(100));
+    assert_eq!(scene.world.text(avatar, NAME), "ß".repeat(48));
+    scene.rename(BOB, "other");
 }

@@ -2,6 +2,7 @@
 //! each tick.
 
 use super::*;
+use ambit::Games;
 use ambit_field::FieldGame;
 use ambit_room::journal::SavedRoom;
 use ambit_room::logic::registry::Registry;
@@ -238,10 +239,7 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
         }
     }
     assert!(saved.journal.len() > 2, "{}", saved.journal.len());
-    let (config, game) = Registry::default()
-        .with(FieldGame::INFO, FieldGame::make)
-        .prepare(&header())
-        .expect("a room");
+    let (config, game) = games().prepare(&header()).expect("a room");
     let resume = super::super::messages::RoomResume {
         now: saved.last_tick(),
         saved,
@@ -258,6 +256,10 @@ fn a_restored_room_continues_from_the_last_journal_entry() {
     assert_eq!(next.seated().collect::<Vec<_>>(), [(ANN, "anna")]);
 }
 
+fn games() -> Registry {
+    Games::new().with::<FieldGame>().into()
+}
+
 /// A room host with a room of the game `field`, and its time.
 struct Host {
     room: RoomHost,
@@ -266,10 +268,7 @@ struct Host {
 
 impl Host {
     fn new(capacity: u32) -> Self {
-        let mut room = Registry::default()
-            .with(FieldGame::INFO, FieldGame::make)
-            .create_room(&header())
-            .expect("valid parameters");
+        let mut room = games().create_room(&header()).expect("valid parameters");
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         let (checkpoints, first) = CheckpointSender::new(ID, &room).expect("the room can be saved");
         assert!(first.is_some());
