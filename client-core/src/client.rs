@@ -30,10 +30,6 @@ pub mod request;
 mod rules;
 pub mod running_game;
 mod sent_commands;
-#[cfg(feature = "physics")]
-mod simulated;
-#[cfg(not(feature = "physics"))]
-#[path = "client/simulated/without_physics.rs"]
 mod simulated;
 mod simulation_clocks;
 pub mod stats;

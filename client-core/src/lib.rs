@@ -2,11 +2,15 @@
 //!
 //! [`client`] makes all decisions: connections, requests, the replica of the surroundings of the
 //! avatar ([`replica`]), events for views. It does no I/O and reads no clock, so that a simulator
-//! can run hundreds of clients in one thread. With the feature `physics`, `simulation` is the
-//! client's own physics for objects that the game declares as simulated. [`shell`] does the I/O:
-//! QUIC connections, timers, channels, sockets that simulate a bad network. [`trust`] is the
-//! known-hosts file, [`user_directory`] the place of such files. [`command_words`] makes commands
-//! of any game.
+//! can run hundreds of clients in one thread. [`simulation`] runs a game's physics for objects that
+//! the game declares as simulated, if the program has registered one
+//! ([`ClientConfig::physics`](client::config::ClientConfig::physics)).
+//!
+//! The feature `shell`, on by default, adds what needs a network and files: [`shell`] does the I/O
+//! (QUIC connections, timers, channels, sockets that simulate a bad network), [`trust`] is the
+//! known-hosts file, [`user_directory`] the place of such files. Without it the crate needs neither
+//! threads, sockets nor a source of randomness, and compiles for `wasm32-unknown-unknown`.
+//! [`command_words`] makes commands of any game.
 //!
 //! A view (an engine, the console, a bot) starts a client with [`shell::start`], takes its events
 //! and reads positions directly; it never sees a message or a packet.
@@ -17,8 +21,10 @@ pub mod client;
 pub mod command_words;
 pub mod replica;
 mod rotation;
+#[cfg(feature = "shell")]
 pub mod shell;
-#[cfg(feature = "physics")]
 pub mod simulation;
+#[cfg(feature = "shell")]
 pub mod trust;
+#[cfg(feature = "shell")]
 pub mod user_directory;

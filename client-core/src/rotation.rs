@@ -1,6 +1,7 @@
 //! Rotations for drawing. As in [`ambit_proto::pose::quaternion`], all platforms compute the same
 //! numbers.
 
+pub(crate) use ambit_proto::pose::quaternion::rotate;
 use ambit_proto::pose::quaternion::unit;
 
 pub(crate) const IDENTITY: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
@@ -11,18 +12,6 @@ pub(crate) fn interpolate(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] 
     unit(std::array::from_fn(|part| {
         from[part] * (1.0 - share) + sign * to[part] * share
     }))
-}
-
-/// Rotates for some time at an angular velocity in radians a second: accurate for small rotations.
-pub(crate) fn rotate(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
-    let [x, y, z] = angular.map(|part| part * seconds / 2.0);
-    let [qx, qy, qz, qw] = quaternion;
-    unit([
-        qx + x * qw + y * qz - z * qy,
-        qy - x * qz + y * qw + z * qx,
-        qz + x * qy - y * qx + z * qw,
-        qw - x * qx - y * qy - z * qz,
-    ])
 }
 
 /// The cosine of half the angle between two; negative for the longer way round.

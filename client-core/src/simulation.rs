@@ -1,7 +1,8 @@
-//! The client's own physics for the game `cubes`, corrected by poses from the host.
+//! The client's own physics, corrected by poses from the host.
 //!
-//! Announced objects, their poses in any order of arrival, and the room time to show go in; poses
-//! to draw come out. Pure: the same calls give the same bits.
+//! The program registers the physics of each game ([`GamePhysics`]); this module runs it. Announced
+//! objects, their poses in any order of arrival, and the room time to show go in; poses to draw
+//! come out. Pure: the same calls give the same bits.
 //!
 //! The simulation steps frames (1/60 s) up to the time shown. A pose that arrives early waits for
 //! its frame (jitter buffer) and is then applied to the body at once; the visible change is
@@ -21,14 +22,14 @@
 //! - A moving object without new poses keeps its simulated motion: an old pose of a moving object
 //!   is less accurate than the simulation that started from it. The host reports where the object
 //!   comes to rest, and repeats that until it is acknowledged.
-//! - The player's own cube may be drawn ahead (`prediction`).
+//! - The player's own avatar may be drawn ahead (`prediction`).
 //!
 //! Invariants:
 //! 1. A body exists from the frame of its object's first pose until the object leaves; bodies of
 //!    one frame are added by id.
 //! 2. When all poses have arrived and everything is at rest on the host, everything is where the
 //!    host reports it, bit for bit.
-//! 3. A call steps at most [`MAX_STEPS_PER_CALL`] frames, and for the player's own cube as many
+//! 3. A call steps at most [`MAX_STEPS_PER_CALL`] frames, and for the player's own avatar as many
 //!    more as `prediction` states.
 //!
 //! Units: frames, metres. Cost: proportional to bodies that are awake, received poses and smoothed
@@ -36,27 +37,27 @@
 //! `MAX_FRAMES_AHEAD` frames ahead. Sources: G. Fiedler, "State Synchronization"; "Synchronisation
 //! par le reseau d'un monde virtuel sur Unity" (strategy 2).
 
-mod extrapolation;
 mod prediction;
 mod smoothing;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_cubes_physics::{
-    Arena, BodyId, FRAMES_PER_S, PLAYER, POSE_FORMAT, Physics, frame_at, frame_time,
-};
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::pose::{self, Motion, Pose};
+use ambit_proto::map::StaticMap;
+use ambit_proto::physics::{
+    Arena, BodyId, FRAMES_PER_S, GamePhysics, SharedPhysics, SimulatedKind, frame_at, frame_time,
+};
+use ambit_proto::pose::{self, Motion, Pose, PoseFormat};
 use ambit_proto::time::GameTime;
 
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::DrawnFrames;
 use crate::replica::error_smoothing::length;
 use crate::rotation;
-use extrapolation::extrapolate;
 use prediction::Prediction;
 pub use prediction::PredictionTarget;
 use smoothing::SmoothedVisual;
@@ -70,10 +71,9 @@ const MAX_FRAMES_AHEAD: u64 = 10 * FRAMES_PER_S;
 /// Length of each body's history in frames: a pose that is later than that is compared with
 /// nothing.
 const MAX_PAST_FRAMES: usize = 30;
-/// How far a pose may differ from the simulated one of its frame and still count as the same: half
-/// a centimetre, and a quarter of a metre a second.
-const SAME_UNITS: u32 = 20;
-const SAME_SPEED_UNITS: u16 = 32;
+/// How far a pose may differ from the simulated one of its frame and still count as the same.
+const SAME_M: f32 = 0.005;
+const SAME_M_PER_S: f32 = 0.25;
 /// The same for the dot product of the orientations: two degrees.
 const SAME_TURN: f32 = 0.999_85;
 /// How long the host must have sent data, in addition to a round trip, without a pose of an object
@@ -92,11 +92,14 @@ const INTERVAL_SMOOTHING: f32 = 1.0 / 64.0;
 /// The simulation; see the module.
 #[derive(Debug)]
 pub struct Simulation {
+    game: GamePhysics,
     arena: Arena,
-    physics: Physics,
+    /// The fixed boxes, once they are known.
+    map: Option<Arc<StaticMap>>,
+    physics: Box<dyn SharedPhysics>,
     /// The state is that after the step of this frame.
     frame: Option<u64>,
-    cubes: BTreeMap<u32, SimulatedCube>,
+    objects: BTreeMap<u32, SimulatedObject>,
     ids_by_body: BTreeMap<BodyId, u32>,
     /// Poses that wait for their frame, by frame and id.
     early_poses: BTreeMap<(u64, u32), Pose>,
@@ -106,8 +109,8 @@ pub struct Simulation {
     disturbed: BTreeSet<u32>,
     /// Ids of objects that are drawn with an offset.
     smoothed: BTreeSet<u32>,
-    /// Ids of players' cubes.
-    players: BTreeSet<u32>,
+    /// Ids of objects that players steer.
+    steered: BTreeSet<u32>,
     /// Ids of objects whose drawing has changed since the last call.
     changed: Vec<u32>,
     /// Frames from one tick of the host to the next.
@@ -124,8 +127,8 @@ pub struct Simulation {
 }
 
 #[derive(Debug)]
-struct SimulatedCube {
-    kind: u8,
+struct SimulatedObject {
+    kind: &'static SimulatedKind,
     body: Option<BodyId>,
     /// The newest applied pose, and its frame.
     last_applied: Option<(u64, Pose)>,
@@ -143,6 +146,11 @@ struct SimulatedCube {
     keys: Keymap,
 }
 
+/// The keys that the player of an object holds at a time, by its id and kind.
+pub trait KeysOf: Fn(u32, &SimulatedKind, GameTime) -> Keymap {}
+
+impl<F: Fn(u32, &SimulatedKind, GameTime) -> Keymap> KeysOf for F {}
+
 /// The times of a simulation step.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationTime {
@@ -155,24 +163,27 @@ pub struct SimulationTime {
 }
 
 impl Simulation {
-    /// An empty floor, and a host whose ticks are this many frames apart.
-    pub fn new(arena: Arena, tick_frames: u64) -> Self {
-        let physics = Physics::new(arena);
-        let (frame, cubes, ids_by_body, early_poses, heard_frame) = Default::default();
-        let (disturbed, smoothed, players, changed) = Default::default();
+    /// The physics of this game without bodies, and a host whose ticks are this many frames apart.
+    pub fn new(game: GamePhysics, arena: Arena, tick_frames: u64) -> Self {
+        let physics = (game.create)(arena);
+        let map = None;
+        let (frame, objects, ids_by_body, early_poses, heard_frame) = Default::default();
+        let (disturbed, smoothed, steered, changed) = Default::default();
         let (lead_buffer, touched_buffer, pose_interval) = Default::default();
         let (own, prediction, stats) = Default::default();
         Simulation {
+            game,
             arena,
+            map,
             physics,
             frame,
-            cubes,
+            objects,
             ids_by_body,
             early_poses,
             heard_frame,
             disturbed,
             smoothed,
-            players,
+            steered,
             changed,
             tick_frames,
             lead_buffer,
@@ -184,13 +195,25 @@ impl Simulation {
         }
     }
 
-    /// Adds an object; its pose follows. Ids ascend.
+    /// The fixed boxes of the map are known.
+    pub fn set_map(&mut self, map: Arc<StaticMap>) {
+        self.physics.set_map(&map);
+        if let Some(prediction) = &mut self.prediction {
+            prediction.set_map(&map);
+        }
+        self.map = Some(map);
+    }
+
+    /// Adds an object of a simulated kind; its pose follows. Ids ascend.
     pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
-        let visual = SmoothedVisual::new(0, &Pose::default());
+        let Some(kind) = self.game.kind(kind) else {
+            return;
+        };
+        let visual = SmoothedVisual::new(kind.format, 0, &Pose::default());
         let (body, last_applied, newest_received, past, disturbed, keys) = Default::default();
-        self.cubes.insert(
+        self.objects.insert(
             id,
-            SimulatedCube {
+            SimulatedObject {
                 kind,
                 body,
                 last_applied,
@@ -203,8 +226,8 @@ impl Simulation {
                 keys,
             },
         );
-        if kind == PLAYER {
-            self.players.insert(id);
+        if !kind.held_controls.is_empty() {
+            self.steered.insert(id);
         }
         if own {
             (self.own, self.prediction) = (Some(id), None);
@@ -213,13 +236,13 @@ impl Simulation {
 
     /// Removes an object.
     pub fn leave(&mut self, id: u32) {
-        let Some(cube) = self.cubes.remove(&id) else {
+        let Some(object) = self.objects.remove(&id) else {
             return;
         };
-        for list in [&mut self.disturbed, &mut self.smoothed, &mut self.players] {
+        for list in [&mut self.disturbed, &mut self.smoothed, &mut self.steered] {
             list.remove(&id);
         }
-        if let Some(body) = cube.body {
+        if let Some(body) = object.body {
             self.ids_by_body.remove(&body);
             self.physics.remove(body);
         }
@@ -231,20 +254,20 @@ impl Simulation {
     /// The host reports the pose at room time `at`.
     pub fn handle_pose(&mut self, id: u32, at: GameTime, pose: &Pose) {
         let frame = frame_at(at);
-        let Some(cube) = self.cubes.get_mut(&id) else {
+        let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
-        if let Some((before, moved)) = cube.newest_received.filter(|(before, _)| *before < frame)
+        if let Some((before, moved)) = object.newest_received.filter(|(before, _)| *before < frame)
             && moved
         {
             let gap = frame.saturating_sub(before).min(2 * FRAMES_PER_S) as f32;
             self.pose_interval += (gap - self.pose_interval) * INTERVAL_SMOOTHING;
         }
-        if cube
+        if object
             .newest_received
             .is_none_or(|(before, _)| before <= frame)
         {
-            cube.newest_received = Some((frame, !pose.flag));
+            object.newest_received = Some((frame, !pose.flag));
         }
         match self.frame {
             Some(present) if frame > present + MAX_FRAMES_AHEAD => {}
@@ -253,13 +276,13 @@ impl Simulation {
         }
     }
 
-    /// Advances to the time to show. `keys` returns the keys that the player of a cube holds at a
-    /// time.
+    /// Advances to the time to show. `keys` returns the keys that the player of an object holds at
+    /// a time.
     pub fn advance(
         &mut self,
         times: SimulationTime,
         ahead: Option<&PredictionTarget<'_>>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
+        keys: &impl KeysOf,
     ) {
         self.changed.clear();
         self.heard_frame = self.heard_frame.max(frame_at(times.received_until));
@@ -273,7 +296,7 @@ impl Simulation {
             _ => self.skip_to(target),
         }
         self.restore(times.rtt);
-        self.predict_own_cube(times.shown, ahead, keys);
+        self.predict_own_avatar(times.shown, ahead, keys);
         self.changed.sort_unstable();
         self.changed.dedup();
     }
@@ -288,17 +311,17 @@ impl Simulation {
     /// What to draw of an object; `None` before its first pose has arrived.
     pub fn drawing(&self, id: u32) -> Option<DrawnFrames> {
         let predicted = self.prediction.as_ref().filter(|_| self.own == Some(id));
-        let cube = self.cubes.get(&id)?;
-        let body = cube.body?;
+        let object = self.objects.get(&id)?;
+        let body = object.body?;
         Some(predicted.map_or_else(
-            || cube.visual.drawing(&self.physics.pose(body)),
+            || object.visual.drawing(&self.physics.pose(body)),
             Prediction::drawing,
         ))
     }
 
     /// The simulated pose of an object.
     pub fn pose(&self, id: u32) -> Option<Pose> {
-        Some(self.physics.pose(self.cubes.get(&id)?.body?))
+        Some(self.physics.pose(self.objects.get(&id)?.body?))
     }
 
     /// The present frame.
@@ -315,7 +338,7 @@ impl Simulation {
     pub fn is_busy(&self) -> bool {
         !self.early_poses.is_empty()
             || !self.smoothed.is_empty()
-            || self.physics.changed_bodies().len() > 0
+            || !self.physics.changed_bodies().is_empty()
     }
 
     /// What was counted so far.
@@ -329,7 +352,7 @@ impl Simulation {
         frame_at(GameTime::ZERO + RESTORE_DELAY + rtt) + (2.0 * self.pose_interval) as u64
     }
 
-    fn step(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    fn step(&mut self, frame: u64, keys: &impl KeysOf) {
         self.steer(frame, keys);
         self.physics.step();
         self.frame = Some(frame);
@@ -340,10 +363,11 @@ impl Simulation {
         touched.extend(
             self.physics
                 .changed_bodies()
-                .map(|body| self.ids_by_body[&body]),
+                .iter()
+                .map(|body| self.ids_by_body[body]),
         );
         for &id in &self.smoothed {
-            self.cubes
+            self.objects
                 .get_mut(&id)
                 .expect("a smoothed object exists")
                 .visual
@@ -359,7 +383,7 @@ impl Simulation {
                 .early_poses
                 .remove(&(due, id))
                 .expect("the key was just read");
-            if self.cubes.contains_key(&id) {
+            if self.objects.contains_key(&id) {
                 self.apply(id, due, &pose, &pose);
                 touched.push(id);
             }
@@ -377,11 +401,11 @@ impl Simulation {
     /// previous state.
     fn mark_moved_as_guessed(&mut self) {
         for body in self.physics.changed_bodies() {
-            let cube = self
-                .cubes
-                .get_mut(&self.ids_by_body[&body])
-                .expect("a body has a cube");
-            (cube.was_known, cube.is_known) = (cube.is_known, false);
+            let object = self
+                .objects
+                .get_mut(&self.ids_by_body[body])
+                .expect("a body belongs to an object");
+            (object.was_known, object.is_known) = (object.is_known, false);
         }
     }
 
@@ -398,10 +422,10 @@ impl Simulation {
         leads.sort_by_key(|&(id, due, _)| (id, due));
         leads.dedup_by_key(|&mut (id, ..)| id);
         for (id, due, next) in leads.drain(..) {
-            let Some(cube) = self.cubes.get(&id) else {
+            let Some(object) = self.objects.get(&id) else {
                 continue;
             };
-            let Some((body, (since, reported))) = cube.body.zip(cube.last_applied) else {
+            let Some((body, (since, reported))) = object.body.zip(object.last_applied) else {
                 continue;
             };
             // An object at rest may have started to move at the previous tick.
@@ -413,31 +437,28 @@ impl Simulation {
             if since >= frame || due - since > MAX_LEAD_FRAMES || reported.flag && next.flag {
                 continue;
             }
-            let now = interpolate(&reported, since, &next, due, frame);
+            let now = interpolate(&object.kind.format, (since, &reported), (due, &next), frame);
             self.set_body_pose(id, body, &now);
             touched.push(id);
         }
         self.lead_buffer = leads;
     }
 
-    fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    fn steer(&mut self, frame: u64, keys: &impl KeysOf) {
         let at = read_keys_at(frame);
-        for &id in &self.players {
-            let cube = self
-                .cubes
-                .get_mut(&id)
-                .expect("a player's id belongs to a cube");
-            let Some(body) = cube.body else { continue };
-            let current = keys(id, at);
-            if current != cube.keys || current != Keymap::default() {
+        for &id in &self.steered {
+            let object = self.objects.get_mut(&id).expect("a steered object exists");
+            let Some(body) = object.body else { continue };
+            let current = keys(id, object.kind, at);
+            if current != object.keys || current != Keymap::default() {
                 self.physics.set_keys(
                     body,
                     Keys {
-                        previous: cube.keys,
+                        previous: object.keys,
                         current,
                     },
                 );
-                cube.keys = current;
+                object.keys = current;
             }
         }
     }
@@ -452,10 +473,11 @@ impl Simulation {
             .map(|((due, id), pose)| (id, (due, pose)))
             .collect();
         for (id, (due, pose)) in newest {
-            let Some(kind) = self.cubes.get(&id).map(|cube| cube.kind) else {
+            let Some(kind) = self.objects.get(&id).map(|object| object.kind) else {
                 continue;
             };
-            self.apply(id, due, &pose, &extrapolate(kind, &pose, frame - due));
+            let now = self.physics.extrapolate(kind, &pose, frame - due);
+            self.apply(id, due, &pose, &now);
         }
         let ids: Vec<u32> = self.ids_by_body.values().copied().collect();
         for id in ids {
@@ -467,19 +489,21 @@ impl Simulation {
 
     /// Applies a pose of a frame that was drawn already.
     fn apply_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
-        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
-        if cube.last_applied.is_some_and(|(reported, before)| {
+        let object = self.objects.get_mut(&id).expect("the caller has checked");
+        if object.last_applied.is_some_and(|(reported, before)| {
             reported > frame || reported == frame && before == *pose
         }) {
             return;
         }
         self.stats.late_poses += u64::from(frame < present);
-        let was = cube.past.iter().rev().find(|(then, _)| *then <= frame);
-        if cube.body.is_some() && was.is_some_and(|(_, was)| is_same_pose(was, pose)) {
-            cube.last_applied = Some((frame, *pose));
+        let was = object.past.iter().rev().find(|(then, _)| *then <= frame);
+        if object.body.is_some()
+            && was.is_some_and(|(_, was)| is_same_pose(&object.kind.format, was, pose))
+        {
+            object.last_applied = Some((frame, *pose));
             return self.check_rest(id, present);
         }
-        let now = extrapolate(cube.kind, pose, present - frame);
+        let now = self.physics.extrapolate(object.kind, pose, present - frame);
         self.apply(id, frame, pose, &now);
         self.show(id, present);
     }
@@ -487,18 +511,21 @@ impl Simulation {
     /// Applies the host's pose of `frame`; `now` is that pose in the present frame.
     fn apply(&mut self, id: u32, frame: u64, reported: &Pose, now: &Pose) {
         let present = self.frame.expect("the simulation has a frame");
-        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
-        if cube.last_applied.is_some_and(|(before, _)| before > frame) {
+        let object = self.objects.get_mut(&id).expect("the caller has checked");
+        if object
+            .last_applied
+            .is_some_and(|(before, _)| before > frame)
+        {
             return;
         }
-        cube.last_applied = Some((frame, *reported));
-        if let Some(body) = cube.body {
+        object.last_applied = Some((frame, *reported));
+        if let Some(body) = object.body {
             self.set_body_pose(id, body, now);
         } else {
-            let body = self.physics.add(cube.kind, now);
-            cube.body = Some(body);
-            cube.visual = SmoothedVisual::new(present, now);
-            cube.is_known = true;
+            let body = self.physics.add(object.kind.kind, now);
+            object.body = Some(body);
+            object.visual = SmoothedVisual::new(object.kind.format, present, now);
+            object.is_known = true;
             self.ids_by_body.insert(body, id);
         }
     }
@@ -506,56 +533,62 @@ impl Simulation {
     /// Moves a body and smooths the visible change.
     fn set_body_pose(&mut self, id: u32, body: BodyId, now: &Pose) {
         let was = self.physics.pose(body);
-        let cube = self.cubes.get_mut(&id).expect("a body has a cube");
+        let object = self
+            .objects
+            .get_mut(&id)
+            .expect("a body belongs to an object");
         // A pose at rest is also the pose of the previous frame.
-        let was_known = std::mem::replace(&mut cube.is_known, true) || cube.was_known;
+        let was_known = std::mem::replace(&mut object.is_known, true) || object.was_known;
         if was == *now {
             return;
         }
         self.physics.set_pose(body, now);
-        let [speed_x, speed_y, speed_z] = POSE_FORMAT.velocities(now).0;
-        let stride_m = 2.0 * length([speed_x, speed_y, speed_z]) * self.tick_frames as f32
-            / FRAMES_PER_S as f32;
-        let leaps = metres_between(&was, now) > MAX_UNSMOOTHED_M + stride_m;
+        let format = &object.kind.format;
+        let (linear, _) = format.velocities(now);
+        let stride_m = 2.0 * length(linear) * self.tick_frames as f32 / FRAMES_PER_S as f32;
+        let moved_m = metres_between(format, &was, now);
+        let leaps = moved_m > MAX_UNSMOOTHED_M + stride_m;
         if (leaps || !was_known) && (was.at, was.turn) != (now.at, now.turn) {
-            let cube = self.cubes.get_mut(&id).expect("a body has a cube");
-            cube.visual.correct(&was, now);
+            object.visual.correct(&was, now);
             self.smoothed.insert(id);
-            self.stats.corrections.add(metres_between(&was, now));
+            self.stats.corrections.add(moved_m);
         }
     }
 
     /// Updates the drawing after the step of `frame`, and records the pose.
     fn show(&mut self, id: u32, frame: u64) {
-        let Some(cube) = self.cubes.get_mut(&id) else {
+        let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
-        let Some(body) = cube.body else { return };
+        let Some(body) = object.body else { return };
         let pose = self.physics.pose(body);
-        cube.visual.show(frame, &pose);
-        if !cube.visual.is_smoothing() {
+        object.visual.show(frame, &pose);
+        if !object.visual.is_smoothing() {
             self.smoothed.remove(&id);
         }
-        if cube.past.pop_back_if(|(then, _)| *then == frame).is_none()
-            && cube.past.len() == MAX_PAST_FRAMES
+        if object
+            .past
+            .pop_back_if(|(then, _)| *then == frame)
+            .is_none()
+            && object.past.len() == MAX_PAST_FRAMES
         {
-            cube.past.pop_front();
+            object.past.pop_front();
         }
-        cube.past.push_back((frame, pose));
+        object.past.push_back((frame, pose));
         self.check_rest(id, frame);
         self.changed.push(id);
     }
 
     /// Notes whether an object that should be at rest is where it was reported.
     fn check_rest(&mut self, id: u32, frame: u64) {
-        let cube = self.cubes.get_mut(&id).expect("the caller has checked");
-        let Some((body, (_, reported))) = cube.body.zip(cube.last_applied) else {
+        let object = self.objects.get_mut(&id).expect("the caller has checked");
+        let Some((body, (_, reported))) = object.body.zip(object.last_applied) else {
             return;
         };
         if reported.flag && self.physics.pose(body) != reported {
-            cube.disturbed.get_or_insert(frame);
+            object.disturbed.get_or_insert(frame);
             self.disturbed.insert(id);
-        } else if cube.disturbed.take().is_some() {
+        } else if object.disturbed.take().is_some() {
             self.disturbed.remove(&id);
         }
     }
@@ -566,21 +599,22 @@ impl Simulation {
             self.restore_after_frames(rtt),
             self.heard_frame.min(self.frame.unwrap_or_default()),
         );
-        let is_wrong = |cube: &SimulatedCube| {
-            cube.disturbed
+        let is_wrong = |object: &SimulatedObject| {
+            object
+                .disturbed
                 .is_some_and(|since| received_until >= since + restore_after)
         };
         let wrong: Vec<u32> = self
             .disturbed
             .iter()
             .copied()
-            .filter(|id| is_wrong(&self.cubes[id]))
+            .filter(|id| is_wrong(&self.objects[id]))
             .collect();
         for id in wrong {
-            let cube = &self.cubes[&id];
-            let (body, (_, reported)) = cube
+            let object = &self.objects[&id];
+            let (body, (_, reported)) = object
                 .body
-                .zip(cube.last_applied)
+                .zip(object.last_applied)
                 .expect("a disturbed object has a pose and a body");
             self.set_body_pose(id, body, &reported);
             self.stats.restored += 1;
@@ -588,14 +622,14 @@ impl Simulation {
         }
     }
 
-    /// Updates the prediction of the player's own cube.
-    fn predict_own_cube(
+    /// Updates the prediction of the player's own avatar.
+    fn predict_own_avatar(
         &mut self,
         shown: GameTime,
         ahead: Option<&PredictionTarget<'_>>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
+        keys: &impl KeysOf,
     ) {
-        let own = self.own.filter(|own| self.cubes[own].body.is_some());
+        let own = self.own.filter(|own| self.objects[own].body.is_some());
         let (Some(ahead), Some(own), Some(frame)) = (ahead, own, self.frame) else {
             self.prediction = None;
             return;
@@ -603,16 +637,25 @@ impl Simulation {
         let mut prediction = self
             .prediction
             .take()
-            .unwrap_or_else(|| Prediction::new(self.arena, own));
+            .unwrap_or_else(|| self.new_prediction(own));
         let main = prediction::MainSimulation {
-            physics: &self.physics,
-            cubes: &self.cubes,
+            physics: &*self.physics,
+            objects: &self.objects,
             early_poses: &self.early_poses,
             frame,
         };
         prediction.advance(main, shown, ahead, keys, &mut self.stats);
         self.prediction = Some(prediction);
         self.changed.push(own);
+    }
+
+    fn new_prediction(&self, own: u32) -> Prediction {
+        let mut physics = (self.game.create)(self.arena);
+        if let Some(map) = &self.map {
+            physics.set_map(map);
+        }
+        let format = self.objects[&own].kind.format;
+        Prediction::new(own, format, physics, self.game.reach_m)
     }
 }
 
@@ -633,33 +676,37 @@ fn read_keys_at(frame: u64) -> GameTime {
 }
 
 /// Whether a simulated pose equals the host's. For a pose at rest, every bit counts.
-fn is_same_pose(simulated: &Pose, reported: &Pose) -> bool {
+fn is_same_pose(format: &PoseFormat, simulated: &Pose, reported: &Pose) -> bool {
     if reported.flag {
         return simulated == reported;
     }
+    let same_units = (SAME_M * f32::from(format.per_metre)) as u32;
     let near = simulated
         .at
         .iter()
         .zip(reported.at)
-        .all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
+        .all(|(a, b)| a.abs_diff(b) <= same_units.max(1));
+    let per_m_per_s = format.motion.map_or(0, |grid| grid.linear);
+    let same_speed = (SAME_M_PER_S * f32::from(per_m_per_s)) as u16;
     let speeds = simulated.motion.linear.iter().zip(reported.motion.linear);
-    let turns = [simulated, reported].map(|pose| POSE_FORMAT.quaternion(pose));
+    let turns = [simulated, reported].map(|pose| format.quaternion(pose));
     near && speeds
         .into_iter()
-        .all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
+        .all(|(a, b)| a.abs_diff(b) <= same_speed.max(1))
         && rotation::dot(turns[0], turns[1]).abs() > SAME_TURN
 }
 
-fn metres_between(a: &Pose, b: &Pose) -> f32 {
+fn metres_between(format: &PoseFormat, a: &Pose, b: &Pose) -> f32 {
     length(std::array::from_fn(|axis| {
-        (a.at[axis] - b.at[axis]) as f32 / f32::from(POSE_FORMAT.per_metre)
+        (a.at[axis] - b.at[axis]) as f32 / f32::from(format.per_metre)
     }))
 }
 
-/// The pose on the curve between two poses, with an interpolated velocity.
-fn interpolate(reported: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
+/// The pose on the curve between two poses with their frames, with an interpolated velocity.
+fn interpolate(format: &PoseFormat, from: (u64, &Pose), to: (u64, &Pose), frame: u64) -> Pose {
+    let ((since, reported), (due, next)) = (from, to);
     let at = pose::interpolate(
-        &POSE_FORMAT,
+        format,
         (frame_time(since), reported),
         (frame_time(due), next),
         frame_time(frame),

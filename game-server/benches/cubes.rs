@@ -14,6 +14,7 @@ use ambit_cubes_physics::{
     Arena, BodyId, CUBE, CUBE_EDGE_M, PLAYER, POSE_FORMAT, Physics, RandomDriver, control,
 };
 use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::physics::SharedPhysics;
 use ambit_proto::space::Position;
 use criterion::Criterion;
 

@@ -12,6 +12,7 @@
 //! - [`map`]: the static world; [`cell`]: the geometry of the area of interest; [`keymap`]: a
 //!   player's controls;
 //! - [`schema`]: the declaration of a game's objects; [`message`]: the contents of datagrams;
+//! - [`physics`]: what host and client share of a game's physics;
 //! - [`link`]: datagrams across a lossy path; [`clock`]: the estimate of the room's clock;
 //! - [`control`], [`codes`]: the messages of the lobby and of the join, and error codes;
 //! - `examples`: the list of all formats, with random values of each, for tests;
@@ -46,6 +47,7 @@ pub mod keymap;
 pub mod link;
 pub mod map;
 pub mod message;
+pub mod physics;
 pub mod pose;
 pub mod schema;
 pub mod space;

@@ -539,6 +539,7 @@ fn options(settings: &BotSettings, index: usize) -> ClientOptions {
         },
         render: settings.drawing.render,
         inputs: settings.inputs,
+        physics: vec![ambit_cubes_physics::PHYSICS],
         predict: settings.drawing.predict,
         ..ClientConfig::default()
     };

@@ -54,6 +54,7 @@ pub(crate) fn text(json: &Json) -> String {
             reason(json)
         ),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
+        "notice" => format!("note: {}", word(json, "message")),
         "help" => list(json, "commands", "", |command| {
             format!(
                 "{:<44} {}",

@@ -119,6 +119,7 @@ fn options(args: &ConsoleOptions, trust: ServerTrust, resume_token: Vec<u8>) -> 
         seed: u64::from_le_bytes(random()),
         render: args.drawing.render,
         inputs: args.target.input_hz,
+        physics: vec![ambit_cubes_physics::PHYSICS],
         predict: args.drawing.predict,
         ..ClientConfig::default()
     };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ambit_proto::physics::GamePhysics;
+
 use super::event_queue::DEFAULT_MAX_EVENTS;
 use crate::replica::PoseDecoding;
 use crate::replica::jitter_buffer::RenderTiming;
@@ -33,8 +35,12 @@ pub struct ClientConfig {
     pub pose_decoding: PoseDecoding,
     /// How far behind room time objects with poses are shown.
     pub render: RenderTiming,
-    /// Whether the client predicts the player's own avatar from its inputs, in a game that is
-    /// simulated.
+    /// The physics of the games that this client can simulate; each game's shared crate has its
+    /// own. Objects of simulated kinds without physics are drawn between the host's poses, and
+    /// [`ViewEvent::PhysicsMissing`](super::event::ViewEvent::PhysicsMissing) says so.
+    pub physics: Vec<GamePhysics>,
+    /// Whether the client predicts the player's own avatar from its inputs, in a game that it
+    /// simulates.
     pub predict: bool,
     /// How often held keys are sent; a change is sent at once in any case.
     pub inputs: InputRate,
@@ -86,6 +92,7 @@ impl Default for ClientConfig {
             max_events: DEFAULT_MAX_EVENTS,
             pose_decoding: PoseDecoding::default(),
             render: RenderTiming::default(),
+            physics: Vec::new(),
             predict: false,
             inputs: InputRate::default(),
         }

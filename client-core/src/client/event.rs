@@ -76,6 +76,17 @@ pub enum ViewEvent {
     Chat(ChatMessage),
     /// The player is in the game.
     Started(GameStarted),
+    /// The game wants its objects simulated, but this client has no physics for these kinds
+    /// ([`ClientConfig::physics`](super::config::ClientConfig::physics)): it draws them between the
+    /// host's poses. At most once a room, after `Started`.
+    PhysicsMissing {
+        /// Room time at which this event was emitted.
+        t: GameTime,
+        /// The game's name.
+        game: String,
+        /// The names of the kinds.
+        kinds: Vec<String>,
+    },
     /// Progress of the transfer of the static map. May be dropped if the view does not read.
     MapProgress {
         /// Room time at which this event was emitted.

@@ -25,6 +25,7 @@ use ambit_proto::control::game::game_to_client::Body as GameMessageBody;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Command, FieldValue, GameCommand};
+use ambit_proto::physics::GamePhysics;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
@@ -37,6 +38,7 @@ use super::model::GameTicket;
 use super::rules::Rules;
 use super::running_game::{GameSettings, RunningGame};
 use super::stats::ClientStats;
+use crate::replica::PoseDecoding;
 use crate::replica::factory::ViewFactory;
 
 /// How long the host may take to answer `Join`.
@@ -58,6 +60,8 @@ pub(crate) struct GameClient<F: ViewFactory> {
     factory: F,
     max_attempts: u32,
     settings: GameSettings,
+    /// The physics of the games that the client can simulate.
+    physics: Vec<GamePhysics>,
     /// The held keys, kept over reconnects; `None` if no inputs are sent.
     held_keys: Option<Keymap>,
     /// Whether poses are emitted as events.
@@ -109,8 +113,10 @@ impl<F: ViewFactory> GameClient<F> {
                 render: config.render,
                 inputs: config.inputs,
                 predict: config.predict,
+                physics: None,
                 last_id: 0,
             },
+            physics: config.physics.clone(),
             held_keys: None,
             watching: false,
             state: GameState::NoGame,
@@ -447,12 +453,16 @@ impl<F: ViewFactory> GameClient<F> {
         };
         self.close_previous_game(now);
         let again = std::mem::replace(&mut self.has_started, true);
+        let name = &rules.schema.game;
+        let physics = self.physics.iter().find(|physics| physics.game == name);
+        let physics = physics.copied();
         let mut game = Box::new(RunningGame::new(
             now,
             since,
             rules,
             GameSettings {
                 last_id: self.last_id,
+                physics,
                 ..self.settings
             },
         ));
@@ -469,6 +479,14 @@ impl<F: ViewFactory> GameClient<F> {
             game: game.rules().schema.game.clone(),
             schema: game.rules().schema.clone(),
         }));
+        let draws_poses = self.settings.pose_decoding == PoseDecoding::Full;
+        if draws_poses && !again && !game.kinds_without_physics().is_empty() {
+            self.emit(ViewEvent::PhysicsMissing {
+                t: game.room_time(now),
+                game: game.rules().schema.game.clone(),
+                kinds: game.kinds_without_physics().to_vec(),
+            });
+        }
         self.out.stats.starts += 1;
         self.out.last_fresh_at.get_or_insert(now);
         if let Some(keys) = self.held_keys.filter(|_| again) {

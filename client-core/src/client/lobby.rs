@@ -20,13 +20,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::codes as protocol;
-use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::world::client_to_world::Body as LobbyRequestBody;
 use ambit_proto::control::world::world_to_client::Body as LobbyMessageBody;
 use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
+use ambit_proto::control::{MAX_TO_WORLD, WORLD_VERSION};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
-use ambit_transport::frame::MAX_TO_WORLD;
 use prost::Message;
 
 use super::backoff::Backoff;

@@ -20,6 +20,7 @@ use ambit_proto::map::StaticMap;
 use ambit_proto::message::{
     BodyContext, Command, FieldValue, GameCommand, Notice, Record, RefusalReason, read_body,
 };
+use ambit_proto::physics::GamePhysics;
 use ambit_proto::pose::SectionError;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
@@ -61,6 +62,8 @@ pub struct GameSettings {
     pub render: RenderTiming,
     /// How often held keys are sent.
     pub inputs: InputRate,
+    /// The physics of the game, if the client has it.
+    pub physics: Option<GamePhysics>,
     /// Whether the player's own avatar is predicted.
     pub predict: bool,
     /// The last object id that was used; new ids begin after it.
@@ -106,7 +109,8 @@ impl<V> RunningGame<V> {
             settings.last_id,
             settings.pose_decoding,
         );
-        let simulated_objects = SimulatedObjects::new(&rules, settings.predict, &mut replica);
+        let simulated_objects =
+            SimulatedObjects::new(&rules, settings.physics, settings.predict, &mut replica);
         RunningGame {
             link: Link::new(LinkConfig::client()),
             replica,
@@ -423,6 +427,11 @@ impl<V> RunningGame<V> {
         self.simulated_objects.bodies()
     }
 
+    /// The kinds that the client should simulate, but has no physics for, by name.
+    pub fn kinds_without_physics(&self) -> &[String] {
+        self.simulated_objects.kinds_without_physics()
+    }
+
     /// The contents of `Joined`.
     pub fn rules(&self) -> &Rules {
         &self.rules
@@ -504,6 +513,7 @@ impl<V> RunningGame<V> {
             Ok(map) => {
                 let map = Arc::new(map);
                 self.map = Some(map.clone());
+                self.simulated_objects.set_map(map.clone());
                 emit(
                     out,
                     ViewEvent::Map {

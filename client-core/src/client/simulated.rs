@@ -1,17 +1,18 @@
 //! Connects the replica with the client's own physics: received poses go to the simulation, and
 //! drawn poses come back.
 //!
-//! Only the game `cubes` is simulated, and only the kinds that its schema declares as simulated;
-//! otherwise this module does nothing. `simulated/without_physics.rs` replaces it in a build
-//! without the feature `physics`.
+//! Only kinds that the game's schema declares as simulated are simulated, and only by the physics
+//! that the program has registered for the game. Other objects are drawn between their poses.
 //!
 //! Units: room time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_cubes_physics::{Arena, FRAMES_PER_S, GAME, POSE_FORMAT, component, frame_time};
 use ambit_proto::cell::Grid;
 use ambit_proto::keymap::Keymap;
+use ambit_proto::map::StaticMap;
+use ambit_proto::physics::{Arena, FRAMES_PER_S, GamePhysics, SimulatedKind, frame_time};
 use ambit_proto::schema::{ObjectKind, PosePresentation};
 use ambit_proto::time::GameTime;
 
@@ -32,50 +33,74 @@ const MAX_PENDING_FRAMES: u64 = 6;
 #[derive(Debug)]
 pub(crate) struct SimulatedObjects {
     simulation: Option<Simulation>,
+    kinds_without_physics: Vec<String>,
     predict: bool,
     delay: Duration,
-    /// How far ahead of room time the player's own cube is drawn.
+    /// How far ahead of room time the player's own avatar is drawn.
     lead: Option<RenderLag>,
 }
 
 impl SimulatedObjects {
-    /// Sets up the simulation for this game and tells the replica which kinds to report. `predict`
-    /// enables the prediction of the player's own cube.
-    pub(crate) fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
-        let is_simulated = |kind: &ObjectKind| {
-            kind.presentation == PosePresentation::Simulated
-                && kind.pose_format() == Some(&POSE_FORMAT)
-        };
-        let map = rules.map;
+    /// Sets up the simulation of a game and tells the replica which kinds to report. `physics` is
+    /// the one that the program has registered for this game. `predict` enables the prediction of
+    /// the player's own avatar.
+    pub(crate) fn new<V>(
+        rules: &Rules,
+        physics: Option<GamePhysics>,
+        predict: bool,
+        replica: &mut Replica<V>,
+    ) -> Self {
+        let (map, kinds) = (rules.map, &rules.schema.kinds);
         // Don't trust the host: a map of invalid size has no floor.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
-        let kinds: KindSet = match &*rules.schema.game {
-            GAME if is_floor => rules.schema.kinds.iter().map(is_simulated).collect(),
-            _ => KindSet::default(),
+        let physics = physics.filter(|_| is_floor);
+        let should_be = |kind: &ObjectKind| kind.presentation == PosePresentation::Simulated;
+        let is_simulated = |(index, kind): (usize, &ObjectKind)| {
+            let format = kind.pose_format().filter(|_| should_be(kind));
+            let simulator = physics.zip(format);
+            simulator.is_some_and(|(physics, format)| physics.simulates(index as u8, format))
         };
+        let is_missing =
+            |&(index, kind): &(usize, &ObjectKind)| should_be(kind) && !is_simulated((index, kind));
+        let missing = kinds.iter().enumerate().filter(is_missing);
+        let kinds_without_physics = missing.map(|(_, kind)| kind.name.clone()).collect();
+        let simulated: KindSet = kinds.iter().enumerate().map(is_simulated).collect();
         let arena = Arena {
             width_m: map.width_m,
             height_m: map.height_m,
         };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
-        let simulation = replica
-            .enable_simulation(kinds)
-            .then(|| Simulation::new(arena, tick_frames));
+        let simulation = physics
+            .filter(|_| replica.enable_simulation(simulated))
+            .map(|physics| Simulation::new(physics, arena, tick_frames));
         SimulatedObjects {
             simulation,
+            kinds_without_physics,
             predict,
             delay: rules.delay,
             lead: None,
         }
     }
 
-    /// Whether the player's own cube is predicted from the pressed keys.
+    /// The kinds that should be simulated, but for which there is no physics, by name.
+    pub(crate) fn kinds_without_physics(&self) -> &[String] {
+        &self.kinds_without_physics
+    }
+
+    /// The static map has arrived.
+    pub(crate) fn set_map(&mut self, map: Arc<StaticMap>) {
+        if let Some(simulation) = &mut self.simulation {
+            simulation.set_map(map);
+        }
+    }
+
+    /// Whether the player's own avatar is predicted from the pressed keys.
     pub(crate) fn predicts(&self) -> bool {
         self.predict && self.simulation.is_some()
     }
 
     /// Simulates up to the shown time and writes the drawn poses to the replica; predicts the
-    /// player's own cube if `presses` are given.
+    /// player's own avatar if `presses` are given.
     pub(crate) fn advance<V>(
         &mut self,
         clocks: SimulationClocks,
@@ -105,8 +130,9 @@ impl SimulatedObjects {
             horizon: now + lead,
             presses,
         });
-        let keys = |id: u32, t: GameTime| {
-            let held = component::HELD_CONTROLS
+        let keys = |id: u32, kind: &SimulatedKind, t: GameTime| {
+            let held = kind
+                .held_controls
                 .iter()
                 .filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
             held.fold(Keymap::default(), |keys, (_, control)| {
@@ -142,7 +168,7 @@ impl SimulatedObjects {
     }
 }
 
-/// How far ahead the player's own cube is drawn at `now`; changes slowly towards `wanted`.
+/// How far ahead the player's own avatar is drawn at `now`; changes slowly towards `wanted`.
 fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration) -> Duration {
     let lead = lead.get_or_insert(RenderLag::constant(wanted));
     lead.slew_to(now, wanted);
@@ -151,9 +177,7 @@ fn prediction_lead(lead: &mut Option<RenderLag>, now: GameTime, wanted: Duration
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use ambit_cubes_physics::{CUBE, PLAYER, control};
+    use ambit_cubes_physics::{CUBE, GAME, PHYSICS, PLAYER, POSE_FORMAT, component, control};
     use ambit_proto::ids::Alias;
     use ambit_proto::message::Record;
     use ambit_proto::pose::Pose;
@@ -272,6 +296,49 @@ mod tests {
     }
 
     #[test]
+    fn kinds_without_physics_are_named_and_drawn_as_received() {
+        let other_grid = GamePhysics {
+            kinds: &[SimulatedKind {
+                kind: CUBE,
+                format: ambit_cubes_physics::SNAPSHOT_POSE_FORMAT,
+                held_controls: &[],
+            }],
+            ..PHYSICS
+        };
+        let cubes_only = GamePhysics {
+            kinds: &[SimulatedKind {
+                kind: CUBE,
+                format: POSE_FORMAT,
+                held_controls: &[],
+            }],
+            ..PHYSICS
+        };
+        for (physics, sync, missing) in [
+            (None, PosePresentation::Simulated, &["cube", "player"][..]),
+            (None, PosePresentation::Interpolated, &[]),
+            (Some(PHYSICS), PosePresentation::Simulated, &[]),
+            (
+                Some(other_grid),
+                PosePresentation::Simulated,
+                &["cube", "player"],
+            ),
+            (Some(cubes_only), PosePresentation::Simulated, &["player"]),
+        ] {
+            let mut harness = SimulatedHarness::with_physics(physics, sync);
+            assert_eq!(harness.simulated.kinds_without_physics(), missing);
+            harness.enter(PLAYER, &falling());
+            harness.run_for(300);
+            let is_simulated = sync == PosePresentation::Simulated && missing.is_empty();
+            assert_eq!(harness.simulated.bodies(), usize::from(is_simulated));
+            let z = harness
+                .replica
+                .get(1)
+                .and_then(|seen| seen.position(ms(harness.now)));
+            assert_eq!(z.expect("in sight").z < 8.0, is_simulated);
+        }
+    }
+
+    #[test]
     fn an_invalid_map_is_not_simulated() {
         for width_m in [0.0, -1.0, 20_000.0, f32::NAN, f32::INFINITY] {
             let mut harness =
@@ -303,6 +370,19 @@ mod tests {
         }
 
         fn with_map_width(width_m: f32, sync: PosePresentation, predict: bool) -> Self {
+            Self::with(Some(PHYSICS), width_m, sync, predict)
+        }
+
+        fn with_physics(physics: Option<GamePhysics>, sync: PosePresentation) -> Self {
+            Self::with(physics, 32.0, sync, false)
+        }
+
+        fn with(
+            physics: Option<GamePhysics>,
+            width_m: f32,
+            sync: PosePresentation,
+            predict: bool,
+        ) -> Self {
             let rules = Rules {
                 now: GameTime::ZERO,
                 delay: DELAY,
@@ -316,7 +396,7 @@ mod tests {
                 schema: Arc::new(schema(sync)),
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, PoseDecoding::Full);
-            let simulated = SimulatedObjects::new(&rules, predict, &mut replica);
+            let simulated = SimulatedObjects::new(&rules, physics, predict, &mut replica);
             SimulatedHarness {
                 simulated,
                 replica,

@@ -5,10 +5,6 @@ use std::time::Duration;
 use ambit_proto::time::GameTime;
 
 /// The times that the simulation needs.
-#[cfg_attr(
-    not(feature = "physics"),
-    expect(dead_code, reason = "only the simulation reads it")
-)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimulationClocks {
     /// The estimated room time.

@@ -76,7 +76,7 @@ pub struct SimulationStats {
     pub late_poses: u64,
     /// Objects that were put back to their reported position at rest.
     pub restored: u64,
-    /// How far the predicted position of the player's own cube was corrected.
+    /// How far the predicted position of the player's own avatar was corrected.
     pub reconciled: LengthDistribution,
 }
 

@@ -54,7 +54,7 @@ pub struct DrawnFrames {
     pub velocities: ([f32; 3], [f32; 3]),
     /// Whether it is at rest.
     pub at_rest: bool,
-    /// How far it is drawn ahead of other objects: the player's own cube is predicted.
+    /// How far it is drawn ahead of other objects: the player's own avatar is predicted.
     pub ahead: Duration,
 }
 

@@ -1,47 +1,46 @@
-//! Prediction of the player's own cube: drawn where it will be when the present inputs take effect.
+//! Prediction of the player's own avatar: drawn where it will be when the present inputs take
+//! effect.
 //!
-//! The pressed keys and the main simulation go in; the drawing of the player's own cube comes out.
-//! A second, small physics world holds copies of the own cube and of the bodies near it, and runs
-//! ahead of the main one to the input horizon: room time plus the delay to the host plus the local
-//! lag. If a pose of the own cube from the host differs from the prediction for its frame, if the
-//! cube comes to rest elsewhere, or if an input takes effect in another frame than predicted, all
-//! copies are reset to the state of the main simulation and the frames since then are replayed
-//! (reconciliation). The replay uses the inputs at their reported or estimated effect times, and
-//! the poses that the host has sent for frames to come. The visible jump is smoothed. Copies are
-//! refreshed regularly in any case.
+//! The pressed keys and the main simulation go in; the drawing of the player's own avatar comes
+//! out. A second, small physics world holds copies of the own avatar and of the bodies near it, and
+//! runs ahead of the main one to the input horizon: room time plus the delay to the host plus the
+//! local lag. If a pose of the own avatar from the host differs from the prediction for its frame,
+//! if the avatar comes to rest elsewhere, or if an input takes effect in another frame than
+//! predicted, all copies are reset to the state of the main simulation and the frames since then
+//! are replayed (reconciliation). The replay uses the inputs at their reported or estimated effect
+//! times, and the poses that the host has sent for frames to come. The visible jump is smoothed.
+//! Copies are refreshed regularly in any case.
 //!
 //! Other players' inputs beyond the host's last report are unknown: they are assumed to hold the
 //! same keys.
 //!
 //! Bound: [`MAX_FRAMES_AHEAD`] frames ahead, so as many steps a call, of bodies within
-//! [`COPY_RADIUS_M`]. Units: frames, metres. Sources: "Synchronisation par le reseau d'un monde
-//! virtuel sur Unity" (local prediction with reconciliation); "Optimisation des echanges de
-//! donnees", an article on action games (replay).
+//! [`GamePhysics::reach_m`](ambit_proto::physics::GamePhysics::reach_m). Units: frames, metres.
+//! Sources: "Synchronisation par le reseau d'un monde virtuel sur Unity" (local prediction with
+//! reconciliation); "Optimisation des echanges de donnees", an article on action games (replay).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_cubes_physics::{Arena, BodyId, PLAYER, POSE_FORMAT, Physics};
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::pose::Pose;
+use ambit_proto::map::StaticMap;
+use ambit_proto::physics::{BodyId, SharedPhysics, SimulatedKind};
+use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::time::GameTime;
 
 use super::smoothing::SmoothedVisual;
-use super::{SimulatedCube, frame_to_show, is_same_pose, metres_between, read_keys_at};
+use super::{KeysOf, SimulatedObject, frame_to_show, is_same_pose, metres_between, read_keys_at};
 use crate::client::own_inputs::PressedKeys;
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::DrawnFrames;
 
-/// Maximum number of frames that the own cube is drawn ahead, half a second, and so of steps a
+/// Maximum number of frames that the own avatar is drawn ahead, half a second, and so of steps a
 /// call.
 pub(super) const MAX_FRAMES_AHEAD: u64 = 30;
-/// Bodies within this distance of the own cube are copied: more than it can reach or roll in that
-/// time.
-const COPY_RADIUS_M: f32 = 4.0;
 /// Interval between refreshes of the copies, in frames.
 const REFRESH_FRAMES: u64 = 15;
 
-/// How far ahead the player's own cube is drawn, and its inputs.
+/// How far ahead the player's own avatar is drawn, and its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictionTarget<'a> {
     /// The input horizon.
@@ -52,14 +51,14 @@ pub struct PredictionTarget<'a> {
 
 #[derive(Clone, Copy)]
 pub(super) struct MainSimulation<'m> {
-    pub(super) physics: &'m Physics,
-    pub(super) cubes: &'m BTreeMap<u32, SimulatedCube>,
+    pub(super) physics: &'m dyn SharedPhysics,
+    pub(super) objects: &'m BTreeMap<u32, SimulatedObject>,
     /// The host's poses of frames to come, by frame and id.
     pub(super) early_poses: &'m BTreeMap<(u64, u32), Pose>,
     pub(super) frame: u64,
 }
 
-/// The own cube after the step of a frame, and the keys that steered it.
+/// The own avatar after the step of a frame, and the keys that steered it.
 #[derive(Clone, Copy, Debug)]
 struct PredictedFrame {
     frame: u64,
@@ -67,13 +66,24 @@ struct PredictedFrame {
     keys: Keymap,
 }
 
+/// A copy of a body.
+#[derive(Clone, Copy, Debug)]
+struct BodyCopy {
+    body: BodyId,
+    kind: &'static SimulatedKind,
+}
+
 /// The prediction; see the module.
 #[derive(Debug)]
 pub(super) struct Prediction {
     own: u32,
-    physics: Physics,
-    /// Copies by id.
-    bodies: BTreeMap<u32, BodyId>,
+    /// The grid of the own avatar's poses.
+    format: PoseFormat,
+    physics: Box<dyn SharedPhysics>,
+    /// Bodies within this distance of the own avatar are copied.
+    reach_m: f32,
+    /// By id.
+    copies: BTreeMap<u32, BodyCopy>,
     /// The state is that after the step of this frame; `None` before the first.
     frame: Option<u64>,
     /// The frame of the last reset or refresh.
@@ -86,19 +96,27 @@ pub(super) struct Prediction {
 }
 
 impl PredictionTarget<'_> {
-    /// The keys that steer the player's cube in the step to a frame.
+    /// The keys that steer the player's avatar in the step to a frame.
     fn keys_in(&self, frame: u64) -> Keymap {
         self.presses.at(read_keys_at(frame))
     }
 }
 
 impl Prediction {
-    pub(super) fn new(arena: Arena, own: u32) -> Self {
-        let (bodies, frame, since, compared, past, visual, ahead) = Default::default();
+    /// For an avatar with poses in this format; the physics has no bodies yet.
+    pub(super) fn new(
+        own: u32,
+        format: PoseFormat,
+        physics: Box<dyn SharedPhysics>,
+        reach_m: f32,
+    ) -> Self {
+        let (copies, frame, since, compared, past, visual, ahead) = Default::default();
         Self {
             own,
-            physics: Physics::new(arena),
-            bodies,
+            format,
+            physics,
+            reach_m,
+            copies,
             frame,
             restarted_at: since,
             compared,
@@ -108,6 +126,11 @@ impl Prediction {
         }
     }
 
+    /// The fixed boxes of the map are known.
+    pub(super) fn set_map(&mut self, map: &StaticMap) {
+        self.physics.set_map(map);
+    }
+
     /// Advances to the horizon; restarts from the main simulation's state if the prediction is
     /// outdated.
     pub(super) fn advance(
@@ -115,7 +138,7 @@ impl Prediction {
         main: MainSimulation<'_>,
         shown: GameTime,
         ahead: &PredictionTarget<'_>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
+        keys: &impl KeysOf,
         stats: &mut SimulationStats,
     ) {
         self.ahead = ahead.horizon.since(shown);
@@ -150,7 +173,7 @@ impl Prediction {
     }
 
     fn pose(&self) -> Pose {
-        self.physics.pose(self.bodies[&self.own])
+        self.physics.pose(self.copies[&self.own].body)
     }
 
     /// Whether the prediction must be restarted.
@@ -162,7 +185,7 @@ impl Prediction {
         {
             return true;
         }
-        let own = &main.cubes[&self.own];
+        let own = &main.objects[&self.own];
         let newest = own
             .newest_received
             .and_then(|(frame, _)| Some((frame, *main.early_poses.get(&(frame, self.own))?)));
@@ -172,7 +195,7 @@ impl Prediction {
         };
         let contradicts = |frame, reported: &Pose| {
             self.past.iter().any(|predicted| {
-                predicted.frame == frame && !is_same_pose(&predicted.pose, reported)
+                predicted.frame == frame && !is_same_pose(&self.format, &predicted.pose, reported)
             })
         };
         let present = main.physics.pose(body);
@@ -186,48 +209,50 @@ impl Prediction {
     }
 
     /// Copies the main simulation's state. It starts with the frame before, since contacts (and so,
-    /// whether the cube can jump) are known only after a step.
+    /// whether the avatar can jump) are known only after a step.
     fn restart(
         &mut self,
         main: MainSimulation<'_>,
         ahead: &PredictionTarget<'_>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
+        keys: &impl KeysOf,
     ) {
-        let body = main.cubes[&self.own].body.expect("the caller has checked");
-        let here = POSE_FORMAT.position(&main.physics.pose(body));
-        let is_near = |body: BodyId| {
-            POSE_FORMAT
-                .position(&main.physics.pose(body))
-                .distance(here)
-                <= COPY_RADIUS_M
-        };
+        let body = main.objects[&self.own]
+            .body
+            .expect("the caller has checked");
+        let here = self.format.position(&main.physics.pose(body));
+        let reach_m = self.reach_m;
         let near = |id: &u32| {
-            main.cubes
-                .get(id)
-                .and_then(|cube| cube.body)
-                .filter(|body| is_near(*body))
+            let object = main.objects.get(id)?;
+            let (body, format) = (object.body?, &object.kind.format);
+            let distance = format.position(&main.physics.pose(body)).distance(here);
+            (distance <= reach_m).then_some(body)
         };
-        for (_, body) in self.bodies.extract_if(.., |id, _| near(id).is_none()) {
-            self.physics.remove(body);
+        for (_, copy) in self.copies.extract_if(.., |id, _| near(id).is_none()) {
+            self.physics.remove(copy.body);
         }
-        for (id, cube) in main.cubes {
+        for (id, object) in main.objects {
             let Some(body) = near(id) else { continue };
-            let before = cube
+            let before = object
                 .past
                 .iter()
                 .rev()
                 .find(|(frame, _)| *frame < main.frame);
             let pose = before.map_or_else(|| main.physics.pose(body), |(_, pose)| *pose);
-            match self.bodies.get(id) {
-                Some(&copy) => self.physics.set_pose(copy, &pose),
-                None => _ = self.bodies.insert(*id, self.physics.add(cube.kind, &pose)),
+            if let Some(copy) = self.copies.get(id) {
+                self.physics.set_pose(copy.body, &pose);
+            } else {
+                let copy = BodyCopy {
+                    body: self.physics.add(object.kind.kind, &pose),
+                    kind: object.kind,
+                };
+                self.copies.insert(*id, copy);
             }
         }
         self.steer(main.frame, ahead, keys);
         self.physics.step();
-        for (id, &copy) in &self.bodies {
+        for (id, copy) in &self.copies {
             let body = near(id).expect("a copied body is near");
-            self.physics.set_pose(copy, &main.physics.pose(body));
+            self.physics.set_pose(copy.body, &main.physics.pose(body));
         }
         self.past.clear();
         (self.frame, self.restarted_at) = (Some(main.frame), main.frame);
@@ -237,21 +262,16 @@ impl Prediction {
     /// Uses the host's poses of this frame.
     fn apply_known_poses(&mut self, main: MainSimulation<'_>, frame: u64) {
         for ((_, id), pose) in main.early_poses.range((frame, 0)..=(frame, u32::MAX)) {
-            if let Some(&copy) = self.bodies.get(id) {
-                self.physics.set_pose(copy, pose);
+            if let Some(copy) = self.copies.get(id) {
+                self.physics.set_pose(copy.body, pose);
             }
         }
         if let Some(predicted) = self.past.back_mut() {
-            predicted.pose = self.physics.pose(self.bodies[&self.own]);
+            predicted.pose = self.physics.pose(self.copies[&self.own].body);
         }
     }
 
-    fn step(
-        &mut self,
-        frame: u64,
-        ahead: &PredictionTarget<'_>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
-    ) {
+    fn step(&mut self, frame: u64, ahead: &PredictionTarget<'_>, keys: &impl KeysOf) {
         self.steer(frame, ahead, keys);
         self.physics.step();
         self.frame = Some(frame);
@@ -259,29 +279,28 @@ impl Prediction {
     }
 
     /// For the step to a frame.
-    fn steer(
-        &mut self,
-        frame: u64,
-        ahead: &PredictionTarget<'_>,
-        keys: &impl Fn(u32, GameTime) -> Keymap,
-    ) {
-        for (&id, &body) in &self.bodies {
-            if self.physics.kind(body) == PLAYER {
-                let held = |frame| {
-                    if id == self.own {
-                        ahead.keys_in(frame)
-                    } else {
-                        keys(id, read_keys_at(frame))
-                    }
-                };
-                self.physics.set_keys(
-                    body,
-                    Keys {
-                        previous: held(frame.saturating_sub(1)),
-                        current: held(frame),
-                    },
-                );
-            }
+    fn steer(&mut self, frame: u64, ahead: &PredictionTarget<'_>, keys: &impl KeysOf) {
+        let own = self.own;
+        let is_steered = |id, copy: &BodyCopy| id == own || !copy.kind.held_controls.is_empty();
+        let steered = self
+            .copies
+            .iter()
+            .filter(|&(&id, copy)| is_steered(id, copy));
+        for (&id, copy) in steered {
+            let held = |frame| {
+                if id == own {
+                    ahead.keys_in(frame)
+                } else {
+                    keys(id, copy.kind, read_keys_at(frame))
+                }
+            };
+            self.physics.set_keys(
+                copy.body,
+                Keys {
+                    previous: held(frame.saturating_sub(1)),
+                    current: held(frame),
+                },
+            );
         }
     }
 
@@ -300,12 +319,14 @@ impl Prediction {
     fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
         let (frame, pose) = (self.frame.expect("the prediction has started"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
-            self.visual = Some(SmoothedVisual::new(frame, &pose));
+            self.visual = Some(SmoothedVisual::new(self.format, frame, &pose));
             return;
         };
         if (drawn.at, drawn.turn) != (pose.at, pose.turn) {
             visual.correct(&drawn, &pose);
-            stats.reconciled.add(metres_between(&drawn, &pose));
+            stats
+                .reconciled
+                .add(metres_between(&self.format, &drawn, &pose));
         }
         visual.show(frame, &pose);
     }

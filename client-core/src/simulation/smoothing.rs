@@ -9,8 +9,8 @@
 //! without the correction. Units: metres; per frame of 1/60 s. Source: G. Fiedler, "State
 //! Synchronization" (visual smoothing).
 
-use ambit_cubes_physics::{POSE_FORMAT, frame_time};
-use ambit_proto::pose::Pose;
+use ambit_proto::physics::frame_time;
+use ambit_proto::pose::{Pose, PoseFormat};
 
 use crate::replica::drawing::{DrawnFrames, DrawnPose};
 use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
@@ -18,6 +18,7 @@ use crate::replica::error_smoothing::{VisualOffset, is_visible_difference};
 /// The drawing of one body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmoothedVisual {
+    format: PoseFormat,
     offset: VisualOffset,
     before: DrawnPose,
     last: DrawnPose,
@@ -25,10 +26,11 @@ pub(super) struct SmoothedVisual {
 }
 
 impl SmoothedVisual {
-    /// For a body that appears in this frame.
-    pub(super) fn new(frame: u64, pose: &Pose) -> Self {
-        let picture = picture(pose);
+    /// For a body that appears in this frame, with poses in this format.
+    pub(super) fn new(format: PoseFormat, frame: u64, pose: &Pose) -> Self {
+        let picture = picture(&format, pose);
         Self {
+            format,
             offset: VisualOffset::NONE,
             before: picture,
             last: picture,
@@ -49,7 +51,7 @@ impl SmoothedVisual {
 
     /// The body is moved from one pose to another.
     pub(super) fn correct(&mut self, from: &Pose, to: &Pose) {
-        let (was, is) = (picture(from), picture(to));
+        let (was, is) = (picture(&self.format, from), picture(&self.format, to));
         if is_visible_difference(was, is) {
             self.offset = VisualOffset::between(self.offset.apply_to(was), is);
         }
@@ -61,7 +63,7 @@ impl SmoothedVisual {
             self.before = self.last;
             self.frame = frame;
         }
-        self.last = self.offset.apply_to(picture(pose));
+        self.last = self.offset.apply_to(picture(&self.format, pose));
     }
 
     /// The frames for the view.
@@ -69,22 +71,23 @@ impl SmoothedVisual {
         DrawnFrames {
             previous: (frame_time(self.frame.saturating_sub(1)), self.before),
             last: (frame_time(self.frame), self.last),
-            velocities: POSE_FORMAT.velocities(pose),
+            velocities: self.format.velocities(pose),
             at_rest: pose.flag && !self.is_smoothing(),
             ahead: std::time::Duration::ZERO,
         }
     }
 }
 
-fn picture(pose: &Pose) -> DrawnPose {
+fn picture(format: &PoseFormat, pose: &Pose) -> DrawnPose {
     DrawnPose {
-        position: POSE_FORMAT.position(pose),
-        quaternion: POSE_FORMAT.quaternion(pose),
+        position: format.position(pose),
+        quaternion: format.quaternion(pose),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ambit_cubes_physics::POSE_FORMAT;
     use ambit_proto::space::Position;
 
     use super::*;
@@ -93,7 +96,7 @@ mod tests {
     #[test]
     fn larger_corrections_decay_faster_and_none_shows_at_once() {
         for (metres, after_30) in [(0.1, 0.1 * 0.95_f32.powi(30)), (3.0, 0.17)] {
-            let mut visual = SmoothedVisual::new(0, &pose(0.0));
+            let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0));
             visual.correct(&pose(0.0), &pose(metres));
             visual.show(1, &pose(metres));
             assert!(x(&visual).abs() < 1e-3, "{metres}");
@@ -108,18 +111,21 @@ mod tests {
 
     #[test]
     fn an_offset_decays_to_nothing() {
-        let mut visual = SmoothedVisual::new(0, &pose(0.0));
+        let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0));
         let turned = POSE_FORMAT.moving(Position::new(0.3, 0.0, 0.2), [0.6, 0.0, 0.0, 0.8], None);
         visual.correct(&pose(0.0), &turned);
         let frames = (0..1_000).take_while(|_| visual.decay()).count();
         assert!(frames < 200, "{frames}");
         visual.show(1_000, &turned);
-        assert_eq!(visual.last, SmoothedVisual::new(0, &turned).last);
+        assert_eq!(
+            visual.last,
+            SmoothedVisual::new(POSE_FORMAT, 0, &turned).last
+        );
     }
 
     #[test]
     fn a_far_correction_is_not_smoothed() {
-        let mut visual = SmoothedVisual::new(0, &pose(0.0));
+        let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0));
         visual.correct(&pose(0.0), &pose(4.5));
         visual.show(1, &pose(4.5));
         assert_eq!(x(&visual), 4.5);
@@ -127,7 +133,7 @@ mod tests {
 
     #[test]
     fn corrections_add_up_and_cancel_out() {
-        let mut visual = SmoothedVisual::new(0, &pose(0.0));
+        let mut visual = SmoothedVisual::new(POSE_FORMAT, 0, &pose(0.0));
         visual.correct(&pose(0.0), &pose(0.5));
         visual.correct(&pose(0.5), &pose(0.0));
         visual.show(1, &pose(0.0));

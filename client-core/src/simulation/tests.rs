@@ -2,7 +2,7 @@
 
 mod harness;
 
-use ambit_cubes_physics::{CUBE, RandomDriver, control};
+use ambit_cubes_physics::{CUBE, PHYSICS, PLAYER, POSE_FORMAT, RandomDriver, control};
 use ambit_proto::space::Position;
 
 use super::*;
@@ -14,6 +14,7 @@ const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 #[test]
 fn the_player_may_get_a_second_cube_and_lose_the_first() {
     let mut client = Simulation::new(
+        PHYSICS,
         Arena {
             width_m: 32.0,
             height_m: 32.0,
@@ -35,7 +36,7 @@ fn the_player_may_get_a_second_cube_and_lose_the_first() {
                 rtt: 2 * ONE_WAY_DELAY,
             },
             Some(&ahead),
-            &|_, _| Keymap::default(),
+            &no_keys,
         );
     };
     for (id, ms) in [(1, 1_000), (2, 1_100)] {
@@ -157,7 +158,7 @@ fn a_resting_cube_pushed_only_on_the_client_is_restored() {
     let (id, body) = harness.pick_cube();
     let host_pose = harness.server.pose(body);
     // The cube is pushed in the client's simulation only.
-    let body_on_client = harness.client.cubes[&id].body.expect("it exists");
+    let body_on_client = harness.client.objects[&id].body.expect("it exists");
     let position = POSE_FORMAT.position(&host_pose);
     let pushed = POSE_FORMAT.moving(
         position,
@@ -188,7 +189,7 @@ fn nothing_is_restored_while_the_host_is_silent() {
     let mut harness = SimulationHarness::at_rest();
     let (id, body) = harness.pick_cube();
     let host_pose = harness.server.pose(body);
-    let body_on_client = harness.client.cubes[&id].body.expect("it exists");
+    let body_on_client = harness.client.objects[&id].body.expect("it exists");
     let pushed = POSE_FORMAT.moving(
         POSE_FORMAT.position(&host_pose),
         POSE_FORMAT.quaternion(&host_pose),
@@ -205,7 +206,7 @@ fn nothing_is_restored_while_the_host_is_silent() {
 
 #[test]
 fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
-    let mut client = Simulation::new(ARENA, 1);
+    let mut client = Simulation::new(PHYSICS, ARENA, 1);
     client.enter(7, CUBE, false);
     let pose = |x, speed| {
         POSE_FORMAT.moving(
@@ -219,7 +220,7 @@ fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
     client.advance(at(106), None, &no_keys);
     let pose_before = client.pose(7).expect("it exists");
     // The host's pose of frame 103 equals the client's: nothing changes.
-    let was = client.cubes[&7]
+    let was = client.objects[&7]
         .past
         .iter()
         .find(|(frame, _)| *frame == 103)
@@ -247,7 +248,7 @@ fn a_late_pose_is_extrapolated_unless_the_simulation_was_right() {
 fn a_client_that_joins_late_sees_all_objects() {
     let mut harness = SimulationHarness::new(PathConditions::default());
     harness.drive(200);
-    harness.client = Simulation::new(ARENA, 1);
+    harness.client = Simulation::new(PHYSICS, ARENA, 1);
     harness.enter_all();
     harness.errors = Errors::default();
     harness.run(30);
@@ -438,7 +439,7 @@ fn a_tap_shorter_than_a_datagram_is_predicted_as_the_host_applies_it() {
     );
 }
 
-fn no_keys(_: u32, _: GameTime) -> Keymap {
+fn no_keys(_: u32, _: &SimulatedKind, _: GameTime) -> Keymap {
     Keymap::default()
 }
 

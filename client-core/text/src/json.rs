@@ -2,8 +2,9 @@
 //!
 //! A contract: every object has `ev`. Everything in a game has `t`, the room time in milliseconds.
 //! `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has `effect` (ms) and
-//! `late`; `error` has a stable `code` and a `message`. Keys may be added; none changes its
-//! meaning. Positions are metres, rounded to a millimetre; angles are radians.
+//! `late`; `error` has a stable `code` and a `message`, and so has `notice`, which is no error.
+//! Keys may be added; none changes its meaning. Positions are metres, rounded to a millimetre;
+//! angles are radians.
 
 use ambit_proto::message::FieldValue;
 use ambit_proto::schema::Schema;
@@ -24,7 +25,7 @@ use ambit_client_core::command_words;
 /// The values of `ev`: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
-    "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map",
+    "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map", "notice",
 ];
 
 /// The event's line; `None` for events that scripts do not need.
@@ -74,6 +75,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             "from_id": chat.from.0, "text": chat.text,
         }),
         ViewEvent::Started(started) => self::started(started),
+        ViewEvent::PhysicsMissing { t, game, kinds } => physics_missing(*t, game, kinds),
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
@@ -167,6 +169,16 @@ fn commands(schema: &Schema) -> Json {
         })
     });
     commands.collect()
+}
+
+fn physics_missing(t: GameTime, game: &str, kinds: &[String]) -> Json {
+    let message = format!(
+        "this client has no physics of {game} for {}: it shows them between the host's poses",
+        kinds.join(", ")
+    );
+    json!({
+        "ev": "notice", "t": ms(t), "code": "physics_missing", "message": message, "kinds": kinds,
+    })
 }
 
 fn enter(enter: &ObjectEntered) -> Json {
@@ -419,6 +431,26 @@ mod tests {
         let expected =
             json!({ "engaged": nothing, "near": { "p50": 60, "p99": 60 }, "far": nothing });
         assert_eq!(age_by_class(&ages), expected);
+    }
+
+    #[test]
+    fn missing_physics_is_a_notice_with_the_kinds() {
+        let missing = ViewEvent::PhysicsMissing {
+            t: GameTime::from_millis(5),
+            game: "cubes".into(),
+            kinds: vec!["cube".into(), "player".into()],
+        };
+        let json = event(&missing).expect("scripts get it");
+        assert_eq!(
+            (&json["ev"], &json["code"], &json["t"], &json["kinds"]),
+            (
+                &json!("notice"),
+                &json!("physics_missing"),
+                &json!(5),
+                &json!(["cube", "player"])
+            )
+        );
+        assert!(KINDS.contains(&"notice"));
     }
 
     #[test]

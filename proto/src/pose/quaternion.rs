@@ -31,3 +31,15 @@ pub fn unit(a: Quaternion) -> Quaternion {
         [a[0] / length, a[1] / length, a[2] / length, a[3] / length]
     }
 }
+
+/// Rotates for some time at an angular velocity in radians a second: accurate for small rotations.
+pub fn rotate(quaternion: Quaternion, angular: [f32; 3], seconds: f32) -> Quaternion {
+    let [x, y, z] = angular.map(|part| part * seconds / 2.0);
+    let [qx, qy, qz, qw] = quaternion;
+    unit([
+        qx + x * qw + y * qz - z * qy,
+        qy - x * qz + y * qw + z * qx,
+        qz + x * qy - y * qx + z * qw,
+        qw - x * qx - y * qy - z * qz,
+    ])
+}

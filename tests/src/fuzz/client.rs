@@ -100,6 +100,7 @@ impl FuzzedClient {
         let mut fuzzed = FuzzedClient {
             client: Client::new(&ClientConfig {
                 name: "ann".into(),
+                physics: vec![ambit_cubes_physics::PHYSICS],
                 predict: cubes,
                 ..ClientConfig::default()
             }),

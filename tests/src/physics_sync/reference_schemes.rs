@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use ambit_cubes_physics::{Arena, BodyId, CUBE, PLAYER, POSE_FORMAT, Physics, frame_time};
+use ambit_proto::physics::SharedPhysics;
 use ambit_proto::pose::{Motion, Pose};
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_transport::impair::Impairment;

@@ -48,10 +48,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "world-server/program",
         &["ambit-game-server", "ambit-world-server"],
     ),
-    (
-        "client-core",
-        &["ambit-cubes-physics", "ambit-proto", "ambit-transport"],
-    ),
+    ("client-core", &["ambit-proto", "ambit-transport"]),
     (
         "client-core/text",
         &["ambit-client-core", "ambit-proto", "ambit-transport"],
@@ -61,6 +58,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "ambit-client-core",
             "ambit-client-text",
+            "ambit-cubes-physics",
             "ambit-proto",
             "ambit-transport",
         ],
@@ -251,6 +249,30 @@ fn cores_use_no_network_library_and_no_runtime() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn the_client_s_core_needs_no_more_than_these_libraries() {
+    const LIBRARIES: [&str; 6] = [
+        "ambit-proto",
+        "backon",
+        "bytes",
+        "fastrand",
+        "prost",
+        "thiserror",
+    ];
+    let manifest = read(&root().join("client-core/Cargo.toml"));
+    let optional: Vec<&str> = manifest
+        .lines()
+        .filter(|line| line.contains("optional = true"))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .collect();
+    for name in dependencies("client-core") {
+        assert!(
+            LIBRARIES.contains(&&*name) || optional.contains(&&*name),
+            "client-core needs {name} without its shell"
+        );
     }
 }
 

@@ -1,7 +1,9 @@
 //! A host that simulates and sends, a path with loss and delay, and a client that draws frame by
 //! frame.
 
-use ambit_cubes_physics::{CUBE, CUBE_EDGE_M, PLAYER_EDGE_M, RandomDriver, control};
+use ambit_cubes_physics::{
+    CUBE, CUBE_EDGE_M, PHYSICS, PLAYER, PLAYER_EDGE_M, POSE_FORMAT, Physics, RandomDriver, control,
+};
 use ambit_proto::space::Position;
 use fastrand::Rng;
 
@@ -104,7 +106,7 @@ impl SimulationHarness {
             sent_poses: BTreeMap::new(),
             in_flight: Vec::new(),
             truth: VecDeque::new(),
-            client: Simulation::new(ARENA, 1),
+            client: Simulation::new(PHYSICS, ARENA, 1),
             received_until: GameTime::ZERO,
             errors: Errors::default(),
             is_paused: false,
@@ -302,7 +304,7 @@ impl SimulationHarness {
     fn draw(&mut self) {
         let shown = self.room_now();
         let flags = &self.flags;
-        let keys = |id: u32, t: GameTime| {
+        let keys = |id: u32, _: &SimulatedKind, t: GameTime| {
             let held = flags
                 .iter()
                 .rev()

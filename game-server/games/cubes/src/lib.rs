@@ -31,6 +31,7 @@ use ambit_cubes_physics::{
 };
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::physics::SharedPhysics;
 use ambit_proto::pose::Pose;
 use ambit_proto::schema::{PosePresentation, Schema};
 use ambit_proto::time::GameTime;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ambit_cubes_physics::{Arena, BodyId, POSE_FORMAT, Physics, RandomDriver, control, frame_time};
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::physics::SharedPhysics;
 use ambit_proto::time::GameTime;
 
 use super::schema;

@@ -56,8 +56,9 @@ impl System {
         )
     }
 
-    /// Adds a user with this client configuration.
-    pub fn add_user_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
+    /// Adds a user with this client configuration, and with the physics of the shipped games.
+    pub fn add_user_with(&mut self, mut config: ClientConfig, impairment: &Impairment) -> usize {
+        config.physics.push(ambit_cubes_physics::PHYSICS);
         let number = self.users.len();
         let seed = self
             .seed

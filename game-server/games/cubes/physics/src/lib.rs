@@ -1,10 +1,9 @@
 //! `cubes`: a floor with walls, small cubes that lie on it, and a larger cube for each player,
 //! which rolls among them.
 //!
-//! Both ends run the same physics ([`Physics`], feature `physics`) in frames of 1/60 s, whatever
-//! the room's tick rate. The host's simulation is authoritative; a client's continues from the
-//! poses it received. Frames count from the beginning of the room. The time alone gives the frame
-//! ([`frame_at`]), so no frame number is sent.
+//! Both ends run the same physics ([`Physics`], an [`ambit_proto::physics::SharedPhysics`]) in
+//! frames of 1/60 s. The host's simulation is authoritative; a client that registers [`PHYSICS`]
+//! continues from the poses it received.
 //!
 //! Units: metres, seconds, radians; z is up, the floor lies at z = 0 and begins at (0, 0). Sources:
 //! "Synchronisation par le reseau d'un monde virtuel sur Unity" for the world and the controls; G.
@@ -12,13 +11,16 @@
 //! the orientation).
 
 mod driver;
+mod extrapolation;
 mod physics;
 
 pub use self::driver::RandomDriver;
-pub use self::physics::{BodyId, Physics};
+pub use self::physics::Physics;
+#[doc(no_inline)]
+pub use ambit_proto::physics::{Arena, BodyId, FRAMES_PER_S, frame_at, frame_time};
 
+use ambit_proto::physics::{GamePhysics, SimulatedKind};
 use ambit_proto::pose::{MotionFormat, PoseFormat, Turning};
-use ambit_proto::time::GameTime;
 
 pub const GAME: &str = "cubes";
 
@@ -31,9 +33,6 @@ pub const PLAYER: u8 = 1;
 pub const CUBE_EDGE_M: f32 = 0.4;
 /// Edge of a player's cube, in metres.
 pub const PLAYER_EDGE_M: f32 = 1.0;
-
-/// Physics frames a second.
-pub const FRAMES_PER_S: u64 = 60;
 
 /// The grid of all poses. Both ends quantise their simulation to it after each frame.
 pub const POSE_FORMAT: PoseFormat = PoseFormat {
@@ -93,14 +92,25 @@ pub mod component {
     pub const NAME: u8 = 7;
 }
 
-/// The size of the floor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arena {
-    /// Along x, in metres.
-    pub width_m: f32,
-    /// Along y, in metres.
-    pub height_m: f32,
-}
+/// What clients register to simulate the game.
+pub const PHYSICS: GamePhysics = GamePhysics {
+    game: GAME,
+    kinds: &[
+        SimulatedKind {
+            kind: CUBE,
+            format: POSE_FORMAT,
+            held_controls: &[],
+        },
+        SimulatedKind {
+            kind: PLAYER,
+            format: POSE_FORMAT,
+            held_controls: &component::HELD_CONTROLS,
+        },
+    ],
+    // More than a player's cube can reach or roll in half a second.
+    reach_m: 4.0,
+    create: |arena| Box::new(Physics::new(arena)),
+};
 
 /// Edge of a cube of this kind, in metres.
 pub const fn edge_m(kind: u8) -> f32 {
@@ -111,40 +121,9 @@ pub const fn edge_m(kind: u8) -> f32 {
     }
 }
 
-/// The frame that the world is in at `horizon`: the nearest one, by its whole milliseconds.
-pub const fn frame_at(horizon: GameTime) -> u64 {
-    (horizon.millis() * FRAMES_PER_S + 500) / 1_000
-}
-
-/// The time of a frame; `frame_at` of it is that frame.
-pub const fn frame_time(frame: u64) -> GameTime {
-    GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frame_times_convert_back_to_frame_numbers_at_60_hz() {
-        for frame in 0..10_000 {
-            assert_eq!(frame_at(frame_time(frame)), frame);
-        }
-        assert_eq!(
-            [0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))),
-            [0, 0, 1, 3, 60]
-        );
-    }
-
-    #[test]
-    fn twenty_and_sixty_ticks_a_second_reach_the_same_frames() {
-        for tick in 0..10_000 {
-            assert_eq!(
-                frame_at(GameTime::from_millis(150 + 50 * tick)),
-                9 + 3 * tick
-            );
-        }
-    }
 
     #[test]
     fn both_pose_formats_are_valid() {

@@ -29,8 +29,9 @@ use rapier3d::math::{Pose as Isometry, Rotation, Vector};
 use rapier3d::pipeline::PhysicsWorld;
 
 use self::rest::SleepState;
-use super::{Arena, FRAMES_PER_S, PLAYER, POSE_FORMAT, edge_m};
+use super::{PLAYER, POSE_FORMAT, edge_m, extrapolation};
 use ambit_proto::keymap::Keys;
+use ambit_proto::physics::{Arena, BodyId, FRAMES_PER_S, SharedPhysics, SimulatedKind};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
@@ -51,31 +52,6 @@ const DAMPING: f32 = 0.2;
 const DENSITY: f32 = 1.0;
 /// A player's cube is heavier than its size suggests, so that it can push through a crowd of cubes.
 const PLAYER_DENSITY: f32 = 4.0;
-
-/// A handle of a body in [`Physics`]. Ordered by slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BodyId {
-    slot: u32,
-    generation: u32,
-}
-
-impl BodyId {
-    /// The body's slot, as an index for arrays. It is less than the highest number of bodies that
-    /// ever existed at once; it belongs to the body while the body exists and may be reused
-    /// afterwards.
-    pub fn slot(self) -> usize {
-        self.slot as usize
-    }
-
-    fn from_handle(handle: RigidBodyHandle) -> Self {
-        let (slot, generation) = handle.into_raw_parts();
-        Self { slot, generation }
-    }
-
-    fn to_handle(self) -> RigidBodyHandle {
-        RigidBodyHandle::from_raw_parts(self.slot, self.generation)
-    }
-}
 
 /// The state of a body that rapier does not hold.
 #[derive(Debug)]
@@ -139,123 +115,18 @@ impl Physics {
         }
     }
 
-    /// Adds a cube of a kind, asleep if the pose is at rest.
-    pub fn add(&mut self, kind: u8, pose: &Pose) -> BodyId {
-        let half = edge_m(kind) / 2.0;
-        let (linear, angular) = POSE_FORMAT.velocities(pose);
-        let body = RigidBodyBuilder::dynamic()
-            .pose(isometry(pose))
-            .linvel(vector(linear))
-            .angvel(vector(angular))
-            .linear_damping(DAMPING / 2.0)
-            .angular_damping(DAMPING)
-            .sleeping(pose.flag);
-        let collider = ColliderBuilder::cuboid(half, half, half)
-            .density(if kind == PLAYER {
-                PLAYER_DENSITY
-            } else {
-                DENSITY
-            })
-            .friction(FRICTION)
-            .restitution(RESTITUTION);
-        let (handle, collider) = self.world.insert(body, collider);
-        let body = BodyId::from_handle(handle);
-        let slot = body.slot as usize;
-        if slot >= self.states.len() {
-            self.states.resize_with(slot + 1, || None);
-        }
-        let rest = SleepState::new(pose);
-        self.states[slot] = Some(BodyState {
-            body,
-            collider,
-            kind,
-            pose: *pose,
-            keys: Keys::default(),
-            sleep: rest,
-        });
-        if kind == PLAYER {
-            self.players.push(body);
-            self.players.sort_unstable();
-        }
-        self.allow_sleep(body, pose.flag);
-        body
-    }
-
-    /// Removes a body; the bodies that leaned on it wake up.
+    /// The kind of a body's cube.
     ///
     /// # Panics
     /// If there is no such body, as in every function that takes one.
-    pub fn remove(&mut self, body: BodyId) {
-        let mut leaning = std::mem::take(&mut self.scratch);
-        self.find_touching(body, &mut leaning);
-        for &other in &leaning {
-            self.wake(other);
-        }
-        self.scratch = leaning;
-        self.world.remove_body(body.to_handle());
-        self.is_disturbed = true;
-        self.states[body.slot as usize] = None;
-        for list in [&mut self.players, &mut self.active, &mut self.changed] {
-            list.retain(|&other| other != body);
-        }
-    }
-
-    /// The kind of a body's cube.
     pub fn kind(&self, body: BodyId) -> u8 {
         self.state(body).kind
-    }
-
-    /// Position, orientation and velocities of a body, on the grid: the simulated state equals the
-    /// sent state.
-    pub fn pose(&self, body: BodyId) -> Pose {
-        self.state(body).pose
-    }
-
-    /// Moves a body at once: asleep if the pose is at rest, otherwise awake. It does not disturb
-    /// the bodies that it touches, because an update of one body comes with those of the others.
-    /// Setting the pose that the body has is no change.
-    pub fn set_pose(&mut self, body: BodyId, pose: &Pose) {
-        let cube = self.state_mut(body);
-        if cube.pose == *pose {
-            return;
-        }
-        cube.pose = *pose;
-        cube.sleep = SleepState::new(pose);
-        self.write_state(body, pose);
-        self.allow_sleep(body, pose.flag);
-        if !pose.flag {
-            self.world.bodies[body.to_handle()].wake_up(true);
-        }
-    }
-
-    /// Sets the keys that the player of a body holds in the following steps; new presses count in
-    /// the next step.
-    pub fn set_keys(&mut self, body: BodyId, keys: Keys) {
-        self.state_mut(body).keys = keys;
     }
 
     /// The keys that the player of a body holds; before a step, `previous` is the keymap of the
     /// step before.
     pub fn keys(&self, body: BodyId) -> Keys {
         self.state(body).keys
-    }
-
-    /// Advances the simulation by a frame.
-    pub fn step(&mut self) {
-        self.apply_keys();
-        if self.active.is_empty() && !self.is_disturbed {
-            return self.changed.clear();
-        }
-        self.is_disturbed = false;
-        self.world.step();
-        self.update_active();
-        self.update_sleep();
-    }
-
-    /// The bodies that are awake after the last step, and those that came to rest in it; no other
-    /// pose has changed. In ascending order.
-    pub fn changed_bodies(&self) -> impl ExactSizeIterator<Item = BodyId> {
-        self.changed.iter().copied()
     }
 
     /// All bodies, in ascending order.
@@ -289,7 +160,7 @@ impl Physics {
         let before = std::mem::take(&mut self.active);
         self.changed.clear();
         for &body in &before {
-            if self.world.bodies[body.to_handle()].is_sleeping() {
+            if self.world.bodies[handle_of(body)].is_sleeping() {
                 let cube = self.state_mut(body);
                 cube.pose = Pose {
                     flag: true,
@@ -302,7 +173,7 @@ impl Physics {
         self.active = before;
         self.active.clear();
         self.active
-            .extend(self.world.islands.active_bodies().map(BodyId::from_handle));
+            .extend(self.world.islands.active_bodies().map(body_of));
         self.active.sort_unstable();
         for index in 0..self.active.len() {
             self.quantise(self.active[index]);
@@ -312,7 +183,7 @@ impl Physics {
     }
 
     fn quantise(&mut self, body: BodyId) {
-        let simulated = &self.world.bodies[body.to_handle()];
+        let simulated = &self.world.bodies[handle_of(body)];
         let (at, turn) = (simulated.translation(), simulated.rotation());
         let velocities = (simulated.linvel().to_array(), simulated.angvel().to_array());
         let position = Position::new(at.x, at.y, at.z);
@@ -326,23 +197,20 @@ impl Physics {
     /// Sets rapier's state of a body to that of a pose. Wakes no body.
     fn write_state(&mut self, body: BodyId, pose: &Pose) {
         let (linear, angular) = POSE_FORMAT.velocities(pose);
-        let simulated = &mut self.world.bodies[body.to_handle()];
+        let simulated = &mut self.world.bodies[handle_of(body)];
         simulated.set_position(isometry(pose), false);
         simulated.set_linvel(vector(linear), false);
         simulated.set_angvel(vector(angular), false);
     }
 
     fn state(&self, body: BodyId) -> &BodyState {
-        let cube = self.states.get(body.slot as usize).and_then(Option::as_ref);
+        let cube = self.states.get(body.slot()).and_then(Option::as_ref);
         cube.filter(|cube| cube.body == body)
             .unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
     fn state_mut(&mut self, body: BodyId) -> &mut BodyState {
-        let cube = self
-            .states
-            .get_mut(body.slot as usize)
-            .and_then(Option::as_mut);
+        let cube = self.states.get_mut(body.slot()).and_then(Option::as_mut);
         cube.filter(|cube| cube.body == body)
             .unwrap_or_else(|| panic!("there is no {body:?}"))
     }
@@ -365,8 +233,110 @@ impl Physics {
         found.extend(
             others
                 .filter_map(|other| self.world.colliders.get(other)?.parent())
-                .map(BodyId::from_handle),
+                .map(body_of),
         );
+    }
+}
+
+/// # Panics
+/// If there is no such body, as in every function that takes one. Removing a body wakes those that
+/// leaned on it.
+impl SharedPhysics for Physics {
+    fn add(&mut self, kind: u8, pose: &Pose) -> BodyId {
+        let half = edge_m(kind) / 2.0;
+        let (linear, angular) = POSE_FORMAT.velocities(pose);
+        let body = RigidBodyBuilder::dynamic()
+            .pose(isometry(pose))
+            .linvel(vector(linear))
+            .angvel(vector(angular))
+            .linear_damping(DAMPING / 2.0)
+            .angular_damping(DAMPING)
+            .sleeping(pose.flag);
+        let collider = ColliderBuilder::cuboid(half, half, half)
+            .density(if kind == PLAYER {
+                PLAYER_DENSITY
+            } else {
+                DENSITY
+            })
+            .friction(FRICTION)
+            .restitution(RESTITUTION);
+        let (handle, collider) = self.world.insert(body, collider);
+        let body = body_of(handle);
+        let slot = body.slot();
+        if slot >= self.states.len() {
+            self.states.resize_with(slot + 1, || None);
+        }
+        let rest = SleepState::new(pose);
+        self.states[slot] = Some(BodyState {
+            body,
+            collider,
+            kind,
+            pose: *pose,
+            keys: Keys::default(),
+            sleep: rest,
+        });
+        if kind == PLAYER {
+            self.players.push(body);
+            self.players.sort_unstable();
+        }
+        self.allow_sleep(body, pose.flag);
+        body
+    }
+
+    fn remove(&mut self, body: BodyId) {
+        let mut leaning = std::mem::take(&mut self.scratch);
+        self.find_touching(body, &mut leaning);
+        for &other in &leaning {
+            self.wake(other);
+        }
+        self.scratch = leaning;
+        self.world.remove_body(handle_of(body));
+        self.is_disturbed = true;
+        self.states[body.slot()] = None;
+        for list in [&mut self.players, &mut self.active, &mut self.changed] {
+            list.retain(|&other| other != body);
+        }
+    }
+
+    fn pose(&self, body: BodyId) -> Pose {
+        self.state(body).pose
+    }
+
+    fn set_pose(&mut self, body: BodyId, pose: &Pose) {
+        let cube = self.state_mut(body);
+        if cube.pose == *pose {
+            return;
+        }
+        cube.pose = *pose;
+        cube.sleep = SleepState::new(pose);
+        self.write_state(body, pose);
+        self.allow_sleep(body, pose.flag);
+        if !pose.flag {
+            self.world.bodies[handle_of(body)].wake_up(true);
+        }
+    }
+
+    fn set_keys(&mut self, body: BodyId, keys: Keys) {
+        self.state_mut(body).keys = keys;
+    }
+
+    fn step(&mut self) {
+        self.apply_keys();
+        if self.active.is_empty() && !self.is_disturbed {
+            return self.changed.clear();
+        }
+        self.is_disturbed = false;
+        self.world.step();
+        self.update_active();
+        self.update_sleep();
+    }
+
+    fn changed_bodies(&self) -> &[BodyId] {
+        &self.changed
+    }
+
+    fn extrapolate(&self, kind: &SimulatedKind, pose: &Pose, frames: u64) -> Pose {
+        extrapolation::extrapolate(kind.kind, pose, frames)
     }
 }
 
@@ -390,6 +360,17 @@ fn add_walls(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
         let collider = ColliderBuilder::cuboid(x, y, z).translation(vector(centre));
         world.insert_collider(collider.friction(FRICTION).restitution(RESTITUTION), None);
     }
+}
+
+/// Our handle of rapier's body.
+fn body_of(handle: RigidBodyHandle) -> BodyId {
+    let (slot, generation) = handle.into_raw_parts();
+    BodyId::new(slot, generation)
+}
+
+/// Rapier's handle of a body.
+fn handle_of(body: BodyId) -> RigidBodyHandle {
+    RigidBodyHandle::from_raw_parts(body.slot() as u32, body.generation())
 }
 
 fn isometry(pose: &Pose) -> Isometry {

@@ -13,7 +13,7 @@ use rapier3d::math::Vector;
 use rapier3d::parry::bounding_volume::Aabb;
 use rapier3d::pipeline::QueryFilter;
 
-use super::{BodyId, Physics};
+use super::{BodyId, Physics, body_of, handle_of};
 use crate::{CUBE, FRAMES_PER_S, PLAYER_EDGE_M, control};
 use ambit_proto::keymap::Keymap;
 
@@ -56,7 +56,7 @@ impl Physics {
             self.push(player, keys.current);
             if keys.pressed(control::JUMP) && self.is_supported(player) {
                 self.wake(player);
-                let body = &mut self.world.bodies[player.to_handle()];
+                let body = &mut self.world.bodies[handle_of(player)];
                 let linear = body.linvel();
                 body.set_linvel(
                     Vector::new(linear.x, linear.y, linear.z.max(0.0) + JUMP_SPEED_M_PER_S),
@@ -86,7 +86,7 @@ impl Physics {
             return;
         };
         self.wake(player);
-        let body = &mut self.world.bodies[player.to_handle()];
+        let body = &mut self.world.bodies[handle_of(player)];
         let faster = (MAX_PUSH_SPEED_M_PER_S - body.linvel().dot(direction))
             .clamp(0.0, PUSH_ACCELERATION_M_PER_S2 * STEP_S);
         let change = direction * faster;
@@ -135,7 +135,7 @@ impl Physics {
         });
         if mass > 0.0 && pulled != Vector::ZERO {
             self.wake(player);
-            let body = &mut self.world.bodies[player.to_handle()];
+            let body = &mut self.world.bodies[handle_of(player)];
             body.set_linvel(linear - pulled / mass, true);
         }
     }
@@ -152,7 +152,7 @@ impl Physics {
     }
 
     fn motion(&self, body: BodyId) -> (Vector, Vector, Vector, f32) {
-        let body = &self.world.bodies[body.to_handle()];
+        let body = &self.world.bodies[handle_of(body)];
         (
             body.translation(),
             body.linvel(),
@@ -173,7 +173,7 @@ impl Physics {
         near.sort_unstable();
         for &body in &near {
             self.wake(body);
-            let simulated = &mut self.world.bodies[body.to_handle()];
+            let simulated = &mut self.world.bodies[handle_of(body)];
             let faster = change(simulated);
             simulated.set_linvel(simulated.linvel() + faster, true);
         }
@@ -182,7 +182,7 @@ impl Physics {
 
     /// Appends the small cubes whose middle is within reach of a body, in no particular order.
     pub(super) fn find_within_reach(&self, body: BodyId, found: &mut Vec<BodyId>) {
-        let centre = self.world.bodies[body.to_handle()].translation();
+        let centre = self.world.bodies[handle_of(body)].translation();
         let around = Aabb::from_half_extents(centre, Vector::splat(REACH_M));
         // The bounds of the last step are wide enough: they include how far a cube may move in the
         // next one.
@@ -194,7 +194,7 @@ impl Physics {
             .filter(|&handle| self.world.bodies[handle].translation().distance(centre) <= REACH_M);
         found.extend(
             bodies
-                .map(BodyId::from_handle)
+                .map(body_of)
                 .filter(|&other| self.state(other).kind == CUBE),
         );
     }

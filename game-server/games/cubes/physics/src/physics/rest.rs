@@ -9,7 +9,7 @@
 //! through others. So a body that loses its support has time to fall. Units: grid units, steps.
 //! Cost: proportional to the awake bodies and those that touch them.
 
-use super::{BodyId, Physics};
+use super::{BodyId, Physics, handle_of};
 use crate::POSE_FORMAT;
 use ambit_proto::pose::Pose;
 
@@ -75,14 +75,14 @@ impl Physics {
     pub(super) fn wake(&mut self, body: BodyId) {
         self.state_mut(body).sleep.reset();
         self.allow_sleep(body, false);
-        self.world.bodies[body.to_handle()].wake_up(true);
+        self.world.bodies[handle_of(body)].wake_up(true);
     }
 
     /// Sets whether rapier may put a body to sleep, with all bodies that it touches.
     pub(super) fn allow_sleep(&mut self, body: BodyId, may_sleep: bool) {
         self.is_disturbed = true;
         self.state_mut(body).sleep.may_sleep = may_sleep;
-        let activation = self.world.bodies[body.to_handle()].activation_mut();
+        let activation = self.world.bodies[handle_of(body)].activation_mut();
         activation.time_until_sleep = if may_sleep { 0.0 } else { f32::MAX };
     }
 

@@ -51,7 +51,7 @@ fn the_simulated_state_equals_the_quantised_pose() {
         physics.step();
         for body in physics.bodies() {
             let pose = physics.pose(body);
-            let simulated = &physics.world.bodies[body.to_handle()];
+            let simulated = &physics.world.bodies[handle_of(body)];
             let at = simulated.translation();
             assert!(POSE_FORMAT.fits(&pose));
             assert_eq!(POSE_FORMAT.position(&pose), Position::new(at.x, at.y, at.z));
@@ -433,7 +433,7 @@ fn run(physics: &mut Physics, steps: u32) {
 fn steps_to_rest(physics: &mut Physics, max: u32) -> u32 {
     for step in 0..max {
         physics.step();
-        if physics.changed_bodies().len() == 0 {
+        if physics.changed_bodies().is_empty() {
             return step;
         }
     }

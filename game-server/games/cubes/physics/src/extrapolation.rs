@@ -1,16 +1,16 @@
-//! Extrapolates a late pose to the present frame.
+//! Extrapolates the pose of a cube to a later frame.
 //!
-//! Simulating the missing frames again would be exact, but too expensive for all bodies. So the
-//! pose moves on at its velocities, falls if it is in the air, and stops at the floor.
+//! For a client that gets a pose late: simulating the missing frames again would be exact, but too
+//! expensive for all bodies. So the pose moves on at its velocities, falls if it is in the air, and
+//! stops at the floor.
 //!
 //! Units: frames of 1/60 s. Source: "Optimisation des echanges de donnees", an article on data
 //! exchange in action games (second-order prediction).
 
-use ambit_cubes_physics::{FRAMES_PER_S, POSE_FORMAT, edge_m};
-use ambit_proto::pose::Pose;
+use ambit_proto::pose::{Pose, quaternion};
 use ambit_proto::space::Position;
 
-use crate::rotation;
+use crate::{FRAMES_PER_S, POSE_FORMAT, edge_m};
 
 const FRAME_S: f32 = 1.0 / FRAMES_PER_S as f32;
 const GRAVITY_M_PER_S2: f32 = 9.81;
@@ -24,7 +24,7 @@ pub(super) fn extrapolate(kind: u8, pose: &Pose, frames: u64) -> Pose {
     if pose.flag || frames == 0 {
         return *pose;
     }
-    let (mut position, mut quaternion) = (POSE_FORMAT.position(pose), POSE_FORMAT.quaternion(pose));
+    let (mut position, mut turn) = (POSE_FORMAT.position(pose), POSE_FORMAT.quaternion(pose));
     let (mut linear, angular) = POSE_FORMAT.velocities(pose);
     let floor = edge_m(kind) / 2.0;
     let airborne = linear[2].abs() > AIRBORNE_M_PER_S;
@@ -38,20 +38,21 @@ pub(super) fn extrapolate(kind: u8, pose: &Pose, frames: u64) -> Pose {
         if position.z < floor && dz < 0.0 {
             (position.z, linear[2]) = (floor.min(z.max(0.0)), 0.0);
         }
-        quaternion = rotation::rotate(quaternion, angular, FRAME_S);
+        turn = quaternion::rotate(turn, angular, FRAME_S);
     }
-    POSE_FORMAT.moving(position, quaternion, Some((linear, angular)))
+    POSE_FORMAT.moving(position, turn, Some((linear, angular)))
 }
 
 #[cfg(test)]
 mod tests {
-    use ambit_cubes_physics::CUBE;
-
     use super::*;
+    use crate::CUBE;
+
+    const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
     #[test]
     fn a_pose_at_rest_is_not_moved() {
-        let pose = POSE_FORMAT.moving(Position::new(1.0, 2.0, 0.2), rotation::IDENTITY, None);
+        let pose = POSE_FORMAT.moving(Position::new(1.0, 2.0, 0.2), UPRIGHT, None);
         assert_eq!(extrapolate(CUBE, &pose, 9), pose);
     }
 
@@ -60,7 +61,7 @@ mod tests {
         let later = |z, linear, frames| {
             let pose = POSE_FORMAT.moving(
                 Position::new(1.0, 2.0, z),
-                rotation::IDENTITY,
+                UPRIGHT,
                 Some((linear, [0.0; 3])),
             );
             POSE_FORMAT.position(&extrapolate(CUBE, &pose, frames))
