@@ -1,6 +1,7 @@
 //! Scenarios on the simulated system ([`ambit_tests::sim`]): one thread, virtual time. The interest
 //! oracle checks every tick of every room. A failure names its seed.
 
+mod balls;
 mod border_crossing;
 mod budget;
 mod connections;
