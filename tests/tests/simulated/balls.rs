@@ -103,7 +103,6 @@ struct DrawnBall {
 
 /// In metres.
 #[derive(Debug)]
-#[expect(dead_code, reason = "some are only printed")]
 struct Errors {
     samples: usize,
     p50: f32,
