@@ -15,7 +15,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::Action;
+use ambit_proto::message::GameCommand;
 use ambit_proto::physics::{
     Arena, BodyId, FRAMES_PER_S, GamePhysics, SharedPhysics, SimulatedKind, frame_at,
 };
@@ -391,8 +391,8 @@ impl Game for BouncingBalls {
         }
     }
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
-        Err(Refusal(ErrorCode::UnknownCommand))
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &GameCommand) -> Result<(), Refusal> {
+        Err(Refusal::Code(ErrorCode::UnknownCommand))
     }
 
     /// The keys act in the steps after the frame in which their flags change.
