@@ -278,6 +278,11 @@ impl<F: ViewFactory> Client<F> {
         self.outputs.pop_front()
     }
 
+    /// Whether [`Client::poll_output`] would return an action.
+    pub fn has_outputs(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
     /// The next event for views. `ConnectionStatus::Closed` is the last one.
     pub fn poll_event(&mut self) -> Option<ViewEvent> {
         self.events.pop()

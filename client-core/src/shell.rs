@@ -1,17 +1,19 @@
 //! The client on a real network: tokio, quinn, channels.
 //!
-//! [`start`] spawns a task that owns a [`Client`] and does its I/O: connections, frames, datagrams,
-//! timers. A view gets a [`ClientHandle`] for requests and reads, and [`ClientEvents`]. This module
-//! makes no decisions; reconnects, requests and events are decided in `client`.
+//! [`start`] spawns a task that does the I/O of a [`Client`]: connections, frames, datagrams,
+//! timers. The task and all [`ClientHandle`]s share the client behind a lock, so that a view calls
+//! and reads it from any thread without waiting for the task. [`ClientEvents`] are the events. This
+//! module makes no decisions; reconnects, requests and events are decided in `client`.
 //!
-//! Queues and their bounds: [`MAX_JOBS`] (then the caller waits), [`MAX_EVENTS`] (then events wait
-//! in the client's own queue, which drops updates and finally ends the connection), received
-//! frames, 256 (then their stream stops), received datagrams (QUIC's buffer, then the oldest is
-//! dropped), frames to a peer (128; a peer that does not read them loses the connection).
+//! Queues and their bounds: [`MAX_EVENTS`] (then events wait in the client's own queue, which drops
+//! updates and finally ends the connection), received frames, 256 (then their stream stops),
+//! received datagrams (QUIC's buffer, then the oldest is dropped), frames to a peer (128; a peer
+//! that does not read them loses the connection).
 
 mod clock;
 mod connection;
 mod impaired_socket;
+mod shared;
 mod sockets;
 mod task;
 mod traffic;
@@ -23,7 +25,7 @@ use ambit_proto::message::GameCommand;
 use ambit_proto::time::LocalTime;
 use ambit_transport::impair::Impairment;
 use ambit_transport::quic::Fingerprint;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::client::config::ClientConfig;
 use crate::client::event::ViewEvent;
@@ -32,11 +34,10 @@ use crate::client::request::LobbyRequest;
 use crate::client::{Client, CommandError};
 use crate::replica::factory::ViewFactory;
 use crate::trust::KnownHosts;
+use shared::SharedClient;
 pub use traffic::Traffic;
 use traffic::TrafficMeter;
 
-/// Maximum number of jobs that wait for the task; then the caller waits.
-pub const MAX_JOBS: usize = 64;
 /// Maximum number of events on their way to the view; more wait in the client's own queue.
 pub const MAX_EVENTS: usize = 256;
 /// Maximum number of received frames that wait for the task.
@@ -66,9 +67,14 @@ pub enum ServerTrust {
     Pinned(Fingerprint),
 }
 
-/// A handle to a running client; cheap to clone. When the last one is dropped, the client quits.
+/// A handle to a running client; cheap to clone, and usable from any thread. When the last one is
+/// dropped, the client quits.
 pub struct ClientHandle<F: ViewFactory = ()> {
-    jobs: mpsc::Sender<ClientJob<F>>,
+    inner: Arc<HandleInner<F>>,
+}
+
+struct HandleInner<F: ViewFactory> {
+    shared: Arc<SharedClient<F>>,
     meter: Arc<TrafficMeter>,
 }
 
@@ -77,25 +83,6 @@ pub struct ClientHandle<F: ViewFactory = ()> {
 pub struct ClientEvents {
     events: mpsc::Receiver<ViewEvent>,
 }
-
-/// The client has ended; its last event says why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client has ended")]
-pub struct ClientEnded;
-
-/// Why a call was not executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientCallError<E: std::error::Error + 'static> {
-    /// The client has ended.
-    #[error(transparent)]
-    Ended(#[from] ClientEnded),
-    /// The client refused it.
-    #[error(transparent)]
-    Refused(E),
-}
-
-/// A function to run on the client, in its task.
-type ClientJob<F> = Box<dyn FnOnce(&mut Client<F>, LocalTime) + Send>;
 
 /// Starts a client in its own task, which connects to the lobby at once. Must be called within a
 /// tokio runtime.
@@ -107,89 +94,65 @@ where
     F: ViewFactory + Send + 'static,
     F::View: Send,
 {
-    let (orders, order_receiver) = mpsc::channel(MAX_JOBS);
     let (event_sender, events) = mpsc::channel(MAX_EVENTS);
+    let client = Client::with_factory(&options.client, factory);
+    let shared = Arc::new(SharedClient::new(client));
     let meter = Arc::new(TrafficMeter::default());
-    tokio::spawn(
-        task::ClientTask::new(options, factory, meter.clone()).run(order_receiver, event_sender),
-    );
-    (
-        ClientHandle {
-            jobs: orders,
-            meter,
-        },
-        ClientEvents { events },
-    )
+    let task = task::ClientTask::new(options, shared.clone(), meter.clone());
+    tokio::spawn(task.run(event_sender));
+    let inner = Arc::new(HandleInner { shared, meter });
+    (ClientHandle { inner }, ClientEvents { events })
 }
 
 impl<F: ViewFactory> ClientHandle<F> {
     /// Sends a request to the lobby. The answer is an event with the returned number.
-    pub async fn request(&self, request: LobbyRequest) -> Result<u64, ClientCallError<RequestError>>
-    where
-        F: 'static,
-    {
-        self.run(move |client, now| client.request(now, request))
-            .await?
-            .map_err(ClientCallError::Refused)
+    pub fn request(&self, request: LobbyRequest) -> Result<u64, RequestError> {
+        self.run(|client, now| client.request(now, request))
     }
 
     /// Sends a command to the game. A refusal is an event with the returned number.
-    pub async fn act(&self, command: GameCommand<u32>) -> Result<u32, ClientCallError<CommandError>>
-    where
-        F: 'static,
-    {
-        self.run(move |client, now| client.act(now, &command))
-            .await?
-            .map_err(ClientCallError::Refused)
+    pub fn act(&self, command: &GameCommand<u32>) -> Result<u32, CommandError> {
+        self.run(|client, now| client.act(now, command))
     }
 
     /// Sets the held keys: see [`Client::input`].
-    pub async fn input(&self, keys: Keymap) -> Result<(), ClientEnded>
-    where
-        F: 'static,
-    {
-        self.run(move |client, now| client.input(now, keys)).await
+    pub fn input(&self, keys: Keymap) {
+        self.run(|client, now| client.input(now, keys));
     }
 
     /// The traffic of the sockets so far: UDP payload of all connections, including those to the
     /// lobby.
     pub fn traffic(&self) -> Traffic {
-        self.meter.read()
+        self.inner.meter.read()
     }
 
     /// Leaves room and lobby; `ConnectionStatus::Closed` is the last event.
-    pub async fn quit(&self) -> Result<(), ClientEnded>
-    where
-        F: 'static,
-    {
-        self.run(Client::quit).await
+    pub fn quit(&self) {
+        self.run(Client::quit);
     }
 
-    /// Runs `order` on the client, between two events, and returns its result: for reads of
-    /// positions, statistics and everything else that has no event. It blocks the client, so it
-    /// should be short.
-    pub async fn run<R, O>(&self, order: O) -> Result<R, ClientEnded>
-    where
-        F: 'static,
-        R: Send + 'static,
-        O: FnOnce(&mut Client<F>, LocalTime) -> R + Send + 'static,
-    {
-        let (answer, answered) = oneshot::channel();
-        let order: ClientJob<F> = Box::new(move |client, now| {
-            // The caller may have gone.
-            let _ = answer.send(order(client, now));
-        });
-        self.jobs.send(order).await.map_err(|_| ClientEnded)?;
-        answered.await.map_err(|_| ClientEnded)
+    /// Calls the client and returns the result: for reads of positions, statistics and everything
+    /// else that has no event. `now` is the time of the call.
+    ///
+    /// The client stands still meanwhile, so `call` should take microseconds. It must not use the
+    /// handle: that would wait for itself. A client that has ended can still be read.
+    pub fn run<R>(&self, call: impl FnOnce(&mut Client<F>, LocalTime) -> R) -> R {
+        self.inner.shared.run(call)
     }
 }
 
 impl<F: ViewFactory> Clone for ClientHandle<F> {
     fn clone(&self) -> Self {
         ClientHandle {
-            jobs: self.jobs.clone(),
-            meter: self.meter.clone(),
+            inner: self.inner.clone(),
         }
+    }
+}
+
+/// The last handle is gone: nobody can call the client any more.
+impl<F: ViewFactory> Drop for HandleInner<F> {
+    fn drop(&mut self) {
+        self.shared.run(Client::quit);
     }
 }
 

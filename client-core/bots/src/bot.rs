@@ -139,7 +139,6 @@ impl Bot {
         let asked = self
             .handle
             .request(request)
-            .await
             .map_err(|error| error.to_string())?;
         let answer = timeout(ANSWER_TIMEOUT, async {
             while let Some(event) = self.next().await {
@@ -219,24 +218,20 @@ impl Bot {
             let current = *phase.borrow_and_update();
             if current != RunPhase::Gathering && !state.is_measuring {
                 state.is_measuring = true;
-                state.first = if self.fault_detector.begin_measuring() {
-                    self.snapshot().await
-                } else {
-                    None
-                };
+                let is_playing = self.fault_detector.begin_measuring();
+                state.first = is_playing.then(|| self.snapshot());
             }
             if current == RunPhase::Over || self.fault_detector.closed().is_some() {
                 break;
             }
-            self.act_once(&mut state).await;
+            self.act_once(&mut state);
         }
         self.finish(state).await
     }
 
     /// Quits, and waits until the client has ended.
     pub(crate) async fn leave(mut self) {
-        // A client that has ended already need not quit.
-        let _ = self.handle.quit().await;
+        self.handle.quit();
         let _ = timeout(QUIT_TIMEOUT, async {
             while self.events.next().await.is_some() {}
         })
@@ -244,23 +239,20 @@ impl Bot {
     }
 
     /// Samples, and perhaps sends a command.
-    async fn act_once(&mut self, state: &mut BotState) {
+    fn act_once(&mut self, state: &mut BotState) {
         match self.settings.profile {
             Profile::Crowd => {}
-            Profile::Monkey => return self.play_nonsense(state).await,
-            _ => return self.hold_keys(state).await,
+            Profile::Monkey => return self.play_nonsense(state),
+            _ => return self.hold_keys(state),
         }
         let casts = state
             .crowd
             .as_ref()
             .is_some_and(|crowd| crowd.may_cast_by(state.now + LOOK_INTERVAL));
-        let observe = move |client: &mut Client, now| {
+        let observation = self.handle.run(|client, now| {
             client.sample_ages(now);
             Observation::new(client, now, casts)
-        };
-        let Ok(observation) = self.handle.run(observe).await else {
-            return;
-        };
+        });
         state.now = observation.now;
         if let Some(age) = observation.age.filter(|_| state.first.is_some()) {
             state.ages.add(age);
@@ -272,12 +264,12 @@ impl Bot {
             .crowd
             .get_or_insert_with(|| CrowdBot::new(observation.now, state.seed));
         if let Some(action) = crowd.decide(observation.now, &avatar) {
-            self.act(action).await;
+            self.act(&action);
         }
     }
 
     /// Samples, and sends a command that may be absurd or malformed.
-    async fn play_nonsense(&mut self, state: &mut BotState) {
+    fn play_nonsense(&mut self, state: &mut BotState) {
         let mut monkey = state
             .monkey
             .take()
@@ -297,7 +289,7 @@ impl Bot {
             }
             (monkey, now, client.age(now))
         };
-        let Ok((monkey, now, age)) = self.handle.run(play).await else {
+        let Ok((monkey, now, age)) = self.handle.run(play) else {
             return;
         };
         (state.monkey, state.now) = (Some(monkey), now);
@@ -307,11 +299,11 @@ impl Bot {
     }
 
     /// Samples, and sets the keys to hold.
-    async fn hold_keys(&mut self, state: &mut BotState) {
+    fn hold_keys(&mut self, state: &mut BotState) {
         let keys = state.keys_to_hold(self.settings.profile);
         let light = self.settings.is_light(self.index);
         let shows = self.settings.shown.is_some() && self.index < WATCHERS;
-        let observe = move |client: &mut Client, now| {
+        let observe = |client: &mut Client, now| {
             if let Some(keys) = keys {
                 apply_keys(client, now, keys);
             }
@@ -329,9 +321,7 @@ impl Bot {
                 },
             )
         };
-        let Ok((now, age, seen)) = self.handle.run(observe).await else {
-            return;
-        };
+        let (now, age, seen) = self.handle.run(observe);
         state.now = now;
         if let Some(age) = age.filter(|_| state.first.is_some()) {
             state.ages.add(age);
@@ -347,31 +337,24 @@ impl Bot {
         }
     }
 
-    async fn act(&mut self, command: GameCommand<u32>) {
+    fn act(&mut self, command: &GameCommand<u32>) {
         // Between two connections no command is possible; the break itself is counted elsewhere.
-        let _ = self.handle.act(command).await;
+        let _ = self.handle.act(command);
     }
 
     async fn finish(mut self, state: BotState) -> BotReport {
         let light = self.settings.is_light(self.index);
-        let last = self.snapshot().await;
-        self.fault_detector.end_measuring(
-            last.as_ref()
-                .and_then(|last| last.silence)
-                .unwrap_or_default(),
-        );
+        let last = self.snapshot();
+        self.fault_detector
+            .end_measuring(last.silence.unwrap_or_default());
         let steady = state.first.is_some() && self.fault_detector.is_steady();
-        let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
         self.fault_detector.faults_mut().add(
             "malformed",
-            malformed,
+            last.stats.malformed,
             "a datagram, record or message was invalid",
         );
-        let confirmed = last.as_ref().map_or(0, |last| last.stats.confirmed);
-        let measured = state.first.map(|first| {
-            let last = last.unwrap_or_else(|| first.clone());
-            (first, last)
-        });
+        let confirmed = last.stats.confirmed;
+        let measured = state.first.map(|first| (first, last));
         let (resumes, refusals, faults) = (
             self.fault_detector.resumes(),
             self.fault_detector.refusals(),
@@ -393,15 +376,15 @@ impl Bot {
         }
     }
 
-    async fn snapshot(&self) -> Option<ClientSnapshot> {
+    fn snapshot(&self) -> ClientSnapshot {
         let traffic = self.handle.traffic();
         let read = |client: &mut Client, now| (client.stats(), client.silence(now));
-        let (stats, silence) = self.handle.run(read).await.ok()?;
-        Some(ClientSnapshot {
+        let (stats, silence) = self.handle.run(read);
+        ClientSnapshot {
             stats,
             traffic,
             silence,
-        })
+        }
     }
 
     async fn next(&mut self) -> Option<ViewEvent> {

@@ -254,7 +254,7 @@ impl BotGroup {
             if to_start && joined + failed >= self.plan.count {
                 to_start = false;
                 // A refusal is an event of the first bot, and so one of its faults.
-                let _ = leader.request(LobbyRequest::StartRoom).await;
+                let _ = leader.request(LobbyRequest::StartRoom);
             }
         }
     }

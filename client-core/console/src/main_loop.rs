@@ -8,7 +8,7 @@ use std::time::Duration;
 use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{ConnectionStatus, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
-use ambit_client_core::shell::{self, ClientCallError, ClientEvents, ClientHandle, ClientOptions};
+use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions};
 use ambit_client_text::json;
 use ambit_proto::codes::{self as protocol, ErrorCode};
 use ambit_proto::time::LocalTime;
@@ -89,8 +89,8 @@ pub(crate) async fn run(
     };
     let result = console.run_until_exit(&mut lines, &mut events).await;
     if result.is_err() {
-        // The output is closed. It does not matter whether the client has ended already.
-        let _ = console.handle.quit().await;
+        // The output is closed.
+        console.handle.quit();
     }
     // The client has ended when there are no more events.
     while events.next().await.is_some() {}
@@ -108,7 +108,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         let mut wait_for_signal = std::pin::pin!(wait_for_signal());
         loop {
             while let Some(step) = self.script.poll_step() {
-                self.execute_step(step).await?;
+                self.execute_step(step)?;
             }
             if let Some(exit) = self.exit {
                 return Ok(exit);
@@ -116,24 +116,24 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
             self.prompt()?;
             let deadline = self.script.next_deadline();
             tokio::select! {
-                event = events.next() => self.handle_event(event).await?,
+                event = events.next() => self.handle_event(event)?,
                 line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
-                _ = sampling.tick() => self.sample().await,
+                _ = sampling.tick() => self.sample(),
                 () = sleep_until(self.instant(deadline)), if deadline.is_some() => {
                     self.script.handle_timeout(self.now());
                 }
-                () = &mut wait_for_signal, if !self.quitting => self.quit().await,
+                () = &mut wait_for_signal, if !self.quitting => self.quit(),
             }
         }
     }
 
-    async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
+    fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
         let Some(event) = event else {
             self.exit.get_or_insert(LoopExit::Lost);
             return Ok(());
         };
         match &event {
-            ViewEvent::Welcome(_) => self.keep_token().await,
+            ViewEvent::Welcome(_) => self.keep_token(),
             ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
                 self.close(code, message);
             }
@@ -148,7 +148,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         let is_own_departure = self.quitting && matches!(event, ViewEvent::Leave { .. });
         match json::event(&event) {
             Some(line) if shown && !is_own_departure => {
-                let line = self.with_time(line).await;
+                let line = self.with_time(line);
                 self.print(&line)
             }
             _ => Ok(()),
@@ -156,9 +156,9 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
     }
 
     /// During a game every line has a time, also those from the lobby.
-    async fn with_time(&self, mut line: serde_json::Value) -> serde_json::Value {
+    fn with_time(&self, mut line: serde_json::Value) -> serde_json::Value {
         if line.get("t").is_none()
-            && let Ok(Some(t)) = self.handle.run(|client, now| client.room_time(now)).await
+            && let Some(t) = self.handle.run(|client, now| client.room_time(now))
         {
             line["t"] = json::ms(t).into();
         }
@@ -183,79 +183,60 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         Ok(())
     }
 
-    async fn execute_step(&mut self, step: ScriptStep) -> io::Result<()> {
+    fn execute_step(&mut self, step: ScriptStep) -> io::Result<()> {
         match step {
-            ScriptStep::Request(request) => match self.handle.request(request).await {
+            ScriptStep::Request(request) => match self.handle.request(request) {
                 Ok(number) => self.script.handle_asked(self.now(), Some(number)),
                 Err(refused) => {
                     self.script.handle_asked(self.now(), None);
-                    self.print_refusal("too_many_requests", refused)?;
+                    self.print_unless_ended(&json::error(
+                        "too_many_requests",
+                        &refused.to_string(),
+                    ))?;
                 }
             },
             ScriptStep::Act(command) => {
-                if let Err(refused) = self.handle.act(command).await {
-                    let code = match &refused {
-                        ClientCallError::Refused(refusal) => refusal.code(),
-                        ClientCallError::Ended(_) => "not_in_game",
-                    };
-                    self.print_refusal(code, refused)?;
+                if let Err(refused) = self.handle.act(&command) {
+                    self.print_unless_ended(&json::error(refused.code(), &refused.to_string()))?;
                 }
             }
-            // Ignore a client that has ended.
-            ScriptStep::Hold(keys) => drop(
-                self.handle
-                    .run(move |client, now| client.hold(now, keys))
-                    .await,
-            ),
+            ScriptStep::Hold(keys) => self.handle.run(|client, now| client.hold(now, keys)),
             ScriptStep::Error(code, message) => self.print(&json::error(code, &message))?,
             ScriptStep::Objects => {
-                let objects = self.handle.run(report::objects).await;
-                self.print_unless_ended(objects.ok())?;
+                let objects = self.handle.run(report::objects);
+                self.print(&objects)?;
             }
             ScriptStep::Stats => {
-                let ages = self.ages.clone();
+                let ages = &self.ages;
                 let stats = self
                     .handle
-                    .run(move |client, now| report::stats(client, now, &ages))
-                    .await;
-                self.print_unless_ended(stats.ok())?;
+                    .run(|client, now| report::stats(client, now, ages));
+                self.print(&stats)?;
             }
-            // Ignore a client that has ended.
-            ScriptStep::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
+            ScriptStep::Watch(on) => self.handle.run(|client, _| client.watch(on)),
             ScriptStep::Help(schema) => self.print(&report::help(schema.as_deref()))?,
-            ScriptStep::Quit => self.quit().await,
+            ScriptStep::Quit => self.quit(),
         }
         Ok(())
     }
 
-    /// Prints why the client refused. A client that has ended has already reported that.
-    fn print_refusal<E: std::error::Error>(
-        &mut self,
-        code: &str,
-        refused: ClientCallError<E>,
-    ) -> io::Result<()> {
-        match refused {
-            ClientCallError::Ended(_) => Ok(()),
-            ClientCallError::Refused(refusal) => {
-                self.print(&json::error(code, &refusal.to_string()))
-            }
+    /// Prints why the client refused something. A client that has ended has reported that already.
+    fn print_unless_ended(&mut self, error: &Json) -> io::Result<()> {
+        if self.handle.run(|client, _| client.is_closed()) {
+            return Ok(());
         }
+        self.print(error)
     }
 
-    async fn quit(&mut self) {
+    fn quit(&mut self) {
         self.quitting = true;
         // If it has ended already, its last event has the reason.
-        let _ = self.handle.quit().await;
+        self.handle.quit();
     }
 
-    async fn keep_token(&mut self) {
-        if let Ok(token) = self
-            .handle
-            .run(|client, _| client.resume_token().to_vec())
-            .await
-        {
-            self.token.store(&token);
-        }
+    fn keep_token(&mut self) {
+        let token = self.handle.run(|client, _| client.resume_token().to_vec());
+        self.token.store(&token);
     }
 
     fn close(&mut self, code: &str, message: &str) {
@@ -273,18 +254,14 @@ impl<K: FnMut() -> [u8; 16]> ConsoleLoop<K> {
         }
     }
 
-    async fn sample(&mut self) {
+    fn sample(&mut self) {
         let sample = |client: &mut Client, now| {
             client.sample_ages(now);
             client.age(now)
         };
-        if let Ok(Some(age)) = self.handle.run(sample).await {
+        if let Some(age) = self.handle.run(sample) {
             self.ages.add(age);
         }
-    }
-
-    fn print_unless_ended(&mut self, line: Option<Json>) -> io::Result<()> {
-        line.map_or(Ok(()), |line| self.print(&line))
     }
 
     fn print(&mut self, line: &Json) -> io::Result<()> {

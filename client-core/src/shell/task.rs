@@ -1,4 +1,8 @@
-//! The task that owns a client and does its I/O.
+//! The task that does the I/O of a client.
+//!
+//! Handles call the same client from other threads. So before the task hands anything in, it
+//! executes the outputs that their calls have left: what comes from a connection that the client
+//! has just given up is then dropped.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -19,9 +23,10 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::clock::ShellClock;
 use super::connection::{self, ConnectionReport, MAX_FRAMES, Peer, ReportContent, ReportSender};
+use super::shared::SharedClient;
 use super::sockets::Sockets;
 use super::traffic::TrafficMeter;
-use super::{ClientJob, ClientOptions, MAX_REPORTS, ServerTrust};
+use super::{ClientOptions, MAX_REPORTS, ServerTrust};
 use crate::client::event::ViewEvent;
 use crate::client::lobby::CloseReason;
 use crate::client::{Client, ClientOutput};
@@ -31,7 +36,12 @@ use crate::replica::factory::ViewFactory;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct ClientTask<F: ViewFactory> {
-    client: Client<F>,
+    shared: Arc<SharedClient<F>>,
+    io: ClientIo,
+}
+
+/// The connections of a client. It executes the client's outputs and reports what comes back.
+struct ClientIo {
     clock: ShellClock,
     options: ClientOptions,
     sockets: Arc<Sockets>,
@@ -79,15 +89,105 @@ where
     F: ViewFactory + Send + 'static,
     F::View: Send,
 {
-    pub(super) fn new(options: ClientOptions, factory: F, meter: Arc<TrafficMeter>) -> Self {
-        let (inbox, inward) = mpsc::channel(MAX_REPORTS);
-        ClientTask {
-            client: Client::with_factory(&options.client, factory),
-            clock: ShellClock::start(),
+    pub(super) fn new(
+        options: ClientOptions,
+        shared: Arc<SharedClient<F>>,
+        meter: Arc<TrafficMeter>,
+    ) -> Self {
+        let io = ClientIo::new(options, shared.clock(), meter);
+        ClientTask { shared, io }
+    }
+
+    /// Runs until the client has ended.
+    pub(super) async fn run(mut self, events: mpsc::Sender<ViewEvent>) {
+        self.with_client(|_, client, now| client.connect(now));
+        let mut listening = true;
+        let mut alarm = WakeTimer::new(self.io.clock.instant(LocalTime::ZERO));
+        loop {
+            if !listening {
+                self.with_client(|_, client, _| while client.poll_event().is_some() {});
+            }
+            let Some(due) = self.next_due() else { break };
+            alarm.set(due.deadline);
+            let game = self
+                .io
+                .game
+                .as_ref()
+                .filter(|open| !open.datagrams_ended)
+                .and_then(|open| Some((open.number, open.connection.as_ref()?)));
+            let game_number = game.map_or(0, |(number, _)| number);
+            tokio::select! {
+                () = self.shared.wait_for_work() => {}
+                Some(report) = self.io.reports.recv() => {
+                    self.with_client(|io, client, now| io.handle_report(client, now, report));
+                }
+                datagram = next_datagram(game), if game.is_some() => {
+                    self.with_client(|io, client, now| {
+                        io.handle_datagram(client, now, game_number, datagram);
+                    });
+                }
+                permit = events.reserve(), if listening && due.has_events => match permit {
+                    Ok(permit) => {
+                        if let Some(event) = self.with_client(|_, client, _| client.poll_event()) {
+                            permit.send(event);
+                        }
+                    }
+                    Err(_) => listening = false,
+                },
+                () = alarm.wait(), if alarm.is_set() => {
+                    self.with_client(|_, client, now| client.handle_timeout(now));
+                }
+                () = wait_for_probe(due.probe_every, &self.io.probe) => self.io.probe_lobby(),
+            }
+        }
+        self.io.shut_down().await;
+    }
+
+    /// Calls the client, after the outputs that handles have left.
+    fn with_client<R>(
+        &mut self,
+        call: impl FnOnce(&mut ClientIo, &mut Client<F>, LocalTime) -> R,
+    ) -> R {
+        let mut state = self.shared.lock();
+        self.io.execute_outputs(&mut state.client);
+        let now = self.io.clock.now();
+        call(&mut self.io, &mut state.client, now)
+    }
+
+    /// Executes all outputs; returns what to wait for, or `None` once the client has ended.
+    fn next_due(&mut self) -> Option<TaskDue> {
+        let mut state = self.shared.lock();
+        let state = &mut *state;
+        self.io.execute_outputs(&mut state.client);
+        let has_events = state.client.has_events();
+        if state.client.is_closed() && !has_events {
+            return None;
+        }
+        state.alarm = state.client.next_deadline();
+        Some(TaskDue {
+            deadline: state.alarm.map(|deadline| self.io.clock.instant(deadline)),
+            has_events,
+            probe_every: state.client.probe_every(),
+        })
+    }
+}
+
+/// What the task waits for, besides its inputs.
+struct TaskDue {
+    deadline: Option<Instant>,
+    has_events: bool,
+    probe_every: Option<Duration>,
+}
+
+impl ClientIo {
+    fn new(options: ClientOptions, clock: ShellClock, meter: Arc<TrafficMeter>) -> Self {
+        let (report_sender, reports) = mpsc::channel(MAX_REPORTS);
+        ClientIo {
+            clock,
             sockets: Arc::new(Sockets::new(options.impairment, options.number)),
             options,
-            report_sender: inbox,
-            reports: inward,
+            report_sender,
+            reports,
             world: None,
             game: None,
             connection_tasks: JoinSet::new(),
@@ -98,72 +198,10 @@ where
         }
     }
 
-    pub(super) async fn run(
-        mut self,
-        mut orders: mpsc::Receiver<ClientJob<F>>,
-        events: mpsc::Sender<ViewEvent>,
-    ) {
-        self.client.connect(self.clock.now());
-        let mut listening = true;
-        let mut handled = true;
-        let mut alarm = WakeTimer::new(self.clock.instant(LocalTime::ZERO));
-        loop {
-            self.execute_outputs();
-            if self.client.is_closed() && !self.client.has_events() {
-                break;
-            }
-            alarm.set(
-                self.client
-                    .next_deadline()
-                    .map(|deadline| self.clock.instant(deadline)),
-            );
-            let game_connection = self
-                .game
-                .as_ref()
-                .filter(|open| !open.datagrams_ended)
-                .and_then(|open| open.connection.as_ref());
-            tokio::select! {
-                order = orders.recv(), if handled => if let Some(order) = order {
-                    order(&mut self.client, self.clock.now());
-                } else {
-                    handled = false;
-                    self.client.quit(self.clock.now());
-                },
-                Some(inward) = self.reports.recv() => self.handle_report(inward),
-                datagram = next_datagram(game_connection), if game_connection.is_some() => {
-                    if let Some(datagram) = datagram {
-                        self.client.handle_datagram(self.clock.now(), &datagram);
-                    } else {
-                        // The connection's task reports the reason, after the frames that came
-                        // before the end.
-                        let game = self.game.as_mut().expect("a datagram was read from it");
-                        game.datagrams_ended = true;
-                    }
-                }
-                permit = events.reserve(), if listening && self.client.has_events() => {
-                    match permit {
-                        Ok(permit) => {
-                            permit.send(self.client.poll_event().expect("has_events was true"));
-                        }
-                        Err(_) => listening = false,
-                    }
-                }
-                () = alarm.wait(), if alarm.is_set() => {
-                    self.client.handle_timeout(self.clock.now());
-                }
-                () = wait_for_probe(self.client.probe_every(), &self.probe) => self.probe_lobby(),
-            }
-            if !listening {
-                while self.client.poll_event().is_some() {}
-            }
-        }
-        self.shut_down().await;
-    }
-
-    fn execute_outputs(&mut self) {
-        while let Some(output) = self.client.poll_output() {
+    fn execute_outputs<F: ViewFactory>(&mut self, client: &mut Client<F>) {
+        while let Some(output) = client.poll_output() {
             match output {
-                ClientOutput::ConnectWorld => self.connect_world(),
+                ClientOutput::ConnectWorld => self.connect_world(client),
                 ClientOutput::ConnectGame {
                     address,
                     certificate_sha256,
@@ -178,8 +216,8 @@ where
                 }
                 ClientOutput::CloseWorld => self.world = None,
                 ClientOutput::CloseGame => self.game = None,
-                ClientOutput::World(message) => self.send_world(&message),
-                ClientOutput::Game(message) => self.send_game(&message),
+                ClientOutput::World(message) => self.send_world(client, &message),
+                ClientOutput::Game(message) => self.send_game(client, &message),
                 ClientOutput::Datagram(datagram) => {
                     if let Some(connection) =
                         self.game.as_ref().and_then(|open| open.connection.as_ref())
@@ -193,18 +231,18 @@ where
         }
     }
 
-    fn connect_world(&mut self) {
+    fn connect_world<F: ViewFactory>(&mut self, client: &mut Client<F>) {
         let ClientOptions { server, trust, .. } = &self.options;
-        let (server, trust) = match self.client.server() {
+        let (server, trust) = match client.server() {
             Some(other) => (
                 other.address.clone(),
                 ServerTrust::Pinned(Fingerprint(other.certificate_sha256)),
             ),
             None => (server.clone(), trust.clone()),
         };
-        self.client.note_dialled_address(&server);
+        client.note_dialled_address(&server);
         self.probe = LobbyProbe::default();
-        let has_alternatives = self.client.server().is_some();
+        let has_alternatives = client.server().is_some();
         self.world = Some(self.open_connection(Peer::World {
             server,
             trust,
@@ -212,27 +250,25 @@ where
         }));
     }
 
-    fn send_world(&mut self, message: &ClientToWorld) {
+    fn send_world<F: ViewFactory>(&mut self, client: &mut Client<F>, message: &ClientToWorld) {
         let sent = self
             .world
             .as_ref()
             .map(|open| open.send(encode_frame_within(message, MAX_TO_WORLD)));
         if let Some(Err(close_reason)) = sent {
             self.world = None;
-            self.client
-                .handle_world_closed(self.clock.now(), close_reason);
+            client.handle_world_closed(self.clock.now(), close_reason);
         }
     }
 
-    fn send_game(&mut self, message: &ClientToGame) {
+    fn send_game<F: ViewFactory>(&mut self, client: &mut Client<F>, message: &ClientToGame) {
         let sent = self
             .game
             .as_ref()
             .map(|open| open.send(encode_frame_within(message, MAX_TO_GAME)));
         if let Some(Err(close_reason)) = sent {
             self.game = None;
-            self.client
-                .handle_game_closed(self.clock.now(), close_reason);
+            client.handle_game_closed(self.clock.now(), close_reason);
         }
     }
 
@@ -262,14 +298,34 @@ where
         }
     }
 
-    fn handle_report(
+    /// A datagram of that game connection, or the end of its datagrams.
+    fn handle_datagram<F: ViewFactory>(
         &mut self,
+        client: &mut Client<F>,
+        now: LocalTime,
+        connection: u64,
+        datagram: Option<Bytes>,
+    ) {
+        let game = self.game.as_mut();
+        let Some(game) = game.filter(|open| open.number == connection) else {
+            return; // The client has given it up.
+        };
+        match datagram {
+            Some(datagram) => client.handle_datagram(now, &datagram),
+            // The connection's task reports the reason, after the frames that came before the end.
+            None => game.datagrams_ended = true,
+        }
+    }
+
+    fn handle_report<F: ViewFactory>(
+        &mut self,
+        client: &mut Client<F>,
+        now: LocalTime,
         ConnectionReport {
             connection: number,
             content,
         }: ConnectionReport,
     ) {
-        let now = self.clock.now();
         let is = |known: &Option<OpenConnection>| {
             known.as_ref().is_some_and(|open| open.number == number)
         };
@@ -284,26 +340,26 @@ where
                     .as_mut()
                     .expect("the report is of this connection")
                     .connection = Some(connection);
-                self.client.handle_world_connected(now);
+                client.handle_world_connected(now);
             }
             ReportContent::Connected(connection) if game => {
                 self.game
                     .as_mut()
                     .expect("the report is of this connection")
                     .connection = Some(connection);
-                self.client.handle_game_connected(now);
+                client.handle_game_connected(now);
             }
             ReportContent::World(message) if world => {
-                self.client.handle_world_message(now, message);
+                client.handle_world_message(now, message);
             }
-            ReportContent::Game(message) if game => self.client.handle_game_message(now, message),
+            ReportContent::Game(message) if game => client.handle_game_message(now, message),
             ReportContent::Closed(close_reason) if world => {
                 self.world = None;
-                self.client.handle_world_closed(now, close_reason);
+                client.handle_world_closed(now, close_reason);
             }
             ReportContent::Closed(close_reason) if game => {
                 self.game = None;
-                self.client.handle_game_closed(now, close_reason);
+                client.handle_game_closed(now, close_reason);
             }
             // Of a connection that was given up, or of an unexpected kind.
             _ => {}
@@ -355,8 +411,8 @@ async fn wait_for_probe(every: Option<Duration>, probe: &LobbyProbe) {
 }
 
 /// The next datagram; `None` once there are no more.
-async fn next_datagram(game_connection: Option<&Connection>) -> Option<Bytes> {
-    game_connection?.read_datagram().await.ok()
+async fn next_datagram(game: Option<(u64, &Connection)>) -> Option<Bytes> {
+    game?.1.read_datagram().await.ok()
 }
 
 /// A timer whose deadline changes often, mostly to a later time: the runtime's timer is reset only

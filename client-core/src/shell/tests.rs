@@ -27,16 +27,19 @@ async fn a_client_connects_sends_a_request_and_quits() {
     .await;
     let number = handle
         .request(LobbyRequest::SetReady(true))
-        .await
         .expect("running");
     expect(&mut events, |event| {
         *event == ViewEvent::Done { request: number }
     })
     .await;
-    handle.quit().await.expect("running");
+    handle.quit();
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
-    assert_eq!(handle.run(|_, _| ()).await, Err(ClientEnded));
+    assert_eq!(
+        handle.request(LobbyRequest::StartRoom),
+        Err(RequestError::Closed)
+    );
+    assert!(handle.run(|client, _| client.is_closed()));
     server.wait_until_empty().await;
 }
 
@@ -48,6 +51,35 @@ async fn a_client_whose_handles_were_dropped_quits() {
     drop(handle);
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     server.wait_until_empty().await;
+}
+
+#[tokio::test]
+async fn handles_call_the_client_from_any_thread_with_ascending_times() {
+    let server = Server::start();
+    let (handle, mut events) = start(options(&server), ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    let times = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let (handle, times) = (handle.clone(), times.clone());
+            std::thread::spawn(move || {
+                let note = |_: &mut Client, now| times.lock().expect("no panic").push(now);
+                (0..100).for_each(|_| handle.run(note));
+                handle.request(LobbyRequest::SetReady(true))
+            })
+        })
+        .collect();
+    let join = |thread: std::thread::JoinHandle<_>| thread.join().expect("no panic");
+    let mut numbers: Vec<u64> = threads
+        .into_iter()
+        .map(|thread| join(thread).expect("running"))
+        .collect();
+    numbers.sort_unstable();
+    for number in numbers {
+        let answer = ViewEvent::Done { request: number };
+        expect(&mut events, |event| *event == answer).await;
+    }
+    assert!(times.lock().expect("no panic").is_sorted());
 }
 
 #[tokio::test]
@@ -68,7 +100,6 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
             room: RoomId(7),
             password: String::new(),
         })
-        .await
         .expect("running");
     expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
     expect(
@@ -76,20 +107,16 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
         |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
     )
     .await;
-    let position = handle
-        .run(|client, now| client.position(client.avatar()?.id, now))
-        .await
-        .expect("running");
+    let position = handle.run(|client, now| client.position(client.avatar()?.id, now));
     assert!(position.is_some());
     // The server answers each command with an event that contains its number, and sends nothing
     // else.
     for _ in 0..20 {
         let number = handle
-            .act(GameCommand {
+            .act(&GameCommand {
                 kind: 0,
                 fields: vec![FieldValue::Position(Position::on_ground(1.0, 2.0))],
             })
-            .await
             .expect("in a game");
         let echo = |event: &ViewEvent| match event {
             ViewEvent::Event(game_event) => {
@@ -99,10 +126,7 @@ async fn a_client_joins_a_game_over_an_impaired_path() {
         };
         expect(&mut events, echo).await;
     }
-    let stats = handle
-        .run(|client, _| client.stats())
-        .await
-        .expect("running");
+    let stats = handle.run(|client, _| client.stats());
     assert!(
         stats.rtt.is_some() && stats.datagrams_down > 20,
         "{stats:?}"

@@ -9,13 +9,11 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::{ComponentValue, ViewEvent};
 use ambit_client_core::client::request::{LobbyRequest, NewRoom};
 use ambit_client_core::shell::{self, ClientEvents, ClientHandle, ClientOptions, ServerTrust};
 use ambit_client_core::trust::KnownHosts;
-use ambit_proto::time::LocalTime;
 use anyhow::{Context, Result, bail, ensure};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -105,23 +103,20 @@ impl CountingPlayer {
             key: [index as u8 + 1; 16],
             ..NewRoom::default()
         };
-        player
-            .handle
-            .request(LobbyRequest::CreateRoom(room))
-            .await?;
+        player.handle.request(LobbyRequest::CreateRoom(room))?;
         player
             .wait_for(|event| matches!(event, ViewEvent::Created { .. }))
             .await?;
-        player.handle.request(LobbyRequest::StartRoom).await?;
+        player.handle.request(LobbyRequest::StartRoom)?;
         let begins = async {
-            while player.count().await?.is_none() {
+            while player.count().is_none() {
                 player.pause().await;
             }
-            Ok(player)
+            player
         };
         timeout(WAIT_LIMIT, begins)
             .await
-            .context("the game did not begin")?
+            .context("the game did not begin")
     }
 
     async fn wait_for(&mut self, is_wanted: impl Fn(&ViewEvent) -> bool) -> Result<()> {
@@ -142,52 +137,46 @@ impl CountingPlayer {
             let command = count(self.sent);
             // The client refuses a command while too many wait for the next host; then it was not
             // sent.
-            if self.handle.act(command).await.is_ok() {
+            if self.handle.act(&command).is_ok() {
                 self.sent += 1;
             }
-            self.take_confirmed().await?;
+            self.take_confirmed();
             self.pause().await;
         }
         let rest = async {
             while self.confirmed < u64::from(self.sent) {
-                self.take_confirmed().await?;
+                self.take_confirmed();
                 self.pause().await;
             }
-            anyhow::Ok(())
         };
         timeout(WAIT_LIMIT, rest)
             .await
-            .context("not all commands were confirmed")??;
+            .context("not all commands were confirmed")?;
         sleep(SETTLE_TIME).await;
-        let executed = self.count().await?;
+        let executed = self.count();
         ensure!(
             executed == Some(self.sent.into()),
             "all {} commands were confirmed; the game has executed {executed:?}",
             self.sent
         );
-        self.handle.quit().await?;
+        self.handle.quit();
         Ok(self.confirmed)
     }
 
-    async fn take_confirmed(&mut self) -> Result<()> {
-        let confirmed = self
-            .handle
-            .run(|client: &mut Client, _| client.take_confirmed().count())
-            .await?;
+    fn take_confirmed(&mut self) {
+        let confirmed = self.handle.run(|client, _| client.take_confirmed().count());
         self.confirmed += confirmed as u64;
-        Ok(())
     }
 
     /// How many commands the game has executed, as the avatar shows it.
-    async fn count(&self) -> Result<Option<i64>> {
-        let read = |client: &mut Client, now: LocalTime| {
+    fn count(&self) -> Option<i64> {
+        self.handle.run(|client, now| {
             let t = client.shown_time(now)?;
             match client.avatar()?.value("count", t)? {
                 ComponentValue::Number(count) => Some(count),
                 _ => None,
             }
-        };
-        Ok(self.handle.run(read).await?)
+        })
     }
 
     async fn pause(&mut self) {
