@@ -19,6 +19,7 @@
 
 pub mod client;
 pub mod command_words;
+pub mod frame;
 pub mod replica;
 mod rotation;
 #[cfg(feature = "shell")]

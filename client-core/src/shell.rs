@@ -139,6 +139,11 @@ impl<F: ViewFactory> ClientHandle<F> {
     pub fn run<R>(&self, call: impl FnOnce(&mut Client<F>, LocalTime) -> R) -> R {
         self.inner.shared.run(call)
     }
+
+    /// An instant on the client's clock.
+    pub fn local_time(&self, at: std::time::Instant) -> LocalTime {
+        self.inner.shared.clock().time_of(at)
+    }
 }
 
 impl<F: ViewFactory> Clone for ClientHandle<F> {

@@ -289,9 +289,7 @@ impl Bot {
             }
             (monkey, now, client.age(now))
         };
-        let Ok((monkey, now, age)) = self.handle.run(play) else {
-            return;
-        };
+        let (monkey, now, age) = self.handle.run(play);
         (state.monkey, state.now) = (Some(monkey), now);
         if let Some(age) = age.filter(|_| state.first.is_some()) {
             state.ages.add(age);

@@ -288,9 +288,9 @@ pub struct NamedValue<T> {
     pub value: T,
 }
 
-/// The value of a component at a given time.
+/// The value of a component at a given time. `T` is `&str` where a text is only borrowed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ComponentValue {
+pub enum ComponentValue<T = String> {
     /// The position of an object that moves along a path.
     Path {
         /// At the time of the event.
@@ -314,7 +314,29 @@ pub enum ComponentValue {
     /// A component declared as `Codec::Number`.
     Number(i64),
     /// A component declared as `Codec::Text`.
-    Text(String),
+    Text(T),
+}
+
+impl ComponentValue<&str> {
+    /// The same value with a copy of its text.
+    pub fn to_owned_text(&self) -> ComponentValue {
+        match *self {
+            ComponentValue::Path { position, to } => ComponentValue::Path { position, to },
+            ComponentValue::Pose {
+                position,
+                facing,
+                moves,
+            } => ComponentValue::Pose {
+                position,
+                facing,
+                moves,
+            },
+            ComponentValue::Gauge(gauge) => ComponentValue::Gauge(gauge),
+            ComponentValue::Flag(flag) => ComponentValue::Flag(flag),
+            ComponentValue::Number(number) => ComponentValue::Number(number),
+            ComponentValue::Text(text) => ComponentValue::Text(text.to_owned()),
+        }
+    }
 }
 
 /// The orientation of an object.

@@ -1,5 +1,6 @@
 //! A client against a scripted lobby and host.
 
+mod frames;
 mod game;
 mod harness;
 mod lobby;

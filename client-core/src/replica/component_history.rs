@@ -105,7 +105,7 @@ impl ComponentHistory {
     }
 
     /// The value at `t`; `None` while only the type is known.
-    pub fn value(&self, t: GameTime) -> Option<ComponentValue> {
+    pub fn value(&self, t: GameTime) -> Option<ComponentValue<&str>> {
         match self {
             ComponentHistory::Curve(Component::Path(path)) => {
                 let end = path.last().filter(|(time, _)| *time > t);
@@ -121,15 +121,15 @@ impl ComponentHistory {
                 Some(ComponentValue::Flag(flag.value_at(t)?.0))
             }
             ComponentHistory::Curve(step) => step_value(step),
-            ComponentHistory::Steps(steps) => step_value(&steps.value_at(t)?.0),
+            ComponentHistory::Steps(steps) => step_value(&steps.tail(t).next()?.1.0),
         }
     }
 }
 
-fn step_value(step: &Component) -> Option<ComponentValue> {
+fn step_value(step: &Component) -> Option<ComponentValue<&str>> {
     match step {
         Component::Number(number) => Some(ComponentValue::Number(*number)),
-        Component::Text(text) => Some(ComponentValue::Text(text.clone())),
+        Component::Text(text) => Some(ComponentValue::Text(text)),
         Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
     }
 }

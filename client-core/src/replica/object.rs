@@ -280,8 +280,24 @@ impl<V> ReplicaObject<V> {
         }
     }
 
+    /// The velocity on its path at `t`, in metres a second.
+    pub fn path_velocity(&self, t: GameTime) -> Option<[f32; 3]> {
+        let path = self.component_history(0)?.path()?;
+        let next = path.next_after(t)?;
+        let (from, to) = (path.value_at(t)?.position, path.value_at(next)?);
+        let seconds = next.since(t).as_secs_f32();
+        let to = if to.jump { from } else { to.position };
+        let velocity = [to.x - from.x, to.y - from.y, to.z - from.z];
+        Some(velocity.map(|way| way / seconds))
+    }
+
     /// The value of a component at `t`; `None` if that is not known.
-    pub fn value(&self, index: usize, t: GameTime, times: RenderTimes) -> Option<ComponentValue> {
+    pub fn value(
+        &self,
+        index: usize,
+        t: GameTime,
+        times: RenderTimes,
+    ) -> Option<ComponentValue<&str>> {
         if index == 0
             && let Some((position, facing)) = self
                 .facing(t, times)
@@ -315,7 +331,7 @@ impl<V> ReplicaObject<V> {
         names: &Names,
     ) -> Vec<NamedValue<ComponentValue>> {
         let named = |index: usize| {
-            let value = self.value(index, t, times)?;
+            let value = self.value(index, t, times)?.to_owned_text();
             Some(NamedValue {
                 name: names.parts[index].clone(),
                 value,

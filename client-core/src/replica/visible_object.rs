@@ -35,6 +35,11 @@ impl<V> VisibleObject<'_, V> {
         &self.names.name
     }
 
+    /// The index of its kind in the schema.
+    pub fn kind_index(&self) -> u8 {
+        self.object.kind
+    }
+
     /// Whether it is the player's avatar.
     pub fn is_own(&self) -> bool {
         self.object.own
@@ -97,9 +102,19 @@ impl<V> VisibleObject<'_, V> {
         self.object.moves(t, self.times)
     }
 
+    /// The velocity on its path at `t`, in metres a second: zero at rest, and without a path.
+    pub fn path_velocity(&self, t: GameTime) -> [f32; 3] {
+        self.object.path_velocity(t).unwrap_or_default()
+    }
+
     /// The value at `t` of the component called `name`.
     pub fn value(&self, name: &str, t: GameTime) -> Option<ComponentValue> {
         let index = self.names.parts.iter().position(|part| **part == *name)?;
+        Some(self.component(index, t)?.to_owned_text())
+    }
+
+    /// The value at `t` of a component, by its index in the kind; a text is not copied.
+    pub fn component(&self, index: usize, t: GameTime) -> Option<ComponentValue<&str>> {
         self.object.value(index, t, self.times)
     }
 

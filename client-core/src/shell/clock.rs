@@ -21,6 +21,11 @@ impl ShellClock {
         LocalTime::ZERO + self.started.elapsed()
     }
 
+    /// The time of an instant; zero before the start.
+    pub(super) fn time_of(self, instant: std::time::Instant) -> LocalTime {
+        LocalTime::ZERO + Instant::from_std(instant).saturating_duration_since(self.started)
+    }
+
     pub(super) fn instant(self, time: LocalTime) -> Instant {
         self.started + time.since(LocalTime::ZERO)
     }

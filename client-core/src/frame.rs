@@ -1,0 +1,371 @@
+//! Everything in sight at one time, for drawing.
+//!
+//! A client and the time to show go in; a [`Frame`] holds the objects with their transforms and
+//! components. It owns copies, so the client may go on while a view draws. Frames may be taken at
+//! any rate: the objects are where they are at that time, not where the last datagram put them.
+//!
+//! Invariant: the times of successive frames ascend, in one map of one game.
+//!
+//! Units: metres, radians, seconds; room time. Cost: proportional to what is in sight, a few dozen
+//! nanoseconds a component; the buffers are reused, so nothing is allocated once they are large
+//! enough.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::schema::{ObjectKind, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::timeline::Gauge;
+
+use crate::client::Client;
+use crate::client::event::ComponentValue;
+use crate::replica::VisibleObject;
+use crate::replica::factory::ViewFactory;
+use crate::rotation::IDENTITY;
+
+/// How far ahead of the present a frame may be: a screen shows it a few milliseconds later.
+const MAX_AHEAD: Duration = Duration::from_millis(100);
+
+/// What is in sight at one time. [`Frame::update`] fills it.
+#[derive(Debug, Default)]
+pub struct Frame {
+    time: Option<GameTime>,
+    /// The local time that the newest frame shows.
+    shown: LocalTime,
+    schema: Option<Arc<Schema>>,
+    /// By ascending id.
+    objects: Vec<PlacedObject>,
+    /// The objects of the frame before, kept for the headings of those that have stopped.
+    before: Vec<PlacedObject>,
+    /// Of all objects, one after the other.
+    values: Vec<StoredValue>,
+    /// All texts, one after the other.
+    texts: String,
+}
+
+/// An object in a [`Frame`].
+#[derive(Clone, Copy, Debug)]
+pub struct FrameObject<'f> {
+    frame: &'f Frame,
+    object: &'f PlacedObject,
+}
+
+/// Where to draw an object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transform {
+    /// Its position, in metres: x to the east, y to the north, z up.
+    pub position: Position,
+    /// Its orientation: a unit quaternion, x, y, z, w. An object that walks along a path faces
+    /// where it walks, or last walked.
+    pub rotation: [f32; 4],
+    /// In metres a second; zero if the game does not send it.
+    pub velocity: [f32; 3],
+    /// About the axes of the world, in radians a second; zero if the game does not send it.
+    pub angular_velocity: [f32; 3],
+}
+
+/// The value of a component in a [`Frame`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameValue<'f> {
+    /// A value with a rate of change.
+    Gauge(Gauge),
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(&'f str),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PlacedObject {
+    id: u32,
+    kind: u8,
+    own: bool,
+    moves: bool,
+    transform: Transform,
+    /// Index of its first value.
+    values: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum StoredValue {
+    /// Not known, or part of the transform.
+    Absent,
+    Gauge(Gauge),
+    Flag(bool),
+    Number(i64),
+    Text {
+        from: usize,
+        to: usize,
+    },
+}
+
+impl Frame {
+    /// Replaces the contents by what `client` shows at `at`, which may lie up to 100 ms ahead of
+    /// `now`, the present. An earlier time than that of the frame before counts as the same.
+    /// Without a game the frame is empty.
+    pub fn update<F: ViewFactory>(
+        &mut self,
+        client: &mut Client<F>,
+        now: LocalTime,
+        at: LocalTime,
+    ) {
+        self.clear();
+        // Advances simulated objects to the present.
+        client.handle_timeout(now);
+        self.shown = at.max(self.shown).min(now + MAX_AHEAD);
+        let Some(game) = client.running_game() else {
+            return;
+        };
+        let schema = &game.rules().schema;
+        if !matches!(&self.schema, Some(known) if Arc::ptr_eq(known, schema)) {
+            self.schema = Some(schema.clone());
+        }
+        let t = game.room_time(self.shown);
+        self.time = Some(t);
+        for object in game.replica().visible_objects() {
+            let parts = schema.kinds[usize::from(object.kind_index())]
+                .components
+                .len();
+            self.add_object(&object, t, parts);
+        }
+    }
+
+    /// Removes all objects.
+    pub fn clear(&mut self) {
+        self.time = None;
+        std::mem::swap(&mut self.objects, &mut self.before);
+        self.objects.clear();
+        self.values.clear();
+        self.texts.clear();
+    }
+
+    /// The room time that it shows; `None` if it is empty because there is no game.
+    pub fn time(&self) -> Option<GameTime> {
+        self.time
+    }
+
+    /// The objects in sight, by ascending id.
+    pub fn objects(&self) -> impl ExactSizeIterator<Item = FrameObject<'_>> {
+        self.objects.iter().map(|object| FrameObject {
+            frame: self,
+            object,
+        })
+    }
+
+    /// One object, if it is in sight.
+    pub fn object(&self, id: u32) -> Option<FrameObject<'_>> {
+        Some(FrameObject {
+            frame: self,
+            object: find(&self.objects, id)?,
+        })
+    }
+
+    /// The player's avatar, if it is in sight.
+    pub fn avatar(&self) -> Option<FrameObject<'_>> {
+        self.objects().find(|object| object.is_own())
+    }
+
+    fn add_object<V>(&mut self, object: &VisibleObject<'_, V>, t: GameTime, parts: usize) {
+        let Some(transform) = self.transform(object, t) else {
+            return;
+        };
+        self.objects.push(PlacedObject {
+            id: object.id,
+            kind: object.kind_index(),
+            own: object.is_own(),
+            moves: object.moves(t),
+            transform,
+            values: self.values.len(),
+        });
+        for index in 0..parts {
+            let value = match object.component(index, t) {
+                Some(ComponentValue::Gauge(gauge)) => StoredValue::Gauge(gauge),
+                Some(ComponentValue::Flag(flag)) => StoredValue::Flag(flag),
+                Some(ComponentValue::Number(number)) => StoredValue::Number(number),
+                Some(ComponentValue::Text(text)) => {
+                    let from = self.texts.len();
+                    self.texts.push_str(text);
+                    let to = self.texts.len();
+                    StoredValue::Text { from, to }
+                }
+                Some(ComponentValue::Path { .. } | ComponentValue::Pose { .. }) | None => {
+                    StoredValue::Absent
+                }
+            };
+            self.values.push(value);
+        }
+    }
+
+    fn transform<V>(&self, object: &VisibleObject<'_, V>, t: GameTime) -> Option<Transform> {
+        if let Some(drawn) = object.drawn(t) {
+            return Some(Transform {
+                position: drawn.position,
+                rotation: drawn.quaternion,
+                velocity: drawn.linear,
+                angular_velocity: drawn.angular,
+            });
+        }
+        let position = object.position(t)?;
+        let velocity = object.path_velocity(t);
+        let rotation = heading(velocity).unwrap_or_else(|| {
+            find(&self.before, object.id).map_or(IDENTITY, |before| before.transform.rotation)
+        });
+        Some(Transform {
+            position,
+            rotation,
+            velocity,
+            angular_velocity: [0.0; 3],
+        })
+    }
+
+    fn value(&self, index: usize) -> Option<FrameValue<'_>> {
+        Some(match *self.values.get(index)? {
+            StoredValue::Absent => return None,
+            StoredValue::Gauge(gauge) => FrameValue::Gauge(gauge),
+            StoredValue::Flag(flag) => FrameValue::Flag(flag),
+            StoredValue::Number(number) => FrameValue::Number(number),
+            StoredValue::Text { from, to } => FrameValue::Text(&self.texts[from..to]),
+        })
+    }
+}
+
+impl<'f> FrameObject<'f> {
+    /// The client's id of it: ascending, never reused.
+    pub fn id(&self) -> u32 {
+        self.object.id
+    }
+
+    /// The name of its kind.
+    pub fn kind(&self) -> &'f str {
+        &self.declared().name
+    }
+
+    /// Its kind, as the game declares it.
+    pub fn declared(&self) -> &'f ObjectKind {
+        let schema = self.frame.schema.as_ref().expect("objects have a schema");
+        &schema.kinds[usize::from(self.object.kind)]
+    }
+
+    /// Whether it is the player's avatar.
+    pub fn is_own(&self) -> bool {
+        self.object.own
+    }
+
+    /// Whether it moves.
+    pub fn moves(&self) -> bool {
+        self.object.moves
+    }
+
+    /// Where to draw it.
+    pub fn transform(&self) -> Transform {
+        self.object.transform
+    }
+
+    /// Its position, in metres.
+    pub fn position(&self) -> Position {
+        self.object.transform.position
+    }
+
+    /// The value of the component called `name`, if it has one that the player may know. The
+    /// position is part of the transform.
+    pub fn value(&self, name: &str) -> Option<FrameValue<'f>> {
+        let parts = &self.declared().components;
+        self.component(parts.iter().position(|part| part.name == name)?)
+    }
+
+    /// The value of a component, by its index in the kind.
+    pub fn component(&self, index: usize) -> Option<FrameValue<'f>> {
+        let is_part = index < self.declared().components.len();
+        self.frame
+            .value(self.object.values + index)
+            .filter(|_| is_part)
+    }
+
+    /// All known components but the position, with their names.
+    pub fn values(&self) -> impl Iterator<Item = (&'f str, FrameValue<'f>)> {
+        let Self { frame, object } = *self;
+        let parts = self.declared().components.iter().enumerate();
+        parts.filter_map(move |(index, part)| {
+            Some((part.name.as_str(), frame.value(object.values + index)?))
+        })
+    }
+
+    /// A gauge, by name: health, mana.
+    pub fn gauge(&self, name: &str) -> Option<Gauge> {
+        match self.value(name)? {
+            FrameValue::Gauge(gauge) => Some(gauge),
+            _ => None,
+        }
+    }
+
+    /// A flag, by name.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.value(name)? {
+            FrameValue::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    /// A number, by name.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.value(name)? {
+            FrameValue::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A text, by name.
+    pub fn text(&self, name: &str) -> Option<&'f str> {
+        match self.value(name)? {
+            FrameValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Transform {
+    /// The direction that it faces, in radians counter-clockwise from the east.
+    pub fn heading(&self) -> f32 {
+        let [x, y, z, w] = self.rotation;
+        (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z))
+    }
+}
+
+fn find(objects: &[PlacedObject], id: u32) -> Option<&PlacedObject> {
+    let index = objects.binary_search_by_key(&id, |object| object.id).ok()?;
+    objects.get(index)
+}
+
+/// The orientation of an object that moves with this velocity; `None` if it does not move on the
+/// ground.
+fn heading([x, y, _]: [f32; 3]) -> Option<[f32; 4]> {
+    if x == 0.0 && y == 0.0 {
+        return None;
+    }
+    let (sin, cos) = (y.atan2(x) / 2.0).sin_cos();
+    Some([0.0, 0.0, sin, cos])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_faces_where_it_walks() {
+        for degrees in [-179.0_f32, -90.0, 0.0, 45.0, 180.0] {
+            let (y, x) = degrees.to_radians().sin_cos();
+            let transform = Transform {
+                position: Position::default(),
+                rotation: heading([3.0 * x, 3.0 * y, 1.0]).expect("it moves"),
+                velocity: [0.0; 3],
+                angular_velocity: [0.0; 3],
+            };
+            let turned = (transform.heading().to_degrees() - degrees).abs();
+            assert!(turned < 0.01 || turned > 359.99, "{degrees}: {turned}");
+        }
+        assert_eq!(heading([0.0, 0.0, 2.0]), None);
+    }
+}
