@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::schema::{ObjectKind, Schema};
+use ambit_proto::schema::{Look, ObjectKind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::timeline::Gauge;
@@ -247,6 +247,27 @@ impl<'f> FrameObject<'f> {
     pub fn declared(&self) -> &'f ObjectKind {
         let schema = self.frame.schema.as_ref().expect("objects have a schema");
         &schema.kinds[usize::from(self.object.kind)]
+    }
+
+    /// How a simple viewer draws it.
+    pub fn look(&self) -> &'f Look {
+        &self.declared().look
+    }
+
+    /// The text to show beside it, if its look has one.
+    pub fn label(&self) -> Option<&'f str> {
+        match self.component(self.look().label?.into())? {
+            FrameValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The gauge to show as a bar, if its look has one.
+    pub fn bar(&self) -> Option<Gauge> {
+        match self.component(self.look().bar?.into())? {
+            FrameValue::Gauge(gauge) => Some(gauge),
+            _ => None,
+        }
     }
 
     /// Whether it is the player's avatar.

@@ -63,10 +63,12 @@ fn names_of_tests_end_at_70_characters() {
     }
 }
 
-/// The facade for authors of games. Its types are the typed forms of those that the room has, and
-/// have the same names; a component `Path` reads better than any word that avoids `std::path`.
+/// The facades for authors of games and of clients. Their users see only them: the types are the
+/// typed forms of those below, and have the same names.
 fn is_facade(source: &source::Source) -> bool {
-    source.path.starts_with("game-server/ambit/")
+    ["game-server/ambit/", "client-core/client/"]
+        .iter()
+        .any(|facade| source.path.starts_with(facade))
 }
 
 #[test]

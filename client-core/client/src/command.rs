@@ -1,0 +1,267 @@
+//! Commands by name: from a program's values to the fields that the game declares.
+
+use ambit_client_core::client::CommandError;
+use ambit_client_core::command_words;
+pub use ambit_client_core::command_words::CommandWordsError;
+use ambit_proto::message::{FieldValue, GameCommand};
+use ambit_proto::schema::{FieldSpec, FieldType, Schema};
+use ambit_proto::space::Position;
+
+/// A value for a field of a command. Programs mostly pass what converts into it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Argument {
+    /// No value, for an optional field.
+    #[default]
+    None,
+    /// A point on the map, in metres: `[x, y]`, `[x, y, z]` or a [`Position`].
+    Position(Position),
+    /// A whole number, or the id of an object.
+    Number(i64),
+    /// A text, or the name of a choice.
+    Text(String),
+}
+
+/// What converts into an [`Argument`]: whole numbers, ids of objects, positions, texts, names of
+/// choices, and each of these in an `Option`.
+pub trait IntoArgument {
+    /// The argument.
+    fn into_argument(self) -> Argument;
+}
+
+/// The arguments of a command: `()` for none, one value, a tuple of up to eight, or a list of
+/// [`Argument`]s. Optional ones at the end may be left out.
+pub trait IntoArguments {
+    /// The arguments, in the order of the command's fields.
+    fn into_arguments(self) -> Vec<Argument>;
+}
+
+/// Why a command was not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The game has no command of this name, or its fields do not take these values.
+    #[error(transparent)]
+    Command(#[from] CommandWordsError),
+    /// There is no game: it is over, or its connection is being restored.
+    #[error("not in a game")]
+    NotPlaying,
+    /// Not now: the player is changing to another map, the game is moving to another host, or too
+    /// many commands wait for it. The message says which.
+    #[error(transparent)]
+    TryAgain(CommandError),
+    /// A position is not finite, or on no map.
+    #[error("a position of the command is on no map")]
+    BadPosition,
+    /// An object is not in sight.
+    #[error("an object of the command is not in sight")]
+    NoSuchObject,
+}
+
+impl SendError {
+    pub(crate) fn from_core(error: CommandError, name: &str) -> Self {
+        match error {
+            CommandError::NotPlaying => SendError::NotPlaying,
+            CommandError::TooMany | CommandError::ChangingMap | CommandError::ChangingHost => {
+                SendError::TryAgain(error)
+            }
+            CommandError::BadPosition => SendError::BadPosition,
+            CommandError::NoSuchObject => SendError::NoSuchObject,
+            CommandError::Undeclared => CommandWordsError::UnknownCommand(name.to_owned()).into(),
+        }
+    }
+}
+
+/// The command called `name` with these arguments.
+pub(crate) fn command(
+    schema: &Schema,
+    name: &str,
+    arguments: Vec<Argument>,
+) -> Result<GameCommand<u32>, CommandWordsError> {
+    let declared = schema
+        .command_index(name)
+        .and_then(|kind| schema.command(kind));
+    let fields = declared.map_or(&[][..], |command| &command.fields);
+    let values = arguments
+        .into_iter()
+        .enumerate()
+        .map(|(index, argument)| value(argument, fields.get(index)));
+    command_words::build(schema, name, values)
+}
+
+/// The value of a field; one that does not fit is refused later, with what was expected.
+fn value(argument: Argument, field: Option<&FieldSpec>) -> FieldValue<u32> {
+    let ty = field.map(|field| &field.ty);
+    match (argument, ty) {
+        (Argument::None, _) => FieldValue::None,
+        (Argument::Position(position), _) => FieldValue::Position(position),
+        (Argument::Number(id), Some(FieldType::Object)) => {
+            u32::try_from(id).map_or(FieldValue::Number(id), FieldValue::Object)
+        }
+        (Argument::Number(number), _) => FieldValue::Number(number),
+        (Argument::Text(name), Some(choice @ FieldType::Choice(_))) => choice
+            .choice_index(&name)
+            .map_or(FieldValue::Text(name), FieldValue::Choice),
+        (Argument::Text(text), _) => FieldValue::Text(text),
+    }
+}
+
+impl IntoArgument for Argument {
+    fn into_argument(self) -> Argument {
+        self
+    }
+}
+
+impl<T: IntoArgument> IntoArgument for Option<T> {
+    fn into_argument(self) -> Argument {
+        self.map_or(Argument::None, T::into_argument)
+    }
+}
+
+impl IntoArgument for Position {
+    fn into_argument(self) -> Argument {
+        Argument::Position(self)
+    }
+}
+
+impl IntoArgument for &str {
+    fn into_argument(self) -> Argument {
+        Argument::Text(self.to_owned())
+    }
+}
+
+impl IntoArgument for String {
+    fn into_argument(self) -> Argument {
+        Argument::Text(self)
+    }
+}
+
+impl IntoArgument for [f32; 2] {
+    fn into_argument(self) -> Argument {
+        let [x, y] = self;
+        Argument::Position(Position::on_ground(x, y))
+    }
+}
+
+impl IntoArgument for [f32; 3] {
+    fn into_argument(self) -> Argument {
+        let [x, y, z] = self;
+        Argument::Position(Position::new(x, y, z))
+    }
+}
+
+impl IntoArgument for [f64; 2] {
+    fn into_argument(self) -> Argument {
+        self.map(|metres| metres as f32).into_argument()
+    }
+}
+
+impl IntoArgument for [f64; 3] {
+    fn into_argument(self) -> Argument {
+        self.map(|metres| metres as f32).into_argument()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl IntoArgument for $number {
+            fn into_argument(self) -> Argument {
+                Argument::Number(self.into())
+            }
+        }
+    )*};
+}
+
+numbers!(i8, i16, i32, i64, u8, u16, u32);
+
+impl IntoArguments for () {
+    fn into_arguments(self) -> Vec<Argument> {
+        Vec::new()
+    }
+}
+
+impl IntoArguments for Vec<Argument> {
+    fn into_arguments(self) -> Vec<Argument> {
+        self
+    }
+}
+
+impl<T: IntoArgument> IntoArguments for T {
+    fn into_arguments(self) -> Vec<Argument> {
+        vec![self.into_argument()]
+    }
+}
+
+macro_rules! tuples {
+    ($($($name:ident)*;)*) => {$(
+        impl<$($name: IntoArgument),*> IntoArguments for ($($name,)*) {
+            #[expect(non_snake_case, reason = "type parameters name the values, too")]
+            fn into_arguments(self) -> Vec<Argument> {
+                let ($($name,)*) = self;
+                vec![$($name.into_argument()),*]
+            }
+        }
+    )*};
+}
+
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_the_fields_that_the_game_declares() {
+        let at = |x, y| FieldValue::Position(Position::on_ground(x, y));
+        let (none, bolt) = (FieldValue::None, FieldValue::Choice(0));
+        check("rest", (), &[]);
+        check("walk-to", [120.0, 90.0], &[at(120.0, 90.0)]);
+        check("walk-to", Position::on_ground(1.0, 2.0), &[at(1.0, 2.0)]);
+        check("cast", "bolt", &[bolt.clone(), none.clone(), none.clone()]);
+        let target = 7_u32;
+        check(
+            "cast",
+            ("bolt", [1.0_f32, 2.0], target),
+            &[bolt.clone(), at(1.0, 2.0), FieldValue::Object(7)],
+        );
+        check(
+            "cast",
+            ("bolt", None::<[f32; 2]>, target),
+            &[bolt, none, FieldValue::Object(7)],
+        );
+        let hello = FieldValue::Text("hello".to_owned());
+        check("shout", (3, "hello"), &[FieldValue::Number(3), hello]);
+    }
+
+    #[test]
+    fn an_error_says_what_was_expected() {
+        let error = |name, arguments| {
+            let error = command(&Schema::example(), name, arguments).expect_err("it does not fit");
+            error.to_string()
+        };
+        assert!(error("jump", ().into_arguments()).contains("jump"));
+        let frost = error("cast", "frost".into_arguments());
+        assert!(frost.contains("bolt, heal"), "{frost}");
+        let far = error("walk-to", 5.into_arguments());
+        assert!(far.contains("a position"), "{far}");
+        let late = error("rest", (1, 2).into_arguments());
+        assert!(late.contains("too many"), "{late}");
+        let negative = error("cast", ("bolt", None::<Position>, -1).into_arguments());
+        assert!(negative.contains("an object"), "{negative}");
+    }
+
+    fn check(name: &str, arguments: impl IntoArguments, expected: &[FieldValue<u32>]) {
+        let schema = Schema::example();
+        let made = command(&schema, name, arguments.into_arguments()).expect(name);
+        assert_eq!(Some(made.kind), schema.command_index(name));
+        assert_eq!(made.fields, expected, "{name}");
+    }
+}

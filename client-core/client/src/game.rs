@@ -1,0 +1,138 @@
+//! A game that the player is in: commands, frames, events.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ambit_client_core::client::request::LobbyRequest;
+use ambit_client_core::frame::Frame;
+use ambit_proto::ids::RoomId;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::map::StaticMap;
+use ambit_proto::schema::Schema;
+
+use crate::command::{IntoArguments, SendError, command};
+use crate::error::RequestError;
+use crate::event::GameEvent;
+use crate::inbox::GameQueue;
+use crate::session::Session;
+
+/// A game that the player is in.
+///
+/// All but [`Game::next_event`] is for an engine's thread: it returns at once. Failovers, broken
+/// connections and gates to other maps change nothing about it; they are reported as events.
+/// Dropping it does not leave the game: [`Game::leave`] does.
+pub struct Game {
+    session: Session,
+    room: RoomId,
+    queue: Arc<GameQueue>,
+    frame: Frame,
+}
+
+impl Game {
+    pub(crate) fn new(session: Session, room: RoomId, queue: Arc<GameQueue>) -> Self {
+        Game {
+            session,
+            room,
+            queue,
+            frame: Frame::default(),
+        }
+    }
+
+    /// Everything in sight as it is at `at`, mostly `Instant::now()` or when the screen will show
+    /// it (up to 100 ms ahead). May be called at any rate, with ascending times.
+    ///
+    /// It holds the client for microseconds, and allocates nothing once its buffers have grown. A
+    /// frame needs no events to be understood: it contains all objects with all their components.
+    /// Once the game is over, it is empty.
+    pub fn frame(&mut self, at: Instant) -> &Frame {
+        let Self { session, frame, .. } = self;
+        if self.queue.is_closed() {
+            frame.clear();
+        } else {
+            let at = session.handle.local_time(at);
+            session.read(|client, now| frame.update(client, now, at));
+        }
+        frame
+    }
+
+    /// The frame that [`Game::frame`] returned last: for a program that sends commands while it
+    /// looks at the objects.
+    pub fn last_frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// The events that have come so far, without waiting. At most 8,192 wait to be read; then
+    /// updates are dropped, and after them older events: [`GameEvent::Missed`] tells how many.
+    pub fn events(&self) -> impl Iterator<Item = GameEvent> {
+        std::iter::from_fn(|| self.queue.try_next())
+    }
+
+    /// The next event, as soon as there is one; `None` after [`GameEvent::Ended`].
+    pub async fn next_event(&self) -> Option<GameEvent> {
+        self.queue.next().await
+    }
+
+    /// Gives a command by its name, with the values of its fields: `()`, one value, or a tuple.
+    /// [`Game::schema`] lists the commands of the game. Returns a number; if the game refuses the
+    /// command, [`GameEvent::Refused`] has the same one.
+    ///
+    /// ```no_run
+    /// # fn example(game: ambit_client::Game, enemy: u32) -> Result<(), ambit_client::SendError> {
+    /// game.send("rest", ())?;
+    /// game.send("walk-to", [120.0, 90.0])?;
+    /// game.send("cast", ("bolt", [120.0, 90.0], enemy))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// It is sent at once, and again until the host has it. Names and values are checked here
+    /// already; an error says what the game expects.
+    pub fn send(&self, name: &str, arguments: impl IntoArguments) -> Result<u32, SendError> {
+        let arguments = arguments.into_arguments();
+        if self.is_over() {
+            return Err(SendError::NotPlaying);
+        }
+        self.session.read(|client, now| {
+            let schema = client.schema().ok_or(SendError::NotPlaying)?;
+            let command = command(schema, name, arguments)?;
+            let sent = client.act(now, &command);
+            sent.map_err(|error| SendError::from_core(error, name))
+        })
+    }
+
+    /// Leaves the game and its room.
+    pub async fn leave(self) -> Result<(), RequestError> {
+        if self.session.room() != Some(self.room) {
+            return Err(RequestError::NotInThisRoom);
+        }
+        self.session.order(LobbyRequest::LeaveRoom).await
+    }
+
+    /// Holds these of the game's controls and releases all others. Presses and releases are sent at
+    /// once, and repeated until the host has confirmed them.
+    pub fn hold(&self, keys: Keymap) {
+        self.session.read(|client, now| client.hold(now, keys));
+    }
+
+    /// What the game declares: kinds of objects with their components, events, commands. `None`
+    /// while a broken connection is restored, and after the end.
+    pub fn schema(&self) -> Option<Arc<Schema>> {
+        self.session.read(|client, _| client.schema().cloned())
+    }
+
+    /// The static map, once it has arrived; games without obstacles have none.
+    pub fn map(&self) -> Option<Arc<StaticMap>> {
+        self.session.read(|client, _| client.map().cloned())
+    }
+
+    /// The room that runs it.
+    pub fn room(&self) -> RoomId {
+        self.room
+    }
+
+    /// Whether it is over for this player. The last events may still wait to be read;
+    /// [`GameEvent::Ended`] has the reason.
+    pub fn is_over(&self) -> bool {
+        self.queue.is_closed()
+    }
+}

@@ -1,0 +1,349 @@
+//! Sorts what the client reports: answers to the requests that wait for them, events of the lobby
+//! to one queue, those of the game to another.
+//!
+//! Events of the client core go in ([`Inbox::handle`], called by the router task); answers and
+//! queues come out. It never waits for a reader.
+//!
+//! Invariants:
+//! 1. Each request that was accepted gets one answer; after the end, [`RequestError::Closed`].
+//! 2. Each game has a queue of its own, and its last event is `Ended`.
+//!
+//! Bounds: [`MAX_LOBBY_EVENTS`], [`MAX_GAME_EVENTS`], and as many answers as the client core has
+//! pending requests.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ambit_client_core::client::event::{
+    ConnectionStatus, ErrorSubject, Failure, ViewEvent, Welcome, codes,
+};
+use ambit_proto::ids::RoomId;
+use tokio::sync::{Notify, oneshot};
+
+use crate::error::{ConnectError, PlayError, RequestError};
+use crate::event::{GameEvent, LobbyEvent};
+use crate::queue::EventQueue;
+
+/// Maximum number of events of the lobby that wait to be read.
+pub(crate) const MAX_LOBBY_EVENTS: usize = 1_024;
+/// Maximum number of events of a game that wait to be read.
+pub(crate) const MAX_GAME_EVENTS: usize = 8_192;
+
+/// The answer to a request.
+pub(crate) type Answer = Result<ViewEvent, RequestError>;
+
+/// The events of one game.
+pub(crate) type GameQueue = EventQueue<GameEvent>;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    pub(crate) lobby: EventQueue<LobbyEvent>,
+    state: Mutex<InboxState>,
+    /// Anything but the queues has changed.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct InboxState {
+    answers: BTreeMap<u64, oneshot::Sender<Answer>>,
+    welcome: Option<Welcome>,
+    /// The room whose game runs, and its events.
+    game: Option<(RoomId, Arc<GameQueue>)>,
+    /// Why the last room was left, or its game ended: code and message.
+    out: Option<(String, String)>,
+    /// Why the client has ended.
+    closed: Option<(String, String)>,
+    /// The client's task has ended, and with it the connections.
+    finished: bool,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Inbox {
+            lobby: EventQueue::new(MAX_LOBBY_EVENTS),
+            state: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Sends a request with `send`, which returns its number; returns where its answer arrives.
+    pub(crate) fn expect_answer(
+        &self,
+        send: impl FnOnce() -> Result<u64, RequestError>,
+    ) -> Result<oneshot::Receiver<Answer>, RequestError> {
+        // Under the lock, so that the answer can't overtake its entry.
+        let mut state = self.lock();
+        if state.finished {
+            return Err(RequestError::Closed);
+        }
+        let number = send()?;
+        let (sender, receiver) = oneshot::channel();
+        state.answers.insert(number, sender);
+        Ok(receiver)
+    }
+
+    /// Waits until the lobby has welcomed the client.
+    pub(crate) async fn wait_for_welcome(&self) -> Result<Welcome, ConnectError> {
+        self.wait_until(|state| match (&state.welcome, &state.closed) {
+            (Some(welcome), _) => Some(Ok(welcome.clone())),
+            (None, Some((code, message))) => {
+                Some(Err(ConnectError::from_close(code, message.clone())))
+            }
+            (None, None) => None,
+        })
+        .await
+    }
+
+    /// Waits until the player is in the game of `room`; returns the game's events. `present`
+    /// returns the room that the player is in.
+    pub(crate) async fn wait_for_game(
+        &self,
+        room: RoomId,
+        present: impl Fn() -> Option<RoomId>,
+    ) -> Result<Arc<GameQueue>, PlayError> {
+        self.wait_until(|state| {
+            if let Some((_, queue)) = state.game.as_ref().filter(|(known, _)| *known == room) {
+                return Some(Ok(queue.clone()));
+            }
+            let out = state.closed.as_ref().or(state.out.as_ref()).cloned();
+            match (out, present()) {
+                (Some((code, message)), Some(present)) if present == room => {
+                    Some(Err(PlayError::Unreachable { code, message }))
+                }
+                (Some((code, message)), None) => Some(Err(PlayError::OutOfRoom { code, message })),
+                (_, Some(present)) if present != room => Some(Err(PlayError::OutOfRoom {
+                    code: codes::LEFT.to_owned(),
+                    message: "the player is in another room now".to_owned(),
+                })),
+                // On the way: into the game, or out of the room.
+                (_, _) => None,
+            }
+        })
+        .await
+    }
+
+    /// Forgets why the last attempt to get into the game failed.
+    pub(crate) fn forget_failure(&self) {
+        self.lock().out = None;
+    }
+
+    /// Waits until the connections are closed.
+    pub(crate) async fn wait_for_end(&self) {
+        self.wait_until(|state| state.finished.then_some(())).await;
+    }
+
+    /// The client's task has ended.
+    pub(crate) fn finish(&self) {
+        let mut state = self.lock();
+        state.finished = true;
+        let (code, message) = state
+            .closed
+            .get_or_insert_with(|| ("ended".to_owned(), "the client has ended".to_owned()))
+            .clone();
+        state.end_game(&code, &message);
+        state.refuse_all();
+        drop(state);
+        self.lobby.close(LobbyEvent::Closed { code, message });
+        self.changed.notify_waiters();
+    }
+
+    /// Sorts an event of the client core.
+    pub(crate) fn handle(&self, event: ViewEvent) {
+        let mut state = self.lock();
+        state.note_room(&event);
+        let waiting = request_of(&event).and_then(|number| state.answers.remove(&number));
+        let event = match waiting {
+            // If the caller no longer waits, what it asked for has happened all the same.
+            Some(waiting) => waiting.send(answer(event)).err().and_then(Result::ok),
+            None => Some(event),
+        };
+        if let Some(event) = event {
+            self.sort(&mut state, event);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    fn sort(&self, state: &mut InboxState, event: ViewEvent) {
+        match event {
+            ViewEvent::Connection(status) => self.handle_status(state, status),
+            ViewEvent::Welcome(welcome) => {
+                if state.welcome.is_some() {
+                    let is_new_session = !welcome.resumed;
+                    self.lobby.push(LobbyEvent::Resumed { is_new_session });
+                }
+                state.welcome = Some(welcome);
+            }
+            ViewEvent::Rooms { rooms, .. } => self.lobby.push(LobbyEvent::Rooms(rooms)),
+            ViewEvent::RoomChanged(room) => self.lobby.push(LobbyEvent::RoomChanged(room)),
+            ViewEvent::RoomGone(room) => self.lobby.push(LobbyEvent::RoomGone(room)),
+            ViewEvent::Created { room, .. } => self.lobby.push(LobbyEvent::Joined {
+                room,
+                players: Vec::new(),
+            }),
+            ViewEvent::Joined { room, players, .. } => {
+                self.lobby.push(LobbyEvent::Joined { room, players });
+            }
+            ViewEvent::Left {
+                room,
+                code,
+                message,
+                ..
+            } => self.lobby.push(LobbyEvent::Left {
+                room,
+                code,
+                message,
+            }),
+            ViewEvent::Players { room, players, .. } => {
+                if let Some(room) = room {
+                    self.lobby.push(LobbyEvent::Players { room, players });
+                }
+            }
+            ViewEvent::Renamed { player, name, .. } => {
+                self.lobby.push(LobbyEvent::Renamed { player, name });
+            }
+            ViewEvent::Chat(message) => self.lobby.push(LobbyEvent::Chat(message)),
+            ViewEvent::Done { .. } => {}
+            ViewEvent::Started(started) => state.start_game(started.room, started.map_number),
+            ViewEvent::Error(failure) => self.handle_failure(state, failure),
+            ViewEvent::Enter(entered) => state.push_game(GameEvent::Enter(entered)),
+            ViewEvent::Update(updated) => state.push_game(GameEvent::Update(updated)),
+            ViewEvent::Leave { id, t } => state.push_game(GameEvent::Leave { id, t }),
+            ViewEvent::Event(event) => state.push_game(GameEvent::Event(event)),
+            ViewEvent::Map { map, .. } => state.push_game(GameEvent::Map(map)),
+            ViewEvent::MapProgress {
+                received, total, ..
+            } => state.push_game(GameEvent::MapProgress { received, total }),
+        }
+    }
+
+    fn handle_status(&self, state: &mut InboxState, status: ConnectionStatus) {
+        match status {
+            ConnectionStatus::Connecting { .. } => {}
+            ConnectionStatus::Broken { reason, retry_in } => {
+                self.lobby
+                    .push(LobbyEvent::Interrupted { reason, retry_in });
+            }
+            ConnectionStatus::GameBroken { reason, retry_in } => {
+                state.push_game(GameEvent::Interrupted { reason, retry_in });
+            }
+            ConnectionStatus::GameClosed { code, message } => {
+                state.end_game(&code, &message);
+                state.out = Some((code, message));
+            }
+            // `finish` follows.
+            ConnectionStatus::Closed { code, message } => {
+                state.end_game(&code, &message);
+                state.refuse_all();
+                state.closed = Some((code, message));
+            }
+        }
+    }
+
+    fn handle_failure(&self, state: &InboxState, failure: Failure) {
+        let Failure {
+            subject,
+            code,
+            message,
+        } = failure;
+        match subject {
+            ErrorSubject::Command(command) => state.push_game(GameEvent::Refused {
+                command,
+                code,
+                message,
+            }),
+            ErrorSubject::Game => state.push_game(GameEvent::Error { code, message }),
+            ErrorSubject::Lobby | ErrorSubject::Request(_) => {
+                self.lobby.push(LobbyEvent::Error { code, message });
+            }
+        }
+    }
+
+    /// Waits until `ready` returns a value.
+    async fn wait_until<T>(&self, ready: impl Fn(&InboxState) -> Option<T>) -> T {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Before the look, so that no change after it is missed.
+            changed.as_mut().enable();
+            if let Some(value) = ready(&self.lock()) {
+                return value;
+            }
+            changed.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InboxState {
+    /// Notes that the player has entered or left a room.
+    fn note_room(&mut self, event: &ViewEvent) {
+        match event {
+            ViewEvent::Created { .. } | ViewEvent::Joined { .. } => self.out = None,
+            ViewEvent::Left { code, message, .. } => {
+                self.end_game(code, message);
+                self.out = Some((code.clone(), message.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn refuse_all(&mut self) {
+        for (_, waiting) in std::mem::take(&mut self.answers) {
+            let _ = waiting.send(Err(RequestError::Closed));
+        }
+    }
+
+    fn start_game(&mut self, room: RoomId, map_number: u32) {
+        if let Some((_, queue)) = self.game.as_ref().filter(|(known, _)| *known == room) {
+            return queue.push(GameEvent::Resumed { map_number });
+        }
+        self.out = None;
+        self.game = Some((room, Arc::new(GameQueue::new(MAX_GAME_EVENTS))));
+    }
+
+    fn push_game(&self, event: GameEvent) {
+        if let Some((_, queue)) = &self.game {
+            queue.push(event);
+        }
+    }
+
+    fn end_game(&mut self, code: &str, message: &str) {
+        if let Some((_, queue)) = self.game.take() {
+            let (code, message) = (code.to_owned(), message.to_owned());
+            queue.close(GameEvent::Ended { code, message });
+        }
+    }
+}
+
+/// The request that an event answers.
+fn request_of(event: &ViewEvent) -> Option<u64> {
+    match event {
+        ViewEvent::Rooms { request, .. }
+        | ViewEvent::Created { request, .. }
+        | ViewEvent::Joined { request, .. }
+        | ViewEvent::Left { request, .. }
+        | ViewEvent::Done { request }
+        | ViewEvent::Players { request, .. }
+        | ViewEvent::Renamed { request, .. } => Some(*request),
+        ViewEvent::Error(failure) => match failure.subject {
+            ErrorSubject::Request(request) => Some(request),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn answer(event: ViewEvent) -> Answer {
+    match event {
+        ViewEvent::Error(failure) => Err(failure.into()),
+        event => Ok(event),
+    }
+}
+
+#[cfg(test)]
+mod tests;

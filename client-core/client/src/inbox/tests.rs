@@ -1,0 +1,219 @@
+//! Tests of the sorting: events go in; answers and queues are read.
+
+use std::future::ready;
+use std::time::Duration;
+
+use ambit_client_core::client::event::{GameStarted, MapExtent};
+use ambit_client_core::client::model::{ChatChannel, ChatMessage, RoomListing};
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::GameTime;
+use tokio::time::timeout;
+
+use super::*;
+
+const ROOM: RoomId = RoomId(7);
+
+#[tokio::test]
+async fn an_answer_goes_to_the_request_that_waits_for_it() {
+    let inbox = Inbox::new();
+    let (one, two) = (ask(&inbox, 1), ask(&inbox, 2));
+    inbox.handle(ViewEvent::Done { request: 2 });
+    inbox.handle(refused(ErrorSubject::Request(1), "room_full"));
+    let refusal = one.await.expect("answered").expect_err("refused");
+    assert_eq!(
+        refusal.code(),
+        Some(ambit_proto::codes::ErrorCode::RoomFull)
+    );
+    assert_eq!(
+        two.await.expect("answered"),
+        Ok(ViewEvent::Done { request: 2 })
+    );
+    assert_eq!(lobby_events(&inbox), []);
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_waits_for_is_an_event() {
+    let inbox = Inbox::new();
+    drop(ask(&inbox, 1));
+    inbox.handle(created(1));
+    let joined = LobbyEvent::Joined {
+        room: room(),
+        players: Vec::new(),
+    };
+    assert_eq!(lobby_events(&inbox), [joined]);
+}
+
+#[tokio::test]
+async fn at_the_end_every_request_is_answered() {
+    let inbox = Inbox::new();
+    let waiting = ask(&inbox, 1);
+    inbox.handle(closed("draining"));
+    assert_eq!(waiting.await.expect("answered"), Err(RequestError::Closed));
+    inbox.finish();
+    let late = inbox.expect_answer(|| unreachable!("it is not sent"));
+    assert_eq!(late.err(), Some(RequestError::Closed));
+    let [LobbyEvent::Closed { code, .. }] = &lobby_events(&inbox)[..] else {
+        panic!("expected the end")
+    };
+    assert_eq!(code, "draining");
+    assert_eq!(inbox.lobby.next().await, None);
+    inbox.wait_for_end().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_fails_says_why() {
+    let inbox = Inbox::new();
+    let write = async { inbox.handle(closed("name_taken")) };
+    let (welcome, ()) = tokio::join!(inbox.wait_for_welcome(), write);
+    assert!(matches!(welcome, Err(ConnectError::Refused { .. })));
+}
+
+#[tokio::test]
+async fn chat_goes_to_the_lobby_s_queue_and_objects_to_the_game_s() {
+    let inbox = Inbox::new();
+    inbox.handle(created(0));
+    inbox.handle(started(false));
+    let queue = play(&inbox, Some(ROOM)).await.expect("in the game");
+    let chat = ChatMessage {
+        channel: ChatChannel::Room,
+        from: PlayerId(1),
+        from_name: "ann".to_owned(),
+        text: "hello".to_owned(),
+    };
+    inbox.handle(ViewEvent::Chat(chat.clone()));
+    inbox.handle(leave(1));
+    inbox.handle(refused(ErrorSubject::Command(5), "dead"));
+    inbox.handle(started(true));
+    let events: Vec<_> = std::iter::from_fn(|| queue.try_next()).collect();
+    let [
+        GameEvent::Leave { id: 1, .. },
+        GameEvent::Refused { command: 5, .. },
+        GameEvent::Resumed { map_number: 3 },
+    ] = &events[..]
+    else {
+        panic!("{events:?}")
+    };
+    assert_eq!(lobby_events(&inbox).last(), Some(&LobbyEvent::Chat(chat)));
+}
+
+#[tokio::test]
+async fn each_game_has_a_queue_of_its_own_that_ends_with_it() {
+    let inbox = Inbox::new();
+    inbox.handle(created(0));
+    inbox.handle(started(false));
+    let first = play(&inbox, Some(ROOM)).await.expect("in the game");
+    inbox.handle(left("kicked"));
+    inbox.handle(created(0));
+    inbox.handle(started(false));
+    let second = play(&inbox, Some(ROOM)).await.expect("in the game");
+    inbox.handle(leave(9));
+    let ended = GameEvent::Ended {
+        code: "kicked".to_owned(),
+        message: String::new(),
+    };
+    assert_eq!(first.next().await, Some(ended));
+    assert_eq!(first.next().await, None);
+    assert!(!second.is_closed());
+    assert!(matches!(
+        second.try_next(),
+        Some(GameEvent::Leave { id: 9, .. })
+    ));
+}
+
+#[tokio::test]
+async fn waiting_for_a_game_ends_when_the_player_can_t_get_into_it() {
+    let inbox = Inbox::new();
+    inbox.handle(created(0));
+    let none_yet = timeout(Duration::from_millis(1), play(&inbox, Some(ROOM))).await;
+    assert!(none_yet.is_err());
+    inbox.handle(ViewEvent::Connection(ConnectionStatus::GameClosed {
+        code: "game_unreachable".to_owned(),
+        message: String::new(),
+    }));
+    let unreachable = play(&inbox, Some(ROOM)).await;
+    assert!(matches!(unreachable, Err(PlayError::Unreachable { .. })));
+    inbox.handle(left("kicked"));
+    let Err(PlayError::OutOfRoom { code, .. }) = play(&inbox, None).await else {
+        panic!("the player was kicked")
+    };
+    assert_eq!(code, "kicked");
+    inbox.handle(created(0));
+    let elsewhere = play(&inbox, Some(RoomId(8))).await;
+    assert!(matches!(elsewhere, Err(PlayError::OutOfRoom { .. })));
+}
+
+fn ask(inbox: &Inbox, number: u64) -> oneshot::Receiver<Answer> {
+    inbox.expect_answer(|| Ok(number)).expect("running")
+}
+
+async fn play(inbox: &Inbox, present: Option<RoomId>) -> Result<Arc<GameQueue>, PlayError> {
+    ready(()).await;
+    inbox.wait_for_game(ROOM, || present).await
+}
+
+fn lobby_events(inbox: &Inbox) -> Vec<LobbyEvent> {
+    std::iter::from_fn(|| inbox.lobby.try_next()).collect()
+}
+
+fn created(request: u64) -> ViewEvent {
+    let room = room();
+    ViewEvent::Created { request, room }
+}
+
+fn left(code: &str) -> ViewEvent {
+    ViewEvent::Left {
+        request: 0,
+        room: ROOM,
+        code: code.to_owned(),
+        message: String::new(),
+    }
+}
+
+fn closed(code: &str) -> ViewEvent {
+    ViewEvent::Connection(ConnectionStatus::Closed {
+        code: code.to_owned(),
+        message: String::new(),
+    })
+}
+
+fn refused(subject: ErrorSubject, code: &str) -> ViewEvent {
+    ViewEvent::Error(Failure {
+        subject,
+        code: code.to_owned(),
+        message: String::new(),
+    })
+}
+
+fn leave(id: u32) -> ViewEvent {
+    let t = GameTime::ZERO;
+    ViewEvent::Leave { id, t }
+}
+
+fn room() -> RoomListing {
+    RoomListing {
+        id: ROOM,
+        name: "den".to_owned(),
+        game: "field".to_owned(),
+        players: 1,
+        capacity: 8,
+        running: false,
+        has_password: false,
+        host: PlayerId(1),
+        parameters: BTreeMap::new(),
+    }
+}
+
+fn started(is_rejoin: bool) -> ViewEvent {
+    ViewEvent::Started(GameStarted {
+        room: ROOM,
+        address: "127.0.0.1:7777".to_owned(),
+        is_rejoin,
+        map_number: 3,
+        t: GameTime::ZERO,
+        delay: Duration::from_millis(150),
+        tick_hz: 20,
+        map: MapExtent::default(),
+        game: "field".to_owned(),
+        schema: Arc::default(),
+    })
+}

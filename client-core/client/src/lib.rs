@@ -1,0 +1,82 @@
+//! Clients of Ambit games.
+//!
+//! ```no_run
+//! use std::time::Instant;
+//!
+//! use ambit_client::GameEvent;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = ambit_client::connect("127.0.0.1:7777").name("ann").await?;
+//! let room = client.create_room("meadow", "field").await?;
+//! let mut game = room.start().await?;
+//! game.send("move", [120.0, 90.0])?;
+//! while !game.is_over() {
+//!     for event in game.events() {
+//!         if let GameEvent::Enter(entered) = event {
+//!             println!("{} {} is in sight", entered.kind, entered.id);
+//!         }
+//!     }
+//!     for object in game.frame(Instant::now()).objects() {
+//!         println!("{} at {:?}", object.kind(), object.transform().position);
+//!     }
+//!     tokio::time::sleep(std::time::Duration::from_millis(16)).await;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`connect`] returns a [`Client`]: a player in the lobby. Requests return their answers, or a
+//!   [`RequestError`].
+//! - [`Client::create_room`] and [`Client::join_room`] return a [`Room`], and [`Room::start`] and
+//!   [`Room::play`] return the [`Game`] that it runs.
+//! - [`Game::send`] gives a command by its name, as [`Game::schema`] declares it.
+//! - [`Game::frame`] returns a [`Frame`]: everything in sight at one time. It is taken without
+//!   waiting, so an engine may call it 144 times a second from a thread of its own.
+//! - [`Game::events`] and [`Client::events`] return what has happened since the last call;
+//!   `next_event` waits for it.
+//!
+//! Broken connections are restored, and a game that moves to another host goes on; programs learn
+//! of it by events and need not react. All of it needs a tokio runtime in the background; only
+//! requests are awaited.
+//!
+//! One layer below, `ambit_client_core::client::Client` is the same client without I/O, for
+//! programs with a network and a clock of their own.
+
+#![warn(missing_docs, reason = "authors of clients import this crate")]
+
+mod client;
+mod command;
+mod connect;
+mod error;
+mod event;
+mod game;
+mod inbox;
+mod queue;
+mod room;
+mod session;
+
+pub use ambit_client_core::client::config::{ClientConfig, InputRate};
+pub use ambit_client_core::client::model::{
+    ChatChannel, ChatMessage, GameListing, PlayerListing, RoomListing,
+};
+pub use ambit_client_core::client::stats::ClientStats;
+pub use ambit_client_core::frame::{Frame, FrameObject, FrameValue, Transform};
+pub use ambit_client_core::shell::Traffic;
+pub use ambit_proto::ids::{PlayerId, RoomId};
+pub use ambit_proto::keymap::Keymap;
+pub use ambit_proto::map::StaticMap;
+pub use ambit_proto::schema;
+pub use ambit_proto::space::Position;
+pub use ambit_proto::time::GameTime;
+pub use ambit_proto::timeline::Gauge;
+pub use client::{Client, CreateRoom, JoinRoom};
+pub use command::{Argument, CommandWordsError, IntoArgument, IntoArguments, SendError};
+pub use connect::{Connect, Fingerprint, Impairment, connect};
+pub use error::{ConnectError, ErrorCode, PlayError, RequestError};
+pub use event::{
+    ComponentValue, FieldValue, GameEvent, LobbyEvent, NamedField, NamedValue, ObjectEntered,
+    ObjectUpdated, SchemaEvent,
+};
+pub use game::Game;
+pub use room::Room;
